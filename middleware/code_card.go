@@ -122,7 +122,7 @@ const (
 // cardWriter writes lines while there is room.
 type cardWriter struct {
 	v     *codegraph.View
-	s     *codegraph.Shown
+	s     *codegraph.NodeDetails
 	lines []string
 	chars int
 	tier  ken.Tier

@@ -1,4 +1,4 @@
-// Package alive tells which processes live.
+// Package alive tells which processes are still running.
 //
 // A process announces itself with a file that bears its id, and keeps that file
 // locked for as long as it runs. The operating system takes the lock back when the

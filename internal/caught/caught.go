@@ -1,6 +1,5 @@
-// Package caught turns panics into errors where a text that somebody else wrote is read
-// on a goroutine of its own: nobody above could recover there, and one text would end the
-// process.
+// Package caught turns panics into errors. It is for goroutines that parse untrusted
+// text: a panic there can't be recovered by the caller and would end the process.
 package caught
 
 import (

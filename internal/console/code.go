@@ -148,7 +148,7 @@ const (
 // symbolBody is the page of something that the code declares.
 type symbolBody struct {
 	Reading    codeProgress
-	Symbol     codegraph.Shown
+	Symbol     codegraph.NodeDetails
 	Says       string // what it is, in a few words
 	Excerpts   []excerpt
 	Members    []codegraph.Node
@@ -236,7 +236,7 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 }
 
 // describeNode says what a node is.
-func describeNode(s *codegraph.Shown) string {
+func describeNode(s *codegraph.NodeDetails) string {
 	words := []string{kindName(s.Kind)}
 	for _, m := range []struct {
 		is   bool
@@ -253,7 +253,7 @@ func describeNode(s *codegraph.Shown) string {
 }
 
 // decisionsOf are the decisions that govern a symbol, its file or its package.
-func decisionsOf(s *codegraph.Shown) (out []governing) {
+func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
 	for _, r := range s.Governed {
 		out = append(out, governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess})
 	}
@@ -286,7 +286,7 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 }
 
 // aroundSymbol draws what is around a node, as far as the address asks for.
-func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.Shown) (neighbourhood, error) {
+func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.NodeDetails) (neighbourhood, error) {
 	depth := v.intParam("depth", 1, 1, deepestPicture)
 	p, err := view.Picture(s.ID, depth, depth*maxPictured)
 	if err != nil {

@@ -37,7 +37,7 @@ func Work(seed uint64, n int) []Session {
 	fs := files()
 	var out []Session
 	for i := range n {
-		d := &day{rng: rng, fs: fs, a: &agents[rng.IntN(len(agents))]}
+		d := &sessionWriter{rng: rng, fs: fs, a: &agents[rng.IntN(len(agents))]}
 		d.s = Session{ID: fmt.Sprintf("session-%03d", i+1), Agent: d.a.name, Start: monday.Add(time.Duration(i/3)*24*time.Hour + time.Duration(i%3)*3*time.Hour)}
 		d.begin()
 		for range 1 + rng.IntN(3) {
@@ -58,8 +58,8 @@ func Sessions(seed uint64, n int) [][]ken.Message {
 	return out
 }
 
-// day writes one session.
-type day struct {
+// sessionWriter writes one session.
+type sessionWriter struct {
 	rng   *rand.Rand
 	fs    map[string]string
 	a     *agent
@@ -67,17 +67,17 @@ type day struct {
 	calls int
 }
 
-func (d *day) pick(list ...string) string { return list[d.rng.IntN(len(list))] }
+func (d *sessionWriter) pick(list ...string) string { return list[d.rng.IntN(len(list))] }
 
 // part picks a package and one of its files and functions.
-func (d *day) part() (p *part, file, fn string) {
+func (d *sessionWriter) part() (p *part, file, fn string) {
 	p = &parts[d.rng.IntN(len(parts))]
 	names := p.fileNames()
 	name := names[d.rng.IntN(len(names))]
 	return p, p.name + "/" + name + ".go", p.files[name][d.rng.IntN(len(p.files[name]))]
 }
 
-func (d *day) message(m ken.Message, files ...string) {
+func (d *sessionWriter) message(m ken.Message, files ...string) {
 	d.s.Messages = append(d.s.Messages, m)
 	var noted map[string]string
 	for _, f := range files {
@@ -97,11 +97,11 @@ func hash(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-func (d *day) user(text string) { d.message(ken.Message{Role: "user", Text: text}) }
-func (d *day) say(text string)  { d.message(ken.Message{Role: "assistant", Text: text}) }
+func (d *sessionWriter) user(text string) { d.message(ken.Message{Role: "user", Text: text}) }
+func (d *sessionWriter) say(text string)  { d.message(ken.Message{Role: "assistant", Text: text}) }
 
 // call adds a call and its result; files are those that it is about.
-func (d *day) call(tool, arguments, result string, files ...string) {
+func (d *sessionWriter) call(tool, arguments, result string, files ...string) {
 	d.calls++
 	id := fmt.Sprintf("call_%s_%d", strings.TrimPrefix(d.s.ID, "session-"), d.calls)
 	d.message(ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: id, Name: tool, Arguments: arguments}}})
@@ -109,7 +109,7 @@ func (d *day) call(tool, arguments, result string, files ...string) {
 }
 
 // bash runs a command.
-func (d *day) bash(command, output string, code int) {
+func (d *sessionWriter) bash(command, output string, code int) {
 	if d.a.name == "codex" {
 		d.call("shell", args("command", []string{"bash", "-lc", command}, "workdir", root), d.a.framed(command, output, code))
 		return
@@ -118,7 +118,7 @@ func (d *day) bash(command, output string, code int) {
 }
 
 // read shows a file, or a piece of it.
-func (d *day) read(file string, piece ...int) {
+func (d *sessionWriter) read(file string, piece ...int) {
 	text, ok := d.fs[file]
 	from, n := 0, 400
 	if len(piece) == 2 {
@@ -144,7 +144,7 @@ func (d *day) read(file string, piece ...int) {
 }
 
 // grep searches the repository.
-func (d *day) grep(pattern string) {
+func (d *sessionWriter) grep(pattern string) {
 	var hits, lines []string
 	for _, name := range slices.Sorted(maps.Keys(d.fs)) {
 		if name == ".env" {
@@ -177,7 +177,7 @@ func (d *day) grep(pattern string) {
 }
 
 // edit replaces a text in a file.
-func (d *day) edit(file, old, next string) {
+func (d *sessionWriter) edit(file, old, next string) {
 	if !strings.Contains(d.fs[file], old) {
 		d.call(d.editTool(), d.editArgs(file, old, next), d.a.failure("String to replace not found in file.\nString: "+old), file)
 		return
@@ -186,14 +186,14 @@ func (d *day) edit(file, old, next string) {
 	d.call(d.editTool(), d.editArgs(file, old, next), "The file "+d.a.path(file)+" has been updated.", file)
 }
 
-func (d *day) editTool() string {
+func (d *sessionWriter) editTool() string {
 	if d.a.name == "codex" {
 		return "apply_patch"
 	}
 	return d.a.edit
 }
 
-func (d *day) editArgs(file, old, next string) string {
+func (d *sessionWriter) editArgs(file, old, next string) string {
 	switch d.a.name {
 	case "codex":
 		return args("input", "*** Begin Patch\n*** Update File: "+file+"\n@@\n-"+strings.ReplaceAll(old, "\n", "\n-")+"\n+"+strings.ReplaceAll(next, "\n", "\n+")+"\n*** End Patch")
@@ -211,7 +211,7 @@ func (a *agent) failure(text string) string {
 }
 
 // write makes a file.
-func (d *day) write(file, text string) {
+func (d *sessionWriter) write(file, text string) {
 	d.fs[file] = text
 	if d.a.name == "codex" {
 		d.call("apply_patch", args("input", "*** Begin Patch\n*** Add File: "+file+"\n+"+strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n+")+"\n*** End Patch"), "Success. Updated the following files:\nA "+file, file)
@@ -221,7 +221,7 @@ func (d *day) write(file, text string) {
 }
 
 // list shows a folder.
-func (d *day) list(dir string) {
+func (d *sessionWriter) list(dir string) {
 	var names []string
 	for _, f := range slices.Sorted(maps.Keys(d.fs)) {
 		if rest, ok := strings.CutPrefix(f, dir+"/"); ok && !strings.Contains(rest, "/") {

@@ -1,5 +1,5 @@
-// Package topk keeps the best few of many: what both projections of a store end
-// their searches with.
+// Package topk keeps the best n of many items in a heap. The indexes of a store end
+// their searches with it.
 package topk
 
 import "slices"

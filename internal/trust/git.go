@@ -74,7 +74,7 @@ func tracked(root, path string) string {
 	if !Inside(root, path) {
 		return ""
 	}
-	seen := look(root, path)
+	seen := viewOf(root, path)
 	if have, ok := listed.Load(seen); ok && seen.index != "" {
 		return have.(string)
 	}
@@ -108,12 +108,12 @@ func tracked(root, path string) string {
 // listed has what tracked found out, by sight.
 var listed sync.Map
 
-// sight says what a path was asked about, and the state of git's index at that time; ""
+// gitView says what a path was asked about, and the state of git's index at that time; ""
 // where it can't be seen, as in a submodule.
-type sight struct{ root, path, index string }
+type gitView struct{ root, path, index string }
 
-func look(root, path string) sight {
-	s := sight{root: root, path: path}
+func viewOf(root, path string) gitView {
+	s := gitView{root: root, path: path}
 	if len(repositories(root, path)) > 1 {
 		return s
 	}

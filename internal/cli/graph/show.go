@@ -46,7 +46,7 @@ func (a *commands) graphShowCommand(q *graphQuestion) *cobra.Command {
 // shownLines is how many lines of a list people see.
 const shownLines = 40
 
-func (a *commands) printNode(s *codegraph.Shown) {
+func (a *commands) printNode(s *codegraph.NodeDetails) {
 	fmt.Fprintln(a.Out, cli.Cell(s.ID))
 	if s.Signature != "" {
 		fmt.Fprintln(a.Out, cli.Cell(s.Signature))
@@ -90,7 +90,7 @@ func (a *commands) printNode(s *codegraph.Shown) {
 	}
 }
 
-func (a *commands) printEdges(s *codegraph.Shown) {
+func (a *commands) printEdges(s *codegraph.NodeDetails) {
 	if len(s.Out) > 0 {
 		fmt.Fprintf(a.Out, "\nto others: %s\n", kindCounts(s.Out))
 	}

@@ -45,16 +45,16 @@ type Codebase struct {
 	graph     atomic.Pointer[codegraph.Graph]
 	decisions *decision.Registry
 
-	changing sync.Mutex           // held by whoever changes the graph; guards the fields below
-	readers  *readers             // of files; nil until it is known which there are
-	read     readerSignature      // of those that have read all files; zero when nobody has
-	saved    uint64               // version of the graph as it lies on disk
-	governed bool                 // whether the decisions have been told to the graph
-	told     []codegraph.Decision // that were told last
-	toldTo   *codegraph.Graph     // to this one
+	changing         sync.Mutex           // held by whoever changes the graph; guards the fields below
+	readers          *readers             // of files; nil until it is known which there are
+	read             readerSignature      // of those that have read all files; zero when nobody has
+	saved            uint64               // version of the graph as it lies on disk
+	applied          bool                 // whether the decisions have been told to the graph
+	appliedDecisions []codegraph.Decision // that were told last
+	appliedTo        *codegraph.Graph     // to this one
 
-	asking sync.Mutex           // guards the field below
-	asked  map[string]fileState // what Update has looked at, by path
+	askedMu  sync.Mutex           // guards the field below
+	examined map[string]fileState // what Update has looked at, by path
 }
 
 // Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for
@@ -102,13 +102,13 @@ func (c *Codebase) Build(ctx context.Context) (codegraph.Report, error) {
 		return codegraph.Report{}, err
 	}
 	o := c.options(r)
-	o.Reread = r.otherThan(c.read)
+	o.Reread = r.changedSince(c.read)
 	report, err := c.graph.Load().Build(ctx, c.o.Root, o)
 	if err != nil {
 		return report, err
 	}
-	c.readers, c.read = r, r.signs
-	report.Counts, err = c.govern(ctx)
+	c.readers, c.read = r, r.signature
+	report.Counts, err = c.applyDecisions(ctx)
 	return report, err
 }
 
@@ -123,7 +123,7 @@ func (c *Codebase) Update(ctx context.Context, paths ...string) (codegraph.Repor
 	if len(paths) == 0 {
 		return codegraph.Report{Counts: c.View().Counts()}, ctx.Err()
 	}
-	seen := c.glance(paths)
+	seen := c.statAll(paths)
 	r, err := c.readersFor(ctx, paths)
 	if err != nil {
 		return codegraph.Report{}, err
@@ -138,8 +138,8 @@ func (c *Codebase) Update(ctx context.Context, paths ...string) (codegraph.Repor
 		return report, err
 	}
 	c.readers = r
-	if report.Counts, err = c.govern(ctx); err == nil {
-		c.note(seen)
+	if report.Counts, err = c.applyDecisions(ctx); err == nil {
+		c.rememberExamined(seen)
 	}
 	return report, err
 }
@@ -167,11 +167,11 @@ func (c *Codebase) Prune(ctx context.Context, apply bool) (codegraph.Pruned, err
 // readers read the files of a project as it is now: what a name in one stands for
 // depends on which others there are, and on the settings of build tools.
 type readers struct {
-	files  map[string]bool
-	asked  map[string]string // hashes of the settings that were read, by path
-	golang codegraph.Extractor
-	lexed  *lexed.Set
-	signs  readerSignature
+	files     map[string]bool
+	settings  map[string]string // hashes of the settings that were read, by path
+	golang    codegraph.Extractor
+	lexed     *lexed.Set
+	signature readerSignature
 }
 
 // readerSignature tell whether readers would read a file that has not changed as others did.
@@ -199,11 +199,11 @@ func findReaders(ctx context.Context, root string, exclude []string) (*readers, 
 
 // newReaders makes readers for files of these names, in their order.
 func newReaders(names []string, tree *repository.Tree) *readers {
-	r := &readers{files: make(map[string]bool, len(names)), asked: map[string]string{}}
+	r := &readers{files: make(map[string]bool, len(names)), settings: map[string]string{}}
 	read := func(p string) ([]byte, error) {
 		c, err := tree.Read(p, maxSetting)
 		if err == nil {
-			r.asked[p] = c.Hash
+			r.settings[p] = c.Hash
 		}
 		return c.Bytes, err
 	}
@@ -215,10 +215,10 @@ func newReaders(names []string, tree *repository.Tree) *readers {
 		}
 	}
 	r.lexed = lexed.New(lexed.Options{Files: names, Read: read})
-	for _, p := range slices.Sorted(maps.Keys(r.asked)) {
-		fmt.Fprintf(lexing, "%q %s\n", p, r.asked[p])
+	for _, p := range slices.Sorted(maps.Keys(r.settings)) {
+		fmt.Fprintf(lexing, "%q %s\n", p, r.settings[p])
 	}
-	lexing.Sum(r.signs.lexed[:0])
+	lexing.Sum(r.signature.lexed[:0])
 
 	modules := map[string]string{}
 	going := sha256.New()
@@ -233,7 +233,7 @@ func newReaders(names []string, tree *repository.Tree) *readers {
 		}
 	}
 	r.golang = golang.New(modules)
-	going.Sum(r.signs.golang[:0])
+	going.Sum(r.signature.golang[:0])
 	return r
 }
 
@@ -242,7 +242,7 @@ func newReaders(names []string, tree *repository.Tree) *readers {
 func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, error) {
 	r := c.readers
 	switch {
-	case r != nil && r.knows(paths):
+	case r != nil && r.stillValid(paths):
 		return r, nil
 	case r == nil || slices.ContainsFunc(paths, r.setting):
 		return findReaders(ctx, c.o.Root, c.o.Exclude)
@@ -279,27 +279,27 @@ func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, er
 // settingNames are files that say where imports lead, by their last name.
 var settingNames = []string{"go.mod", "tsconfig.json", "jsconfig.json", "package.json", "Cargo.toml"}
 
-// knows reports whether r still reads files right after these have changed.
-func (r *readers) knows(paths []string) bool {
+// stillValid reports whether r still reads files right after these have changed.
+func (r *readers) stillValid(paths []string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return !r.files[p] || r.setting(p) })
 }
 
 // setting reports a file that says where imports lead.
 func (r *readers) setting(p string) bool {
-	return r.asked[p] != "" || slices.Contains(settingNames, path.Base(p))
+	return r.settings[p] != "" || slices.Contains(settingNames, path.Base(p))
 }
 
-// otherThan picks the files that r reads otherwise than those of whom these are the
+// changedSince picks the files that r reads otherwise than those of whom these are the
 // signs; nil when there are none.
-func (r *readers) otherThan(then readerSignature) func(path string) bool {
-	if then == (readerSignature{}) || then == r.signs {
+func (r *readers) changedSince(then readerSignature) func(path string) bool {
+	if then == (readerSignature{}) || then == r.signature {
 		return nil
 	}
 	return func(p string) bool {
 		if lexed.Language(p) != "" {
-			return then.lexed != r.signs.lexed
+			return then.lexed != r.signature.lexed
 		}
-		return then.golang != r.signs.golang
+		return then.golang != r.signature.golang
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package codebase keeps what a project's files say about its code at hand: the graph
-// of symbols, and the architecture decisions that govern them.
+// Package codebase builds, saves and updates the code graph of one project, together with
+// the architecture decisions that govern its code.
 //
 // Open reads nothing. Load takes the graph as it was saved; Build brings it up to date
 // with the files, Update with some of them, at once after an edit; Types and Import

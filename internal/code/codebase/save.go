@@ -38,12 +38,12 @@ func (c *Codebase) Load(ctx context.Context) error {
 		return fmt.Errorf("load the graph: %w", err)
 	}
 	defer f.Close() // nothing was written
-	in := bufio.NewReaderSize(&cancelled{ctx, f}, 256<<10)
+	in := bufio.NewReaderSize(&cancellableReader{ctx, f}, 256<<10)
 	head := make([]byte, len(fileMagic))
 	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
-			return fmt.Errorf("load the graph: %w", unless(ctx, unusable()))
+			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, unusable()))
 		}
 	}
 	if string(head) != fileMagic {
@@ -51,10 +51,10 @@ func (c *Codebase) Load(ctx context.Context) error {
 	}
 	g, err := codegraph.Load(in)
 	if err != nil {
-		return fmt.Errorf("load the graph: %w", unless(ctx, err))
+		return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, err))
 	}
 	c.graph.Store(g)
-	c.read, c.saved, c.governed = s, g.View().Version(), false
+	c.read, c.saved, c.applied = s, g.View().Version(), false
 	return nil
 }
 
@@ -62,21 +62,21 @@ func unusable() error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "is no graph that this version saved", Try: "It is built again; nothing is lost."}
 }
 
-// unless returns ctx's error if it has ended, since that explains the other.
-func unless(ctx context.Context, err error) error {
+// ctxErrOr returns ctx's error if it has ended, since that explains the other.
+func ctxErrOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
 }
 
-// cancelled is a reader that fails once ctx has ended.
-type cancelled struct {
+// cancellableReader is a reader that fails once ctx has ended.
+type cancellableReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (c *cancelled) Read(b []byte) (int, error) {
+func (c *cancellableReader) Read(b []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -133,8 +133,8 @@ func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 // them apart.
 const clockGranularity = 2 * time.Second
 
-// maxAsked bounds what is remembered of files that Update was asked about.
-const maxAsked = 4096
+// maxExamined bounds what is remembered of files that Update was asked about.
+const maxExamined = 4096
 
 // fileState is what a file was like when Update last looked at it.
 type fileState struct {
@@ -158,14 +158,14 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 	defer root.Close() // it was only looked at
 	v := c.View()
 	for _, p := range paths {
-		now, ok := look(root, p)
+		now, ok := statPath(root, p)
 		switch {
 		case !ok:
 		case now == nil:
 			if v.Holds(p) {
 				out = append(out, p)
 			}
-		case c.wasAsked(p, now):
+		case c.alreadyExamined(p, now):
 		case now.size < 0:
 			out = append(out, p)
 		default:
@@ -178,9 +178,9 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 	return out
 }
 
-// look says what is at a path: nil for nothing, and false for what is no business of the
+// statPath describes the file or folder at a path: nil for nothing, and false for what is no business of the
 // graph.
-func look(root *os.Root, p string) (*fileState, bool) {
+func statPath(root *os.Root, p string) (*fileState, bool) {
 	if !fs.ValidPath(p) || p == "." {
 		return nil, false
 	}
@@ -198,17 +198,17 @@ func look(root *os.Root, p string) (*fileState, bool) {
 	return &fileState{size: info.Size(), modTime: info.ModTime()}, true
 }
 
-// wasAsked reports whether Update has looked at a path as it is now: what it left out
+// alreadyExamined reports whether Update has looked at a path as it is now: what it left out
 // then, it would leave out again.
-func (c *Codebase) wasAsked(p string, now *fileState) bool {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	was, ok := c.asked[p]
+func (c *Codebase) alreadyExamined(p string, now *fileState) bool {
+	c.askedMu.Lock()
+	defer c.askedMu.Unlock()
+	was, ok := c.examined[p]
 	return ok && was.size == now.size && was.modTime.Equal(now.modTime) && was.modTime.Add(clockGranularity).Before(was.at)
 }
 
-// glance says what is at the paths before they are read.
-func (c *Codebase) glance(paths []string) map[string]fileState {
+// statAll describes the files at the paths before they are read.
+func (c *Codebase) statAll(paths []string) map[string]fileState {
 	root, err := os.OpenRoot(c.o.Root)
 	if err != nil {
 		return nil
@@ -217,7 +217,7 @@ func (c *Codebase) glance(paths []string) map[string]fileState {
 	out := make(map[string]fileState, len(paths))
 	at := c.o.Now()
 	for _, p := range paths {
-		if now, ok := look(root, p); ok && now != nil {
+		if now, ok := statPath(root, p); ok && now != nil {
 			now.at = at
 			out[p] = *now
 		}
@@ -225,15 +225,15 @@ func (c *Codebase) glance(paths []string) map[string]fileState {
 	return out
 }
 
-// note remembers what was looked at.
-func (c *Codebase) note(seen map[string]fileState) {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	if c.asked == nil || len(c.asked)+len(seen) > maxAsked {
-		c.asked = make(map[string]fileState, len(seen))
+// rememberExamined remembers what was looked at.
+func (c *Codebase) rememberExamined(seen map[string]fileState) {
+	c.askedMu.Lock()
+	defer c.askedMu.Unlock()
+	if c.examined == nil || len(c.examined)+len(seen) > maxExamined {
+		c.examined = make(map[string]fileState, len(seen))
 	}
 	for p, s := range seen {
-		c.asked[p] = s
+		c.examined[p] = s
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// settle is how long nothing must happen to files before somebody is told: an editor
+// quietPeriod is how long nothing must happen to files before somebody is told: an editor
 // writes a file in several steps, and a change of branches changes many.
-const settle = 30 * time.Millisecond
+const quietPeriod = 30 * time.Millisecond
 
-// unsettled is how long files may go on changing before somebody is told all the same.
-const unsettled = 500 * time.Millisecond
+// maxWait is how long files may go on changing before somebody is told all the same.
+const maxWait = 500 * time.Millisecond
 
 // Watch calls changed with the files and folders that were made, changed, moved or
 // deleted, by path from the root, in order and each once, until ctx ends; changed runs
@@ -37,7 +37,7 @@ func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) erro
 	}
 	defer w.Close() // nothing is written
 	f := watcher{c: c, w: w, folders: map[string]bool{}, pending: map[string]bool{}}
-	if err := f.follow(ctx); err != nil {
+	if err := f.watch(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was asked to end
 		}
@@ -69,26 +69,26 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 				return fmt.Errorf("watch files: %w", err)
 			}
 			f.lost = true
-			quiet.Reset(settle)
+			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
-			if !f.note(ctx, e) {
+			if !f.handleEvent(ctx, e) {
 				continue
 			}
 			if len(f.pending) == 1 {
-				late.Reset(unsettled)
+				late.Reset(maxWait)
 			}
-			quiet.Reset(settle)
+			quiet.Reset(quietPeriod)
 		case <-quiet.C:
-			f.again(ctx)
-			f.tell(changed)
+			f.rewatch(ctx)
+			f.report(changed)
 		case <-late.C:
-			f.again(ctx)
-			f.tell(changed)
+			f.rewatch(ctx)
+			f.report(changed)
 		}
 	}
 }
 
-func (f *watcher) tell(changed func([]string)) {
+func (f *watcher) report(changed func([]string)) {
 	paths := make([]string, 0, len(f.pending))
 	for p := range f.pending {
 		paths = append(paths, p)
@@ -105,19 +105,19 @@ func (f *watcher) tell(changed func([]string)) {
 	}
 }
 
-// note takes an event in, and reports whether it is of interest.
-func (f *watcher) note(ctx context.Context, e fsnotify.Event) bool {
+// handleEvent takes an event in, and reports whether it is of interest.
+func (f *watcher) handleEvent(ctx context.Context, e fsnotify.Event) bool {
 	rel, err := filepath.Rel(f.c.o.Root, e.Name)
 	p := filepath.ToSlash(rel)
-	if err != nil || !fs.ValidPath(p) || p == "." || e.Op == fsnotify.Chmod || hidden(p) {
+	if err != nil || !fs.ValidPath(p) || p == "." || e.Op == fsnotify.Chmod || toolFolder(p) {
 		return false
 	}
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		f.leave(p)
+		f.unwatch(p)
 	}
 	if e.Has(fsnotify.Create) {
 		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
-			_ = f.follow(ctx, p) // what can't be followed is seen by the next Build
+			_ = f.watch(ctx, p) // what can't be followed is seen by the next Build
 			f.made = append(f.made, p)
 		}
 	}
@@ -125,9 +125,9 @@ func (f *watcher) note(ctx context.Context, e fsnotify.Event) bool {
 	return true
 }
 
-// leave ends the watch on a folder and those below. Those of a folder that was moved would
+// unwatch ends the watch on a folder and those below. Those of a folder that was moved would
 // go on, under the names that they had.
-func (f *watcher) leave(p string) {
+func (f *watcher) unwatch(p string) {
 	for dir := range f.folders {
 		if dir == p || strings.HasPrefix(dir, p+"/") {
 			_ = f.w.Remove(filepath.Join(f.c.o.Root, filepath.FromSlash(dir))) // it may be gone with its folder
@@ -136,22 +136,22 @@ func (f *watcher) leave(p string) {
 	}
 }
 
-// again follows once more the folders that were made: the end of the watch that a folder
+// rewatch follows once more the folders that were made: the end of the watch that a folder
 // had under another name may have come after the new one began.
-func (f *watcher) again(ctx context.Context) {
+func (f *watcher) rewatch(ctx context.Context) {
 	for _, p := range f.made {
 		for dir := range f.folders {
 			if dir == p || strings.HasPrefix(dir, p+"/") {
 				delete(f.folders, dir)
 			}
 		}
-		_ = f.follow(ctx, p) // as before
+		_ = f.watch(ctx, p) // as before
 	}
 	f.made = nil
 }
 
-// hidden reports what belongs to tools and is none of the project's files.
-func hidden(p string) bool {
+// toolFolder reports whether a folder belongs to tools and not to the project.
+func toolFolder(p string) bool {
 	for dir := p; dir != "."; dir = path.Dir(dir) {
 		if b := path.Base(dir); b == ".git" || b == ".ken" || b == "node_modules" {
 			return true
@@ -160,8 +160,8 @@ func hidden(p string) bool {
 	return false
 }
 
-// follow watches the folders that hold files of the project, below paths or all.
-func (f *watcher) follow(ctx context.Context, paths ...string) error {
+// watch watches the folders that hold files of the project, below paths or all.
+func (f *watcher) watch(ctx context.Context, paths ...string) error {
 	tree, err := repository.Files(ctx, f.c.o.Root, repository.Options{Exclude: f.c.o.Exclude}, paths...)
 	if err != nil {
 		return err

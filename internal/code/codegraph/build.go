@@ -28,7 +28,7 @@ import (
 // the end, and not at all when ctx ends before: the error is then that of ctx. It can be used meanwhile; what
 // Apply is told of a file during a Build stands.
 func (g *Graph) Build(ctx context.Context, root string, o Options) (Report, error) {
-	return g.bring(ctx, root, nil, o)
+	return g.update(ctx, root, nil, o)
 }
 
 // Update is Build for some files, or folders with what is in them, by paths from the root with
@@ -38,7 +38,7 @@ func (g *Graph) Update(ctx context.Context, root string, paths []string, o Optio
 	if len(paths) == 0 {
 		return Report{Counts: g.View().Counts()}, ctx.Err()
 	}
-	return g.bring(ctx, root, paths, o)
+	return g.update(ctx, root, paths, o)
 }
 
 // builder is one run.
@@ -54,7 +54,7 @@ type builder struct {
 	failed []string
 }
 
-func (g *Graph) bring(ctx context.Context, root string, paths []string, o Options) (Report, error) {
+func (g *Graph) update(ctx context.Context, root string, paths []string, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return Report{}, err
@@ -78,7 +78,7 @@ func (g *Graph) bring(ctx context.Context, root string, paths []string, o Option
 	if err := b.read(ctx); err != nil {
 		return b.report, fmt.Errorf("read the repository: %w", err)
 	}
-	b.finish(b.gone(paths))
+	b.finish(b.missing(paths))
 	v := g.View()
 	b.report.Counts = v.Counts()
 	b.report.Problems, b.report.ProblemsTotal = v.Problems(o.Problems)
@@ -103,7 +103,7 @@ func (b *builder) read(ctx context.Context) error {
 		}
 		b.report.Files++
 		old := b.v.fileUnit(f.Path)
-		if old >= 0 && b.current(b.v.unit(old), f) {
+		if old >= 0 && b.isCurrent(b.v.unit(old), f) {
 			b.report.Unchanged++
 			continue
 		}
@@ -129,9 +129,9 @@ func (b *builder) read(ctx context.Context) error {
 // the time to tell.
 const clockGranularity = 2 * time.Second
 
-// current reports whether a unit need not be read again: nothing says that the file has
+// isCurrent reports whether a unit need not be read again: nothing says that the file has
 // changed, and it is read as it was then.
-func (b *builder) current(u *unit, f repository.File) bool {
+func (b *builder) isCurrent(u *unit, f repository.File) bool {
 	if b.o.extractor(f.Path) == nil {
 		return u.stat == stat{}
 	}
@@ -190,8 +190,8 @@ func (b *builder) take(t task, r extracted) {
 	b.units = append(b.units, r.unit)
 }
 
-// gone lists what was known of the paths and was not found.
-func (b *builder) gone(paths []string) []string {
+// missing lists what was known of the paths and was not found.
+func (b *builder) missing(paths []string) []string {
 	there := make(map[string]bool, len(b.tree.Files))
 	for _, f := range b.tree.Files {
 		there[f.Path] = f.Skip == "" || b.o.extractor(f.Path) != nil
@@ -199,7 +199,7 @@ func (b *builder) gone(paths []string) []string {
 	out := b.failed
 	for i := range b.v.units.n {
 		if u := b.v.unit(i); u != nil && u.decision == nil {
-			if p := b.v.text(u.path); !there[p] && asked(p, paths) {
+			if p := b.v.text(u.path); !there[p] && selected(p, paths) {
 				out = append(out, p)
 			}
 		}
@@ -208,8 +208,8 @@ func (b *builder) gone(paths []string) []string {
 	return slices.Compact(out)
 }
 
-// asked reports whether a path is among others or below one of them; no others are all.
-func asked(p string, paths []string) bool {
+// selected reports whether a path is among others or below one of them; no others are all.
+func selected(p string, paths []string) bool {
 	return len(paths) == 0 || slices.ContainsFunc(paths, func(of string) bool {
 		of = strings.TrimSuffix(of, "/")
 		rest, ok := strings.CutPrefix(p, of)
@@ -293,7 +293,7 @@ func (b *builder) extract(t task) extracted {
 	if problem != "" {
 		f.Problems = []Problem{{Text: problem}}
 	} else {
-		f = safely(extractor, f.Path, src)
+		f = recoverExtractor(extractor, f.Path, src)
 	}
 	f.Hash = c.Hash
 	f.Generated = f.Generated || t.file.Skip == repository.ReasonGenerated
@@ -318,11 +318,11 @@ func (b *builder) compacted(f File, s stat, head bool) extracted {
 	return extracted{unit: u}
 }
 
-// safely runs an extractor. One that panics has a fault; that must not end a server.
-func safely(e Extractor, path string, src []byte) (f File) {
+// recoverExtractor runs an extractor. One that panics has a fault; that must not end a server.
+func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 	defer func() {
 		if r := recover(); r != nil {
-			f = File{Path: path, Problems: []Problem{{Text: line200(fmt.Sprint("the extractor failed: ", r))}}}
+			f = File{Path: path, Problems: []Problem{{Text: clipLine(fmt.Sprint("the extractor failed: ", r))}}}
 		}
 	}()
 	f = e(path, src)

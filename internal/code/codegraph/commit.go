@@ -10,24 +10,24 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 )
 
-// found is what resolving a unit came to.
-type found struct {
-	edges []edge
-	extra []int32
-	loose bool
-	via   []uint32
+// resolution is what resolving a unit came to.
+type resolution struct {
+	edges        []edge
+	foreignNodes []int32
+	usesSuffixes bool
+	memberTypes  []uint32
 
-	nowhere []string
+	unresolved []string
 }
 
 // commit finds the edges of everything that has changed or depends on it, and publishes
 // the draft. It returns how many units had to be looked at that did not change.
-func (t *tx) commit() int {
+func (t *transaction) commit() int {
 	redone := make(map[int32]bool, len(t.redo))
 	for _, i := range t.redo {
 		redone[i] = true
 	}
-	t.see()
+	t.publishTexts()
 	t.reflag()
 	others := t.affected(t.changed, func(i int32) bool { return redone[i] })
 	all := slices.Clone(others)
@@ -42,7 +42,7 @@ func (t *tx) commit() int {
 	}
 	for _, i := range t.redo {
 		if t.v.unit(i) == nil {
-			t.extras(i, t.oldExtra[i], nil)
+			t.noteForeign(i, t.oldExtra[i], nil)
 		}
 	}
 	t.link()
@@ -58,8 +58,8 @@ func (t *tx) commit() int {
 	return len(others)
 }
 
-// see lets the draft know the texts that there are by now.
-func (t *tx) see() {
+// publishTexts lets the draft know the texts that there are by now.
+func (t *transaction) publishTexts() {
 	n := t.g.names
 	t.v.fams = slices.Clip(t.g.fams)
 	t.v.strs, t.v.masks, t.v.words, t.v.bare = slices.Clip(n.strs), slices.Clip(n.masks), slices.Clip(n.words), slices.Clip(n.bare)
@@ -67,12 +67,12 @@ func (t *tx) see() {
 
 // resolve finds the edges of units: first what may bring external packages into the
 // graph, one after another, and then the rest on all processors.
-func (t *tx) resolve(units []int32) []found {
-	out := make([]found, len(units))
+func (t *transaction) resolve(units []int32) []resolution {
+	out := make([]resolution, len(units))
 	for k, i := range units {
 		out[k] = t.imports(t.v.unit(i))
 	}
-	t.see()
+	t.publishTexts()
 	workers := min(runtime.GOMAXPROCS(0), 1+len(units)/8)
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -87,7 +87,7 @@ func (t *tx) resolve(units []int32) []found {
 				u := t.v.unit(units[k])
 				if err := caught.Run(func() error { r.resolve(u, &out[k]); return nil }); err != nil {
 					slog.Default().Error("what a file uses can't be found out and is left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
-					out[k], r = found{}, newResolver(&t.v)
+					out[k], r = resolution{}, newResolver(&t.v)
 				}
 			}
 		})
@@ -98,27 +98,27 @@ func (t *tx) resolve(units []int32) []found {
 
 // install gives a unit its edges. One that is published already is copied, and only
 // when something is different.
-func (t *tx) install(i int32, f found, fresh bool) {
+func (t *transaction) install(i int32, f resolution, fresh bool) {
 	u := t.v.unit(i)
-	flags := u.flags &^ loose
-	if f.loose {
-		flags |= loose
+	flags := u.flags &^ usesSuffixes
+	if f.usesSuffixes {
+		flags |= usesSuffixes
 	}
 	if !fresh {
-		if flags == u.flags && slices.Equal(u.edges, f.edges) && slices.Equal(u.nowhere, f.nowhere) && slices.Equal(u.via, f.via) {
+		if flags == u.flags && slices.Equal(u.edges, f.edges) && slices.Equal(u.unresolved, f.unresolved) && slices.Equal(u.memberTypes, f.memberTypes) {
 			return
 		}
-		t.old[i], t.oldExtra[i] = u.edges, u.extra
+		t.old[i], t.oldExtra[i] = u.edges, u.foreignNodes
 		c := *u
 		u = &c
 		*t.units.set(i) = u
 	}
-	u.flags, u.edges, u.extra, u.nowhere, u.via = flags, f.edges, f.extra, f.nowhere, f.via
-	t.extras(i, t.oldExtra[i], u)
+	u.flags, u.edges, u.foreignNodes, u.unresolved, u.memberTypes = flags, f.edges, f.foreignNodes, f.unresolved, f.memberTypes
+	t.noteForeign(i, t.oldExtra[i], u)
 }
 
-// extras notes which nodes have edges in a unit that does not declare them.
-func (t *tx) extras(i int32, old []int32, u *unit) {
+// noteForeign notes which nodes have edges in a unit that does not declare them.
+func (t *transaction) noteForeign(i int32, old []int32, u *unit) {
 	if u == nil {
 		for _, n := range old {
 			t.place(n, i, nil)
@@ -126,11 +126,11 @@ func (t *tx) extras(i int32, old []int32, u *unit) {
 		return
 	}
 	for _, n := range old {
-		if !slices.Contains(u.extra, n) && !u.declares(n) {
+		if !slices.Contains(u.foreignNodes, n) && !u.declares(n) {
 			t.place(n, i, nil)
 		}
 	}
-	for _, n := range u.extra {
+	for _, n := range u.foreignNodes {
 		t.place(n, i, []place{{i, onlyEdges}})
 	}
 }
@@ -159,7 +159,7 @@ func (u *unit) declares(n int32) bool {
 }
 
 // link brings the lists of the edges that lead to nodes up to date.
-func (t *tx) link() {
+func (t *transaction) link() {
 	size := 0
 	for i, old := range t.old {
 		size += len(old)
@@ -213,7 +213,7 @@ func (t *tx) link() {
 }
 
 // relinkAll makes all the lists anew, one behind the other.
-func (t *tx) relinkAll() {
+func (t *transaction) relinkAll() {
 	starts := make([]int32, t.v.nodes.n+1)
 	for i := range t.v.units.n {
 		if u := t.v.unit(i); u != nil {
@@ -245,7 +245,7 @@ func (t *tx) relinkAll() {
 }
 
 // count adds up what has changed.
-func (t *tx) count() {
+func (t *transaction) count() {
 	c := &t.v.counts
 	add := func(edges []edge, by int) {
 		c.Edges += by * len(edges)
@@ -267,10 +267,10 @@ func (t *tx) count() {
 	c.Nodes = int(t.v.nodes.n) - len(t.v.freeNodes)
 }
 
-// tx is one change of the graph: units come and go, what they declare becomes nodes,
+// transaction is one change of the graph: units come and go, what they declare becomes nodes,
 // and at the end everything whose meaning may have changed is looked up again. It works
 // on a draft of the next view; nobody sees it before it is published.
-type tx struct {
+type transaction struct {
 	g     *Graph
 	v     View
 	nodes editor[node]
@@ -288,15 +288,15 @@ type tx struct {
 	files, decisions, external int // how many more there are of them
 }
 
-func (g *Graph) begin() *tx {
-	t := &tx{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldExtra: map[int32][]int32{}, touched: map[int32]bool{}}
+func (g *Graph) begin() *transaction {
+	t := &transaction{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldExtra: map[int32][]int32{}, touched: map[int32]bool{}}
 	t.nodes, t.units, t.heads = edit(&t.v.nodes), edit(&t.v.units), edit(&t.v.heads)
 	t.v.freeNodes, t.v.freeUnits = slices.Clone(t.v.freeNodes), slices.Clone(t.v.freeUnits)
 	return t
 }
 
 // node returns the node of an ID and makes one if need be.
-func (t *tx) node(r ref) int32 {
+func (t *transaction) node(r ref) int32 {
 	if i := t.v.byRef(r); i >= 0 {
 		return i
 	}
@@ -311,7 +311,7 @@ func (t *tx) node(r ref) int32 {
 	for t.heads.n <= int32(max(name, r.qual)) {
 		t.heads.add()
 	}
-	t.g.names.call(name)
+	t.g.names.markBare(name)
 	byName := t.heads.set(int32(name))
 	*t.nodes.set(i) = node{kind: r.kind, qual: r.qual, name: name, nextName: byName.name}
 	byName.name = i + 1
@@ -324,7 +324,7 @@ func (t *tx) node(r ref) int32 {
 }
 
 // forget removes a node from the lists and gives its number back.
-func (t *tx) forget(i int32) {
+func (t *transaction) forget(i int32) {
 	n := *t.v.nodes.at(i)
 	if n.flags&inRepo == 0 {
 		t.external--
@@ -355,7 +355,7 @@ func (t *tx) forget(i int32) {
 
 // put takes a unit in place of the one at i, or as a new one when i is negative. A nil
 // unit takes it out.
-func (t *tx) put(i int32, u *unit) {
+func (t *transaction) put(i int32, u *unit) {
 	if i < 0 {
 		if n := len(t.v.freeUnits); n > 0 {
 			i, t.v.freeUnits = t.v.freeUnits[n-1], t.v.freeUnits[:n-1]
@@ -368,7 +368,7 @@ func (t *tx) put(i int32, u *unit) {
 	t.tally(u, 1)
 	if _, twice := t.old[i]; !twice {
 		if t.old[i] = nil; old != nil {
-			t.old[i], t.oldExtra[i] = old.edges, old.extra
+			t.old[i], t.oldExtra[i] = old.edges, old.foreignNodes
 		}
 		t.redo = append(t.redo, i)
 	}
@@ -401,7 +401,7 @@ func (t *tx) put(i int32, u *unit) {
 	*t.units.set(i) = u
 }
 
-func (t *tx) tally(u *unit, by int) {
+func (t *transaction) tally(u *unit, by int) {
 	switch {
 	case u == nil:
 	case u.decision != nil:
@@ -424,7 +424,7 @@ func (u *unit) declared(yield func(int32) bool) {
 }
 
 // declare finds the nodes of a unit or makes them.
-func (t *tx) declare(u *unit) {
+func (t *transaction) declare(u *unit) {
 	if u.decision != nil {
 		x := t.g.names.intern(u.decision.ID)
 		u.node, u.home = t.node(ref{kDecision, x}), -1
@@ -445,7 +445,7 @@ func (t *tx) declare(u *unit) {
 }
 
 // place sets the places that a node has in a unit. Places of one unit stay together.
-func (t *tx) place(n, unit int32, places []place) {
+func (t *transaction) place(n, unit int32, places []place) {
 	t.touched[n] = true
 	have := t.v.nodes.at(n).places
 	at := slices.IndexFunc(have, func(p place) bool { return p.unit == unit })
@@ -466,7 +466,7 @@ func (t *tx) place(n, unit int32, places []place) {
 }
 
 // reflag works out what the nodes are, now that all places are known.
-func (t *tx) reflag() {
+func (t *transaction) reflag() {
 	for i := range t.touched {
 		n := t.v.nodes.at(i)
 		if n.kind == noKind {
@@ -491,7 +491,7 @@ func (t *tx) reflag() {
 			flags |= testOnly
 		}
 		if (n.flags^flags)&inRepo != 0 {
-			t.spacesFlipped = t.spacesFlipped || n.kind.space()
+			t.spacesFlipped = t.spacesFlipped || n.kind.isScope()
 			if t.external++; flags&inRepo != 0 {
 				t.external -= 2
 			}

@@ -44,7 +44,7 @@ func (g *Graph) compact(f *File) *unit {
 		u.flags |= forTests
 	}
 	u.within = g.refOf(f.Within)
-	if !u.within.kind.space() {
+	if !u.within.kind.isScope() {
 		u.within = ref{}
 	}
 	for _, s := range f.Scopes {
@@ -97,7 +97,7 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 		}
 		if x.kind != noKind {
 			x.name, x.qual = g.names.intern(name), g.names.intern(d.Qualified)
-			sig, doc := line200(d.Signature), line200(d.Doc)
+			sig, doc := clipLine(d.Signature), clipLine(d.Doc)
 			x.sig, x.doc = uint8(len(sig)), uint8(len(doc))
 			b.WriteString(sig + "\n" + doc + "\n")
 		}
@@ -108,8 +108,8 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 	withholdSecrets(u, first)
 }
 
-// line200 is a text in one line, of at most maxText bytes.
-func line200(s string) string {
+// clipLine is a text in one line, of at most maxText bytes.
+func clipLine(s string) string {
 	if strings.ContainsAny(s, "\n\r\t") || !utf8.ValidString(s) {
 		s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	}
@@ -243,7 +243,7 @@ func (v *View) without(gone map[int32]bool) (nodes, external []string) {
 		stays := slices.ContainsFunc(n.places, func(p place) bool { return p.decl != onlyEdges && !gone[p.unit] })
 		used := slices.ContainsFunc(n.in, func(e inEdge) bool { return !gone[e.unit] })
 		switch {
-		case stays || used && (n.kind.space() || n.flags&inRepo == 0):
+		case stays || used && (n.kind.isScope() || n.flags&inRepo == 0):
 		case n.flags&inRepo == 0:
 			external = append(external, v.id(i))
 		default:
@@ -262,12 +262,12 @@ func (g *Graph) drop(gone map[int32]bool) {
 		}
 		t.commit()
 	}
-	g.slim()
+	g.rebuildIfSparse()
 }
 
-// slim makes the graph anew when most of its texts are unused, unless a Build has numbers
+// rebuildIfSparse makes the graph anew when most of its texts are unused, unless a Build has numbers
 // of them in its hands.
-func (g *Graph) slim() {
+func (g *Graph) rebuildIfSparse() {
 	v := g.View()
 	if g.building > 0 {
 		return
@@ -312,14 +312,14 @@ type unit struct {
 	stat     stat
 
 	// What the graph made of it.
-	node  int32   // of the file, or the decision
-	home  int32   // of within; -1 for none
-	nodes []int32 // of decls; -1 for what is left out
-	edges []edge  // by from, to and kind
-	extra []int32 // nodes with edges here that are not declared here
+	node         int32   // of the file, or the decision
+	home         int32   // of within; -1 for none
+	nodes        []int32 // of decls; -1 for what is left out
+	edges        []edge  // by from, to and kind
+	foreignNodes []int32 // nodes with edges here that are not declared here
 
-	via     []uint32 // as keys, of the types in which members were looked for
-	nowhere []string // targets of the decision that lead nowhere
+	memberTypes []uint32 // as keys, of the types in which members were looked for
+	unresolved  []string // targets of the decision that lead nowhere
 }
 
 type unitFlags uint8
@@ -327,9 +327,9 @@ type unitFlags uint8
 const (
 	generated unitFlags = 1 << iota
 	forTests
-	headOnly // too large, or generated: only its imports count
-	loose    // some name of it was looked for as the end of a longer one
-	folders  // a decision that names a folder
+	headOnly     // too large, or generated: only its imports count
+	usesSuffixes // some name of it was looked for as the end of a longer one
+	folders      // a decision that names a folder
 )
 
 func (u *unit) has(f unitFlags) bool { return u.flags&f != 0 }

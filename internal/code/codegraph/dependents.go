@@ -31,13 +31,13 @@ type Dependents struct {
 const (
 	// MaxDepth is how far dependents are looked for.
 	MaxDepth = 32
-	// enough is how many dependents are found before no further step is taken. A step
+	// maxFound is how many dependents are found before no further step is taken. A step
 	// is never cut off: who is found does not depend on chance.
-	enough = 1000
+	maxFound = 1000
 )
 
-// dependence is the kinds of edges along which a change is felt.
-const dependence = edgeSet(1<<eImports | 1<<eInherits | 1<<eImplements | 1<<eReferences | 1<<eCalls | 1<<eDependsOn | 1<<eTests)
+// dependenceKinds is the kinds of edges along which a change is felt.
+const dependenceKinds = edgeSet(1<<eImports | 1<<eInherits | 1<<eImplements | 1<<eReferences | 1<<eCalls | 1<<eDependsOn | 1<<eTests)
 
 // Dependents tells what depends on the node that a text stands for, as of One: what
 // imports, inherits, implements, references, calls or tests it or what it defines, then
@@ -55,24 +55,24 @@ func (v *View) Dependents(id string, depth int, p Page) (Dependents, error) {
 	if depth <= 0 || depth > MaxDepth {
 		depth = MaxDepth
 	}
-	w := &wave{v: v, seen: newBits(v.nodes.n), ring: newBits(v.nodes.n), guess: newBits(v.nodes.n)}
+	w := &dependentSearch{v: v, seen: newBits(v.nodes.n), frontier: newBits(v.nodes.n), guess: newBits(v.nodes.n)}
 	w.seen.set(i)
-	ring := w.parts(i)
+	ring := w.withMembers(i)
 	out := Dependents{Node: v.node(i), Dependents: []Dependent{}}
 	for at := 1; len(ring) > 0; at++ {
-		if at > depth || out.Total >= max(enough, p.Offset+p.Limit) {
-			out.More = w.leads(ring)
+		if at > depth || out.Total >= max(maxFound, p.Offset+p.Limit) {
+			out.More = w.hasMore(ring)
 			break
 		}
 		for _, n := range ring {
-			w.ring.set(n)
+			w.frontier.set(n)
 		}
 		sure := w.step(ring, false)
 		rest := w.step(ring, true)
 		out.Dependents = w.list(out.Dependents, sure, at, &out.Total, p)
 		out.Dependents = w.list(out.Dependents, rest, at, &out.Total, p)
 		for _, n := range ring {
-			w.ring.clear(n)
+			w.frontier.clear(n)
 		}
 		ring = append(sure, rest...)
 	}
@@ -87,16 +87,16 @@ func (b bits) has(i int32) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bits) set(i int32)      { b[i/64] |= 1 << (i % 64) }
 func (b bits) clear(i int32)    { b[i/64] &^= 1 << (i % 64) }
 
-// wave goes through the graph against the edges, a step at a time.
-type wave struct {
-	v     *View
-	seen  bits
-	ring  bits // where the last step led
-	guess bits // what is reached by guesses alone
+// dependentSearch goes through the graph against the edges, a step at a time.
+type dependentSearch struct {
+	v        *View
+	seen     bits
+	frontier bits // where the last step led
+	guess    bits // what is reached by guesses alone
 }
 
-// parts lists a node and what it defines: who uses a part, uses the whole.
-func (w *wave) parts(i int32) []int32 {
+// withMembers lists a node and what it defines: who uses a part, uses the whole.
+func (w *dependentSearch) withMembers(i int32) []int32 {
 	all := []int32{i}
 	for k := 0; k < len(all); k++ {
 		w.v.out(all[k], func(_ *unit, e edge) {
@@ -111,7 +111,7 @@ func (w *wave) parts(i int32) []int32 {
 
 // step finds what leads to the nodes of a ring and was not seen before: along exact edges
 // from what is exact itself, or, guessing, along any.
-func (w *wave) step(ring []int32, guessing bool) []int32 {
+func (w *dependentSearch) step(ring []int32, guessing bool) []int32 {
 	var out []int32
 	for _, to := range ring {
 		if !guessing && w.guess.has(to) {
@@ -119,7 +119,7 @@ func (w *wave) step(ring []int32, guessing bool) []int32 {
 		}
 		for _, in := range w.v.nodes.at(to).in {
 			e := w.v.unit(in.unit).edges[in.slot]
-			if (!guessing && e.meta&guessed != 0) || !dependence.has(e.meta.kind()) || w.seen.has(e.from) {
+			if (!guessing && e.meta&guessed != 0) || !dependenceKinds.has(e.meta.kind()) || w.seen.has(e.from) {
 				continue
 			}
 			w.seen.set(e.from)
@@ -133,7 +133,7 @@ func (w *wave) step(ring []int32, guessing bool) []int32 {
 }
 
 // list adds those of a step's nodes that the page asks for, and counts all.
-func (w *wave) list(out []Dependent, found []int32, depth int, before *int, p Page) []Dependent {
+func (w *dependentSearch) list(out []Dependent, found []int32, depth int, before *int, p Page) []Dependent {
 	from, to := max(p.Offset-*before, 0), min(p.Offset+p.Limit-*before, len(found))
 	*before += len(found)
 	if from >= to {
@@ -150,7 +150,7 @@ func (w *wave) list(out []Dependent, found []int32, depth int, before *int, p Pa
 }
 
 // dependent tells how a node was reached: by the best of its edges into the ring.
-func (w *wave) dependent(i int32, depth int) Dependent {
+func (w *dependentSearch) dependent(i int32, depth int) Dependent {
 	d := Dependent{Node: w.v.node(i), Depth: depth, How: Exact}
 	if w.guess.has(i) {
 		d.How = Guess
@@ -159,7 +159,7 @@ func (w *wave) dependent(i int32, depth int) Dependent {
 	w.v.out(i, func(_ *unit, e edge) {
 		k := e.meta.kind()
 		exact := e.meta&guessed == 0 && !w.guess.has(e.to)
-		if !w.ring.has(e.to) || !dependence.has(k) || d.How == Exact && !exact {
+		if !w.frontier.has(e.to) || !dependenceKinds.has(k) || d.How == Exact && !exact {
 			return
 		}
 		if b := best.meta.kind(); best.to < 0 || cmp.Or(byWeight[k]-byWeight[b], w.v.compare(e.to, best.to)) < 0 {
@@ -170,11 +170,11 @@ func (w *wave) dependent(i int32, depth int) Dependent {
 	return d
 }
 
-// leads reports whether anything more leads to a ring.
-func (w *wave) leads(ring []int32) bool {
+// hasMore reports whether anything more leads to a ring.
+func (w *dependentSearch) hasMore(ring []int32) bool {
 	for _, to := range ring {
 		for _, in := range w.v.nodes.at(to).in {
-			if e := w.v.unit(in.unit).edges[in.slot]; dependence.has(e.meta.kind()) && !w.seen.has(e.from) {
+			if e := w.v.unit(in.unit).edges[in.slot]; dependenceKinds.has(e.meta.kind()) && !w.seen.has(e.from) {
 				return true
 			}
 		}
@@ -192,9 +192,9 @@ type Neighbour struct {
 	Score float64  `json:"score"` // above 0, at most 1
 }
 
-// nearness is how much an edge of a kind says that who reads of one end should read of
+// kindWeight is how much an edge of a kind says that who reads of one end should read of
 // the other: from the node, and to it.
-var nearness = [edgeCount][2]float64{
+var kindWeight = [edgeCount][2]float64{
 	eImplements: {1, .9}, eInherits: {1, .7}, eGoverns: {.8, 1}, eCalls: {.8, .7}, eReferences: {.7, .6}, eDefines: {.6, .5},
 	eTests: {.7, .5}, eDependsOn: {.5, .4}, eImports: {.4, .4},
 }
@@ -246,7 +246,7 @@ func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int,
 		if e.to == of {
 			way = 1
 		}
-		x := near{node, of, e, nearness[e.meta.kind()][way] / (1 + math.Log2(max(1, float64(len(v.nodes.at(node).in))/10)))}
+		x := near{node, of, e, kindWeight[e.meta.kind()][way] / (1 + math.Log2(max(1, float64(len(v.nodes.at(node).in))/10)))}
 		if e.meta&guessed != 0 {
 			x.score /= 2
 		}
@@ -303,7 +303,7 @@ func (v *View) Sources(yield func(Source) bool) {
 		}
 	}
 	slices.SortFunc(units, func(a, b int32) int { return strings.Compare(v.text(v.unit(a).path), v.text(v.unit(b).path)) })
-	homes := map[int32]*lying{}
+	homes := map[int32]*nodeLocation{}
 	for _, i := range units {
 		u := v.unit(i)
 		s := Source{Path: v.text(u.path), Hash: u.hash, Language: v.text(u.lang), Test: u.has(forTests), Generated: u.has(generated)}
@@ -314,7 +314,7 @@ func (v *View) Sources(yield func(Source) bool) {
 			}
 			l := homes[e.to]
 			if l == nil {
-				l = v.lies(e.to)
+				l = v.locationOf(e.to)
 				homes[e.to] = l
 			}
 			s.Imports = append(s.Imports, Imported{v.id(e.to), int(e.meta.line()), e.meta.how(), l.files, v.usedOf(u, l)})
@@ -326,15 +326,15 @@ func (v *View) Sources(yield func(Source) bool) {
 	}
 }
 
-// lying is where a node lies.
-type lying struct {
+// nodeLocation is where a node lies.
+type nodeLocation struct {
 	units     []int32 // by number
 	files     []string
 	scattered bool // in several folders
 }
 
-func (v *View) lies(i int32) *lying {
-	l := &lying{units: v.unitsOf(i)}
+func (v *View) locationOf(i int32) *nodeLocation {
+	l := &nodeLocation{units: v.unitsOf(i)}
 	for _, p := range l.units {
 		path := v.text(v.unit(p).path)
 		l.scattered = l.scattered || len(l.files) > 0 && folder(path) != folder(l.files[0])
@@ -357,7 +357,7 @@ func (v *View) unitsOf(i int32) []int32 {
 }
 
 // usedOf lists the files of a scattered node whose declarations a unit uses.
-func (v *View) usedOf(u *unit, l *lying) []string {
+func (v *View) usedOf(u *unit, l *nodeLocation) []string {
 	if !l.scattered {
 		return nil
 	}
@@ -368,7 +368,7 @@ func (v *View) usedOf(u *unit, l *lying) []string {
 		default:
 			continue
 		}
-		if n := v.nodes.at(e.to); n.kind.space() || n.kind == kFile {
+		if n := v.nodes.at(e.to); n.kind.isScope() || n.kind == kFile {
 			continue
 		}
 		for _, i := range v.unitsOf(e.to) {

@@ -1,5 +1,5 @@
-// Package codegraph is what the project's source files declare and how the
-// declarations hang together: files, packages, types, methods, functions and
+// Package codegraph keeps a graph of a project's source code: what its files declare
+// and how the declarations use each other. It has files, packages, types, methods, functions and
 // decisions as nodes; defines, imports, inherits, implements, references, calls,
 // tests, depends_on and adr_governs as edges.
 //

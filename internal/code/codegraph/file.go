@@ -78,7 +78,7 @@ type Problem struct {
 // Problem. The result shares no memory with src. Hash is left to the caller.
 type Extractor func(path string, src []byte) File
 
-// Refinement is what somebody who knows better says of files: in place of the edges
+// Refinement holds edges from a more exact source, such as a type checker: in place of the edges
 // that the graph found of those kinds for those files.
 type Refinement struct {
 	Source string     // who says so: "types", "scip"; a later one of the same source replaces the earlier for its files
@@ -103,7 +103,7 @@ type RefinedEdge struct {
 	Line     int
 }
 
-// errDamaged is what a decoder ends with, whatever is wrong.
+// errDamaged is the error of every decoder.
 var errDamaged = errors.New("damaged")
 
 // encoder writes numbers in as few bytes as they need, and texts with their lengths.

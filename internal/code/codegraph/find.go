@@ -71,7 +71,7 @@ func (v *View) node(i int32) Node {
 	switch {
 	case u.decision != nil:
 		out.Line, out.Signature = u.decision.Line, u.decision.Title
-	case d == nil && n.kind.space():
+	case d == nil && n.kind.isScope():
 		out.Path = folder(out.Path)
 	}
 	return out
@@ -104,7 +104,7 @@ func (v *View) one(text string) (int32, error) {
 	found := v.find(text)
 	switch len(found) {
 	case 0:
-		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(line200(text)),
+		return -1, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "nothing in the graph is called " + strconv.Quote(clipLine(text)),
 			Try: "Search for a part of the name, or build the graph again if it is new."}
 	case 1:
 		return found[0], nil
@@ -121,7 +121,7 @@ func (v *View) one(text string) (int32, error) {
 	if n := len(found) - len(ids); n > 0 {
 		more = fmt.Sprintf(", or %d more", n)
 	}
-	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", line200(text), len(found)),
+	return -1, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q may be %d things", clipLine(text), len(found)),
 		Try: "Give the ID: " + strings.Join(ids, ", ") + more + "."}
 }
 
@@ -269,7 +269,7 @@ func (s *searcher) scan(limit int) {
 		s.fits = s.fits[:0]
 		for i := range s.v.bare {
 			c := &s.v.bare[i]
-			if !s.may(c, letters) {
+			if !s.mayFit(c, letters) {
 				continue
 			}
 			if h := s.v.heads.at(int32(c.name)); h.name != 0 {
@@ -289,8 +289,8 @@ func (s *searcher) short() bool {
 	return !slices.ContainsFunc(s.terms, func(t term) bool { return len(t.lower) >= minUnique })
 }
 
-// may reports whether a name can fit a term.
-func (s *searcher) may(c *called, letters bool) bool {
+// mayFit reports whether a name can fit a term.
+func (s *searcher) mayFit(c *bareName, letters bool) bool {
 	for i := range s.terms {
 		t := &s.terms[i]
 		if (letters || t.words&^c.words == 0) && t.mask&^c.mask == 0 {
@@ -320,7 +320,7 @@ func (s *searcher) rank() {
 	s.total, s.top.heap = 0, s.top.heap[:0]
 	for i := range s.sure { // first, and counted here unless its name fits
 		n := s.v.nodes.at(i)
-		if !s.wants(n) {
+		if !s.admits(n) {
 			continue
 		}
 		f := s.name(n.name)
@@ -332,12 +332,12 @@ func (s *searcher) rank() {
 	for i := matchExact; i >= 0; i-- {
 		for k := range buckets[i] {
 			f := &buckets[i][k]
-			if len(s.kinds) == 0 && s.hopeless(float64(f.fit+f.more)+mostBeside) {
+			if len(s.kinds) == 0 && s.tooLow(float64(f.fit+f.more)+maxBonus) {
 				s.total += int(s.v.heads.at(int32(f.name)).named)
 				continue
 			}
 			s.v.byName(f.name, func(i int32, n *node) bool {
-				if s.wants(n) {
+				if s.admits(n) {
 					if s.total++; !s.sure[i] {
 						s.score(i, n, f, 0)
 					}
@@ -348,9 +348,9 @@ func (s *searcher) rank() {
 	}
 }
 
-// hopeless reports whether a node with at most that score is none of the results. What is
+// tooLow reports whether a node with at most that score is none of the results. What is
 // lost by rounding does not decide.
-func (s *searcher) hopeless(score float64) bool {
+func (s *searcher) tooLow(score float64) bool {
 	return len(s.top.heap) == s.top.n && (s.top.n == 0 || score+.01 < s.top.heap[0].score)
 }
 
@@ -362,7 +362,7 @@ var damped = func() (d [1024]float64) {
 	return d
 }()
 
-func (s *searcher) wants(n *node) bool { return len(s.kinds) == 0 || s.kinds[n.kind] }
+func (s *searcher) admits(n *node) bool { return len(s.kinds) == 0 || s.kinds[n.kind] }
 
 // name tells how well a bare name fits.
 func (s *searcher) name(x sym) fit {
@@ -391,9 +391,9 @@ func (s *searcher) name(x sym) fit {
 	return out
 }
 
-// mostBeside is the most that is added to how well a node fits, when the text does not
+// maxBonus is the most that is added to how well a node fits, when the text does not
 // stand for it.
-const mostBeside = 4 + 20
+const maxBonus = 4 + 20
 
 // kindScore is what a kind adds: what others are part of comes before its parts.
 var kindScore = [kindCount]float64{kType: 4, kInterface: 4, kFunction: 3, kPackage: 3, kNamespace: 3, kMethod: 2, kDecision: 2, kVariable: 1, kFile: 1}
@@ -404,17 +404,17 @@ func (s *searcher) score(i int32, n *node, f *fit, bonus float64) {
 		score -= 12
 	}
 	if f.more > 0 {
-		if s.hopeless(score + float64(f.more)) {
+		if s.tooLow(score + float64(f.more)) {
 			return
 		}
-		score += s.around(n, f)
+		score += s.scoreAround(n, f)
 	}
 	s.top.add(scored{i, score})
 }
 
-// around is what is added to how a bare name fits, because the rest of the qualified name
+// scoreAround is what is added to how a bare name fits, because the rest of the qualified name
 // or the path has terms that the name has not.
-func (s *searcher) around(n *node, f *fit) float64 {
+func (s *searcher) scoreAround(n *node, f *fit) float64 {
 	more := 0.0
 	for k := range s.terms {
 		if t := &s.terms[k]; f.missing&(1<<k) != 0 && (s.begins(n.qual, n.name, t) || s.inPath(n, t)) {
@@ -430,7 +430,7 @@ func (s *searcher) around(n *node, f *fit) float64 {
 // inPath reports whether a term begins a word of the path of a file that declares a node.
 // A package has the names of its folders already.
 func (s *searcher) inPath(n *node, t *term) bool {
-	if n.kind.space() {
+	if n.kind.isScope() {
 		return false
 	}
 	for _, p := range n.places {

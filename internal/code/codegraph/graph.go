@@ -72,7 +72,7 @@ func (g *Graph) replace(units []*unit, removed []string) (gone, others int) {
 		return 0, 0
 	}
 	t := g.begin()
-	t.see()
+	t.publishTexts()
 	for _, p := range removed {
 		if i := t.v.fileUnit(p); i >= 0 {
 			t.put(i, nil)
@@ -136,7 +136,7 @@ func (g *Graph) Refine(r Refinement) Refined {
 	defer g.mu.Unlock()
 	var out Refined
 	t := g.begin()
-	t.see()
+	t.publishTexts()
 	for i := range r.Files {
 		f := &r.Files[i]
 		at := t.v.fileUnit(f.Path)
@@ -147,7 +147,7 @@ func (g *Graph) Refine(r Refinement) Refined {
 		out.Files++
 		part := refined{source: r.Source, decls: slices.Clone(f.Decls)}
 		if len(r.Kinds) > 0 {
-			part.kinds = setOf(r.Kinds)
+			part.kinds = edgeSetOf(r.Kinds)
 		}
 		for k := range f.Edges {
 			e := &f.Edges[k]
@@ -177,7 +177,7 @@ func (g *Graph) refineUnit(u *unit, parts []refined) *unit {
 		c.text = u.text[:u.decls[own].text]
 	}
 	c.decls = slices.Clip(u.decls[:own])
-	c.edges, c.extra, c.nodes = nil, nil, nil
+	c.edges, c.foreignNodes, c.nodes = nil, nil, nil
 	c.refined = slices.SortedFunc(slices.Values(parts), func(a, b refined) int { return cmp.Compare(a.source, b.source) })
 	for i := range c.refined {
 		g.compactDecls(&c, c.refined[i].decls)
@@ -193,7 +193,7 @@ func (g *Graph) refineUnit(u *unit, parts []refined) *unit {
 func (r *resolver) refined() (skip edgeSet) {
 	there := func(x ref, external bool) int32 {
 		i := r.v.byRef(x)
-		if i >= 0 && r.v.nodes.at(i).flags&inRepo == 0 && !x.kind.space() && !external {
+		if i >= 0 && r.v.nodes.at(i).flags&inRepo == 0 && !x.kind.isScope() && !external {
 			return -1
 		}
 		return i

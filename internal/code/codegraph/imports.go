@@ -12,9 +12,9 @@ const maxPrefixes = 3
 
 // imports finds what a unit imports, and brings packages that are not in the repository
 // into the graph, as those that refinements name.
-func (t *tx) imports(u *unit) (f found) {
+func (t *transaction) imports(u *unit) (f resolution) {
 	r := newResolver(&t.v)
-	t.see()
+	t.publishTexts()
 	r.u = u
 	var skip edgeSet
 	for i := range u.refined {
@@ -30,17 +30,17 @@ func (t *tx) imports(u *unit) (f found) {
 	if !skip.has(eImports) {
 		for _, im := range u.imports {
 			to, guess := r.imports(im)
-			if to < 0 && im.target.kind.space() {
+			if to < 0 && im.target.kind.isScope() {
 				to = t.node(im.target)
 			}
 			r.add(u.node, to, eImports, im.line, guess)
 		}
 	}
-	return found{edges: r.edges, loose: r.loose}
+	return resolution{edges: r.edges, usesSuffixes: r.usesSuffixes}
 }
 
-func (t *tx) space(r ref) {
-	if r.kind.space() {
+func (t *transaction) space(r ref) {
+	if r.kind.isScope() {
 		t.node(r)
 	}
 }
@@ -71,10 +71,10 @@ func (r *resolver) imports(im imp) (to int32, guess bool) {
 	if to := r.qualified(im.target.qual, eImports); to >= 0 {
 		return to, false
 	}
-	if to := r.ending(r.v.text(im.target.qual), eImports); to >= 0 {
+	if to := r.bySuffix(r.v.text(im.target.qual), eImports); to >= 0 {
 		return to, true
 	}
-	if r.v.fams[r.u.fam] == "go" || !im.target.kind.space() {
+	if r.v.fams[r.u.fam] == "go" || !im.target.kind.isScope() {
 		return -1, false
 	}
 	q := r.v.text(im.target.qual)
@@ -82,7 +82,7 @@ func (r *resolver) imports(im imp) (to int32, guess bool) {
 		if q = ownerOf(q); q == "" {
 			break
 		}
-		if x, ok := r.v.names.own(q); ok {
+		if x, ok := r.v.names.findOwned(q); ok {
 			if to := r.qualified(x, eImports); to >= 0 {
 				return to, false
 			}
@@ -120,7 +120,7 @@ func (r *resolver) importedFile(im imp) (to int32, guess bool) {
 }
 
 func (r *resolver) file(p string) int32 {
-	x, ok := r.v.names.own(p)
+	x, ok := r.v.names.findOwned(p)
 	if !ok {
 		return -1
 	}
@@ -134,7 +134,7 @@ func (r *resolver) file(p string) int32 {
 // pathEnding returns the only file of the unit's family whose path ends with another
 // path, at a slash. A name without its folder is the end of too many.
 func (r *resolver) pathEnding(p string) int32 {
-	x, ok := r.v.names.own(base(p))
+	x, ok := r.v.names.findOwned(base(p))
 	if !ok || p == "" || path.Ext(p) == "" {
 		return -1
 	}
@@ -169,7 +169,7 @@ func (r *resolver) defines() {
 		}
 		r.add(u.node, n, eDefines, d.line, false)
 		if d.kind.member() { // of a type that another file may declare
-			if x, ok := r.v.names.own(ownerOf(r.v.text(d.qual))); ok && x != 0 {
+			if x, ok := r.v.names.findOwned(ownerOf(r.v.text(d.qual))); ok && x != 0 {
 				r.add(r.qualified(x, eInherits), n, eDefines, d.line, false)
 			}
 		}

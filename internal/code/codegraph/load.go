@@ -28,7 +28,7 @@ func Load(r io.Reader) (*Graph, error) {
 	l := &loader{decoder: &decoder{}, g: New()}
 	l.t = l.g.begin()
 	for {
-		more, err := in.section(l.decoder)
+		more, err := in.readSection(l.decoder)
 		if err != nil {
 			return nil, in.fault("is damaged")
 		}
@@ -72,8 +72,8 @@ func (s *summed) ReadByte() (byte, error) {
 	return b[0], err
 }
 
-// section reads the next one; there is none after that of length 0.
-func (s *summed) section(d *decoder) (bool, error) {
+// readSection reads the next one; there is none after that of length 0.
+func (s *summed) readSection(d *decoder) (bool, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil || n == 0 {
 		return false, err
@@ -101,7 +101,7 @@ func (s *summed) fault(msg string) error {
 type loader struct {
 	*decoder
 	g     *Graph
-	t     *tx
+	t     *transaction
 	names []sym
 	sizes [3]uint64 // names, nodes and units that there should be
 	sized bool
@@ -132,7 +132,7 @@ func (l *loader) section() {
 			l.names = append(l.names, l.g.names.intern(s))
 		}
 	case sectionNodes:
-		l.t.see()
+		l.t.publishTexts()
 		for len(l.b) > 0 {
 			l.node()
 		}
@@ -158,14 +158,14 @@ func (l *loader) finish() bool {
 		n.places = slices.Clip(n.places)
 		if n.flags&inRepo == 0 {
 			t.v.counts.External++
-			if !n.kind.space() && n.kind != kInterface {
+			if !n.kind.isScope() && n.kind != kInterface {
 				return false
 			}
 		}
 	}
 	t.external = 0
 	t.count()
-	t.see()
+	t.publishTexts()
 	v := t.v
 	l.g.view.Store(&v)
 	return true
@@ -219,11 +219,11 @@ func (l *loader) unit() {
 	for range l.n() {
 		u.probs = append(u.probs, Problem{int(l.i()), l.text()})
 	}
-	u.keys, u.via = l.hashes(), l.hashes()
+	u.keys, u.memberTypes = l.hashes(), l.hashes()
 	l.refined(u)
 	l.decision(u)
-	u.nowhere = l.texts()
-	if u.decision == nil && u.path == 0 || u.within.kind != noKind && !u.within.kind.space() {
+	u.unresolved = l.texts()
+	if u.decision == nil && u.path == 0 || u.within.kind != noKind && !u.within.kind.isScope() {
 		l.fail()
 	}
 	if l.bad {
@@ -359,8 +359,8 @@ func (l *loader) edges(i int32, u *unit) {
 			return
 		}
 	}
-	u.extra = u.others(u.edges)
-	for _, n := range u.extra {
+	u.foreignNodes = u.others(u.edges)
+	for _, n := range u.foreignNodes {
 		m := l.t.nodes.set(n)
 		m.places = append(m.places, place{i, onlyEdges})
 	}

@@ -17,24 +17,24 @@ type sym uint32
 type names struct {
 	seed  maphash.Seed
 	strs  []string
-	last  []sym    // of each, its last part
-	masks []uint64 // of each, which characters it has
-	words []uint64 // of each, how its words begin
-	bare  []called // which of them have been the bare name of a node
-	among []bool   // of each, whether it is one of those; for the goroutine that adds
+	last  []sym      // of each, its last part
+	masks []uint64   // of each, which characters it has
+	words []uint64   // of each, how its words begin
+	bare  []bareName // which of them have been the bare name of a node
+	among []bool     // of each, whether it is one of those; for the goroutine that adds
 
 	mu    sync.RWMutex // guards table
 	table []uint64     // open addressing: the upper half of the hash, and the number
-	room  strings.Builder
+	block strings.Builder
 }
 
-// called is a bare name, with what a search asks of every one of them.
-type called struct {
+// bareName is a bare name, with what a search asks of every one of them.
+type bareName struct {
 	mask, words uint64 // as in names
 	name        sym
 }
 
-const roomSize = 64 << 10 // texts share blocks of so many bytes
+const textBlockSize = 64 << 10 // texts share blocks of so many bytes
 
 func newNames() *names {
 	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, among: []bool{false}}
@@ -55,11 +55,11 @@ func (n *names) slot(hash uint64, is func(sym) bool) int {
 func (n *names) find(s string) (sym, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.own(s)
+	return n.findOwned(s)
 }
 
-// own is find for the goroutine that adds.
-func (n *names) own(s string) (sym, bool) {
+// findOwned is find for the goroutine that adds.
+func (n *names) findOwned(s string) (sym, bool) {
 	if s == "" {
 		return 0, true
 	}
@@ -67,15 +67,15 @@ func (n *names) own(s string) (sym, bool) {
 	return sym(e), e != 0
 }
 
-// ownBytes is own without the need of a string.
-func (n *names) ownBytes(b []byte) (sym, bool) {
+// findOwnedBytes is own without the need of a string.
+func (n *names) findOwnedBytes(b []byte) (sym, bool) {
 	e := n.table[n.slot(maphash.Bytes(n.seed, b), func(x sym) bool { return n.strs[x] == string(b) })]
 	return sym(e), e != 0
 }
 
 // intern returns the number of a text and gives it one if need be. The text is copied.
 func (n *names) intern(s string) sym {
-	if x, ok := n.own(s); ok {
+	if x, ok := n.findOwned(s); ok {
 		return x
 	}
 	last := sym(0)
@@ -101,23 +101,23 @@ func (n *names) intern(s string) sym {
 	return x
 }
 
-// call notes that a text is the bare name of a node.
-func (n *names) call(x sym) {
+// markBare notes that a text is the bare name of a node.
+func (n *names) markBare(x sym) {
 	if !n.among[x] {
 		n.among[x] = true
-		n.bare = append(n.bare, called{n.masks[x], n.words[x], x})
+		n.bare = append(n.bare, bareName{n.masks[x], n.words[x], x})
 	}
 }
 
 // keep copies a text into the room that it shares with others.
 func (n *names) keep(s string) string {
-	if n.room.Cap()-n.room.Len() < len(s) {
-		n.room = strings.Builder{}
-		n.room.Grow(max(roomSize, len(s)))
+	if n.block.Cap()-n.block.Len() < len(s) {
+		n.block = strings.Builder{}
+		n.block.Grow(max(textBlockSize, len(s)))
 	}
-	at := n.room.Len()
-	n.room.WriteString(s)
-	return n.room.String()[at:]
+	at := n.block.Len()
+	n.block.WriteString(s)
+	return n.block.String()[at:]
 }
 
 // reserve makes room for so many more texts, so that adding them moves nothing.
@@ -250,15 +250,15 @@ func beginsPart(name, text string) bool {
 }
 
 const (
-	maxClimb = 16 // steps from a type to what it inherits or embeds
-	maxBases = 64 // types at one distance
+	maxInheritanceSteps = 16 // steps from a type to what it inherits or embeds
+	maxBases            = 64 // types at one distance
 )
 
-// giving is the kinds of uses through which a type has the members of another one.
-const giving = edgeSet(1<<eInherits | 1<<eImplements)
+// inheritingUses is the kinds of uses through which a type has the members of another one.
+const inheritingUses = edgeSet(1<<eInherits | 1<<eImplements)
 
-// origin is a type that another one inherits from or embeds.
-type origin struct {
+// baseType is a type that another one inherits from or embeds.
+type baseType struct {
 	node  int32
 	guess bool
 }
@@ -274,13 +274,13 @@ func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 	r.depends(owner)
 	level := r.owners(owner)
 	seen := map[int32]bool{}
-	for range maxClimb {
-		var next []origin
+	for range maxInheritanceSteps {
+		var next []baseType
 		for _, t := range level {
 			for _, b := range r.bases(t.node) {
 				if !seen[b.node] && len(next) < maxBases {
 					seen[b.node] = true
-					next = append(next, origin{b.node, b.guess || t.guess})
+					next = append(next, baseType{b.node, b.guess || t.guess})
 				}
 			}
 		}
@@ -304,58 +304,58 @@ func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 }
 
 // depends notes that the edges of the unit depend on what has the last part of a name.
-func (r *resolver) depends(q string) { r.via = append(r.via, hashName(lastPart(q))) }
+func (r *resolver) depends(q string) { r.memberTypes = append(r.memberTypes, hashName(lastPart(q))) }
 
 // owners finds the types of a qualified name.
-func (r *resolver) owners(q string) []origin {
-	if x, ok := r.v.names.own(q); ok {
+func (r *resolver) owners(q string) []baseType {
+	if x, ok := r.v.names.findOwned(q); ok {
 		if t := r.qualified(x, eInherits); t >= 0 {
-			return []origin{{t, false}}
+			return []baseType{{t, false}}
 		}
 	}
-	if t := r.ending(q, eInherits); t >= 0 {
-		return []origin{{t, true}}
+	if t := r.bySuffix(q, eInherits); t >= 0 {
+		return []baseType{{t, true}}
 	}
 	return nil
 }
 
-// climb is what a type has by inheritance, with the names that this depends on.
-type climb struct {
-	bases []origin
+// inheritance is what a type has by inheritance, with the names that this depends on.
+type inheritance struct {
+	bases []baseType
 	via   []uint32
 	loose bool
 }
 
 // bases lists what a type inherits from or embeds, as the files that declare it say.
-func (r *resolver) bases(t int32) []origin {
-	c := r.climbs[t]
+func (r *resolver) bases(t int32) []baseType {
+	c := r.inheritances[t]
 	if c == nil {
-		c = &climb{}
-		r.climbs[t] = c
-		sub := &resolver{v: r.v, memo: r.memo, ends: r.ends}
+		c = &inheritance{}
+		r.inheritances[t] = c
+		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes}
 		for _, p := range r.v.nodes.at(t).places {
 			if p.decl >= 0 {
 				sub.u, sub.local = r.v.unit(p.unit), nil
-				sub.climb(p.decl, c)
+				sub.addBases(p.decl, c)
 			}
 		}
-		sub.via = append(sub.via, hashName(originsOf+lastPart(r.v.text(r.v.nodes.at(t).qual))))
-		slices.SortFunc(c.bases, func(a, b origin) int {
+		sub.memberTypes = append(sub.memberTypes, hashName(basesKey+lastPart(r.v.text(r.v.nodes.at(t).qual))))
+		slices.SortFunc(c.bases, func(a, b baseType) int {
 			if n := r.v.compare(a.node, b.node); n != 0 || a.guess == b.guess {
 				return n
 			}
 			return map[bool]int{false: -1, true: 1}[a.guess]
 		})
-		c.bases = slices.CompactFunc(c.bases, func(a, b origin) bool { return a.node == b.node })
-		c.via, c.loose = sub.via, sub.loose
+		c.bases = slices.CompactFunc(c.bases, func(a, b baseType) bool { return a.node == b.node })
+		c.via, c.loose = sub.memberTypes, sub.usesSuffixes
 	}
-	r.via = append(r.via, c.via...)
-	r.loose = r.loose || c.loose
+	r.memberTypes = append(r.memberTypes, c.via...)
+	r.usesSuffixes = r.usesSuffixes || c.loose
 	return c.bases
 }
 
-// climb adds the bases of a declaration of the resolver's unit.
-func (r *resolver) climb(decl int32, c *climb) {
+// addBases adds the bases of a declaration of the resolver's unit.
+func (r *resolver) addBases(decl int32, c *inheritance) {
 	u := r.u
 	skip := edgeSet(0)
 	for i := range u.refined {
@@ -366,7 +366,7 @@ func (r *resolver) climb(decl int32, c *climb) {
 			}
 			r.depends(r.v.text(e.to.qual))
 			if to := r.v.byRef(e.to); to >= 0 && rank(eInherits, e.to.kind) >= 0 && r.v.nodes.at(to).flags&inRepo != 0 {
-				c.bases = append(c.bases, origin{to, false})
+				c.bases = append(c.bases, baseType{to, false})
 			}
 		}
 	}
@@ -375,24 +375,24 @@ func (r *resolver) climb(decl int32, c *climb) {
 			continue
 		}
 		r.depends(r.v.text(x.name))
-		if to, guess := r.origin(x); to >= 0 {
-			c.bases = append(c.bases, origin{to, guess})
+		if to, guess := r.baseTypeOf(x); to >= 0 {
+			c.bases = append(c.bases, baseType{to, guess})
 		}
 	}
 }
 
-// origin finds the type that a use of the resolver's unit says something inherits from.
-func (r *resolver) origin(x use) (to int32, guess bool) {
+// baseTypeOf finds the type that a use of the resolver's unit says something inherits from.
+func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
 	if x.meta&useQualified == 0 {
 		if r.local == nil {
-			r.gather()
+			r.collectLocals()
 		}
 		return r.bare(x, eInherits), true
 	}
 	if to = r.qualified(x.name, eInherits); to >= 0 {
 		return to, false
 	}
-	return r.ending(r.v.text(x.name), eInherits), true
+	return r.bySuffix(r.v.text(x.name), eInherits), true
 }
 
 // basesOf lists the uses that say what a declaration inherits from; in Go, what it

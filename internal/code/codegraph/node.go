@@ -93,8 +93,8 @@ func numberOfKind(k Kind) kindNo {
 	return noKind
 }
 
-// space reports whether a node of that kind is there for what is in it.
-func (k kindNo) space() bool { return k == kPackage || k == kNamespace }
+// isScope reports whether a node of that kind is there for what is in it.
+func (k kindNo) isScope() bool { return k == kPackage || k == kNamespace }
 
 func (k kindNo) member() bool { return k == kMethod || k == kProperty }
 
@@ -128,8 +128,8 @@ type edgeSet uint16
 
 func (s edgeSet) has(k edgeNo) bool { return s&(1<<k) != 0 }
 
-// setOf leaves out what is no kind of edge; nothing named is everything.
-func setOf(kinds []EdgeKind) edgeSet {
+// edgeSetOf leaves out what is no kind of edge; nothing named is everything.
+func edgeSetOf(kinds []EdgeKind) edgeSet {
 	if len(kinds) == 0 {
 		return 1<<edgeCount - 1
 	}
@@ -142,9 +142,9 @@ func setOf(kinds []EdgeKind) edgeSet {
 	return s
 }
 
-// prefer is, for a kind of edge, the kinds of nodes that it may lead to when only a
+// kindPreference is, for a kind of edge, the kinds of nodes that it may lead to when only a
 // name is known, the likeliest first.
-var prefer = [edgeCount][]kindNo{
+var kindPreference = [edgeCount][]kindNo{
 	eInherits:   {kType, kInterface},
 	eImplements: {kInterface, kType},
 	eReferences: {kType, kInterface, kVariable, kFunction, kProperty, kMethod, kNamespace, kPackage},
@@ -157,7 +157,7 @@ var prefer = [edgeCount][]kindNo{
 // rank is a kind's place among those that an edge prefers, and -1 when it leads to
 // none of that kind.
 func rank(e edgeNo, k kindNo) int {
-	for i, p := range prefer[e] {
+	for i, p := range kindPreference[e] {
 		if p == k {
 			return i
 		}
@@ -276,16 +276,16 @@ func (g *Graph) refinedKeys(edges []refinedEdge) []uint32 {
 	return keys
 }
 
-// mark is one thing that a unit declares, as others see it: by a name, and with
+// declaredName is one thing that a unit declares, as others see it: by a name, and with
 // everything that decides what a use of the name means.
-type mark struct {
+type declaredName struct {
 	name  string
 	node  ref
 	shape uint32 // a hash of the rest
 }
 
-// marks counts what a unit declares.
-func (g *Graph) marks(u *unit, count func(mark)) {
+// declaredNames counts what a unit declares.
+func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	text := func(x sym) string { return g.names.strs[x] }
 	shape := uint32(u.within.qual)<<8 ^ uint32(u.within.kind)<<4 ^ uint32(u.fam)<<24 ^ uint32(u.flags&forTests)<<2
 	if u.decision != nil {
@@ -293,16 +293,16 @@ func (g *Graph) marks(u *unit, count func(mark)) {
 	}
 	var locals []local
 	own := ref{kFile, u.path}
-	fileNames(text(u.path), func(s string) { count(mark{s, own, shape}) })
+	fileNames(text(u.path), func(s string) { count(declaredName{s, own, shape}) })
 	if u.within.kind != noKind {
-		count(mark{lastPart(text(u.within.qual)), u.within, shape})
+		count(declaredName{lastPart(text(u.within.qual)), u.within, shape})
 	}
 	for i := range u.decls {
 		d := &u.decls[i]
 		if d.kind == noKind {
 			continue
 		}
-		m := mark{text(d.name), ref{d.kind, d.qual}, shape}
+		m := declaredName{text(d.name), ref{d.kind, d.qual}, shape}
 		if d.exported {
 			m.shape ^= 1
 		}
@@ -312,22 +312,22 @@ func (g *Graph) marks(u *unit, count func(mark)) {
 			count(m)
 		}
 		if d.kind == kType || d.kind == kInterface {
-			if m.shape = g.above(u, int32(i), &locals); m.shape != 0 {
-				m.name = originsOf + text(g.names.last[d.qual])
+			if m.shape = g.basesHash(u, int32(i), &locals); m.shape != 0 {
+				m.name = basesKey + text(g.names.last[d.qual])
 				count(m)
 			}
 		}
 	}
 }
 
-// originsOf and the last part of a type's name stand for what it inherits from: that may
+// basesKey and the last part of a type's name stand for what it inherits from: that may
 // change where the type does not.
-const originsOf = "<"
+const basesKey = "<"
 
-// above is a hash of everything in a unit that decides what a type in it inherits from. A
+// basesHash is a hash of everything in a unit that decides what a type in it inherits from. A
 // name that is looked for in the file is worth what it means there. The unit's locals
 // are found when they are needed.
-func (g *Graph) above(u *unit, decl int32, locals *[]local) (h uint32) {
+func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 	mix := func(n ...uint32) {
 		for _, x := range n {
 			h = (h ^ x) * 16777619
@@ -340,7 +340,7 @@ func (g *Graph) above(u *unit, decl int32, locals *[]local) (h uint32) {
 				mix(uint32(e.to.kind), uint32(e.to.qual))
 			}
 		}
-		mix(uint32(p.kinds & giving))
+		mix(uint32(p.kinds & inheritingUses))
 	}
 	for _, x := range u.basesOf(decl, g.fams[u.fam] == "go") {
 		mix(uint32(x.name), uint32(x.meta&(1<<useBits-1)))
@@ -364,12 +364,12 @@ func (g *Graph) above(u *unit, decl int32, locals *[]local) (h uint32) {
 // difference says which names mean something else after unit b took the place of a.
 // Either may be nil.
 func (g *Graph) difference(a, b *unit, changed map[string]bool) {
-	count := map[mark]int{}
+	count := map[declaredName]int{}
 	if a != nil {
-		g.marks(a, func(m mark) { count[m]-- })
+		g.declaredNames(a, func(m declaredName) { count[m]-- })
 	}
 	if b != nil {
-		g.marks(b, func(m mark) { count[m]++ })
+		g.declaredNames(b, func(m declaredName) { count[m]++ })
 	}
 	for m, n := range count {
 		if n != 0 {
@@ -380,7 +380,7 @@ func (g *Graph) difference(a, b *unit, changed map[string]bool) {
 
 // affected returns the units, other than those of which skip is true, whose edges may
 // be others now that names have changed.
-func (t *tx) affected(changed map[string]bool, skip func(int32) bool) []int32 {
+func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) []int32 {
 	if len(changed) == 0 && !t.spacesFlipped && !t.filesChanged {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (t *tx) affected(changed map[string]bool, skip func(int32) bool) []int32 {
 	hashes := make(map[uint32]bool, len(changed))
 	for s := range changed {
 		hashes[hashName(s)] = true
-		if x, ok := t.g.names.own(s); ok {
+		if x, ok := t.g.names.findOwned(s); ok {
 			marked[x] = true
 		}
 	}
@@ -406,7 +406,7 @@ func (t *tx) affected(changed map[string]bool, skip func(int32) bool) []int32 {
 		if u == nil || skip(i) {
 			continue
 		}
-		if u.dependsOn(marked, has) || t.spacesFlipped && u.has(loose) || t.filesChanged && u.has(folders) {
+		if u.dependsOn(marked, has) || t.spacesFlipped && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
 			out = append(out, i)
 		}
 	}
@@ -419,7 +419,7 @@ func (u *unit) dependsOn(marked []bool, has func(uint32) bool) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.via, has)
+	return slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.memberTypes, has)
 }
 
 // trimFirst cuts a prefix off that another word follows: "TestShelf", not "Testing".

@@ -168,7 +168,7 @@ func sound(t *testing.T, v *View) {
 		c.Nodes++
 		if n.flags&inRepo == 0 {
 			c.External++
-			if !n.kind.space() && (n.kind != kInterface || len(n.in) == 0) {
+			if !n.kind.isScope() && (n.kind != kInterface || len(n.in) == 0) {
 				t.Errorf("%s is there although nothing declares it", v.id(i))
 			}
 		}

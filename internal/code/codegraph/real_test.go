@@ -46,7 +46,7 @@ func TestThisRepository(t *testing.T) {
 		t.Errorf("ken.Claim is %s", got)
 	}
 	refs, err := v.Refs("repository.Files", []codegraph.EdgeKind{codegraph.Calls}, codegraph.Page{})
-	if err != nil || !slices.ContainsFunc(refs.Refs, func(r codegraph.Ref) bool { return r.From.Name == "bring" && r.How == codegraph.Exact }) {
+	if err != nil || !slices.ContainsFunc(refs.Refs, func(r codegraph.Ref) bool { return r.From.Name == "update" && r.How == codegraph.Exact }) {
 		t.Errorf("who calls repository.Files: %+v, %v", refs, err)
 	}
 	deps, err := v.Dependents("package:github.com/kenlayer/ken/breaker", 1, codegraph.Page{Limit: codegraph.MaxLimit})

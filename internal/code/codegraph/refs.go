@@ -51,7 +51,7 @@ func (v *View) Refs(id string, kinds []EdgeKind, p Page) (Refs, error) {
 	if err != nil {
 		return Refs{}, err
 	}
-	want := setOf(kinds)
+	want := edgeSetOf(kinds)
 	var counts [edgeCount]KindCount
 	out := Refs{Node: v.node(i), Refs: []Ref{}, Kinds: []KindCount{}}
 	first := top[inEdge]{n: p.Offset + p.Limit, less: func(a, b inEdge) bool { return v.compareIn(a, b) < 0 }}
@@ -66,7 +66,7 @@ func (v *View) Refs(id string, kinds []EdgeKind, p Page) (Refs, error) {
 		first.add(in)
 	}
 	out.Kinds = listCounts(&counts)
-	for _, in := range cut(first.sorted(), p) {
+	for _, in := range pageOf(first.sorted(), p) {
 		out.Refs = append(out.Refs, v.ref(in))
 	}
 	return out, nil
@@ -109,8 +109,8 @@ func (v *View) compareIn(a, b inEdge) int {
 	return cmp.Or(strings.Compare(v.text(x.path), v.text(y.path)), cmp.Compare(e.meta.line(), f.meta.line()), v.compare(e.from, f.from))
 }
 
-// Shown is everything that the graph knows of one node.
-type Shown struct {
+// NodeDetails is everything that the graph knows of one node.
+type NodeDetails struct {
 	Node
 	Doc       string      `json:"doc,omitempty"`
 	Places    []Place     `json:"places"` // where it is declared, by path and line
@@ -136,23 +136,23 @@ type Edge struct {
 	Line int      `json:"line,omitempty"`
 }
 
-// most is how many places, members and edges Show gives.
-const most = 100
+// maxShown is how many places, members and edges Show gives.
+const maxShown = 100
 
 // Show tells what there is to know of the node that a text stands for, as of One; lists
 // are cut at 100 and counted. Refs has the edges that lead to it. Errors are those of
 // One.
-func (v *View) Show(id string) (Shown, error) {
+func (v *View) Show(id string) (NodeDetails, error) {
 	i, err := v.one(id)
 	if err != nil {
-		return Shown{}, err
+		return NodeDetails{}, err
 	}
-	out := Shown{Node: v.node(i), Places: v.places(i)}
+	out := NodeDetails{Node: v.node(i), Places: v.places(i)}
 	for _, p := range out.Places {
 		out.Doc = cmp.Or(out.Doc, p.Doc)
 	}
-	if n := len(out.Places); n > most {
-		out.Places, out.PlaceMore = out.Places[:most], n-most
+	if n := len(out.Places); n > maxShown {
+		out.Places, out.PlaceMore = out.Places[:maxShown], n-maxShown
 	}
 	v.showOut(i, &out)
 	v.showIn(i, &out)
@@ -162,14 +162,14 @@ func (v *View) Show(id string) (Shown, error) {
 	return out, nil
 }
 
-func (v *View) showOut(i int32, out *Shown) {
+func (v *View) showOut(i int32, out *NodeDetails) {
 	var counts [edgeCount]KindCount
 	members := map[int32]bool{}
 	type reached struct {
 		u *unit
 		e edge
 	}
-	first := top[reached]{n: most, less: func(a, b reached) bool {
+	first := top[reached]{n: maxShown, less: func(a, b reached) bool {
 		if c := cmp.Compare(byWeight[a.e.meta.kind()], byWeight[b.e.meta.kind()]); c != 0 {
 			return c < 0
 		}
@@ -197,7 +197,7 @@ func (v *View) members(of map[int32]bool) (out []Node) {
 		path string
 		line int32
 	}
-	first := top[member]{n: most, less: func(a, b member) bool {
+	first := top[member]{n: maxShown, less: func(a, b member) bool {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line), v.compare(a.node, b.node)) < 0
 	}}
 	for i := range of {
@@ -215,7 +215,7 @@ func (v *View) members(of map[int32]bool) (out []Node) {
 	return out
 }
 
-func (v *View) showIn(i int32, out *Shown) {
+func (v *View) showIn(i int32, out *NodeDetails) {
 	var counts [edgeCount]KindCount
 	for _, in := range v.nodes.at(i).in {
 		if e := v.unit(in.unit).edges[in.slot]; e.meta.kind() != eDefines {
@@ -238,7 +238,7 @@ func (v *View) showIn(i int32, out *Shown) {
 	slices.SortFunc(governing, func(a, b inEdge) int {
 		return cmp.Or(v.compare(v.unit(a.unit).node, v.unit(b.unit).node), v.compareIn(a, b))
 	})
-	for _, in := range governing[:min(len(governing), most)] {
+	for _, in := range governing[:min(len(governing), maxShown)] {
 		out.Governed = append(out.Governed, v.ref(in))
 	}
 }
@@ -274,7 +274,7 @@ func (v *View) around(i int32) []int32 {
 	for p := v.parent(i); p >= 0 && len(out) < maxNesting && !slices.Contains(out, p); p = v.parent(p) {
 		out = append(out, p)
 	}
-	for _, p := range v.nodes.at(i).places[:min(len(v.nodes.at(i).places), most)] {
+	for _, p := range v.nodes.at(i).places[:min(len(v.nodes.at(i).places), maxShown)] {
 		if u := v.unit(p.unit); p.decl >= 0 {
 			out = append(out, u.node)
 			if u.home >= 0 {
@@ -325,7 +325,7 @@ func (r *resolver) subject(name string) int32 {
 			}
 		}
 		for _, im := range r.u.imports {
-			if im.target.kind.space() {
+			if im.target.kind.isScope() {
 				if to := look(im.target.qual); to >= 0 {
 					return to
 				}

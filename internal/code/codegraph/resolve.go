@@ -13,20 +13,20 @@ import (
 // came: from the qualified name, from the file itself, from its scopes, and from what
 // else has the name in the repository.
 type resolver struct {
-	v      *View
-	memo   map[memoKey]*bearers
-	ends   map[endKey]*ends
-	climbs map[int32]*climb // by type
-	buf    []byte
+	v            *View
+	memo         map[memoKey]*nameIndex
+	suffixes     map[suffixKey]*suffixEntry
+	inheritances map[int32]*inheritance // by type
+	buf          []byte
 
-	u     *unit
-	local []local
-	named map[sym]bool // bare names that the unit uses or declares; nil until needed
-	edges []edge
-	loose bool
-	via   []uint32 // as in unit
+	u            *unit
+	local        []local
+	named        map[sym]bool // bare names that the unit uses or declares; nil until needed
+	edges        []edge
+	usesSuffixes bool
+	memberTypes  []uint32 // as in unit
 
-	nowhere []string
+	unresolved []string
 }
 
 // local is a name that the unit declares, and where.
@@ -36,17 +36,17 @@ type local struct {
 }
 
 func newResolver(v *View) *resolver {
-	return &resolver{v: v, memo: map[memoKey]*bearers{}, ends: map[endKey]*ends{}, climbs: map[int32]*climb{}}
+	return &resolver{v: v, memo: map[memoKey]*nameIndex{}, suffixes: map[suffixKey]*suffixEntry{}, inheritances: map[int32]*inheritance{}}
 }
 
 // resolve finds the edges of a unit, those of f included.
-func (r *resolver) resolve(u *unit, f *found) {
-	r.u, r.named, r.loose, r.nowhere, r.via = u, nil, f.loose, nil, r.via[:0]
+func (r *resolver) resolve(u *unit, f *resolution) {
+	r.u, r.named, r.usesSuffixes, r.unresolved, r.memberTypes = u, nil, f.usesSuffixes, nil, r.memberTypes[:0]
 	r.edges = append(r.edges[:0], f.edges...)
 	if u.decision != nil {
 		r.govern()
 	} else {
-		r.gather()
+		r.collectLocals()
 		skip := r.refined()
 		if !skip.has(eDefines) {
 			r.defines()
@@ -63,15 +63,15 @@ func (r *resolver) resolve(u *unit, f *found) {
 			r.tests()
 		}
 	}
-	r.settle()
+	r.assignKinds()
 	slices.SortFunc(r.edges, compareEdges)
 	f.edges = slices.Clone(slices.CompactFunc(r.edges, func(a, b edge) bool {
 		return a.from == b.from && a.to == b.to && a.meta.kind() == b.meta.kind()
 	}))
-	f.loose, f.nowhere = r.loose, r.nowhere
-	slices.Sort(r.via)
-	f.via = slices.Clone(slices.Compact(r.via))
-	f.extra = u.others(f.edges)
+	f.usesSuffixes, f.unresolved = r.usesSuffixes, r.unresolved
+	slices.Sort(r.memberTypes)
+	f.memberTypes = slices.Clone(slices.Compact(r.memberTypes))
+	f.foreignNodes = u.others(f.edges)
 }
 
 // add notes an edge, unless there is nothing on one of its ends or both are the same.
@@ -81,9 +81,9 @@ func (r *resolver) add(from, to int32, k edgeNo, line int32, guess bool) {
 	}
 }
 
-// settle gives edges the kinds that follow from what they lead to: what is called is no
+// assignKinds gives edges the kinds that follow from what they lead to: what is called is no
 // type, whatever it looks like. Tests are about types that they make all the same.
-func (r *resolver) settle() {
+func (r *resolver) assignKinds() {
 	for i := range r.edges {
 		e := &r.edges[i]
 		if k := r.v.nodes.at(e.to).kind; e.meta.kind() == eCalls && (k == kType || k == kInterface) {
@@ -92,8 +92,8 @@ func (r *resolver) settle() {
 	}
 }
 
-// gather lists the names that the unit declares.
-func (r *resolver) gather() { r.local = r.u.locals(r.local[:0]) }
+// collectLocals lists the names that the unit declares.
+func (r *resolver) collectLocals() { r.local = r.u.locals(r.local[:0]) }
 
 func (u *unit) locals(out []local) []local {
 	for i := range u.decls {
@@ -138,22 +138,22 @@ func (r *resolver) use(x use) {
 		return
 	case x.meta&useQualified != 0:
 		if to := r.qualified(x.name, k); to >= 0 {
-			r.add(from, to, r.asked(from, to, k), line, k == eTests) // a test's name is not what it does
+			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // a test's name is not what it does
 		} else if to, guess := r.inherited(x.name, k); to >= 0 {
-			r.add(from, to, r.asked(from, to, k), line, guess || k == eTests)
-		} else if to = r.ending(r.v.text(x.name), k); to >= 0 {
-			r.add(from, to, r.asked(from, to, k), line, true)
+			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
+		} else if to = r.bySuffix(r.v.text(x.name), k); to >= 0 {
+			r.add(from, to, r.kindOfBase(from, to, k), line, true)
 		}
 		return
 	}
 	if to := r.bare(x, k); to >= 0 {
-		r.add(from, to, r.asked(from, to, k), line, true)
+		r.add(from, to, r.kindOfBase(from, to, k), line, true)
 	}
 }
 
-// asked is the kind of an edge once its end is known: C# has one list for the base and
+// kindOfBase is the kind of an edge once its end is known: C# has one list for the base and
 // the interfaces of a type.
-func (r *resolver) asked(from, to int32, k edgeNo) edgeNo {
+func (r *resolver) kindOfBase(from, to int32, k edgeNo) edgeNo {
 	if k == eInherits && r.v.fams[r.u.fam] == "csharp" && r.v.nodes.at(from).kind == kType && r.v.nodes.at(to).kind == kInterface {
 		return eImplements
 	}
@@ -162,7 +162,7 @@ func (r *resolver) asked(from, to int32, k edgeNo) edgeNo {
 
 // qualified returns the node of a qualified name that an edge of the kind may lead to.
 func (r *resolver) qualified(x sym, k edgeNo) int32 {
-	best, at := int32(-1), len(prefer[k])
+	best, at := int32(-1), len(kindPreference[k])
 	r.v.byQual(x, func(i int32, n *node) bool {
 		if p := rank(k, n.kind); p >= 0 && p < at && n.flags&inRepo != 0 {
 			best, at = i, p
@@ -175,7 +175,7 @@ func (r *resolver) qualified(x sym, k edgeNo) int32 {
 // within returns the node of a name in a scope.
 func (r *resolver) within(scope, name string, k edgeNo) int32 {
 	r.buf = append(append(append(r.buf[:0], scope...), '.'), name...)
-	if x, ok := r.v.names.ownBytes(r.buf); ok {
+	if x, ok := r.v.names.findOwnedBytes(r.buf); ok {
 		return r.qualified(x, k)
 	}
 	return -1
@@ -196,7 +196,7 @@ func (r *resolver) bare(x use, k edgeNo) int32 {
 	if len(name) < minUnique {
 		return -1
 	}
-	if b := r.bearers(x.name); len(b.top) == 1 && rank(k, r.v.nodes.at(b.top[0]).kind) >= 0 {
+	if b := r.namesOf(x.name); len(b.top) == 1 && rank(k, r.v.nodes.at(b.top[0]).kind) >= 0 {
 		return b.top[0]
 	}
 	return -1

@@ -232,13 +232,13 @@ func (s *saver) unit(e *encoder, u *unit) {
 	for _, k := range u.keys {
 		e.u(uint64(k))
 	}
-	e.n(len(u.via))
-	for _, k := range u.via {
+	e.n(len(u.memberTypes))
+	for _, k := range u.memberTypes {
 		e.u(uint64(k))
 	}
 	s.refined(e, u.refined)
 	s.decision(e, u.decision)
-	e.texts(u.nowhere)
+	e.texts(u.unresolved)
 	s.edges(e, u)
 }
 

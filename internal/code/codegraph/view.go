@@ -17,7 +17,7 @@ type View struct {
 	strs  []string // of names, as far as this view goes
 	masks []uint64
 	words []uint64
-	bare  []called
+	bare  []bareName
 	fams  []string
 
 	nodes vec[node]
@@ -199,7 +199,7 @@ func (u *unit) firstFrom(i int32) int {
 // homes calls with the nodes of the packages and namespaces that a node belongs to.
 func (v *View) homes(i int32, yield func(int32)) {
 	n := v.nodes.at(i)
-	if n.kind.space() {
+	if n.kind.isScope() {
 		yield(i)
 		return
 	}
@@ -236,8 +236,8 @@ func (p Page) check() (Page, error) {
 	return p, nil
 }
 
-// cut returns the part of the first elements that a page asks for.
-func cut[T any](first []T, p Page) []T {
+// pageOf returns the part of the first elements that a page asks for.
+func pageOf[T any](first []T, p Page) []T {
 	return first[min(p.Offset, len(first)):min(p.Offset+p.Limit, len(first))]
 }
 

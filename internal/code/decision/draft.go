@@ -60,7 +60,7 @@ func (d *Draft) validate() error {
 		}
 		for _, s := range list {
 			if strings.ContainsAny(s, "\r\n") {
-				return invalid("", "an entry of a list has several lines: "+quote(s), "Put each entry on one line.")
+				return invalid("", "an entry of a list has several lines: "+clipQuote(s), "Put each entry on one line.")
 			}
 		}
 	}
@@ -114,9 +114,9 @@ func (d *Draft) render(id string) []byte {
 	var titles []string
 	argued := false
 	for _, o := range d.Options {
-		t := "**" + oneLine(plain(o.Title)) + "**"
+		t := "**" + oneLine(stripMarkup(o.Title)) + "**"
 		if o.Chosen {
-			t = "**" + oneLine(plain(o.Title)) + chosenSuffix + "**"
+			t = "**" + oneLine(stripMarkup(o.Title)) + chosenSuffix + "**"
 		}
 		titles = append(titles, t)
 		argued = argued || o.Text != "" || len(o.Pros) > 0 || len(o.Cons) > 0
@@ -139,7 +139,7 @@ func (d *Draft) argue(b *strings.Builder, o Alternative) {
 	if o.Text == "" && len(o.Pros) == 0 && len(o.Cons) == 0 {
 		return
 	}
-	b.WriteString("\n### " + oneLine(plain(o.Title)) + "\n")
+	b.WriteString("\n### " + oneLine(stripMarkup(o.Title)) + "\n")
 	if t := embed(o.Text); t != "" {
 		b.WriteString("\n" + t + "\n")
 	}
@@ -198,7 +198,7 @@ const maxSlug = 60
 // slug is the part of a file's name that says what the record is about.
 func slug(title string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(plain(title)) {
+	for _, r := range strings.ToLower(stripMarkup(title)) {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r > 127 && (unicode.IsLetter(r) || unicode.IsDigit(r)):
 			b.WriteRune(r)
@@ -233,7 +233,7 @@ const (
 	noSide side = iota
 	pro
 	con
-	neither
+	neutralSide
 )
 
 // argument reads a bullet such as "Good, because it is fast".
@@ -241,7 +241,7 @@ func argument(text string) (side, string) {
 	for _, s := range []struct {
 		side side
 		re   *lazyregexp.Regexp
-	}{{pro, proSign}, {con, conSign}, {neither, neutral}} {
+	}{{pro, proSign}, {con, conSign}, {neutralSide, neutral}} {
 		if m := s.re.FindStringIndex(text); m != nil {
 			rest := strings.TrimSpace(text[m[1]:])
 			rest = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(rest, "because "), "since "))
@@ -255,13 +255,13 @@ func argument(text string) (side, string) {
 
 // label reads a line that says on which side the arguments below it are: "**Cons:**".
 func label(text string) (side, bool) {
-	switch strings.ToLower(strings.Trim(plain(text), " :.")) {
+	switch strings.ToLower(strings.Trim(stripMarkup(text), " :.")) {
 	case "pros", "pro", "advantages", "benefits", "good", "positive", "upsides":
 		return pro, true
 	case "cons", "con", "disadvantages", "drawbacks", "bad", "negative", "downsides":
 		return con, true
 	case "neutral":
-		return neither, true
+		return neutralSide, true
 	}
 	return noSide, false
 }
@@ -298,15 +298,15 @@ func (d *document) options() []Option {
 		}
 		return out
 	}
-	out := join(join(nil, read(KindOptions)), read(KindProsAndCons))
+	out := mergeOptions(mergeOptions(nil, read(KindOptions)), read(KindProsAndCons))
 	d.argued(out)
 	for i := range out {
-		out[i].Chosen = out[i].Chosen || chosenMark.MatchString(out[i].Title.Text) || strings.HasPrefix(strings.ToLower(plain(out[i].Text)), "chosen")
+		out[i].Chosen = out[i].Chosen || chosenMark.MatchString(out[i].Title.Text) || strings.HasPrefix(strings.ToLower(stripMarkup(out[i].Text)), "chosen")
 	}
-	if m := chosen.FindStringSubmatch(from(d.Decision.Text, "chosen option")); m != nil {
-		name := strings.TrimRight(plain(m[1]), "\"”'*_] ,.")
+	if m := chosen.FindStringSubmatch(textFrom(d.Decision.Text, "chosen option")); m != nil {
+		name := strings.TrimRight(stripMarkup(m[1]), "\"”'*_] ,.")
 		for i := range out {
-			if alike(out[i].Title.Text, name) || len(foldKey(out[i].Title.Text)) >= 4 && strings.HasPrefix(foldKey(name), foldKey(out[i].Title.Text)) {
+			if sameOption(out[i].Title.Text, name) || len(foldKey(out[i].Title.Text)) >= 4 && strings.HasPrefix(foldKey(name), foldKey(out[i].Title.Text)) {
 				out[i].Chosen = true
 				break
 			}
@@ -315,9 +315,9 @@ func (d *document) options() []Option {
 	return out
 }
 
-// from is a text from the first place on where words in lower case stand in any case; empty
+// textFrom is a text from the first place on where words in lower case stand in any case; empty
 // for none.
-func from(text, words string) string {
+func textFrom(text, words string) string {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if text[i]|0x20 == words[0] && strings.EqualFold(text[i:i+len(words)], words) {
 			return text[i:]
@@ -341,9 +341,9 @@ func (d *document) argued(named []Option) {
 		if len(named) == 0 || h.kind != "" || h.level < 2 || h.at < read {
 			continue
 		}
-		key := foldKey(bare(h.title))
+		key := foldKey(headingText(h.title))
 		for i := range named {
-			if !alikeKeys(keys[i], key) || named[i].Title.Line == h.at+1 || len(named[i].Pros)+len(named[i].Cons) > 0 {
+			if !sameFoldedTitle(keys[i], key) || named[i].Title.Line == h.at+1 || len(named[i].Pros)+len(named[i].Cons) > 0 {
 				continue
 			}
 			r := optionReader{out: named[i : i+1 : i+1], open: true, byHead: true, headed: true}

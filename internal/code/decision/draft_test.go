@@ -28,7 +28,7 @@ func TestCreateReadsBack(t *testing.T) {
 	for range race.Pick(800, 150) {
 		d := Draft{Title: line(), Status: Statuses()[rng.IntN(4)], Date: today(), Context: text(20), Decision: text(20), Consequences: text(20), Confirmation: text(5), More: text(5),
 			Tags: []string{line() + "x", "t"}, Deciders: []string{"d" + line()}, Drivers: []string{"e" + line()}, Options: []Alternative{{Title: "o1 " + line(), Text: text(5), Chosen: true}, {Title: "p2 " + line()}}}
-		if n, _ := fromTitle(d.Title); n >= 0 || d.validate() != nil || plain(d.Title) != d.Title {
+		if n, _ := fromTitle(d.Title); n >= 0 || d.validate() != nil || stripMarkup(d.Title) != d.Title {
 			continue
 		}
 		src := d.render("ADR-0001")

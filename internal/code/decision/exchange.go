@@ -52,9 +52,9 @@ type Alternative struct {
 // Export returns a record in the form for JSON. Texts are whole; what has no name there
 // (drivers, links, other sections) is left out.
 func Export(r Record) Exchange {
-	x := Exchange{ID: r.ID.Text, Title: plain(r.Title.Text), Status: titled(r.Status), Context: r.Context.Text, Decision: r.Decision.Text,
+	x := Exchange{ID: r.ID.Text, Title: stripMarkup(r.Title.Text), Status: titleOf(r.Status), Context: r.Context.Text, Decision: r.Decision.Text,
 		Consequences: r.Consequences.Text, Deciders: texts(r.Deciders), Tags: texts(r.Tags), Governs: texts(r.Governs),
-		Alternatives: []Alternative{}, Supersedes: ids(r.Supersedes), SupersededBy: ids(r.SupersededBy)}
+		Alternatives: []Alternative{}, Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)}
 	if x.Governs == nil {
 		x.Governs = []string{}
 	}
@@ -67,7 +67,7 @@ func Export(r Record) Exchange {
 	return x
 }
 
-func titled(s Status) string {
+func titleOf(s Status) string {
 	if s == Unknown {
 		return ""
 	}
@@ -134,7 +134,7 @@ func ParseExchange(src []byte) (Exchange, error) {
 		return Exchange{}, invalid("title", "empty", "Name the decision in a few words.")
 	}
 	if x.Status != "" && statusOf(x.Status) == Unknown {
-		return Exchange{}, invalid("status", "unknown status "+quote(x.Status), "Use Proposed, Accepted, Rejected, Deprecated or Superseded.")
+		return Exchange{}, invalid("status", "unknown status "+clipQuote(x.Status), "Use Proposed, Accepted, Rejected, Deprecated or Superseded.")
 	}
 	return x, nil
 }
@@ -192,8 +192,8 @@ func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-// view is one state of all files. It is never changed.
-type view struct {
+// snapshot is one state of all files. It is never changed.
+type snapshot struct {
 	pages    map[string]*page
 	records  []*entry // by number, those without one last, then by path
 	byHandle map[string]*entry
@@ -214,10 +214,10 @@ type entry struct {
 	at         int      // place in the view's records
 }
 
-func newView(pages map[string]*page, problems []Problem) *view {
-	v := &view{pages: pages, byHandle: map[string]*entry{}, byID: map[string][]*entry{}, byPath: map[string]*entry{}, homes: map[string]bool{}, unread: problems, problems: slices.Clone(problems)}
+func newSnapshot(pages map[string]*page, problems []Problem) *snapshot {
+	v := &snapshot{pages: pages, byHandle: map[string]*entry{}, byID: map[string][]*entry{}, byPath: map[string]*entry{}, homes: map[string]bool{}, unread: problems, problems: slices.Clone(problems)}
 	for _, p := range pages {
-		v.homes[home(p.doc.Path)] = true
+		v.homes[folderWithoutArchive(p.doc.Path)] = true
 		if p.isRecord() {
 			e := &entry{page: p, rec: p.doc.Record}
 			v.records = append(v.records, e)
@@ -228,16 +228,16 @@ func newView(pages map[string]*page, problems []Problem) *view {
 		}
 	}
 	slices.SortFunc(v.records, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(b2i(a.rec.Number < 0), b2i(b.rec.Number < 0)), cmp.Compare(a.rec.Number, b.rec.Number), cmp.Compare(a.rec.Path, b.rec.Path))
+		return cmp.Or(cmp.Compare(boolToInt(a.rec.Number < 0), boolToInt(b.rec.Number < 0)), cmp.Compare(a.rec.Number, b.rec.Number), cmp.Compare(a.rec.Path, b.rec.Path))
 	})
 	for i, e := range v.records {
 		e.at = i
-		v.byID[fold(e.rec.ID.Text)] = append(v.byID[fold(e.rec.ID.Text)], e)
+		v.byID[foldText(e.rec.ID.Text)] = append(v.byID[foldText(e.rec.ID.Text)], e)
 	}
 	v.handles()
 	v.supersession()
 	v.check()
-	v.ranking = sync.OnceValue(func() *ranking { return rankingOf(v.records) })
+	v.ranking = sync.OnceValue(func() *ranking { return newRanking(v.records) })
 	slices.SortStableFunc(v.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -252,18 +252,18 @@ func unreadable(d *document) []Problem {
 	return d.problems
 }
 
-func b2i(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+func foldText(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // handles gives records of one ID names of their own: the ID, a slash and the rest of the
 // file's name, with folders where even that is taken.
-func (v *view) handles() {
+func (v *snapshot) handles() {
 	for _, same := range v.byID {
 		for _, e := range same {
 			e.rec.Handle = e.rec.ID.Text
@@ -280,26 +280,26 @@ func (v *view) handles() {
 		}
 	}
 	for _, e := range v.records {
-		v.byHandle[fold(e.rec.Handle)] = e
+		v.byHandle[foldText(e.rec.Handle)] = e
 	}
 }
 
 // resolve finds the record that a reference of another one means: by its path, also when
 // it has moved into the archive or out of it, else by its ID, in the same folder first.
 // several says that more than one could be meant.
-func (v *view) resolve(from *entry, path, id string) (e *entry, several bool) {
+func (v *snapshot) resolve(from *entry, path, id string) (e *entry, several bool) {
 	if path != "" {
 		if e := v.at(path); e != nil {
 			return e, false
 		}
 	}
-	same := v.byID[fold(id)]
+	same := v.byID[foldText(id)]
 	if len(same) == 1 {
 		return same[0], false
 	}
 	var near []*entry
 	for _, e := range same {
-		if home(e.rec.Path) == home(from.rec.Path) && e != from {
+		if folderWithoutArchive(e.rec.Path) == folderWithoutArchive(from.rec.Path) && e != from {
 			near = append(near, e)
 		}
 	}
@@ -310,7 +310,7 @@ func (v *view) resolve(from *entry, path, id string) (e *entry, several bool) {
 }
 
 // at is the record of a path, wherever the archive is concerned.
-func (v *view) at(p string) *entry {
+func (v *snapshot) at(p string) *entry {
 	if e := v.byPath[p]; e != nil {
 		return e
 	}
@@ -324,8 +324,8 @@ func (v *view) at(p string) *entry {
 	return nil
 }
 
-// home is the folder of a record, the archive taken for the folder that it is in.
-func home(p string) string {
+// folderWithoutArchive is the folder of a record, the archive taken for the folder that it is in.
+func folderWithoutArchive(p string) string {
 	dir := path.Dir(p)
 	if path.Base(dir) == archiveFolder {
 		return path.Dir(dir)
@@ -334,7 +334,7 @@ func home(p string) string {
 }
 
 // supersession ties records to what superseded them, whichever of both says so.
-func (v *view) supersession() {
+func (v *snapshot) supersession() {
 	tie := func(old, by *entry) {
 		if old != by && !slices.Contains(old.successors, by) {
 			old.successors = append(old.successors, by)

@@ -35,17 +35,17 @@ func (r *Registry) Find(name string) (Record, error) {
 	return e.rec, nil
 }
 
-func (v *view) find(name string) (*entry, error) {
+func (v *snapshot) find(name string) (*entry, error) {
 	name = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), "adr:"))
 	if name == "" {
 		return nil, invalid("id", "empty", "Name a decision by its id, such as ADR-0042.")
 	}
-	if e := v.byHandle[fold(name)]; e != nil {
+	if e := v.byHandle[foldText(name)]; e != nil {
 		return e, nil
 	}
 	_, id := fromID(name)
-	if same := v.byID[fold(id)]; len(same) > 0 {
-		return one(name, same)
+	if same := v.byID[foldText(id)]; len(same) > 0 {
+		return oneMatch(name, same)
 	}
 	if e := v.at(path.Clean(name)); e != nil {
 		return e, nil
@@ -58,13 +58,13 @@ func (v *view) find(name string) (*entry, error) {
 			}
 		}
 		if len(same) > 0 {
-			return one(name, same)
+			return oneMatch(name, same)
 		}
 	}
 	var byFile, whole, part, near []*entry
-	want := fold(name)
+	want := foldText(name)
 	for _, e := range v.records {
-		base, title := fold(path.Base(e.rec.Path)), fold(plain(e.rec.Title.Text))
+		base, title := foldText(path.Base(e.rec.Path)), foldText(stripMarkup(e.rec.Title.Text))
 		switch {
 		case base == want || strings.TrimSuffix(base, path.Ext(base)) == want:
 			byFile = append(byFile, e)
@@ -72,24 +72,24 @@ func (v *view) find(name string) (*entry, error) {
 			whole = append(whole, e)
 		case strings.Contains(title, want):
 			part = append(part, e)
-		case e.rec.Number >= 0 && strings.Contains(want, strconv.Itoa(e.rec.Number)) || shares(title, want):
+		case e.rec.Number >= 0 && strings.Contains(want, strconv.Itoa(e.rec.Number)) || shareWord(title, want):
 			near = append(near, e)
 		}
 	}
 	for _, fit := range [][]*entry{byFile, whole, part} {
 		if len(fit) > 0 {
-			return one(name, fit)
+			return oneMatch(name, fit)
 		}
 	}
-	e := &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no decision " + quote(name), Try: "List the decisions, or search for words of the title."}
+	e := &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no decision " + clipQuote(name), Try: "List the decisions, or search for words of the title."}
 	if len(near) > 0 {
 		e.Try = "Did you mean " + handles(near) + "?"
 	}
 	return nil, e
 }
 
-// shares reports whether two texts have a word of four letters or more in common.
-func shares(title, want string) bool {
+// shareWord reports whether two texts have a word of four letters or more in common.
+func shareWord(title, want string) bool {
 	for w := range strings.FieldsSeq(want) {
 		if len(w) >= 4 && strings.Contains(title, w) {
 			return true
@@ -98,11 +98,11 @@ func shares(title, want string) bool {
 	return false
 }
 
-func one(name string, fit []*entry) (*entry, error) {
+func oneMatch(name string, fit []*entry) (*entry, error) {
 	if len(fit) == 1 {
 		return fit[0], nil
 	}
-	return nil, invalid("id", quote(name)+" fits "+strconv.Itoa(len(fit))+" decisions", "Name one of them: "+handles(fit)+".")
+	return nil, invalid("id", clipQuote(name)+" fits "+strconv.Itoa(len(fit))+" decisions", "Name one of them: "+handles(fit)+".")
 }
 
 func handles(fit []*entry) string {
@@ -209,7 +209,7 @@ func (w *words) add(field int, text string) {
 
 func wordsOf(r Record) words {
 	w := words{terms: map[string]*[fieldCount]float32{}}
-	w.add(inTitle, plain(r.Title.Text))
+	w.add(inTitle, stripMarkup(r.Title.Text))
 	w.add(inTags, r.ID.Text+" "+strings.ReplaceAll(stem(r.Path), "-", " "))
 	for _, list := range [][]Value{r.Tags, r.Governs} {
 		for _, v := range list {
@@ -244,9 +244,9 @@ type ranking struct {
 	df      map[string]int      // in how many records a term is
 }
 
-// rankingOf counts the words of all records: the first search after a change pays for it.
-func rankingOf(records []*entry) *ranking {
-	atOnce(len(records), func(i int) { records[i].words() })
+// newRanking counts the words of all records: the first search after a change pays for it.
+func newRanking(records []*entry) *ranking {
+	inParallel(len(records), func(i int) { records[i].words() })
 	k := &ranking{df: map[string]int{}}
 	for _, e := range records {
 		w := e.words()
@@ -274,7 +274,7 @@ func (r *Registry) Search(q Query) Page {
 		all = v.ranking()
 	}
 	for _, e := range v.records {
-		if !q.admits(e) {
+		if !q.matches(e) {
 			continue
 		}
 		s := scored{entry: e}
@@ -317,7 +317,7 @@ type scored struct {
 // score is what one term says for a record: BM25F. With fields that weigh so much,
 // a small k1 would let one word in a title be all that counts; both were chosen with the first
 // set of questions in testdata.
-func (v *view) score(e *entry, term string, all *ranking) float64 {
+func (v *snapshot) score(e *entry, term string, all *ranking) float64 {
 	w := e.words()
 	n := w.terms[term]
 	if n == nil {
@@ -335,7 +335,7 @@ func (v *view) score(e *entry, term string, all *ranking) float64 {
 	return idf * tf * (k1 + 1) / (tf + k1)
 }
 
-func (q *Query) admits(e *entry) bool {
+func (q *Query) matches(e *entry) bool {
 	r := &e.rec
 	switch {
 	case q.NoArchive && r.Archived,
@@ -343,7 +343,7 @@ func (q *Query) admits(e *entry) bool {
 		(!q.Since.IsZero() || !q.Until.IsZero()) && r.Date.IsZero(),
 		!q.Since.IsZero() && r.Date.Before(q.Since.Truncate(24*time.Hour)),
 		!q.Until.IsZero() && r.Date.After(q.Until),
-		q.Tag != "" && !slices.ContainsFunc(r.Tags, func(t Value) bool { return strings.EqualFold(plain(t.Text), strings.TrimSpace(q.Tag)) }):
+		q.Tag != "" && !slices.ContainsFunc(r.Tags, func(t Value) bool { return strings.EqualFold(stripMarkup(t.Text), strings.TrimSpace(q.Tag)) }):
 		return false
 	}
 	return q.Governs == "" || slices.ContainsFunc(e.targets(), func(t Target) bool { return covers(t.Name, strings.TrimPrefix(q.Governs, "./")) })

@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 			if to == Superseded {
 				by = &pointer{"ADR-0999", "[ADR-0999](0999-z.md)"}
 			}
-			c, err := d.restate(to, by)
+			c, err := d.statusChange(to, by)
 			if err != nil {
 				continue
 			}
@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if edits, err := d.listEdits(meansSupersedes, "Supersedes", "Supersedes", pointer{"ADR-0999", "[ADR-0999](0999-z.md)"}); err == nil {
-			applied(src, edits)
+			applyEdits(src, edits)
 		}
 		relink(d, func(string) string { return "elsewhere.md" })
 	})

@@ -72,10 +72,10 @@ func refresh(t testing.TB, r *Registry) Changes {
 }
 
 // viewOf is the view of files that lie nowhere.
-func viewOf(files map[string]string) *view {
+func viewOf(files map[string]string) *snapshot {
 	pages := map[string]*page{}
 	for name, text := range files {
 		pages[name] = pageOf(parse(name, []byte(text)))
 	}
-	return newView(pages, nil)
+	return newSnapshot(pages, nil)
 }

@@ -28,7 +28,7 @@ func TestParseTakesWhatItTakes(t *testing.T) {
 		start := processorTime(t)
 		d := parse("adr/0001-x.md", src)
 		Targets(d.Record)
-		_, _ = d.restate(Rejected, nil)
+		_, _ = d.statusChange(Rejected, nil)
 		return processorTime(t) - start
 	}
 	befores := []string{"", "---\n", "# 1. X\n\n", "# 1. X\n\n## Decision\n\n", "# 1. X\n\n## Alternatives\n\n", "# 1. X\n\n## Status\n\n"}

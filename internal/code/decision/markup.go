@@ -13,8 +13,8 @@ var (
 
 var emphasis = strings.NewReplacer("*", "", "`", "", "___", "", "__", "", "~~", "")
 
-// plain takes links, emphasis and code marks off a text.
-func plain(s string) string {
+// stripMarkup takes links, emphasis and code marks off a text.
+func stripMarkup(s string) string {
 	if strings.Contains(s, "](") {
 		s = linkMarkup.ReplaceAllString(s, "$1")
 	}
@@ -172,8 +172,8 @@ type cell struct {
 	from, to int // in the line
 }
 
-// rule reports whether a row is the one between the head of a table and its body.
-func rule(row []cell) bool {
+// isTableRule reports whether a row is the one between the head of a table and its body.
+func isTableRule(row []cell) bool {
 	for _, c := range row {
 		if c.text == "" || strings.Trim(c.text, ":-") != "" {
 			return false
@@ -253,12 +253,12 @@ func underline(lines []line, i, from int) int {
 // sectionNumber is what stands before the words of a heading: "3.", "3a)", "2.1", "§4".
 var sectionNumber = lazyregexp.New(`^§?\s*\d{1,3}[a-z]?(?:\.\d{1,3})*[.):]?\s+`)
 
-// bare is a heading without number and marks.
-func bare(title string) string {
+// headingText is a heading without number and marks.
+func headingText(title string) string {
 	if strings.Contains(title, "{") {
 		title = attributes.ReplaceAllString(title, "")
 	}
-	t := plain(title)
+	t := stripMarkup(title)
 	if t != "" && (t[0] >= '0' && t[0] <= '9' || strings.HasPrefix(t, "§")) {
 		t = sectionNumber.ReplaceAllString(t, "")
 	}
@@ -307,7 +307,7 @@ var sectionKinds = map[string]Kind{
 // kindOf tells by its words what a section holds. What follows a dash, a colon or a
 // bracket is a remark: "Decision — Option B".
 func kindOf(title string) Kind {
-	t := strings.ToLower(bare(title))
+	t := strings.ToLower(headingText(title))
 	t = strings.ReplaceAll(t, "&", "and")
 	for _, end := range []string{" — ", " – ", " - ", ": ", " ("} {
 		t, _, _ = strings.Cut(t, end)

@@ -88,7 +88,7 @@ func (d *document) metadata() {
 }
 
 // named reads the records that a field names; a list names one in each item.
-func (d *document) named(it item, folder string) (out []Reference) {
+func (d *document) named(it metadataField, folder string) (out []Reference) {
 	if it.form == formFront {
 		for _, l := range it.lines {
 			out = append(out, references(l, folder, true)...)
@@ -99,9 +99,9 @@ func (d *document) named(it item, folder string) (out []Reference) {
 }
 
 // either reads "Supersedes / Superseded by: …", which says itself which of both.
-func (d *document) either(it item, folder string) {
+func (d *document) either(it metadataField, folder string) {
 	v := it.value()
-	switch t := strings.ToLower(plain(v.Text)); {
+	switch t := strings.ToLower(stripMarkup(v.Text)); {
 	case strings.HasPrefix(t, "superseded by"), strings.HasPrefix(t, "superceded by"):
 		d.SupersededBy = append(d.SupersededBy, references(v, folder, true)...)
 	case strings.HasPrefix(t, "supersedes"), strings.HasPrefix(t, "supercedes"):
@@ -141,7 +141,7 @@ func (d *document) sectionFields() {
 	folder := folderOf(d.Path)
 	for _, i := range d.ofKind(KindStatus) {
 		for _, p := range d.paragraphs(i) {
-			word := strings.ToLower(plain(p.Text))
+			word := strings.ToLower(stripMarkup(p.Text))
 			switch s := statusOf(p.Text); {
 			case strings.HasPrefix(word, "supersedes"), strings.HasPrefix(word, "supercedes"):
 				d.Supersedes = append(d.Supersedes, references(p, folder, true)...)
@@ -154,7 +154,7 @@ func (d *document) sectionFields() {
 	}
 	for _, i := range d.ofKind(KindMore) { // MADR 2 and log4brains name successors among the links
 		for _, p := range d.paragraphs(i) {
-			switch word := strings.ToLower(plain(p.Text)); {
+			switch word := strings.ToLower(stripMarkup(p.Text)); {
 			case strings.HasPrefix(word, "supersedes"), strings.HasPrefix(word, "supercedes"):
 				d.Supersedes = append(d.Supersedes, references(p, folder, false)...)
 			case strings.HasPrefix(word, "superseded by"), strings.HasPrefix(word, "superceded by"):
@@ -172,7 +172,7 @@ func (d *document) sectionFields() {
 		to   *[]Value
 	}{{KindDeciders, &d.Deciders}, {KindTags, &d.Tags}, {KindGoverns, &d.Governs}} {
 		for _, i := range d.ofKind(s.kind) {
-			it := item{lines: d.list(i)}
+			it := metadataField{lines: d.list(i)}
 			if s.kind == KindGoverns {
 				*s.to = append(*s.to, names(it)...)
 			} else {
@@ -197,7 +197,7 @@ func (d *document) paragraphs(head int) (out []Value) {
 		case blank:
 			out = append(out, Value{t, i + 1})
 		default:
-			out[len(out)-1].grow(" " + t)
+			out[len(out)-1].append(" " + t)
 		}
 		blank = false
 	}
@@ -205,7 +205,7 @@ func (d *document) paragraphs(head int) (out []Value) {
 }
 
 // parts cuts values at commas and semicolons, but not within brackets.
-func parts(it item) (out []Value) {
+func parts(it metadataField) (out []Value) {
 	lines := it.lines
 	if it.form != formFront && it.form != formSection && len(lines) > 0 {
 		lines = []Value{it.value()}
@@ -213,7 +213,7 @@ func parts(it item) (out []Value) {
 	for _, l := range lines {
 		from, depth := 0, 0
 		add := func(s string) {
-			if s = strings.TrimSpace(s); s != "" && !nothing.MatchString(plain(s)) {
+			if s = strings.TrimSpace(s); s != "" && !nothing.MatchString(stripMarkup(s)) {
 				out = append(out, Value{s, l.Line})
 			}
 		}
@@ -238,7 +238,7 @@ func parts(it item) (out []Value) {
 }
 
 // names reads what is governed: code marks and links are taken off.
-func names(it item) (out []Value) {
+func names(it metadataField) (out []Value) {
 	for _, v := range parts(it) {
 		text := strings.Trim(linkMarkup.ReplaceAllString(v.Text, "$1"), " `\"'")
 		if bold, ok := strings.CutPrefix(text, "**"); ok && !strings.Contains(text, "/") { // else it is a glob
@@ -252,7 +252,7 @@ func names(it item) (out []Value) {
 }
 
 // joined is the value of a field in one line.
-func joined(it item) string {
+func joined(it metadataField) string {
 	texts := make([]string, 0, len(it.lines))
 	for _, l := range it.lines {
 		texts = append(texts, strings.Join(strings.Fields(l.Text), " "))
@@ -273,7 +273,7 @@ func (d *document) check() {
 		for _, s := range Statuses() {
 			words = append(words, string(s))
 		}
-		d.problem(d.StatusText.Line, "unknown status "+quote(d.StatusText.Text), "Start it with one of "+strings.Join(words, ", ")+".")
+		d.problem(d.StatusText.Line, "unknown status "+clipQuote(d.StatusText.Text), "Start it with one of "+strings.Join(words, ", ")+".")
 	}
 	var said []Status
 	for _, it := range d.fields {
@@ -288,7 +288,7 @@ func (d *document) check() {
 	}
 }
 
-func quote(s string) string { return `"` + shorten(s, 60) + `"` }
+func clipQuote(s string) string { return `"` + shorten(s, 60) + `"` }
 
 // page is one Markdown file in a folder of decisions. It is never changed.
 type page struct {
@@ -354,13 +354,13 @@ var meaning = map[string]string{
 	"supersedes/supersededby": meansEither, "supersedes/superseded": meansEither,
 }
 
-// maxGrown bounds what is put together line by line, in bytes: a status, an item of a
+// maxJoined bounds what is put together line by line, in bytes: a status, an item of a
 // list, an option. Sections are not bounded.
-const maxGrown = 16 << 10
+const maxJoined = 16 << 10
 
-// grow adds to a value, as far as there is room.
-func (v *Value) grow(text string) {
-	if len(v.Text)+len(text) <= maxGrown {
+// append adds to a value, as far as there is room.
+func (v *Value) append(text string) {
+	if len(v.Text)+len(text) <= maxJoined {
 		v.Text += text
 	}
 }
@@ -375,8 +375,8 @@ func (d *document) ofKind(k Kind) (out []int) {
 	return out
 }
 
-// gather joins the sections of a kind, without those of another kind within them.
-func (d *document) gather(k Kind) Value {
+// joinSections joins the sections of a kind, without those of another kind within them.
+func (d *document) joinSections(k Kind) Value {
 	v := Value{}
 	var parts []string
 	for _, i := range d.ofKind(k) {
@@ -416,8 +416,8 @@ func (d *document) text(from, to int) string {
 	return strings.TrimRight(strings.TrimLeft(b.String(), "\n"), " \t\n")
 }
 
-// said is the text of a range of lines, with the line on which it starts.
-func (d *document) said(from, to int) Value {
+// valueOf is the text of a range of lines, with the line on which it starts.
+func (d *document) valueOf(from, to int) Value {
 	for from < to && d.lines[from].blank() {
 		from++
 	}
@@ -456,7 +456,7 @@ func (d *document) list(head int) (out []Value) {
 			}
 			out = append(out, Value{strings.TrimSpace(d.lines[i].text[at:]), i + 1})
 		case len(out) > 0 && (!blank || d.lines[i].indent() > 0):
-			out[len(out)-1].grow(" " + t)
+			out[len(out)-1].append(" " + t)
 		case !items:
 			out = append(out, Value{t, i + 1})
 		}

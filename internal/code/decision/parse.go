@@ -14,8 +14,8 @@ type document struct {
 	Record
 	src      []byte
 	lines    []line
-	front    front
-	fields   []item // those of the front matter and the head, in their order
+	front    frontMatter
+	fields   []metadataField // those of the front matter and the head, in their order
 	heads    []heading
 	problems []Problem
 	sealed   string // why the file must not be edited; empty when it may
@@ -56,7 +56,7 @@ func parse(path string, src []byte) *document {
 			break
 		}
 	}
-	items, used := head(d.lines, headFrom, headTo)
+	items, used := isFieldName(d.lines, headFrom, headTo)
 	if top != nil {
 		for i := top.at; i < top.next; i++ {
 			used[i] = true
@@ -132,13 +132,13 @@ func (d *document) sections(top *heading) {
 		if i+1 < len(d.heads) {
 			next = d.heads[i+1].at
 		}
-		d.Sections = append(d.Sections, Section{Title: bare(h.title), Kind: h.kind, Level: h.level, Line: h.at + 1, End: d.lastLine(h.next, h.end), Text: d.said(h.next, next)})
+		d.Sections = append(d.Sections, Section{Title: headingText(h.title), Kind: h.kind, Level: h.level, Line: h.at + 1, End: d.lastLine(h.next, h.end), Text: d.valueOf(h.next, next)})
 	}
-	d.Context = d.gather(KindContext)
-	d.Decision = d.gather(KindDecision)
-	d.Consequences = d.gather(KindConsequences)
-	d.Confirmation = d.gather(KindConfirmation)
-	d.More = d.gather(KindMore)
+	d.Context = d.joinSections(KindContext)
+	d.Decision = d.joinSections(KindDecision)
+	d.Consequences = d.joinSections(KindConsequences)
+	d.Confirmation = d.joinSections(KindConfirmation)
+	d.More = d.joinSections(KindMore)
 	d.sectionFields()
 	for _, i := range d.ofKind(KindDrivers) {
 		d.Drivers = append(d.Drivers, d.list(i)...)
@@ -146,13 +146,13 @@ func (d *document) sections(top *heading) {
 	d.Options = d.options()
 }
 
-// item is one thing that a record says of itself: a key, its value, and where the value
+// metadataField is one thing that a record says of itself: a key, its value, and where the value
 // stands in the bytes of the file, so that it can be edited.
-type item struct {
+type metadataField struct {
 	key   string // as it is written
 	name  string // without case, spaces and hyphens
 	lines []Value
-	form  form
+	form  fieldForm
 	list  bool // a list of the front matter
 	at    int  // index of the line of the value
 	from  int  // of the value in that line
@@ -160,20 +160,20 @@ type item struct {
 	until int // index of the first line behind the value
 }
 
-// form is how a value is written.
-type form uint8
+// fieldForm is how a value is written.
+type fieldForm uint8
 
 const (
-	formFront   form = iota // a key of the front matter
-	formLine                // "Status: x", "**Status:** x", "- **Status**: x"
-	formRow                 // a row of a table: | Status | x |
-	formColumn              // a column of a table: | Status | Date | above | x | y |
-	formSection             // a section of that name
-	formInline              // behind another field on its line
+	formFront   fieldForm = iota // a key of the front matter
+	formLine                     // "Status: x", "**Status:** x", "- **Status**: x"
+	formRow                      // a row of a table: | Status | x |
+	formColumn                   // a column of a table: | Status | Date | above | x | y |
+	formSection                  // a section of that name
+	formInline                   // behind another field on its line
 )
 
 // text is the value on one line.
-func (i item) text() string {
+func (i metadataField) text() string {
 	parts := make([]string, 0, len(i.lines))
 	for _, l := range i.lines {
 		parts = append(parts, l.Text)
@@ -181,7 +181,7 @@ func (i item) text() string {
 	return strings.Join(parts, " ")
 }
 
-func (i item) value() Value {
+func (i metadataField) value() Value {
 	if len(i.lines) == 0 {
 		return Value{}
 	}
@@ -191,7 +191,7 @@ func (i item) value() Value {
 // foldKey makes one spelling of the ways to write a key.
 func foldKey(key string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(plain(key)) {
+	for _, r := range strings.ToLower(stripMarkup(key)) {
 		if r != ' ' && r != '-' && r != '_' && r != '\t' {
 			b.WriteRune(r)
 		}
@@ -252,7 +252,7 @@ func marked(s string) bool {
 	return t != "" && strings.IndexByte("-*+_", t[0]) >= 0
 }
 
-func head(lines []line, from, to int) (items []item, used map[int]bool) {
+func isFieldName(lines []line, from, to int) (items []metadataField, used map[int]bool) {
 	used = map[int]bool{}
 	var code fence
 	for i := from; i < to; i++ {
@@ -273,7 +273,7 @@ func head(lines []line, from, to int) (items []item, used map[int]bool) {
 		if !ok || meaning[name] == "" && !marked(lines[i].text) {
 			continue
 		}
-		it := item{key: key, name: name, form: formLine, at: i, from: at, to: len(strings.TrimRight(lines[i].text, " \t")), until: i + 1}
+		it := metadataField{key: key, name: name, form: formLine, at: i, from: at, to: len(strings.TrimRight(lines[i].text, " \t")), until: i + 1}
 		it.to = max(it.from, it.to)
 		if v := strings.TrimSpace(lines[i].text[at:]); v != "" {
 			it.lines = append(it.lines, Value{v, i + 1})
@@ -283,7 +283,7 @@ func head(lines []line, from, to int) (items []item, used map[int]bool) {
 			used[k] = true
 		}
 		i = it.until - 1
-		items = append(items, several(lines[it.at].text, it)...)
+		items = append(items, splitFields(lines[it.at].text, it)...)
 	}
 	return items, used
 }
@@ -291,12 +291,12 @@ func head(lines []line, from, to int) (items []item, used map[int]bool) {
 // inline is a further field on the line of another: "**Status:** x | **Date:** y".
 var inline = lazyregexp.New(`(?:^|\s)(?:[|·•;,]\s*)?(?:\*\*|__)([A-Za-z][A-Za-z /-]{1,30}?)(?::(?:\*\*|__)|(?:\*\*|__):)\s+`)
 
-// several parts a line that has more than one field.
-func several(text string, it item) []item {
+// splitFields parts a line that has more than one field.
+func splitFields(text string, it metadataField) []metadataField {
 	if it.until > it.at+1 || len(it.lines) != 1 {
-		return []item{it}
+		return []metadataField{it}
 	}
-	out := []item{it}
+	out := []metadataField{it}
 	for _, m := range inline.FindAllStringSubmatchIndex(text[it.from:it.to], -1) {
 		key := text[it.from+m[2] : it.from+m[3]]
 		if meaning[foldKey(key)] == "" {
@@ -304,7 +304,7 @@ func several(text string, it item) []item {
 		}
 		last := &out[len(out)-1]
 		last.end(text, it.from+m[0])
-		next := item{key: key, name: foldKey(key), form: formInline, at: it.at, from: it.from + m[1], until: it.until}
+		next := metadataField{key: key, name: foldKey(key), form: formInline, at: it.at, from: it.from + m[1], until: it.until}
 		next.end(text, it.to)
 		out = append(out, next)
 	}
@@ -312,7 +312,7 @@ func several(text string, it item) []item {
 }
 
 // end sets where the value of an item ends in its line.
-func (i *item) end(text string, to int) {
+func (i *metadataField) end(text string, to int) {
 	value := strings.TrimRight(text[i.from:to], " \t|·•;,")
 	i.to, i.lines = i.from+len(value), nil
 	if value != "" {
@@ -322,7 +322,7 @@ func (i *item) end(text string, to int) {
 
 // continues adds the lines to a field that go on with its value, and returns the index
 // of the first one that does not.
-func continues(lines []line, i, to int, it *item) int {
+func continues(lines []line, i, to int, it *metadataField) int {
 	indent, _, inList := bullet(lines[i].text)
 	quoted := strings.HasPrefix(strings.TrimSpace(lines[i].text), ">")
 	for k := i + 1; k < to; k++ {
@@ -360,7 +360,7 @@ func continues(lines []line, i, to int, it *item) int {
 
 // table reads fields from a table: one a row, or one a column. Without a known key among
 // them it is a table of something else.
-func table(lines []line, i, to int, first []cell) (items []item, next int) {
+func table(lines []line, i, to int, first []cell) (items []metadataField, next int) {
 	rows := [][]cell{first}
 	for next = i + 1; next < to; next++ {
 		row, ok := cells(lines[next].text)
@@ -369,7 +369,7 @@ func table(lines []line, i, to int, first []cell) (items []item, next int) {
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) >= 3 && rule(rows[1]) && meaning[foldKey(first[0].text)] != "" && len(first) > 1 && meaning[foldKey(first[1].text)] != "" {
+	if len(rows) >= 3 && isTableRule(rows[1]) && meaning[foldKey(first[0].text)] != "" && len(first) > 1 && meaning[foldKey(first[1].text)] != "" {
 		for c := range min(len(first), len(rows[2])) {
 			items = append(items, cellItem(first[c].text, rows[2][c], i+2, formColumn))
 		}
@@ -377,7 +377,7 @@ func table(lines []line, i, to int, first []cell) (items []item, next int) {
 	}
 	anyKnown := false
 	for r, row := range rows {
-		if len(row) != 2 || rule(row) || row[0].text == "" {
+		if len(row) != 2 || isTableRule(row) || row[0].text == "" {
 			continue
 		}
 		it := cellItem(row[0].text, row[1], i+r, formRow)
@@ -390,8 +390,8 @@ func table(lines []line, i, to int, first []cell) (items []item, next int) {
 	return items, next
 }
 
-func cellItem(key string, c cell, at int, f form) item {
-	it := item{key: plain(key), name: foldKey(strings.TrimRight(plain(key), ":")), form: f, at: at, from: c.from, to: c.to, until: at + 1}
+func cellItem(key string, c cell, at int, f fieldForm) metadataField {
+	it := metadataField{key: stripMarkup(key), name: foldKey(strings.TrimRight(stripMarkup(key), ":")), form: f, at: at, from: c.from, to: c.to, until: at + 1}
 	if c.text != "" {
 		it.lines = []Value{{c.text, at + 1}}
 	}
@@ -401,9 +401,9 @@ func cellItem(key string, c cell, at int, f form) item {
 // maxFront bounds front matter, in bytes: a hundred times what anybody writes.
 const maxFront = 64 << 10
 
-// front is the front matter of a document.
-type front struct {
-	items    []item
+// frontMatter is the front matter of a document.
+type frontMatter struct {
+	items    []metadataField
 	open     bool // there is some
 	end      int  // index of the line that closes it, or of the first one behind
 	next     int  // index of the first line of the document's text
@@ -412,8 +412,8 @@ type front struct {
 }
 
 // readFront reads the front matter that a document starts with.
-func readFront(lines []line) front {
-	var f front
+func readFront(lines []line) frontMatter {
+	var f frontMatter
 	if len(lines) == 0 || strings.TrimRight(lines[0].text, " \t") != "---" {
 		return f
 	}
@@ -429,7 +429,7 @@ func readFront(lines []line) front {
 		}
 		f.next = f.end
 		if !fields(lines[1:f.end]) { // a rule at the top of a text
-			return front{}
+			return frontMatter{}
 		}
 		f.sealed = "the front matter that starts here has no end"
 		f.problems = append(f.problems, Problem{Line: 1, Text: f.sealed, Try: "Close it with a line of three hyphens."})
@@ -462,8 +462,8 @@ func fields(lines []line) bool {
 
 // frontItem is one key of the front matter. Where its value is a single one on the line
 // of its key, that is where it can be edited; else it has no place.
-func frontItem(lines []line, end int, field plainyaml.Field) item {
-	it := item{key: field.Key, name: foldKey(field.Key), form: formFront, list: field.Value.Kind == plainyaml.List, at: field.Line, until: field.Line + 1}
+func frontItem(lines []line, end int, field plainyaml.Field) metadataField {
+	it := metadataField{key: field.Key, name: foldKey(field.Key), form: formFront, list: field.Value.Kind == plainyaml.List, at: field.Line, until: field.Line + 1}
 	collect(&it, field.Value)
 	for it.until < end && (lines[it.until].blank() || lines[it.until].indent() > 0 || strings.HasPrefix(lines[it.until].text, "- ") || lines[it.until].text == "-") {
 		it.until++
@@ -478,7 +478,7 @@ func frontItem(lines []line, end int, field plainyaml.Field) item {
 }
 
 // collect flattens a value.
-func collect(it *item, v plainyaml.Node) {
+func collect(it *metadataField, v plainyaml.Node) {
 	switch v.Kind {
 	case plainyaml.Scalar:
 		if t := strings.TrimSpace(v.Text); t != "" {
@@ -490,7 +490,7 @@ func collect(it *item, v plainyaml.Node) {
 		}
 	case plainyaml.Map:
 		for _, f := range v.Fields {
-			sub := item{}
+			sub := metadataField{}
 			collect(&sub, f.Value)
 			it.lines = append(it.lines, Value{f.Key + ": " + sub.text(), f.Line + 1})
 		}

@@ -201,8 +201,8 @@ type Body struct {
 }
 
 func bodyOf(r Record) Body {
-	b := Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(plain(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
-		Supersedes: ids(r.Supersedes), SupersededBy: ids(r.SupersededBy)}
+	b := Body{Handle: r.Handle, Status: r.Status, StatusText: clean(shorten(stripMarkup(r.StatusText.Text), maxClaimTitle)), Archived: r.Archived,
+		Supersedes: referenceIDs(r.Supersedes), SupersededBy: referenceIDs(r.SupersededBy)}
 	for _, d := range r.Deciders {
 		b.Deciders = append(b.Deciders, clean(d.Text))
 	}
@@ -212,8 +212,8 @@ func bodyOf(r Record) Body {
 	return b
 }
 
-// ids are those of references to whole records.
-func ids(refs []Reference) (out []string) {
+// referenceIDs are those of references to whole records.
+func referenceIDs(refs []Reference) (out []string) {
 	for _, r := range refs {
 		if !r.Partial && r.ID != "" {
 			out = append(out, r.ID)
@@ -236,7 +236,7 @@ func claimStatus(s Status) ken.Status {
 
 func headline(r Record) string {
 	h := r.Handle
-	if title := plain(r.Title.Text); title != "" {
+	if title := stripMarkup(r.Title.Text); title != "" {
 		h += " " + title
 	}
 	if r.Status != Accepted {
@@ -244,7 +244,7 @@ func headline(r Record) string {
 		if status == "" {
 			status = "status unknown"
 		}
-		if by := ids(r.SupersededBy); r.Status == Superseded && len(by) > 0 {
+		if by := referenceIDs(r.SupersededBy); r.Status == Superseded && len(by) > 0 {
 			status += " by " + strings.Join(by, ", ")
 		}
 		h += " (" + status + ")"
@@ -283,7 +283,7 @@ func claimText(r Record) string {
 	add("Consequences: ", r.Consequences.Text, left-min(left/3, 20*len(not)))
 	add("Also considered: ", strings.Join(not, "; "), left)
 	if b.Len() == 0 {
-		add("", plain(r.Title.Text), left)
+		add("", stripMarkup(r.Title.Text), left)
 	}
 	return clean(b.String())
 }
@@ -342,7 +342,7 @@ var (
 func (d *document) setDate(v Value) {
 	said := d.Date // in brackets behind the status
 	d.DateText, d.Date = v, time.Time{}
-	text := plain(v.Text)
+	text := stripMarkup(v.Text)
 	if m := isoDate.FindString(text); m != "" {
 		d.Date, _ = time.Parse(time.DateOnly, m)
 		return

@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	mention    = lazyregexp.New(`(?i)^adrs?[-_ #]*0*(\d{1,6})((?:\s*(?:/|,|and|&)\s*0*\d{3,6}\b)*)`)
-	further    = lazyregexp.New(`(\d{3,6})`)
-	listNumber = lazyregexp.New(`(?:^|[\s,;(#])(\d{1,6})\b`)
-	nothing    = lazyregexp.New(`(?i)^(?:[-—–.]*|none\.?|n/?a|null|~|\[\s*\]|tbd)$`)
+	mention        = lazyregexp.New(`(?i)^adrs?[-_ #]*0*(\d{1,6})((?:\s*(?:/|,|and|&)\s*0*\d{3,6}\b)*)`)
+	furtherNumbers = lazyregexp.New(`(\d{3,6})`)
+	listNumber     = lazyregexp.New(`(?:^|[\s,;(#])(\d{1,6})\b`)
+	nothing        = lazyregexp.New(`(?i)^(?:[-—–.]*|none\.?|n/?a|null|~|\[\s*\]|tbd)$`)
 )
 
 // mentions are the places of records that a text names by their numbers, as FindAll has
@@ -47,7 +47,7 @@ func wordByte(c byte) bool {
 // too. folder is that of the record.
 func references(v Value, folder string, list bool) []Reference {
 	text := strings.TrimSpace(v.Text)
-	if nothing.MatchString(plain(text)) {
+	if nothing.MatchString(stripMarkup(text)) {
 		return nil
 	}
 	var out []Reference
@@ -58,18 +58,18 @@ func references(v Value, folder string, list bool) []Reference {
 		for i := m[0]; i < m[1]; i++ {
 			masked[i] = ' '
 		}
-		file := linked(folder, target)
+		file := linkedRecordPath(folder, target)
 		if file == "" {
 			continue
 		}
 		first = min(first, m[0])
-		out = append(out, Reference{Text: plain(words), ID: cmp.Or(namedID(words, file), stem(file)), Path: file, Line: v.Line})
+		out = append(out, Reference{Text: stripMarkup(words), ID: cmp.Or(namedID(words, file), stem(file)), Path: file, Line: v.Line})
 	}
 	rest := string(masked)
 	for _, m := range mentions(rest) {
 		first = min(first, m[0])
 		out = append(out, Reference{Text: strings.TrimSpace(text[m[0]:m[3]]), ID: idOfText(rest[m[2]:m[3]]), Line: v.Line})
-		for _, n := range further.FindAllStringSubmatch(rest[m[4]:m[5]], -1) {
+		for _, n := range furtherNumbers.FindAllStringSubmatch(rest[m[4]:m[5]], -1) {
 			out = append(out, Reference{Text: n[1], ID: idOfText(n[1]), Line: v.Line})
 		}
 	}
@@ -79,7 +79,7 @@ func references(v Value, folder string, list bool) []Reference {
 			out = append(out, Reference{Text: text[m[2]:m[3]], ID: idOfText(rest[m[2]:m[3]]), Line: v.Line})
 		}
 		if name := strings.Trim(text, `"'`); len(out) == 0 && !strings.ContainsAny(name, " \t") {
-			out = append(out, Reference{Text: name, ID: strings.TrimSuffix(path.Base(name), ".md"), Path: linked(folder, name), Line: v.Line})
+			out = append(out, Reference{Text: name, ID: strings.TrimSuffix(path.Base(name), ".md"), Path: linkedRecordPath(folder, name), Line: v.Line})
 		}
 	}
 	partial := qualified(text[:first])
@@ -91,7 +91,7 @@ func references(v Value, folder string, list bool) []Reference {
 
 // qualified reports whether words before a reference say that only a part is meant.
 func qualified(before string) bool {
-	for w := range strings.FieldsSeq(strings.ToLower(plain(before))) {
+	for w := range strings.FieldsSeq(strings.ToLower(stripMarkup(before))) {
 		switch strings.Trim(w, ".,:;()\"'—–-*_") {
 		case "", "supersedes", "superseded", "superceded", "supercedes", "superseding", "replaces", "replaced", "by", "adr", "adrs", "the", "decision", "record", "see", "and":
 		default:
@@ -115,28 +115,28 @@ func namedID(words, file string) string {
 	if n, id, _ := fromFile(file); n >= 0 {
 		return id
 	}
-	if n, _ := fromTitle(plain(words)); n >= 0 {
+	if n, _ := fromTitle(stripMarkup(words)); n >= 0 {
 		return idOf(n)
 	}
-	if n, id := fromID(plain(words)); n >= 0 {
+	if n, id := fromID(stripMarkup(words)); n >= 0 {
 		return id
 	}
 	return ""
 }
 
-// linked is the path from the root of the Markdown file that a link leads to; empty for
+// linkedRecordPath is the path from the root of the Markdown file that a link leads to; empty for
 // a link to somewhere else.
-func linked(folder, target string) string {
-	p := local(folder, target)
+func linkedRecordPath(folder, target string) string {
+	p := localPath(folder, target)
 	if !markdown(p) {
 		return ""
 	}
 	return p
 }
 
-// local is the path from the root that a relative link leads to; empty for one to the
+// localPath is the path from the root that a relative link leads to; empty for one to the
 // web, within the page, or outside of the root.
-func local(folder, target string) string {
+func localPath(folder, target string) string {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
 		return ""
@@ -177,7 +177,7 @@ func lineLinks(text string, no int, folder string) (out []Link) {
 	named := func(s string) {
 		for _, m := range mentions(s) {
 			out = append(out, Link{Text: strings.TrimSpace(s[m[0]:m[1]]), ID: idOfText(s[m[2]:m[3]]), Line: no})
-			for _, n := range further.FindAllStringSubmatch(s[m[4]:m[5]], -1) {
+			for _, n := range furtherNumbers.FindAllStringSubmatch(s[m[4]:m[5]], -1) {
 				out = append(out, Link{Text: n[1], ID: idOfText(n[1]), Line: no})
 			}
 		}
@@ -189,8 +189,8 @@ func lineLinks(text string, no int, folder string) (out []Link) {
 	for _, m := range marks {
 		named(text[at:m[0]])
 		at = m[1]
-		l := Link{Text: plain(text[m[2]:m[3]]), Target: text[m[4]:m[5]], Line: no}
-		if file := linked(folder, l.Target); file != "" {
+		l := Link{Text: stripMarkup(text[m[2]:m[3]]), Target: text[m[4]:m[5]], Line: no}
+		if file := linkedRecordPath(folder, l.Target); file != "" {
 			l.ID = namedID(l.Text, file)
 		}
 		out = append(out, l)
@@ -253,7 +253,7 @@ func Targets(r Record) []Target {
 		read(s.Text.Text, s.Text.Line)
 	}
 	for _, l := range r.Links {
-		if p := local(folder, l.Target); l.Target != "" && p != "" && !markdown(p) && looksLikePath(p) {
+		if p := localPath(folder, l.Target); l.Target != "" && p != "" && !markdown(p) && looksLikePath(p) {
 			guesses = append(guesses, found{p, l.Line})
 		}
 	}
@@ -265,11 +265,11 @@ func Targets(r Record) []Target {
 }
 
 var (
-	codeSpan  = lazyregexp.New("(`+)([^`]+)(`+)")
-	prosePath = lazyregexp.New(`(?:^|[\s(,;])((?:\.{1,2}/)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@*-]+)+\.[A-Za-z][A-Za-z0-9]{0,5})(?:[\s).,;:]|$)`)
-	pathLike  = lazyregexp.New(`^[A-Za-z0-9_.@*{},-]+(?:/[A-Za-z0-9_.@*{},-]+)*/?$`)
-	symbol    = lazyregexp.New(`^[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*$`)
-	placed    = lazyregexp.New(`^(.+\.[A-Za-z]\w{0,5}):(?::?([A-Za-z_]\w*)|\d+(?:-\d+)?)$`) // file.py::name, file.py:12
+	codeSpan       = lazyregexp.New("(`+)([^`]+)(`+)")
+	prosePath      = lazyregexp.New(`(?:^|[\s(,;])((?:\.{1,2}/)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@*-]+)+\.[A-Za-z][A-Za-z0-9]{0,5})(?:[\s).,;:]|$)`)
+	pathLike       = lazyregexp.New(`^[A-Za-z0-9_.@*{},-]+(?:/[A-Za-z0-9_.@*{},-]+)*/?$`)
+	symbol         = lazyregexp.New(`^[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*$`)
+	pathWithSuffix = lazyregexp.New(`^(.+\.[A-Za-z]\w{0,5}):(?::?([A-Za-z_]\w*)|\d+(?:-\d+)?)$`) // file.py::name, file.py:12
 )
 
 // namesIn are the names in a line of text.
@@ -305,7 +305,7 @@ func named(s string) string {
 	if s == "" || len(s) > 160 || strings.ContainsAny(s, " \t\"'=<>|&;!?^~\\") {
 		return ""
 	}
-	if m := placed.FindStringSubmatch(s); m != nil {
+	if m := pathWithSuffix.FindStringSubmatch(s); m != nil {
 		s = m[1]
 	}
 	s = strings.TrimPrefix(s, "./")

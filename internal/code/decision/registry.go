@@ -51,7 +51,7 @@ type Registry struct {
 	files *projectfile.Folder
 	o     Options
 	mu    sync.Mutex // held by what refreshes or writes
-	view  atomic.Pointer[view]
+	view  atomic.Pointer[snapshot]
 }
 
 // Open reads the records below root. Folders that are not there are empty, files that
@@ -79,7 +79,7 @@ func Open(ctx context.Context, root string, o Options) (*Registry, error) {
 		return nil, err
 	}
 	r := &Registry{files: files, o: o}
-	r.view.Store(newView(nil, nil))
+	r.view.Store(newSnapshot(nil, nil))
 	if _, err := r.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
@@ -132,7 +132,7 @@ func (r *Registry) refresh(ctx context.Context, written ...string) (Changes, err
 	}
 	switch {
 	case !maps.EqualFunc(old.pages, s.now, func(a, b *page) bool { return a.doc == b.doc }) || !slices.Equal(old.unread, s.problems):
-		r.view.Store(newView(s.now, s.problems))
+		r.view.Store(newSnapshot(s.now, s.problems))
 	case !maps.Equal(old.pages, s.now): // some were read again, and say what they said
 		same := *old
 		same.pages = s.now
@@ -165,7 +165,7 @@ type optionReader struct {
 }
 
 func (r *optionReader) start(title string, no int, text string) {
-	title = shorten(strings.TrimSpace(strings.TrimRight(plain(title), " .:–—-")), maxTitle)
+	title = shorten(strings.TrimSpace(strings.TrimRight(stripMarkup(title), " .:–—-")), maxTitle)
 	title, marked := strings.CutSuffix(title, chosenSuffix)
 	if title == "" || len(r.out) >= maxOptions {
 		r.open = false
@@ -181,10 +181,10 @@ func (r *optionReader) more(text string) {
 	}
 	o := &r.out[len(r.out)-1]
 	if list := o.arguments(r.last); list != nil {
-		(*list)[len(*list)-1].grow(" " + text)
+		(*list)[len(*list)-1].append(" " + text)
 		return
 	}
-	if len(o.Text)+len(text) <= maxGrown {
+	if len(o.Text)+len(text) <= maxJoined {
 		o.Text = strings.TrimSpace(o.Text + "\n" + text)
 	}
 }
@@ -196,7 +196,7 @@ func (o *Option) arguments(s side) *[]Value {
 		return &o.Pros
 	case con:
 		return &o.Cons
-	case neither:
+	case neutralSide:
 		return &o.Neutral
 	}
 	return nil
@@ -223,7 +223,7 @@ func (r *optionReader) read(lines []line, from, to int, heads map[int]heading) {
 				return
 			}
 			r.headed = true
-			r.start(bare(h.title), i+1, "")
+			r.start(headingText(h.title), i+1, "")
 			r.byHead = r.open
 			i, blank = h.next-1, true
 			continue
@@ -289,13 +289,13 @@ func (r *optionReader) item(text string, indent, no int) {
 		r.more("- " + text)
 		return
 	}
-	title, rest := lead(text)
+	title, rest := splitLead(text)
 	r.start(title, no, rest)
 	r.indent = indent
 }
 
-// lead parts the name of an option from what is said of it.
-func lead(text string) (title, rest string) {
+// splitLead parts the name of an option from what is said of it.
+func splitLead(text string) (title, rest string) {
 	if m := boldLead.FindStringSubmatch(text); m != nil {
 		return m[1], text[len(m[0]):]
 	}
@@ -321,7 +321,7 @@ func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
 		}
 		rows, at = append(rows, row), append(at, next)
 	}
-	if len(rows) < 3 || !rule(rows[1]) || r.byHead {
+	if len(rows) < 3 || !isTableRule(rows[1]) || r.byHead {
 		return next
 	}
 	for k, row := range rows[2:] {
@@ -349,12 +349,12 @@ func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
 	return next
 }
 
-// join adds what a section on the options says to those that were named before.
-func join(named, said []Option) []Option {
+// mergeOptions adds what a section on the options says to those that were named before.
+func mergeOptions(named, said []Option) []Option {
 	for _, o := range said {
 		at := -1
 		for i := range named {
-			if alike(named[i].Title.Text, o.Title.Text) {
+			if sameOption(named[i].Title.Text, o.Title.Text) {
 				at = i
 				break
 			}
@@ -373,12 +373,12 @@ func join(named, said []Option) []Option {
 	return named
 }
 
-// alike reports whether two titles name one option: the same words, or one the
+// sameOption reports whether two titles name one option: the same words, or one the
 // beginning of the other.
-func alike(a, b string) bool { return alikeKeys(foldKey(a), foldKey(b)) }
+func sameOption(a, b string) bool { return sameFoldedTitle(foldKey(a), foldKey(b)) }
 
-// alikeKeys is alike for titles that are folded already.
-func alikeKeys(x, y string) bool {
+// sameFoldedTitle is alike for titles that are folded already.
+func sameFoldedTitle(x, y string) bool {
 	if len(x) > len(y) {
 		x, y = y, x
 	}
@@ -399,7 +399,7 @@ func shorten(s string, most int) string {
 // record that still holds, and for files that can't be edited.
 func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 	var to string
-	err := r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+	err := r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
 		e, err := v.find(name)
 		if err != nil {
 			return nil, err
@@ -411,7 +411,7 @@ func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 		switch e.rec.Status {
 		case Superseded, Deprecated, Rejected:
 		default:
-			return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: e.rec.Handle + " still holds: its status is " + quote(string(e.rec.Status)),
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: e.rec.Handle + " still holds: its status is " + clipQuote(string(e.rec.Status)),
 				Try: "Supersede it, or call it deprecated or rejected, first."}
 		}
 		if err := e.doc.editable(); err != nil {
@@ -427,12 +427,12 @@ func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 }
 
 // move are the changes that bring a record to another path, with all links.
-func (v *view) move(e *entry, to string) ([]projectfile.Change, error) {
+func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	from := e.rec.Path
 	own := relink(e.doc, func(target string) string {
 		return relative(path.Dir(to), target)
 	})
-	changes := []projectfile.Change{{Path: to, Now: applied(e.doc.src, own)}}
+	changes := []projectfile.Change{{Path: to, Now: applyEdits(e.doc.src, own)}}
 	if got := parse(to, changes[0].Now); got.Status != e.rec.Status || len(got.Sections) != len(e.rec.Sections) {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing what it says", Try: "Move it by hand."}
 	}
@@ -457,7 +457,7 @@ func (v *view) move(e *entry, to string) ([]projectfile.Change, error) {
 		if err := d.editable(); err != nil {
 			return nil, err
 		}
-		changes = append(changes, projectfile.Change{Path: p, Was: d.src, Now: applied(d.src, edits)})
+		changes = append(changes, projectfile.Change{Path: p, Was: d.src, Now: applyEdits(d.src, edits)})
 	}
 	return append(changes, projectfile.Change{Path: from, Was: e.doc.src}), nil
 }
@@ -486,7 +486,7 @@ func relink(d *document, to func(target string) string) (edits []edit) {
 			if err != nil {
 				return
 			}
-			p := local(dir, target)
+			p := localPath(dir, target)
 			if p == "" {
 				return
 			}

@@ -189,7 +189,7 @@ func TestProblems(t *testing.T) {
 	refresh(t, r)
 	var got []string
 	for _, p := range r.Problems() {
-		got = append(got, strings.TrimPrefix(place(p.Path, p.Line)+" "+p.Text, "adr/"))
+		got = append(got, strings.TrimPrefix(position(p.Path, p.Line)+" "+p.Text, "adr/"))
 		if p.Try == "" {
 			t.Error("no advice:", p)
 		}

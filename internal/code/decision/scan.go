@@ -43,7 +43,7 @@ func (s *scan) all() error {
 	}
 	read := make([]*page, len(s.stale))
 	failed := make([]error, len(s.stale))
-	atOnce(len(s.stale), func(i int) {
+	inParallel(len(s.stale), func(i int) {
 		if failed[i] = s.ctx.Err(); failed[i] == nil {
 			failed[i] = caught.Run(func() (err error) {
 				read[i], err = s.read(s.stale[i])
@@ -63,8 +63,8 @@ func (s *scan) all() error {
 	return nil
 }
 
-// atOnce calls do for 0 to n-1, on as many goroutines as can run.
-func atOnce(n int, do func(i int)) {
+// inParallel calls do for 0 to n-1, on as many goroutines as can run.
+func inParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {

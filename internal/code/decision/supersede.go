@@ -19,7 +19,7 @@ import (
 // another one already, when a circle would come of it, and for a file that can't be edited.
 func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Record, err error) {
 	var paths [2]string
-	err = r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+	err = r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
 		o, err := v.find(old)
 		if err != nil {
 			return nil, err
@@ -29,15 +29,15 @@ func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Reco
 			return nil, err
 		}
 		paths = [2]string{o.rec.Path, n.rec.Path}
-		if err := o.mayYield(n); err != nil {
+		if err := o.supersedeError(n); err != nil {
 			return nil, err
 		}
-		return v.succession(o, n)
+		return v.supersedeChanges(o, n)
 	})
 	if err != nil {
 		return Record{}, Record{}, err
 	}
-	return r.both(paths)
+	return r.supersedePair(paths)
 }
 
 // SupersedeBy creates a record that supersedes another one, as Create and Supersede do, but
@@ -47,20 +47,20 @@ func (r *Registry) SupersedeBy(ctx context.Context, old string, d Draft) (was, n
 	if d.Status == Unknown {
 		d.Status = Accepted
 	}
-	if err := r.ready(&d); err != nil {
+	if err := r.completeDraft(&d); err != nil {
 		return Record{}, Record{}, err
 	}
 	var paths [2]string
-	err = r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+	err = r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
 		o, err := v.find(old)
 		if err != nil {
 			return nil, err
 		}
-		if err := o.mayYield(nil); err != nil {
+		if err := o.supersedeError(nil); err != nil {
 			return nil, err
 		}
 		if d.Folder == "" {
-			d.Folder = home(o.rec.Path)
+			d.Folder = folderWithoutArchive(o.rec.Path)
 		}
 		blank, err := r.newFile(v, &d)
 		if err != nil {
@@ -72,25 +72,25 @@ func (r *Registry) SupersedeBy(ctx context.Context, old string, d Draft) (was, n
 			return nil, err
 		}
 		p := v.pointTo(o.rec.Path, parse(create.Path, create.Now).Record)
-		yield, err := o.doc.restate(Superseded, &p)
+		yield, err := o.doc.statusChange(Superseded, &p)
 		paths = [2]string{o.rec.Path, create.Path}
 		return []projectfile.Change{create, yield}, err
 	})
 	if err != nil {
 		return Record{}, Record{}, err
 	}
-	return r.both(paths)
+	return r.supersedePair(paths)
 }
 
-func (r *Registry) both(paths [2]string) (was, now Record, err error) {
+func (r *Registry) supersedePair(paths [2]string) (was, now Record, err error) {
 	if was, err = r.at(paths[0]); err == nil {
 		now, err = r.at(paths[1])
 	}
 	return was, now, err
 }
 
-// mayYield returns why a record can't be superseded by another one; nil is a new one.
-func (e *entry) mayYield(to *entry) error {
+// supersedeError returns why a record can't be superseded by another one; nil is a new one.
+func (e *entry) supersedeError(to *entry) error {
 	if e == to {
 		return invalid("by", e.rec.Handle+" can't supersede itself", "Name another record, or call it deprecated.")
 	}
@@ -119,8 +119,8 @@ func (e *entry) mayYield(to *entry) error {
 	return nil
 }
 
-// succession are the changes that tie two records, of what is not said yet.
-func (v *view) succession(o, n *entry) ([]projectfile.Change, error) {
+// supersedeChanges are the changes that tie two records, of what is not said yet.
+func (v *snapshot) supersedeChanges(o, n *entry) ([]projectfile.Change, error) {
 	var changes []projectfile.Change
 	names := func(in *entry, refs []Reference, to *entry) bool {
 		return slices.ContainsFunc(refs, func(ref Reference) bool {
@@ -133,7 +133,7 @@ func (v *view) succession(o, n *entry) ([]projectfile.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := projectfile.Change{Path: n.rec.Path, Was: n.doc.src, Now: applied(n.doc.src, edits)}
+		c := projectfile.Change{Path: n.rec.Path, Was: n.doc.src, Now: applyEdits(n.doc.src, edits)}
 		before := len(n.rec.Supersedes)
 		if err := n.doc.verified(c.Now, func(r Record) bool { return r.Status == n.rec.Status && len(r.Supersedes) > before }); err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (v *view) succession(o, n *entry) ([]projectfile.Change, error) {
 	}
 	if o.rec.Status != Superseded || !names(o, o.rec.SupersededBy, n) {
 		p := v.pointTo(o.rec.Path, n.rec)
-		c, err := o.doc.restate(Superseded, &p)
+		c, err := o.doc.statusChange(Superseded, &p)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ const maxStatusWords = 3
 // statusOf reads a status as it is written: its first words, without markup. A text
 // that offers a choice is that of a template, and says nothing.
 func statusOf(text string) Status {
-	s, _, _ := statusPhrase(plain(text))
+	s, _, _ := statusPhrase(stripMarkup(text))
 	return s
 }
 
@@ -263,11 +263,11 @@ func (d *document) verified(now []byte, says func(Record) bool) error {
 // same compares two records but for their status, the records that they name, and where
 // things stand.
 func same(a, b Record) bool {
-	return reflect.DeepEqual(skeleton(a), skeleton(b))
+	return reflect.DeepEqual(withoutStatus(a), withoutStatus(b))
 }
 
-// skeleton is what an edit of the status must not change.
-func skeleton(r Record) []string {
+// withoutStatus is what an edit of the status must not change.
+func withoutStatus(r Record) []string {
 	out := []string{r.ID.Text, r.Title.Text, r.DateText.Text, r.Preamble.Text, r.Context.Text, r.Decision.Text, r.Consequences.Text, r.Confirmation.Text, r.More.Text}
 	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed, r.Tags, r.Governs, r.Drivers} {
 		out = append(out, strings.Join(texts(list), "\x00"))
@@ -292,7 +292,7 @@ func skeleton(r Record) []string {
 func (r *Registry) Problems() []Problem { return slices.Clone(r.view.Load().problems) }
 
 // check finds what does not fit between records.
-func (v *view) check() {
+func (v *snapshot) check() {
 	for _, e := range v.records {
 		v.numbers(e)
 		v.references(e)
@@ -301,13 +301,13 @@ func (v *view) check() {
 	v.cycles()
 }
 
-func (v *view) problem(e *entry, line int, text, try string) {
+func (v *snapshot) problem(e *entry, line int, text, try string) {
 	v.problems = append(v.problems, Problem{Path: e.rec.Path, Line: line, Text: text, Try: try})
 }
 
 // numbers reports two records of one number.
-func (v *view) numbers(e *entry) {
-	same := v.byID[fold(e.rec.ID.Text)]
+func (v *snapshot) numbers(e *entry) {
+	same := v.byID[foldText(e.rec.ID.Text)]
 	if len(same) < 2 {
 		return
 	}
@@ -321,7 +321,7 @@ func (v *view) numbers(e *entry) {
 }
 
 // references reports names of records that are not there.
-func (v *view) references(e *entry) {
+func (v *snapshot) references(e *entry) {
 	for _, list := range []struct {
 		verb string
 		refs []Reference
@@ -340,8 +340,8 @@ func (v *view) references(e *entry) {
 	}
 	dir := folderOf(e.rec.Path)
 	for _, l := range e.rec.Links {
-		p := linked(dir, l.Target)
-		if p == "" || l.ID == "" || v.pages[p] != nil || v.at(p) != nil || !v.homes[home(p)] {
+		p := linkedRecordPath(dir, l.Target)
+		if p == "" || l.ID == "" || v.pages[p] != nil || v.at(p) != nil || !v.homes[folderWithoutArchive(p)] {
 			continue
 		}
 		v.problem(e, l.Line, "a link to "+l.Target+", which does not exist", "Correct the link.")
@@ -349,7 +349,7 @@ func (v *view) references(e *entry) {
 }
 
 // status reports where the status and the successors of a record don't fit.
-func (v *view) status(e *entry) {
+func (v *snapshot) status(e *entry) {
 	line := max(1, e.rec.StatusText.Line)
 	if e.rec.Status == Superseded {
 		if len(e.successors) == 0 && len(e.rec.SupersededBy) == 0 {
@@ -358,12 +358,12 @@ func (v *view) status(e *entry) {
 		return
 	}
 	for _, by := range e.successors {
-		v.problem(e, line, by.rec.Handle+" supersedes it, and its status is "+quote(string(e.rec.Status)), "Supersede it by "+by.rec.Handle+".")
+		v.problem(e, line, by.rec.Handle+" supersedes it, and its status is "+clipQuote(string(e.rec.Status)), "Supersede it by "+by.rec.Handle+".")
 	}
 }
 
 // cycles reports records that supersede each other in a circle, once for each circle.
-func (v *view) cycles() {
+func (v *snapshot) cycles() {
 	const (
 		unseen = iota
 		open

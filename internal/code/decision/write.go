@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// writing runs what changes files, alone among all processes, on what the files say now.
-func (r *Registry) writing(ctx context.Context, do func(v *view) ([]projectfile.Change, error)) (err error) {
+// withLock runs what changes files, alone among all processes, on what the files say now.
+func (r *Registry) withLock(ctx context.Context, do func(v *snapshot) ([]projectfile.Change, error)) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	release, err := r.files.Lock(ctx, lockName)
@@ -51,11 +51,11 @@ func (r *Registry) writing(ctx context.Context, do func(v *view) ([]projectfile.
 // Create writes a new record in the form of MADR 4 with the next free number of all
 // folders, and returns it. Errors: ErrInvalid for the draft.
 func (r *Registry) Create(ctx context.Context, d Draft) (Record, error) {
-	if err := r.ready(&d); err != nil {
+	if err := r.completeDraft(&d); err != nil {
 		return Record{}, err
 	}
 	var at string
-	err := r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+	err := r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
 		c, err := r.newFile(v, &d)
 		at = c.Path
 		return []projectfile.Change{c}, err
@@ -78,7 +78,7 @@ func (r *Registry) Import(ctx context.Context, x Exchange) (Record, error) {
 		var v document
 		v.setDate(Value{x.Date, 1})
 		if v.Date.IsZero() {
-			return Record{}, invalid("date", "unknown date "+quote(x.Date), "Write it as 2026-11-22.")
+			return Record{}, invalid("date", "unknown date "+clipQuote(x.Date), "Write it as 2026-11-22.")
 		}
 		d.Date = v.Date
 	}
@@ -90,8 +90,8 @@ func (r *Registry) Import(ctx context.Context, x Exchange) (Record, error) {
 	return r.Create(ctx, d)
 }
 
-// ready fills in a draft and checks it. A number in the title goes: it is given here.
-func (r *Registry) ready(d *Draft) error {
+// completeDraft fills in a draft and checks it. A number in the title goes: it is given here.
+func (r *Registry) completeDraft(d *Draft) error {
 	if _, words := fromTitle(d.Title); words != "" {
 		d.Title = words
 	}
@@ -103,16 +103,16 @@ func (r *Registry) ready(d *Draft) error {
 	}
 	if d.Folder != "" {
 		if d.Folder = path.Clean(strings.TrimSuffix(d.Folder, "/")); !slices.ContainsFunc(r.o.Folders, func(f string) bool { return d.Folder == f || strings.HasPrefix(d.Folder, f+"/") }) {
-			return invalid("folder", quote(d.Folder)+" is none of the folders of decisions", "Use one of "+strings.Join(r.o.Folders, ", ")+".")
+			return invalid("folder", clipQuote(d.Folder)+" is none of the folders of decisions", "Use one of "+strings.Join(r.o.Folders, ", ")+".")
 		}
 	}
 	return d.validate()
 }
 
 // newFile is the change that makes a draft a file.
-func (r *Registry) newFile(v *view, d *Draft) (projectfile.Change, error) {
+func (r *Registry) newFile(v *snapshot, d *Draft) (projectfile.Change, error) {
 	number, folder := v.next(), d.Folder
-	if n, id := fromID(d.wanted); n >= 0 && len(v.byID[fold(id)]) == 0 {
+	if n, id := fromID(d.wanted); n >= 0 && len(v.byID[foldText(id)]) == 0 {
 		number = n
 	}
 	if folder == "" {
@@ -122,14 +122,14 @@ func (r *Registry) newFile(v *view, d *Draft) (projectfile.Change, error) {
 	_, id, _ := fromFile(name)
 	now := d.render(id)
 	p := path.Join(folder, name)
-	if got := parse(p, now); got.Status != d.Status || got.ID.Text != id || plain(got.Title.Text) != plain(d.Title) {
+	if got := parse(p, now); got.Status != d.Status || got.ID.Text != id || stripMarkup(got.Title.Text) != stripMarkup(d.Title) {
 		return projectfile.Change{}, invalid("", "the draft would not read back as it is meant", "Take marks of Markdown and YAML out of the title and the texts.")
 	}
 	return projectfile.Change{Path: p, Now: now}, nil
 }
 
 // next is the next free number.
-func (v *view) next() int {
+func (v *snapshot) next() int {
 	n := 0
 	for _, p := range v.pages {
 		if !p.isRecord() && p.doc.Number >= 1900 {
@@ -148,14 +148,14 @@ func (v *view) next() int {
 
 // home is the folder for a new record: the one that holds most, else the first one that is
 // there, else docs/decisions, as MADR has it, or the first one of the options.
-func (r *Registry) home(v *view) string {
+func (r *Registry) home(v *snapshot) string {
 	count := map[string]int{}
 	for _, e := range v.records {
-		count[home(e.rec.Path)]++
+		count[folderWithoutArchive(e.rec.Path)]++
 	}
 	best, most := "", 0
 	for _, e := range v.records {
-		if f := home(e.rec.Path); count[f] > most {
+		if f := folderWithoutArchive(e.rec.Path); count[f] > most {
 			best, most = f, count[f]
 		}
 	}
@@ -177,10 +177,10 @@ var namePrefix = lazyregexp.New(`^(\D*)(\d{2,6})([-_])`)
 
 // naming is what comes before the words in a new file's name, as the latest record of the
 // folder has it.
-func (v *view) naming(folder string, number int) string {
+func (v *snapshot) naming(folder string, number int) string {
 	prefix, width, dash := "", 4, "-"
 	for _, e := range v.records {
-		if home(e.rec.Path) != folder {
+		if folderWithoutArchive(e.rec.Path) != folder {
 			continue
 		}
 		if inFile, _, _ := fromFile(e.rec.Path); inFile < 0 {
@@ -207,12 +207,12 @@ func (r *Registry) at(p string) (Record, error) {
 func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Record, error) {
 	switch {
 	case !slices.Contains(Statuses(), to):
-		return Record{}, invalid("status", "unknown status "+quote(string(to)), "Use proposed, accepted, rejected or deprecated.")
+		return Record{}, invalid("status", "unknown status "+clipQuote(string(to)), "Use proposed, accepted, rejected or deprecated.")
 	case to == Superseded:
 		return Record{}, invalid("status", "a record is superseded by another one", "Supersede it, and name the successor; or call it deprecated.")
 	}
 	var at string
-	err := r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+	err := r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
 		e, err := v.find(name)
 		if err != nil {
 			return nil, err
@@ -221,7 +221,7 @@ func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Recor
 		if e.rec.Status == to {
 			return nil, nil
 		}
-		c, err := e.doc.restate(to, nil)
+		c, err := e.doc.statusChange(to, nil)
 		return []projectfile.Change{c}, err
 	})
 	if err != nil {
@@ -230,8 +230,8 @@ func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Recor
 	return r.at(at)
 }
 
-// restate is the change that makes a file say another status.
-func (d *document) restate(to Status, by *pointer) (projectfile.Change, error) {
+// statusChange is the change that makes a file say another status.
+func (d *document) statusChange(to Status, by *pointer) (projectfile.Change, error) {
 	c := projectfile.Change{Path: d.Path, Was: d.src}
 	if err := d.editable(); err != nil {
 		return c, err
@@ -249,7 +249,7 @@ func (d *document) restate(to Status, by *pointer) (projectfile.Change, error) {
 			edits = append(edits, more...)
 		}
 	}
-	c.Now = applied(d.src, edits)
+	c.Now = applyEdits(d.src, edits)
 	err = d.verified(c.Now, func(r Record) bool {
 		return r.Status == to && (by == nil || len(r.SupersededBy) > 0)
 	})
@@ -257,18 +257,18 @@ func (d *document) restate(to Status, by *pointer) (projectfile.Change, error) {
 }
 
 func (d *document) has(means string) bool {
-	return slices.ContainsFunc(d.fields, func(it item) bool { return meaning[it.name] == means })
+	return slices.ContainsFunc(d.fields, func(it metadataField) bool { return meaning[it.name] == means })
 }
 
 // pointTo is how the file at a path names a record.
-func (v *view) pointTo(from string, to Record) pointer {
+func (v *snapshot) pointTo(from string, to Record) pointer {
 	rel, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(to.Path))
 	if err != nil {
 		rel = to.Path
 	}
 	target := (&url.URL{Path: filepath.ToSlash(rel)}).EscapedPath()
 	p := pointer{link: "[" + to.ID.Text + "](" + strings.NewReplacer("(", "%28", ")", "%29").Replace(target) + ")"}
-	if to.Number >= 0 && len(v.byID[fold(to.ID.Text)]) < 2 {
+	if to.Number >= 0 && len(v.byID[foldText(to.ID.Text)]) < 2 {
 		p.id = to.ID.Text
 	}
 	return p
@@ -280,8 +280,8 @@ type edit struct {
 	text     string
 }
 
-// applied returns the bytes of a file with edits, which do not overlap.
-func applied(src []byte, edits []edit) []byte {
+// applyEdits returns the bytes of a file with edits, which do not overlap.
+func applyEdits(src []byte, edits []edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
 	var b bytes.Buffer
@@ -302,7 +302,7 @@ type pointer struct {
 }
 
 // in is the pointer as a form has it: links are for Markdown.
-func (p pointer) in(f form) string {
+func (p pointer) in(f fieldForm) string {
 	if f == formFront && p.id != "" {
 		return p.id
 	}
@@ -320,11 +320,11 @@ func (d *document) editable() error {
 			line = p.Line
 		}
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: place(d.Path, line), Msg: d.sealed + "; the file was left alone", Try: "Mend the file first."}
+	return &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, line), Msg: d.sealed + "; the file was left alone", Try: "Mend the file first."}
 }
 
-// place is "path:line", or the path alone.
-func place(path string, line int) string {
+// position is "path:line", or the path alone.
+func position(path string, line int) string {
 	if line > 0 {
 		return path + ":" + digits(line)
 	}
@@ -333,7 +333,7 @@ func place(path string, line int) string {
 
 // statusPlaces are where a file says its status: every one must be edited, or it would
 // say two.
-func (d *document) statusPlaces() (out []item) {
+func (d *document) statusPlaces() (out []metadataField) {
 	for _, it := range d.fields {
 		if meaning[it.name] == meansStatus {
 			out = append(out, it)
@@ -341,7 +341,7 @@ func (d *document) statusPlaces() (out []item) {
 	}
 	for _, i := range d.ofKind(KindStatus) {
 		for _, p := range d.paragraphs(i) {
-			if s := statusOf(p.Text); s == Unknown && len(out) > 0 || strings.HasPrefix(strings.ToLower(plain(p.Text)), "supersedes") {
+			if s := statusOf(p.Text); s == Unknown && len(out) > 0 || strings.HasPrefix(strings.ToLower(stripMarkup(p.Text)), "supersedes") {
 				continue
 			}
 			k := p.Line - 1
@@ -350,7 +350,7 @@ func (d *document) statusPlaces() (out []item) {
 			if _, at, ok := bullet(text); ok {
 				from = at
 			}
-			out = append(out, item{key: "Status", form: formSection, at: k, from: from, to: len(strings.TrimRight(text, " \t")), until: k + 1, lines: []Value{p}})
+			out = append(out, metadataField{key: "Status", form: formSection, at: k, from: from, to: len(strings.TrimRight(text, " \t")), until: k + 1, lines: []Value{p}})
 			if statusOf(p.Text) != Unknown {
 				break
 			}
@@ -378,7 +378,7 @@ func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 			}
 		}
 		if it.form == formFront && (len(it.lines) > 1 || it.until > it.at+1) || was == Unknown && len(it.lines) > 1 {
-			return nil, &ken.Error{Code: ken.CodeRefused, Field: place(d.Path, it.at+1), Msg: "the status goes over several lines", Try: "Put it on one line, such as \"accepted\"."}
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the status goes over several lines", Try: "Put it on one line, such as \"accepted\"."}
 		}
 		if was == Unknown {
 			from, end = 0, len(raw)
@@ -386,7 +386,7 @@ func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 				from, end = 1, len(raw)-1
 			}
 		}
-		text := cased(string(to), raw[from:end]) + suffix(by, it.form)
+		text := matchCase(string(to), raw[from:end]) + suffix(by, it.form)
 		if raw == "" && it.from > 0 && !strings.HasSuffix(l.text[:it.from], " ") {
 			text = " " + text
 		}
@@ -395,15 +395,15 @@ func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 	return edits, nil
 }
 
-func suffix(by *pointer, f form) string {
+func suffix(by *pointer, f fieldForm) string {
 	if by == nil {
 		return ""
 	}
 	return " by " + by.in(f)
 }
 
-// cased writes a word as another one is written: Accepted, ACCEPTED or accepted.
-func cased(word, like string) string {
+// matchCase writes a word as another one is written: Accepted, ACCEPTED or accepted.
+func matchCase(word, like string) string {
 	first := strings.IndexFunc(like, unicode.IsLetter)
 	if first < 0 || !unicode.IsUpper(rune(like[first])) {
 		return word
@@ -428,16 +428,16 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 		}
 		l := d.lines[it.at]
 		raw := string(d.src[l.from+it.from : l.from+it.to])
-		empty := nothing.MatchString(plain(raw)) && it.until == it.at+1
+		empty := nothing.MatchString(stripMarkup(raw)) && it.until == it.at+1
 		switch {
 		case m == meansEither && !empty:
 			continue
 		case m == meansEither:
-			return []edit{{l.from + it.from, l.from + it.to, spaced(l.text, it.from, verb+" "+p.link)}}, nil
+			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, verb+" "+p.link)}}, nil
 		case empty && it.form == formFront:
-			return []edit{{l.from + it.from, l.from + it.to, spaced(l.text, it.from, "["+plainyaml.Quote(p.in(formFront))+"]")}}, nil
+			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, "["+plainyaml.Quote(p.in(formFront))+"]")}}, nil
 		case empty:
-			return []edit{{l.from + it.from, l.from + it.to, spaced(l.text, it.from, p.link)}}, nil
+			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, p.link)}}, nil
 		case it.form == formFront:
 			return d.frontList(it, raw, p)
 		}
@@ -451,8 +451,8 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 	return d.insertField(key, p.link, strings.ToLower(key)+": ["+plainyaml.Quote(p.in(formFront))+"]"), nil
 }
 
-// spaced puts a space before a value where the line has none behind its colon.
-func spaced(line string, from int, value string) string {
+// padValue puts a space before a value where the line has none behind its colon.
+func padValue(line string, from int, value string) string {
 	if from > 0 && line[from-1] == ':' {
 		return " " + value
 	}
@@ -460,7 +460,7 @@ func spaced(line string, from int, value string) string {
 }
 
 // frontList adds an item to a list of the front matter.
-func (d *document) frontList(it item, raw string, p pointer) ([]edit, error) {
+func (d *document) frontList(it metadataField, raw string, p pointer) ([]edit, error) {
 	l := d.lines[it.at]
 	switch {
 	case strings.HasPrefix(raw, "[") && strings.HasSuffix(raw, "]") && it.until == it.at+1:
@@ -475,7 +475,7 @@ func (d *document) frontList(it item, raw string, p pointer) ([]edit, error) {
 			return []edit{{last.to, last.to, lineEnd(d.src) + last.text[:dash] + "- " + plainyaml.Quote(p.in(formFront))}}, nil
 		}
 	}
-	return nil, &ken.Error{Code: ken.CodeRefused, Field: place(d.Path, it.at+1), Msg: "the list is written in a way that can't be edited", Try: "Write it as \"" + it.key + ": [ADR-0001]\"."}
+	return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the list is written in a way that can't be edited", Try: "Write it as \"" + it.key + ": [ADR-0001]\"."}
 }
 
 // insertField adds a field in the form in which the file has its status, else to the front
@@ -495,9 +495,9 @@ func (d *document) insertField(key, value, front string) []edit {
 			if at < 0 {
 				continue
 			}
-			return after(it.until-1, text[:at]+cased(strings.ToLower(key), it.key)+text[at+len(it.key):it.from]+value)
+			return after(it.until-1, text[:at]+matchCase(strings.ToLower(key), it.key)+text[at+len(it.key):it.from]+value)
 		case formRow:
-			return after(it.at, "| "+cased(strings.ToLower(key), it.key)+" | "+value+" |")
+			return after(it.at, "| "+matchCase(strings.ToLower(key), it.key)+" | "+value+" |")
 		case formInline:
 			return after(it.at, eol+key+": "+value)
 		case formColumn:

@@ -169,8 +169,8 @@ func TestCreateAtOnce(t *testing.T) {
 func TestSupersedeIsWholeOrNothing(t *testing.T) {
 	r, dir := project(t, map[string]string{"docs/adr/0001-a.md": "# 1. A\n\nStatus: accepted\n", "docs/adr/0002-b.md": "# 2. B\n\nStatus: accepted\n"})
 	before := r.List()
-	err := r.writing(t.Context(), func(v *view) ([]projectfile.Change, error) {
-		changes, err := v.succession(v.byPath["docs/adr/0001-a.md"], v.byPath["docs/adr/0002-b.md"])
+	err := r.withLock(t.Context(), func(v *snapshot) ([]projectfile.Change, error) {
+		changes, err := v.supersedeChanges(v.byPath["docs/adr/0001-a.md"], v.byPath["docs/adr/0002-b.md"])
 		if len(changes) != 2 {
 			t.Fatal(changes)
 		}
@@ -323,11 +323,11 @@ func TestEditForms(t *testing.T) {
 				switch op {
 				case "set":
 					changes = make([]projectfile.Change, 1)
-					changes[0], err = a.doc.restate(Deprecated, nil)
+					changes[0], err = a.doc.statusChange(Deprecated, nil)
 				case "supersede":
-					changes, err = v.succession(a, b)
+					changes, err = v.supersedeChanges(a, b)
 				case "supersedes":
-					changes, err = v.succession(b, a)
+					changes, err = v.supersedeChanges(b, a)
 				}
 				if err != nil {
 					t.Errorf("%s, %s, %q: %v", name, op, eol, err)
@@ -392,7 +392,7 @@ func TestEditRealRecords(t *testing.T) {
 		if e.rec.Status == Superseded {
 			continue
 		}
-		c, err := e.doc.restate([]Status{Rejected, Deprecated}[rng.IntN(2)], nil)
+		c, err := e.doc.statusChange([]Status{Rejected, Deprecated}[rng.IntN(2)], nil)
 		if err != nil {
 			t.Error(e.rec.Path, err)
 			continue
@@ -401,10 +401,10 @@ func TestEditRealRecords(t *testing.T) {
 		if changed := len(c.Was) - head - tail; changed > len("Accepted") || strings.Count(string(c.Was[:head]), "\n") > 12 {
 			t.Errorf("%s: %d bytes at %d", e.rec.Path, changed, head)
 		}
-		if strings.HasPrefix(plain(e.rec.StatusText.Text), "Done") {
+		if strings.HasPrefix(stripMarkup(e.rec.StatusText.Text), "Done") {
 			continue // its own word is gone
 		}
-		back, err := parse(c.Path, c.Now).restate(e.rec.Status, nil)
+		back, err := parse(c.Path, c.Now).statusChange(e.rec.Status, nil)
 		if err != nil || string(back.Now) != string(c.Was) {
 			t.Errorf("%s: there and back is elsewhere: %v", e.rec.Path, err)
 		}
@@ -412,10 +412,10 @@ func TestEditRealRecords(t *testing.T) {
 	done := 0
 	for range 200 {
 		a, b := v.records[rng.IntN(len(v.records))], v.records[rng.IntN(len(v.records))]
-		if a.mayYield(b) != nil {
+		if a.supersedeError(b) != nil {
 			continue
 		}
-		changes, err := v.succession(a, b)
+		changes, err := v.supersedeChanges(a, b)
 		if err != nil {
 			t.Error(a.rec.Handle, b.rec.Handle, err)
 			continue

@@ -33,7 +33,7 @@ func (e *Entry) fixed() string {
 	return e.File + " no longer imports " + (&Violation{Import: e.Import}).Imports()
 }
 
-// Baseline is the violations that a team knows of.
+// Baseline lists the violations that a team has accepted.
 type Baseline struct {
 	Entries []Entry // by file, import and rule
 	known   map[string]bool
@@ -98,7 +98,7 @@ func (b *Baseline) JSON() []byte {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.WriteString("\n    " + compact(e))
+		out.WriteString("\n    " + compactJSON(e))
 	}
 	if len(b.Entries) > 0 {
 		out.WriteString("\n  ")
@@ -107,8 +107,8 @@ func (b *Baseline) JSON() []byte {
 	return []byte(out.String())
 }
 
-// compact is JSON in one line, without escaping what HTML would need.
-func compact(v any) string {
+// compactJSON is JSON in one line, without escaping what HTML would need.
+func compactJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

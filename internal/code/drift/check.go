@@ -46,7 +46,7 @@ func Check(view *codegraph.View, m *Manifest, o Options) Report {
 	}
 	var all []Violation
 	for s := range view.Sources {
-		all = append(all, c.source(&s, &r)...)
+		all = append(all, c.checkFile(&s, &r)...)
 	}
 	slices.SortFunc(all, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Import, b.Import))
@@ -91,8 +91,8 @@ func (c *checker) layerOf(path string) int {
 	return i
 }
 
-// source counts a file and returns what is against the rules in it.
-func (c *checker) source(s *codegraph.Source, r *Report) (out []Violation) {
+// checkFile counts a file and returns what is against the rules in it.
+func (c *checker) checkFile(s *codegraph.Source, r *Report) (out []Violation) {
 	from := c.layerOf(s.Path)
 	if from >= 0 {
 		r.Layers[from].Files++
@@ -111,7 +111,7 @@ func (c *checker) source(s *codegraph.Source, r *Report) (out []Violation) {
 	r.Files++
 	for i := range s.Imports {
 		im := &s.Imports[i]
-		to, forked := c.leadsTo(im)
+		to, forked := c.importedLayers(im)
 		if slices.ContainsFunc(to, func(l int) bool { return l >= 0 && l != from }) {
 			r.Layers[from].Imports++
 			r.Imports++
@@ -130,22 +130,22 @@ func (c *checker) source(s *codegraph.Source, r *Report) (out []Violation) {
 	return out
 }
 
-// leadsTo returns the layers that an import is about, that with the most files first, and
+// importedLayers returns the layers that an import is about, that with the most files first, and
 // whether there were others to choose from.
-func (c *checker) leadsTo(im *codegraph.Imported) (layers []int, forked bool) {
-	all := c.byFiles(im.Files)
+func (c *checker) importedLayers(im *codegraph.Imported) (layers []int, forked bool) {
+	all := c.rankLayers(im.Files)
 	if len(all) < 2 {
 		return all, false
 	}
-	if used := c.byFiles(im.Used); len(used) > 0 {
+	if used := c.rankLayers(im.Used); len(used) > 0 {
 		return used, true
 	}
 	return all[:1], true
 }
 
-// byFiles lists the layers of files, that with the most of them first; of those with as
+// rankLayers lists the layers of files, that with the most of them first; of those with as
 // many, the one of the first file, whatever the order of the manifest.
-func (c *checker) byFiles(files []string) (layers []int) {
+func (c *checker) rankLayers(files []string) (layers []int) {
 	count := map[int]int{}
 	for _, f := range files {
 		i := c.layerOf(f)

@@ -26,22 +26,22 @@ type tarjan struct {
 	groups [][]int
 }
 
-// frame is a number on the way, with what it leads to and how much of that was done.
-type frame struct {
+// visitFrame is a number on the way, with what it leads to and how much of that was done.
+type visitFrame struct {
 	at   int
 	to   []int
 	done int
 }
 
-func (c *tarjan) enter(i int) frame {
+func (c *tarjan) enter(i int) visitFrame {
 	c.count++
 	c.seen[i], c.low[i], c.open[i] = c.count, c.count, true
 	c.stack = append(c.stack, i)
-	return frame{at: i, to: c.next(i)}
+	return visitFrame{at: i, to: c.next(i)}
 }
 
 func (c *tarjan) visit(i int) {
-	way := []frame{c.enter(i)}
+	way := []visitFrame{c.enter(i)}
 	for len(way) > 0 {
 		f := &way[len(way)-1]
 		if f.done < len(f.to) {

@@ -79,8 +79,8 @@ func (m *Manifest) may(from, to int) bool {
 	return from == to || p.all || p.to[to]
 }
 
-// index prepares what is asked of a manifest whose layers are known to be right.
-func (m *Manifest) index(patterns []pattern) {
+// prepare prepares what is asked of a manifest whose layers are known to be right.
+func (m *Manifest) prepare(patterns []pattern) {
 	m.patterns = patterns
 	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return a.compare(&b) })
 	m.places = make(map[string]int, len(m.Layers))

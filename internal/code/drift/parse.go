@@ -36,7 +36,7 @@ func Parse(path string, text []byte) (*Manifest, error) {
 	if len(r.faults) > 0 {
 		return nil, r.err()
 	}
-	r.m.index(r.patterns)
+	r.m.prepare(r.patterns)
 	return r.m, nil
 }
 
@@ -82,9 +82,9 @@ var (
 	layerKeys    = []string{"name", "paths", "may_depend_on"}
 )
 
-// bare is a key without what spellings differ in: MayDependOn, mayDependOn and
+// foldKey is a key without what spellings differ in: MayDependOn, mayDependOn and
 // may_depend_on are one.
-func bare(key string) string {
+func foldKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key))
 }
 
@@ -97,13 +97,13 @@ func (r *reader) keys(n plainyaml.Node, known []string, field func(key string, f
 		}
 		key, best := "", len(f.Key)
 		for _, k := range known {
-			d := spelling.Distance(bare(f.Key), bare(k))
+			d := spelling.Distance(foldKey(f.Key), foldKey(k))
 			if d < best || key == "" {
 				key, best = k, d
 			}
 		}
 		switch {
-		case best > 0 && slices.ContainsFunc(layerKeys, func(k string) bool { return bare(k) == bare(f.Key) }):
+		case best > 0 && slices.ContainsFunc(layerKeys, func(k string) bool { return foldKey(k) == foldKey(f.Key) }):
 			r.stray = true
 			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, and stands beside the list of them", f.Key), layerForm)
 		case best > 0:

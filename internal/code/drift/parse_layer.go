@@ -49,12 +49,12 @@ func (r *reader) layer(n plainyaml.Node) {
 	switch {
 	case l.Name == "" || l.Name == Everything:
 		r.fault(l.Line, "a layer without a name", layerForm)
-	case r.is(l.Name):
+	case r.checkKind(l.Name):
 		r.fault(l.Line, fmt.Sprintf("the layer %q is there twice: see line %d", l.Name, r.m.Layers[r.named[l.Name]].Line), "Put the paths of both under one of them.")
 	case len(paths) == 0 && len(r.faults) == faults && !r.stray:
 		r.fault(l.Line, fmt.Sprintf("the layer %q has no paths", l.Name), `Say where it lies: "paths: [src/core/]".`)
 	}
-	if !r.is(l.Name) {
+	if !r.checkKind(l.Name) {
 		r.named[l.Name] = at
 	}
 	r.m.Layers, r.needs = append(r.m.Layers, l), append(r.needs, needs)
@@ -105,7 +105,7 @@ func (r *reader) texts(f plainyaml.Field) (out []plainyaml.Node) {
 	return out
 }
 
-func (r *reader) is(name string) bool {
+func (r *reader) checkKind(name string) bool {
 	_, ok := r.named[name]
 	return ok
 }
@@ -118,7 +118,7 @@ func (r *reader) targets() {
 	for i := range r.m.Layers {
 		for _, n := range r.needs[i] {
 			name := n.Text
-			if name == Everything || r.is(name) {
+			if name == Everything || r.checkKind(name) {
 				continue
 			}
 			if len(r.faults) == maxFaults {

@@ -12,7 +12,7 @@ import (
 
 // Most is the share of a project's source files beyond which a folder is not a layer but
 // holds layers, as src and internal do.
-const most = 0.6
+const maxShare = 0.6
 
 // maxSplits bounds how deep layers are looked for: src/main/java/com/example/shop.
 const maxSplits = 8
@@ -37,7 +37,7 @@ func Propose(view *codegraph.View) []byte {
 			}
 		}
 	}
-	m.index(patterns)
+	m.prepare(patterns)
 	needs := make([]map[int]bool, len(m.Layers))
 	c := checker{m: m, layers: map[string]int{}}
 	for i := range sources {
@@ -46,7 +46,7 @@ func Propose(view *codegraph.View) []byte {
 			continue
 		}
 		for k := range sources[i].Imports {
-			to, _ := c.leadsTo(&sources[i].Imports[k])
+			to, _ := c.importedLayers(&sources[i].Imports[k])
 			for _, l := range to {
 				if l >= 0 && l != from {
 					if needs[from] == nil {
@@ -112,7 +112,7 @@ func folders(sources []codegraph.Source) (layers []Layer) {
 			if l.Name = "root"; names["root"] > 0 {
 				l.Name = "the root folder"
 			}
-			l.Paths = atRoot(sources)
+			l.Paths = rootPatterns(sources)
 		}
 		layers = append(layers, l)
 	}
@@ -133,7 +133,7 @@ func split(dir string, count, own map[string]int, all, depth int) (out []string)
 		out = append(out, dir)
 	}
 	for _, d := range below {
-		if depth < maxSplits && float64(count[d]) > most*float64(all) && parts(d, count) > 0 {
+		if depth < maxSplits && float64(count[d]) > maxShare*float64(all) && parts(d, count) > 0 {
 			out = append(out, split(d, count, own, all, depth+1)...)
 		} else {
 			out = append(out, d)
@@ -152,8 +152,8 @@ func parts(dir string, count map[string]int) (n int) {
 	return n
 }
 
-// atRoot are the paths of the files that lie in no folder: by their endings.
-func atRoot(sources []codegraph.Source) (out []string) {
+// rootPatterns are the paths of the files that lie in no folder: by their endings.
+func rootPatterns(sources []codegraph.Source) (out []string) {
 	for i := range sources {
 		if s := sources[i].Path; !strings.Contains(s, "/") {
 			out = append(out, "*"+path.Ext(s))

@@ -14,15 +14,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Validator is who says what Record writes; a manifest that is not DefaultManifest is
+// Validator is the validator's name on the claims that Record writes; a manifest that is not DefaultManifest is
 // named behind it.
 const Validator = "ken drift"
 
-// settled is how long it is told that a violation is fixed: afterwards nobody asks.
-const settled = 30 * 24 * time.Hour
+// fixedFor is how long it is told that a violation is fixed: afterwards nobody asks.
+const fixedFor = 30 * 24 * time.Hour
 
-// Ledger is what Record needs of a store; every store.Engine is one.
-type Ledger interface {
+// ClaimStore is what Record needs of a store; every store.Engine is one.
+type ClaimStore interface {
 	provenance.Store
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
 }
@@ -39,7 +39,7 @@ type Recorded struct {
 // and superseded when the violation is no more. What it rests on is the validator and
 // the file as it was. now is when the files were looked at. Errors are the store's; what
 // was done until then stays, and doing it again does the rest.
-func Record(ctx context.Context, s Ledger, r *Report, now time.Time) (Recorded, error) {
+func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Recorded, error) {
 	out := Recorded{Written: []string{}, Again: []string{}, Fixed: []string{}}
 	there := map[string]bool{}
 	all := slices.Concat(r.Violations, r.Known)
@@ -57,14 +57,14 @@ func Record(ctx context.Context, s Ledger, r *Report, now time.Time) (Recorded, 
 			out.Again = append(out.Again, done.ID)
 		}
 	}
-	gone, err := standing(ctx, s, validator(r.Manifest), there, now)
+	gone, err := openViolations(ctx, s, validator(r.Manifest), there, now)
 	if err != nil {
 		return out, fmt.Errorf("record drift: %w", err)
 	}
 	for _, target := range gone {
 		done, err := provenance.Record(ctx, s, provenance.Check{
 			Validator: validator(r.Manifest), Target: target, Statement: "Fixed: it is no longer so that " + target + ".", Passed: true, Settles: true,
-			Evidence: []ken.Evidence{validated(r.Manifest, "not found any more", now)}, ExpiresAt: now.Add(settled),
+			Evidence: []ken.Evidence{validated(r.Manifest, "not found any more", now)}, ExpiresAt: now.Add(fixedFor),
 		}, now)
 		if err != nil {
 			return out, fmt.Errorf("record drift: %w", err)
@@ -74,8 +74,8 @@ func Record(ctx context.Context, s Ledger, r *Report, now time.Time) (Recorded, 
 	return out, nil
 }
 
-// standing lists what claims say to be violations and is not there, in order.
-func standing(ctx context.Context, s Ledger, validator string, there map[string]bool, now time.Time) (targets []string, err error) {
+// openViolations lists what claims say to be violations and is not there, in order.
+func openViolations(ctx context.Context, s ClaimStore, validator string, there map[string]bool, now time.Time) (targets []string, err error) {
 	f := &ken.Filter{Kinds: []ken.Kind{ken.KindFinding}, ClaimsOnly: true, Now: now}
 	for c, err := range s.Scan(ctx, f, nil) {
 		if err != nil {

@@ -102,7 +102,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-type broken struct{ drift.Ledger }
+type broken struct{ drift.ClaimStore }
 
 func (broken) ByKey(context.Context, string) (ken.Claim, error) {
 	return ken.Claim{}, errors.New("broken")

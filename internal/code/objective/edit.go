@@ -10,14 +10,14 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// sheet is a file as lines that can be exchanged. The end of a line is part of it.
-type sheet struct {
+// fileLines is a file as lines that can be exchanged. The end of a line is part of it.
+type fileLines struct {
 	lines []string
 	eol   string
 }
 
-func sheetOf(src []byte) *sheet {
-	s := &sheet{eol: "\n"}
+func splitLines(src []byte) *fileLines {
+	s := &fileLines{eol: "\n"}
 	for l := range strings.Lines(string(src)) {
 		s.lines = append(s.lines, l)
 	}
@@ -27,13 +27,13 @@ func sheetOf(src []byte) *sheet {
 	return s
 }
 
-func (s *sheet) bytes() []byte { return []byte(strings.Join(s.lines, "")) }
+func (s *fileLines) bytes() []byte { return []byte(strings.Join(s.lines, "")) }
 
-// bare is a line without its end.
-func (s *sheet) bare(i int) string { return strings.TrimRight(s.lines[i], "\r\n") }
+// content is a line without its end.
+func (s *fileLines) content(i int) string { return strings.TrimRight(s.lines[i], "\r\n") }
 
 // replace exchanges lines[from:to] for those of a text.
-func (s *sheet) replace(from, to int, text string) {
+func (s *fileLines) replace(from, to int, text string) {
 	var now []string
 	for l := range strings.Lines(text) {
 		now = append(now, strings.TrimRight(l, "\n")+s.eol)
@@ -46,7 +46,7 @@ func (s *sheet) replace(from, to int, text string) {
 
 // extent is the lines of a field, from its key up to what follows, without the comments
 // and the empty lines before that.
-func (d *document) extent(s *sheet, i int) (from, to int) {
+func (d *document) extent(s *fileLines, i int) (from, to int) {
 	from, to = min(d.fields[i].Line-1, len(s.lines)), len(s.lines)
 	if i+1 < len(d.fields) {
 		to = min(d.fields[i+1].Line-1, to)
@@ -55,9 +55,9 @@ func (d *document) extent(s *sheet, i int) (from, to int) {
 }
 
 // trim moves the end of a range before the empty lines, comments and marks at its end.
-func (s *sheet) trim(from, to int) int {
+func (s *fileLines) trim(from, to int) int {
 	for to > from {
-		t := strings.TrimSpace(s.bare(to - 1))
+		t := strings.TrimSpace(s.content(to - 1))
 		if t != "" && t[0] != '#' && t != "---" && t != "..." {
 			break
 		}
@@ -68,7 +68,7 @@ func (s *sheet) trim(from, to int) int {
 
 // at is the place of the field of a meaning; -1 for none.
 func (d *document) at(meaning string) int {
-	return slices.IndexFunc(d.fields, func(f plainyaml.Field) bool { return meanings[key(f.Key)] == meaning })
+	return slices.IndexFunc(d.fields, func(f plainyaml.Field) bool { return keyMeanings[foldKey(f.Key)] == meaning })
 }
 
 // edited returns the file as it says want, and checks that it does.
@@ -84,7 +84,7 @@ func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
 		}
 		after := parse(d.Path, now)
 		if len(after.problems) == 0 && same(&after.Objective, want) {
-			if kept(d, after) {
+			if keepsUnknownFields(d, after) {
 				return now, nil
 			}
 			try = "Change the file by hand: it has keys of its own, which would be lost."
@@ -98,7 +98,7 @@ func (d *document) editable() error {
 		return nil
 	}
 	p := d.problems[0]
-	return &ken.Error{Code: ken.CodeRefused, Field: place(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
+	return &ken.Error{Code: ken.CodeRefused, Field: position(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
 }
 
 // same compares two objectives but for where they stand.
@@ -122,19 +122,19 @@ func same(a, b *Objective) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// kept reports whether fields of no meaning here are all there still, those of tasks as
+// keepsUnknownFields reports whether fields of no meaning here are all there still, those of tasks as
 // well.
-func kept(a, b *document) bool {
+func keepsUnknownFields(a, b *document) bool {
 	rest := func(d *document) (out []string) {
 		for _, f := range d.fields {
-			switch meanings[key(f.Key)] {
+			switch keyMeanings[foldKey(f.Key)] {
 			case "":
-				out = append(out, f.Key, flat(f.Value))
+				out = append(out, f.Key, flatText(f.Value))
 			case "tasks", "completed", "remaining":
 				for _, i := range f.Value.Items {
 					for _, own := range i.Fields {
-						if !taskKey(key(own.Key)) {
-							out = append(out, own.Key, flat(own.Value))
+						if !taskKey(foldKey(own.Key)) {
+							out = append(out, own.Key, flatText(own.Value))
 						}
 					}
 				}
@@ -154,13 +154,13 @@ func taskKey(k string) bool {
 	return taskKeys[k] != ""
 }
 
-func flat(n plainyaml.Node) string {
+func flatText(n plainyaml.Node) string {
 	s := n.Text
 	for _, i := range n.Items {
-		s += "\x00" + flat(i)
+		s += "\x00" + flatText(i)
 	}
 	for _, f := range n.Fields {
-		s += "\x01" + f.Key + "\x02" + flat(f.Value)
+		s += "\x01" + f.Key + "\x02" + flatText(f.Value)
 	}
 	return s
 }
@@ -168,8 +168,8 @@ func flat(n plainyaml.Node) string {
 // with returns the file with one key as want has it. careful changes parts of a value where
 // it can; else the lines of the key are written anew.
 func (d *document) with(want *Objective, k string, careful bool) []byte {
-	s := sheetOf(d.src)
-	if k == "tasks" && careful && d.eachTask(s, want) {
+	s := splitLines(d.src)
+	if k == "tasks" && careful && d.editTasks(s, want) {
 		return s.bytes()
 	}
 	if k == "links" {
@@ -177,9 +177,9 @@ func (d *document) with(want *Objective, k string, careful bool) []byte {
 	}
 	i := d.at(k)
 	if k == "tasks" {
-		i = d.oneTaskList(s)
+		i = d.mergeTaskLists(s)
 	}
-	now := block(want, k)
+	now := keyLines(want, k)
 	if i < 0 {
 		if now != "" {
 			s.replace(d.placeFor(s, k), d.placeFor(s, k), now)
@@ -188,7 +188,7 @@ func (d *document) with(want *Objective, k string, careful bool) []byte {
 	}
 	from, to := d.extent(s, i)
 	if v := d.fields[i].Value; careful && now != "" && to == from+1 && v.Kind != plainyaml.Map && !v.Block && strings.Count(now, "\n") == 1 {
-		old := s.bare(from)
+		old := s.content(from)
 		a, b := plainyaml.ValueAt(old)
 		na, nb := plainyaml.ValueAt(strings.TrimRight(now, "\n"))
 		if v.Kind == plainyaml.List {
@@ -218,7 +218,7 @@ func cutComment(s string) string {
 
 // placeFor is the line before which a new key goes: behind the nearest one that comes
 // before it in the usual order, else at the end.
-func (d *document) placeFor(s *sheet, k string) int {
+func (d *document) placeFor(s *fileLines, k string) int {
 	for i := slices.Index(order, k) - 1; i >= 0; i-- {
 		if at := d.at(order[i]); at >= 0 {
 			_, to := d.extent(s, at)
@@ -229,13 +229,13 @@ func (d *document) placeFor(s *sheet, k string) int {
 }
 
 // withLinks writes both lists of links below one key.
-func (d *document) withLinks(s *sheet, want *Objective) []byte {
+func (d *document) withLinks(s *fileLines, want *Objective) []byte {
 	first := -1
 	for i := len(d.fields) - 1; i >= 0; i-- {
-		switch meanings[key(d.fields[i].Key)] {
+		switch keyMeanings[foldKey(d.fields[i].Key)] {
 		case "links":
 			for _, f := range d.fields[i].Value.Fields {
-				if m := meanings[key(f.Key)]; m != "decisions" && m != "sessions" {
+				if m := keyMeanings[foldKey(f.Key)]; m != "decisions" && m != "sessions" {
 					return d.src // links of another kind would be lost
 				}
 			}
@@ -250,15 +250,15 @@ func (d *document) withLinks(s *sheet, want *Objective) []byte {
 	if first < 0 {
 		first = d.placeFor(s, "links")
 	}
-	s.replace(first, first, block(want, "links"))
+	s.replace(first, first, keyLines(want, "links"))
 	return s.bytes()
 }
 
-// oneTaskList takes out all lists of tasks but the first one, and returns its place.
-func (d *document) oneTaskList(s *sheet) int {
+// mergeTaskLists takes out all lists of tasks but the first one, and returns its place.
+func (d *document) mergeTaskLists(s *fileLines) int {
 	first := -1
 	for i := len(d.fields) - 1; i >= 0; i-- {
-		switch meanings[key(d.fields[i].Key)] {
+		switch keyMeanings[foldKey(d.fields[i].Key)] {
 		case "tasks", "completed", "remaining":
 			if first >= 0 {
 				from, to := d.extent(s, first)
@@ -270,7 +270,7 @@ func (d *document) oneTaskList(s *sheet) int {
 	return first
 }
 
-func place(path string, line int) string {
+func position(path string, line int) string {
 	if line > 0 {
 		return path + ":" + itoa(line)
 	}

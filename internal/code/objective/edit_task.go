@@ -10,10 +10,10 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// eachTask brings the tasks to what is wanted by changing items that are there and adding
+// editTasks brings the tasks to what is wanted by changing items that are there and adding
 // items behind them, and reports false where that is not possible: when a task went away,
 // or the list is written in brackets or as two.
-func (d *document) eachTask(s *sheet, want *Objective) bool {
+func (d *document) editTasks(s *fileLines, want *Objective) bool {
 	i := d.at("tasks")
 	if i < 0 || d.at("completed") >= 0 || d.at("remaining") >= 0 || len(want.Tasks) < len(d.Tasks) || len(d.Tasks) == 0 {
 		return false
@@ -50,21 +50,21 @@ func (d *document) eachTask(s *sheet, want *Objective) bool {
 }
 
 // start is the line on which an item's dash stands.
-func (s *sheet) start(n plainyaml.Node) int {
+func (s *fileLines) start(n plainyaml.Node) int {
 	i := n.Line - 1
-	if i < len(s.lines) && i > 0 && !strings.HasPrefix(strings.TrimLeft(s.bare(i), " "), "-") {
+	if i < len(s.lines) && i > 0 && !strings.HasPrefix(strings.TrimLeft(s.content(i), " "), "-") {
 		return i - 1 // the dash is alone
 	}
 	return i
 }
 
 // dashOf is the column of an item's dash; -1 when it is not where it is looked for.
-func (s *sheet) dashOf(n plainyaml.Node) int {
+func (s *fileLines) dashOf(n plainyaml.Node) int {
 	i := s.start(n)
 	if i < 0 || i >= len(s.lines) {
 		return -1
 	}
-	l := s.bare(i)
+	l := s.content(i)
 	at := len(l) - len(strings.TrimLeft(l, " "))
 	if !strings.HasPrefix(l[at:], "- ") && l[at:] != "-" {
 		return -1
@@ -73,14 +73,14 @@ func (s *sheet) dashOf(n plainyaml.Node) int {
 }
 
 // finish makes an item, which ends before line to, a task that is done.
-func (s *sheet) finish(n plainyaml.Node, to int, t Task) bool {
+func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 	dash := s.dashOf(n)
 	first := s.start(n)
 	to = s.trim(first+1, to)
 	if dash < 0 || first != n.Line-1 {
 		return false
 	}
-	l := s.bare(first)
+	l := s.content(first)
 	at := dash + 1
 	for at < len(l) && l[at] == ' ' {
 		at++
@@ -99,13 +99,13 @@ func (s *sheet) finish(n plainyaml.Node, to int, t Task) bool {
 	case n.Kind == plainyaml.Map && !n.Flow:
 		says := doneLines(t)
 		for _, f := range n.Fields {
-			name := taskKeys[key(f.Key)]
+			name := taskKeys[foldKey(f.Key)]
 			j := slices.IndexFunc(says, func(l string) bool { return name != "" && strings.HasPrefix(l, name+": ") })
 			if j < 0 || f.Line > len(s.lines) {
 				continue
 			}
 			value := says[j][len(name)+2:]
-			if key(f.Key) == "status" {
+			if foldKey(f.Key) == "status" {
 				value = "done"
 			}
 			says = slices.Delete(says, j, j+1)
@@ -126,8 +126,8 @@ var taskKeys = map[string]string{"done": "done", "completed": "done", "status": 
 	"by": "by", "doneby": "by", "completedby": "by", "claim": "claim", "claimid": "claim"}
 
 // setValue exchanges the value in a line "key: value" that starts at a column.
-func (s *sheet) setValue(i, column int, value string) {
-	old := s.bare(i)
+func (s *fileLines) setValue(i, column int, value string) {
+	old := s.content(i)
 	from, to := plainyaml.ValueAt(old[column:])
 	from, to = from+column, to+column
 	if from > 0 && old[from-1] == ':' {
@@ -136,7 +136,7 @@ func (s *sheet) setValue(i, column int, value string) {
 	s.lines[i] = old[:from] + value + old[to:] + s.lines[i][len(old):]
 }
 
-func (s *sheet) add(at int, indent string, lines []string) {
+func (s *fileLines) add(at int, indent string, lines []string) {
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(indent + l + "\n")

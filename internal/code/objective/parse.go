@@ -64,13 +64,13 @@ func parse(p string, src []byte) *document {
 	return d
 }
 
-// key is one spelling of the ways to write a key: "CompletedTasks", "completed_tasks".
-func key(s string) string {
+// foldKey is one spelling of the ways to write a key: "CompletedTasks", "completed_tasks".
+func foldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-// meanings of keys, by their one spelling.
-var meanings = map[string]string{
+// keyMeanings of keys, by their one spelling.
+var keyMeanings = map[string]string{
 	"id": "id", "title": "title", "name": "title", "goal": "title", "description": "description", "status": "status", "state": "status",
 	"owner": "owner", "tags": "tags", "created": "created", "createdat": "created", "updated": "updated", "updatedat": "updated", "links": "links",
 	"decisions": "decisions", "sessions": "sessions", "tasks": "tasks", "completed": "completed", "completedtasks": "completed", "donetasks": "completed",
@@ -79,7 +79,7 @@ var meanings = map[string]string{
 
 func (d *document) field(f plainyaml.Field) {
 	v := f.Value
-	switch meanings[key(f.Key)] {
+	switch keyMeanings[foldKey(f.Key)] {
 	case "id":
 		d.id(v)
 	case "title":
@@ -102,7 +102,7 @@ func (d *document) field(f plainyaml.Field) {
 		d.Updated = d.time(f.Key, v)
 	case "links":
 		for _, l := range v.Fields {
-			if m := meanings[key(l.Key)]; m == "decisions" || m == "sessions" {
+			if m := keyMeanings[foldKey(l.Key)]; m == "decisions" || m == "sessions" {
 				d.field(l)
 			}
 		}
@@ -132,7 +132,7 @@ var statusWords = map[string]Status{
 }
 
 func (d *document) status(v plainyaml.Node) {
-	s, ok := statusWords[key(v.Text)]
+	s, ok := statusWords[foldKey(v.Text)]
 	if !ok {
 		d.problem(v.Line, fmt.Sprintf("unknown status %q", v.Text), "Use active, paused, done or abandoned.")
 		return
@@ -199,7 +199,7 @@ func (d *document) task(n plainyaml.Node, done bool) (Task, bool) {
 		}
 	case plainyaml.Map:
 		for _, f := range n.Fields {
-			switch key(f.Key) {
+			switch foldKey(f.Key) {
 			case "text", "title", "task", "name", "description":
 				if t.Text == "" {
 					t.Text = oneLine(d.text(f.Key, f.Value))
@@ -225,7 +225,7 @@ func (d *document) task(n plainyaml.Node, done bool) (Task, bool) {
 }
 
 func (d *document) isDone(v plainyaml.Node) bool {
-	switch key(v.Text) {
+	switch foldKey(v.Text) {
 	case "true", "yes", "on", "x", "done", "completed", "complete", "1":
 		return true
 	case "false", "no", "off", "", "open", "todo", "pending", "remaining", "active", "inprogress", "0":
@@ -240,7 +240,7 @@ func (d *document) check() {
 	if d.Title == "" && (d.at("title") < 0 || len(d.problems) == 0) && (len(d.fields) > 0 || len(d.problems) == 0) {
 		d.problem(0, "no title", "Add a line such as \"title: Ship the new login\".")
 	}
-	if d.Status == "" && !slices.ContainsFunc(d.fields, func(f plainyaml.Field) bool { return meanings[key(f.Key)] == "status" }) {
+	if d.Status == "" && !slices.ContainsFunc(d.fields, func(f plainyaml.Field) bool { return keyMeanings[foldKey(f.Key)] == "status" }) {
 		d.Status = Active
 	}
 	if len(d.Tasks) > MaxTasks {
@@ -253,7 +253,7 @@ var fileID = lazyregexp.New(`(?i)^obj-?0*(\d{1,6})$`)
 // idOf is the id that a file's name says; empty for none.
 func idOf(p string) string {
 	if n := numberOf(strings.TrimSuffix(path.Base(p), path.Ext(p))); n > 0 {
-		return spelled(n)
+		return spellID(n)
 	}
 	return ""
 }
@@ -267,6 +267,6 @@ func numberOf(id string) int {
 	return n
 }
 
-func spelled(n int) string { return fmt.Sprintf("OBJ-%04d", n) }
+func spellID(n int) string { return fmt.Sprintf("OBJ-%04d", n) }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -15,13 +15,13 @@ var order = []string{"id", "title", "status", "created", "updated", "owner", "ta
 func render(o *Objective) []byte {
 	var b strings.Builder
 	for _, k := range order {
-		b.WriteString(block(o, k))
+		b.WriteString(keyLines(o, k))
 	}
 	return []byte(b.String())
 }
 
-// block is the lines of one key, or nothing for a value that there is not.
-func block(o *Objective, k string) string {
+// keyLines is the lines of one key, or nothing for a value that there is not.
+func keyLines(o *Objective, k string) string {
 	switch k {
 	case "id":
 		return line("id", o.ID)
@@ -30,9 +30,9 @@ func block(o *Objective, k string) string {
 	case "status":
 		return line("status", string(o.Status))
 	case "created":
-		return line("created", stamp(o.Created))
+		return line("created", formatTime(o.Created))
 	case "updated":
-		return line("updated", stamp(o.Updated))
+		return line("updated", formatTime(o.Updated))
 	case "owner":
 		if o.Owner != "" {
 			return line("owner", plainyaml.Quote(o.Owner))
@@ -77,7 +77,7 @@ func list(k string, items []string) string {
 	return k + ": [" + strings.Join(q, ", ") + "]\n"
 }
 
-func stamp(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -104,7 +104,7 @@ func doneLines(t Task) (out []string) {
 	if t.Done {
 		add("done", "true")
 	}
-	add("done_at", stamp(t.DoneAt))
+	add("done_at", formatTime(t.DoneAt))
 	if t.By != "" {
 		add("by", plainyaml.Quote(t.By))
 	}

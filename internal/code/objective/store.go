@@ -33,11 +33,11 @@ type Store struct {
 	o     Options
 
 	mu    sync.Mutex // guards known
-	known map[string]known
+	known map[string]cachedFile
 }
 
-// known is a file that was read, and what told it from others then.
-type known struct {
+// cachedFile is a file that was read, and what told it from others then.
+type cachedFile struct {
 	doc             *document // never changed
 	size            int64
 	modTime, readAt time.Time
@@ -64,7 +64,7 @@ func Open(root string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{files: files, o: o, known: map[string]known{}}, nil
+	return &Store{files: files, o: o, known: map[string]cachedFile{}}, nil
 }
 
 // Close lets go of the root.
@@ -144,7 +144,7 @@ func (s *Store) read(p string, e projectfile.Entry) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	k = known{parse(p, f.Bytes), int64(len(f.Bytes)), f.ModTime, at}
+	k = cachedFile{parse(p, f.Bytes), int64(len(f.Bytes)), f.ModTime, at}
 	s.mu.Lock()
 	s.known[p] = k
 	s.mu.Unlock()
@@ -192,12 +192,12 @@ func (s *Store) find(ctx context.Context, id string) (*document, error) {
 	want := strings.ToUpper(strings.TrimSpace(id))
 	bare := strings.NewReplacer(" ", "", "-", "").Replace(strings.TrimPrefix(want, "OBJ"))
 	if n := numberOf("OBJ" + bare); n > 0 {
-		want = spelled(n)
+		want = spellID(n)
 	}
 	var fit []*document
 	var ids []string
 	for _, d := range docs {
-		if d.ID == want || spelled(numberOf(d.ID)) == want {
+		if d.ID == want || spellID(numberOf(d.ID)) == want {
 			fit = append(fit, d)
 		}
 		ids = append(ids, d.ID)

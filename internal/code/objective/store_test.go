@@ -75,7 +75,7 @@ func TestList(t *testing.T) {
 	}
 	got = nil
 	for _, p := range problems {
-		got = append(got, strings.TrimPrefix(place(p.Path, p.Line), DefaultFolder+"/"))
+		got = append(got, strings.TrimPrefix(position(p.Path, p.Line), DefaultFolder+"/"))
 	}
 	if diff := cmp.Diff([]string{"OBJ-0003.yml:2", "OBJ-0003.yml:2", "OBJ-0044.yaml", "notes.yaml", "OBJ-0002.yml"}, got); diff != "" {
 		t.Error(diff, problems)

@@ -41,7 +41,7 @@ func Summary(objectives []Objective, maxChars int) string {
 		title := titleLine(&o)
 		rest := 0
 		if i+1 < len(active) {
-			rest = utf8.RuneCountInString(more(len(active) - i - 1))
+			rest = utf8.RuneCountInString(moreLine(len(active) - i - 1))
 		}
 		if n := utf8.RuneCountInString(title); used+n+rest <= maxChars {
 			parts[i][0] = title
@@ -56,13 +56,13 @@ func Summary(objectives []Objective, maxChars int) string {
 	}
 	tail := ""
 	if titles < len(active) {
-		tail = more(len(active) - titles)
+		tail = moreLine(len(active) - titles)
 		used += utf8.RuneCountInString(tail)
 	}
-	for round, of := range []func(*Objective) []string{remaining, lately} {
+	for round, of := range []func(*Objective) []string{remaining, recentlyDone} {
 		for i := range active[:titles] {
 			label := []string{"  next: ", "  done: "}[round]
-			if l := fitted(label, of(&active[i]), maxChars-used); l != "" {
+			if l := fitItems(label, of(&active[i]), maxChars-used); l != "" {
 				parts[i][2-round] = l
 				used += utf8.RuneCountInString(l)
 			}
@@ -79,10 +79,10 @@ func Summary(objectives []Objective, maxChars int) string {
 
 const heading = "Objectives (active):\n"
 
-func more(n int) string { return fmt.Sprintf("and %d more\n", n) }
+func moreLine(n int) string { return fmt.Sprintf("and %d more\n", n) }
 
 func titleLine(o *Objective) string {
-	l := "- " + tidy(o.ID, 40) + " " + tidy(o.Title, summaryTitle)
+	l := "- " + promptLine(o.ID, 40) + " " + promptLine(o.Title, summaryTitle)
 	if p := o.Progress(); p.Total > 0 {
 		l += " (" + p.String() + " tasks done)"
 	}
@@ -100,7 +100,7 @@ func remaining(o *Objective) (out []string) {
 			rest++
 			continue
 		}
-		out = append(out, tidy(t.Text, summaryTask))
+		out = append(out, promptLine(t.Text, summaryTask))
 	}
 	if rest > 0 {
 		out = append(out, fmt.Sprintf("%d more", rest))
@@ -108,8 +108,8 @@ func remaining(o *Objective) (out []string) {
 	return out
 }
 
-// lately are the tasks that were done last, the latest first.
-func lately(o *Objective) (out []string) {
+// recentlyDone are the tasks that were done last, the latest first.
+func recentlyDone(o *Objective) (out []string) {
 	var done []Task
 	for _, t := range o.Tasks {
 		if t.Done {
@@ -119,13 +119,13 @@ func lately(o *Objective) (out []string) {
 	slices.Reverse(done)
 	slices.SortStableFunc(done, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
 	for _, t := range done[:min(len(done), shownDone)] {
-		out = append(out, tidy(t.Text, summaryTask))
+		out = append(out, promptLine(t.Text, summaryTask))
 	}
 	return out
 }
 
-// fitted is a line of as many items as fit.
-func fitted(label string, items []string, room int) string {
+// fitItems is a line of as many items as fit.
+func fitItems(label string, items []string, room int) string {
 	l := ""
 	for i := range items {
 		next := label + strings.Join(items[:i+1], "; ") + "\n"
@@ -137,9 +137,9 @@ func fitted(label string, items []string, room int) string {
 	return l
 }
 
-// tidy makes a text fit for a prompt: one line, bounded, without what could close the frame
+// promptLine makes a text fit for a prompt: one line, bounded, without what could close the frame
 // around it.
-func tidy(s string, most int) string {
+func promptLine(s string, most int) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	s = oneLine(guardrail.Neutralize(s))
 	if utf8.RuneCountInString(s) > most {

@@ -37,12 +37,12 @@ func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 	if err := o.validate(); err != nil {
 		return Objective{}, err
 	}
-	err := s.writing(ctx, func() (projectfile.Change, error) {
+	err := s.withLock(ctx, func() (projectfile.Change, error) {
 		n, err := s.next()
 		if err != nil {
 			return projectfile.Change{}, err
 		}
-		o.ID = spelled(n)
+		o.ID = spellID(n)
 		o.Path = path.Join(s.o.Folder, o.ID+".yaml")
 		text := render(&o)
 		got := parse(o.Path, text)
@@ -113,15 +113,15 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 				o.Tasks = append(o.Tasks, t)
 			}
 		} else if u.Remaining != nil {
-			o.Tasks = remain(o.Tasks, clean(u.Remaining))
+			o.Tasks = replaceRemaining(o.Tasks, clean(u.Remaining))
 		}
 		return nil
 	})
 }
 
-// remain is the tasks that are done, and others that remain. One that remained before stays
+// replaceRemaining is the tasks that are done, and others that remain. One that remained before stays
 // what it was.
-func remain(tasks []Task, texts []string) []Task {
+func replaceRemaining(tasks []Task, texts []string) []Task {
 	out := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool { return !t.Done })
 	for _, text := range texts {
 		t := Task{Text: text}
@@ -135,7 +135,7 @@ func remain(tasks []Task, texts []string) []Task {
 
 // edit changes one objective: what it says now, in its file as it is now.
 func (s *Store) edit(ctx context.Context, id string, do func(*Objective) error) (o Objective, err error) {
-	err = s.writing(ctx, func() (projectfile.Change, error) {
+	err = s.withLock(ctx, func() (projectfile.Change, error) {
 		d, err := s.find(ctx, id)
 		if err != nil {
 			return projectfile.Change{}, err
@@ -150,7 +150,7 @@ func (s *Store) edit(ctx context.Context, id string, do func(*Objective) error) 
 		if err := o.validate(); err != nil {
 			return projectfile.Change{}, err
 		}
-		what := differences(&d.Objective, &o)
+		what := changedKeys(&d.Objective, &o)
 		if len(what) == 0 {
 			o = d.copy()
 			return projectfile.Change{}, nil
@@ -169,28 +169,28 @@ func (s *Store) edit(ctx context.Context, id string, do func(*Objective) error) 
 	return o, nil
 }
 
-// differences are the keys of what is not the same.
-func differences(a, b *Objective) (out []string) {
+// changedKeys are the keys of what is not the same.
+func changedKeys(a, b *Objective) (out []string) {
 	for _, k := range order {
-		if block(a, k) != block(b, k) {
+		if keyLines(a, k) != keyLines(b, k) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-// tries is how often an edit is made again when somebody who does not ask for the lock,
+// maxTries is how often an edit is made again when somebody who does not ask for the lock,
 // such as an editor, has changed the file meanwhile.
-const tries = 3
+const maxTries = 3
 
-// writing runs what changes a file, alone among all processes.
-func (s *Store) writing(ctx context.Context, do func() (projectfile.Change, error)) (err error) {
+// withLock runs what changes a file, alone among all processes.
+func (s *Store) withLock(ctx context.Context, do func() (projectfile.Change, error)) (err error) {
 	release, err := s.files.Lock(ctx, lockName)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	for range tries {
+	for range maxTries {
 		c, err := do()
 		if err != nil || c.Path == "" {
 			return err

@@ -1,5 +1,5 @@
-// Package plan puts agents into an order: each says what it produces and what it
-// requires, and whoever requires something waits for whoever produces it.
+// Package plan orders agents by what they produce and require: an agent that requires
+// something runs after the agent that produces it.
 //
 // What is produced and required are tokens: artifact:NAME for what is agreed upon by
 // its name alone, file:PATH for a file or folder of the project, symbol:NAME for a

@@ -47,8 +47,8 @@ func newDraft(agents []Agent, exists func(Token) bool) *draft {
 		then: make([][]edge, n), from: make([]map[Token]int, n)}
 }
 
-// fault notes what is wrong with a field of an agent.
-func (d *draft) fault(agent int, field, msg, try string) {
+// addFault notes what is wrong with a field of an agent.
+func (d *draft) addFault(agent int, field, msg, try string) {
 	d.faults = append(d.faults, fault{agent, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].%s", agent, field), Msg: msg, Try: try}})
 }
 
@@ -71,11 +71,11 @@ func (d *draft) checkNames() {
 		first, again := seen[folded]
 		switch {
 		case a.Name == "":
-			d.fault(i, "name", "is empty", "Give the agent a name.")
+			d.addFault(i, "name", "is empty", "Give the agent a name.")
 		case again && d.agents[first].Name == a.Name:
-			d.fault(i, "name", fmt.Sprintf("a second agent called %s, after agents[%d]", a.Name, first), "Give each agent a name of its own.")
+			d.addFault(i, "name", fmt.Sprintf("a second agent called %s, after agents[%d]", a.Name, first), "Give each agent a name of its own.")
 		case again:
-			d.fault(i, "name", fmt.Sprintf("%s and %s of agents[%d] differ by case alone", a.Name, d.agents[first].Name, first), "Give each agent a name of its own.")
+			d.addFault(i, "name", fmt.Sprintf("%s and %s of agents[%d] differ by case alone", a.Name, d.agents[first].Name, first), "Give each agent a name of its own.")
 		default:
 			seen[folded] = i
 		}
@@ -94,9 +94,9 @@ func (d *draft) checkList(agent int, field string, tokens []Token) {
 	for j, t := range tokens {
 		at := fmt.Sprintf("%s[%d]", field, j)
 		if err := t.check(); err != nil {
-			d.fault(agent, at, err.Error(), ken.Hint(err))
+			d.addFault(agent, at, err.Error(), ken.Hint(err))
 		} else if seen[t] {
-			d.fault(agent, at, t.String()+" stands there twice", "Keep one of the two.")
+			d.addFault(agent, at, t.String()+" stands there twice", "Keep one of the two.")
 		}
 		seen[t] = true
 	}
@@ -110,15 +110,15 @@ func (d *draft) findProducers() {
 			case !taken:
 				d.producer[t] = i
 			case first != i:
-				d.fault(i, fmt.Sprintf("produces[%d]", j), fmt.Sprintf("%s is produced by %s already", t, d.agents[first].Name),
+				d.addFault(i, fmt.Sprintf("produces[%d]", j), fmt.Sprintf("%s is produced by %s already", t, d.agents[first].Name),
 					"Let one agent produce it; who needs the work of both requires a token of each.")
 			}
 		}
 	}
 }
 
-// meetNeeds finds out where each required token comes from.
-func (d *draft) meetNeeds() {
+// resolveNeeds finds out where each required token comes from.
+func (d *draft) resolveNeeds() {
 	for i, a := range d.agents {
 		d.from[i] = map[Token]int{}
 		drawn := map[int]bool{}
@@ -129,7 +129,7 @@ func (d *draft) meetNeeds() {
 			by, made := d.producer[t]
 			switch {
 			case made && by == i:
-				d.fault(i, fmt.Sprintf("requires[%d]", j), fmt.Sprintf("a cycle: %s → %s (it requires %s, which it produces itself)", a.Name, a.Name, t),
+				d.addFault(i, fmt.Sprintf("requires[%d]", j), fmt.Sprintf("a cycle: %s → %s (it requires %s, which it produces itself)", a.Name, a.Name, t),
 					"Take the token out of one of the two lists.")
 			case made:
 				d.from[i][t] = by
@@ -137,14 +137,14 @@ func (d *draft) meetNeeds() {
 					drawn[by] = true
 					d.then[by] = append(d.then[by], edge{i, t, j})
 				}
-			case t.check() == nil && !d.there(t):
-				d.unmet(i, j, t)
+			case t.check() == nil && !d.isPresent(t):
+				d.reportUnmet(i, j, t)
 			}
 		}
 	}
 }
 
-func (d *draft) there(t Token) bool {
+func (d *draft) isPresent(t Token) bool {
 	if t.Kind == Artifact {
 		return false
 	}
@@ -159,7 +159,7 @@ func (d *draft) there(t Token) bool {
 // suggestions bounds how many unmet tokens are compared with what is produced.
 const suggestions = 20
 
-func (d *draft) unmet(agent, number int, t Token) {
+func (d *draft) reportUnmet(agent, number int, t Token) {
 	msg, try := "no agent produces it", "Let an agent produce it."
 	switch t.Kind {
 	case File:
@@ -168,14 +168,14 @@ func (d *draft) unmet(agent, number int, t Token) {
 		msg, try = "the code has no such symbol, and "+msg, "Let an agent produce it, or see that the symbol is there."
 	}
 	if len(d.faults) < suggestions {
-		if near := d.near(t); near != "" {
+		if near := d.closestToken(t); near != "" {
 			try = "Did you mean " + near + "?"
 		}
 	}
-	d.fault(agent, fmt.Sprintf("requires[%d]", number), t.String()+": "+msg, try)
+	d.addFault(agent, fmt.Sprintf("requires[%d]", number), t.String()+": "+msg, try)
 }
 
-func (d *draft) near(t Token) string {
+func (d *draft) closestToken(t Token) string {
 	if d.products == nil {
 		for t := range d.producer {
 			d.products = append(d.products, t.String())

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Agent is one who does a part of the work.
+// Agent does a part of the work.
 type Agent struct {
 	Name     string // unique among the agents, whatever the case of its letters
 	Produces []Token
@@ -58,7 +58,7 @@ func New(agents []Agent, exists func(Token) bool) (*Plan, error) {
 	d.checkNames()
 	d.checkTokens()
 	d.findProducers()
-	d.meetNeeds()
+	d.resolveNeeds()
 	d.findCycles()
 	if err := d.err(); err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func (d *draft) findCycles() {
 	if _, cyclic := d.layers(); !cyclic {
 		return
 	}
-	for _, knot := range d.knots() {
-		d.reportCycle(d.shortest(knot))
+	for _, knot := range d.components() {
+		d.reportCycle(d.shortestCycle(knot))
 	}
 }
 
@@ -175,18 +175,18 @@ func (d *draft) reportCycle(cycle []edge) {
 		how[i] = fmt.Sprintf("%s makes %s for %s", d.agents[from].Name, e.token, d.agents[e.to].Name)
 		from = e.to
 	}
-	d.fault(last.to, fmt.Sprintf("requires[%d]", last.number), "a cycle: "+names+" ("+strings.Join(how, ", ")+")",
+	d.addFault(last.to, fmt.Sprintf("requires[%d]", last.number), "a cycle: "+names+" ("+strings.Join(how, ", ")+")",
 		"Take one of these tokens out of what its agent requires.")
 }
 
-// shortest returns a shortest cycle from the first agent of a knot back to it.
-func (d *draft) shortest(knot []int) []edge {
+// shortestCycle returns a shortest cycle from the first agent of a knot back to it.
+func (d *draft) shortestCycle(knot []int) []edge {
 	in := make(map[int]bool, len(knot))
 	for _, i := range knot {
 		in[i] = true
 	}
 	start := knot[0]
-	came := map[int]step{} // how each was reached
+	came := map[int]searchStep{} // how each was reached
 	for queue := []int{start}; ; queue = queue[1:] {
 		at := queue[0]
 		for _, e := range d.then[at] {
@@ -200,22 +200,22 @@ func (d *draft) shortest(knot []int) []edge {
 				return cycle
 			}
 			if _, seen := came[e.to]; !seen && in[e.to] {
-				came[e.to] = step{at, e}
+				came[e.to] = searchStep{at, e}
 				queue = append(queue, e.to)
 			}
 		}
 	}
 }
 
-type step struct {
+type searchStep struct {
 	from int
 	by   edge
 }
 
-// knots returns the groups of two and more agents that each wait for all others of
+// components returns the groups of two and more agents that each wait for all others of
 // their group (strongly connected components, by Tarjan's algorithm), each in the
 // order of the agents, by their first one.
-func (d *draft) knots() (all [][]int) {
+func (d *draft) components() (all [][]int) {
 	n := len(d.agents)
 	number, low := make([]int, n), make([]int, n) // from 1
 	open := make([]bool, n)
@@ -344,17 +344,17 @@ func ParseToken(s string) (Token, error) {
 	t := Token{Kind(kind), name}
 	switch {
 	case !ok || t.Kind != Artifact && t.Kind != File && t.Kind != Symbol:
-		return Token{}, bad(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
+		return Token{}, invalidToken(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
 	case name == "":
-		return Token{}, bad(s, "names nothing", "Write a name behind the colon, without a space between them.")
+		return Token{}, invalidToken(s, "names nothing", "Write a name behind the colon, without a space between them.")
 	case len(name) > MaxName:
-		return Token{}, bad(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
+		return Token{}, invalidToken(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return Token{}, bad(s, "has characters in its name that can't be seen", "Write letters, digits and punctuation.")
+		return Token{}, invalidToken(s, "has characters in its name that can't be seen", "Write letters, digits and punctuation.")
 	case strings.TrimSpace(name) != name:
-		return Token{}, bad(s, "begins or ends with a space", "Write the name without spaces around it.")
+		return Token{}, invalidToken(s, "begins or ends with a space", "Write the name without spaces around it.")
 	case t.Kind == Artifact && strings.ContainsAny(name, " ,"):
-		return Token{}, bad(s, "has a space or comma in its name", "Join the words with hyphens, as in artifact:repository-graph.")
+		return Token{}, invalidToken(s, "has a space or comma in its name", "Join the words with hyphens, as in artifact:repository-graph.")
 	case t.Kind == File:
 		return parseFile(s, name)
 	}
@@ -365,11 +365,11 @@ func parseFile(s, name string) (Token, error) {
 	clean := path.Clean(name)
 	switch {
 	case strings.Contains(name, `\`):
-		return Token{}, bad(s, "has a backslash in its path", "Separate folders with /, on every system.")
+		return Token{}, invalidToken(s, "has a backslash in its path", "Separate folders with /, on every system.")
 	case strings.TrimSpace(clean) != clean: // "./ a"
-		return Token{}, bad(s, "begins or ends with a space", "Write the path without spaces around it.")
+		return Token{}, invalidToken(s, "begins or ends with a space", "Write the path without spaces around it.")
 	case clean == "." || !fs.ValidPath(clean):
-		return Token{}, bad(s, "is no path below the project's root", "Write it from the root on, as in file:docs/report.md.")
+		return Token{}, invalidToken(s, "is no path below the project's root", "Write it from the root on, as in file:docs/report.md.")
 	}
 	return Token{File, clean}, nil
 }
@@ -390,12 +390,12 @@ func (t *Token) UnmarshalText(b []byte) (err error) {
 func (t Token) check() error {
 	got, err := ParseToken(t.String())
 	if err == nil && got != t {
-		err = bad(t.String(), "is not in its plain form, "+got.String(), "Write "+got.String()+".")
+		err = invalidToken(t.String(), "is not in its plain form, "+got.String(), "Write "+got.String()+".")
 	}
 	return err
 }
 
-func bad(s, msg, try string) error {
+func invalidToken(s, msg, try string) error {
 	const limit = 60
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"

@@ -16,10 +16,10 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// cutVersion changes whenever the same source would be cut, or rated,
+// chunkerVersion changes whenever the same source would be cut, or rated,
 // differently than before, so that what was indexed by an older version is cut
 // again.
-const cutVersion = "1"
+const chunkerVersion = "1"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path
@@ -157,7 +157,7 @@ func importance(p string) float64 {
 func cutBlocks(lines []line, prose bool, lim limits) ([]line, []piece) {
 	var out []piece
 	if prose {
-		lines = fold(lines, lim.line())
+		lines = wrapLines(lines, lim.line())
 	}
 	for _, run := range runs(lines, prose, lim.line()) {
 		out = append(out, blocksOf(lines, run, prose, lim)...)
@@ -229,7 +229,7 @@ func units(lines []line, run span) []span {
 		for next < run.to && lines[next].blank() {
 			next++
 		}
-		if next == run.to || next > i+1 && lines[next].indent <= base && !closes(lines[next].trimmed()) {
+		if next == run.to || next > i+1 && lines[next].indent <= base && !closesBlock(lines[next].trimmed()) {
 			out = append(out, span{from, i + 1})
 			from, base = next, -1
 		}
@@ -244,7 +244,7 @@ func enclosing(lines []line, unit span, at, limit int) (lead string, path []stri
 	indent := lines[at].indent
 	for i := at - 1; i >= unit.from && indent > 0; i-- {
 		if l := lines[i]; !l.blank() && l.indent < indent {
-			if indent = l.indent; named(l.text) && !comment(l.trimmed()) && !closes(l.trimmed()) {
+			if indent = l.indent; named(l.text) && !comment(l.trimmed()) && !closesBlock(l.trimmed()) {
 				above = append(above, l)
 			}
 		}
@@ -360,7 +360,7 @@ func bestBreak(lines []line, from, last int) int {
 				cost += 1 << 19 // a comment stays with what it is about
 			}
 		}
-		if closes(l.trimmed()) {
+		if closesBlock(l.trimmed()) {
 			cost += 1 << 20
 		}
 		if cost < bestCost {
@@ -386,8 +386,8 @@ var closers = map[string]bool{
 	"ensure": true, "then": true, "fi": true, "done": true, "esac": true, "end": true, "endif": true, "until": true,
 }
 
-// closes reports whether a trimmed line ends or continues the block above it.
-func closes(s string) bool {
+// closesBlock reports whether a trimmed line ends or continues the block above it.
+func closesBlock(s string) bool {
 	if s == "" {
 		return false
 	}

@@ -146,25 +146,25 @@ func (t *Tree) Read(path string, limit int64) (c Content, err error) {
 
 // selection is which paths a walk looks at: some, and what is below them.
 type selection struct {
-	asked map[string]bool
-	above map[string]bool // the folders that lead there
+	paths   map[string]bool
+	parents map[string]bool // the folders that lead there
 }
 
 func newSelection(paths []string) *selection {
-	s := &selection{asked: map[string]bool{}, above: map[string]bool{}}
+	s := &selection{paths: map[string]bool{}, parents: map[string]bool{}}
 	for _, p := range paths {
 		p = strings.TrimSuffix(p, "/")
 		if p == "." {
-			s.asked[p] = true
+			s.paths[p] = true
 			continue
 		}
 		if !fs.ValidPath(p) {
 			continue
 		}
-		s.asked[p] = true
+		s.paths[p] = true
 		for i := range p {
 			if p[i] == '/' {
-				s.above[p[:i]] = true
+				s.parents[p[:i]] = true
 			}
 		}
 	}
@@ -173,11 +173,11 @@ func newSelection(paths []string) *selection {
 
 // leadsTo reports whether a walk has to do with an entry of a folder.
 func (s *selection) leadsTo(rel string) bool {
-	if s == nil || s.asked["."] || s.above[rel] || s.asked[rel] {
+	if s == nil || s.paths["."] || s.parents[rel] || s.paths[rel] {
 		return true
 	}
 	for i := range rel {
-		if rel[i] == '/' && s.asked[rel[:i]] {
+		if rel[i] == '/' && s.paths[rel[:i]] {
 			return true
 		}
 	}
@@ -246,7 +246,7 @@ func (w *walker) walk(rel string, below []patterns) error {
 		names[i] = e.Name()
 	}
 	if rel != "." {
-		if reason := inside(entries); reason != "" {
+		if reason := skipByContents(entries); reason != "" {
 			w.skipped[reason]++
 			return nil
 		}
@@ -260,8 +260,8 @@ func (w *walker) walk(rel string, below []patterns) error {
 	return nil
 }
 
-// inside says why a folder is skipped by what it holds.
-func inside(entries []fs.DirEntry) Reason {
+// skipByContents says why a folder is skipped by what it holds.
+func skipByContents(entries []fs.DirEntry) Reason {
 	for _, e := range entries {
 		switch {
 		case e.Name() == ".git" && !e.IsDir():
@@ -342,7 +342,7 @@ func (w *walker) skip(rel string, e fs.DirEntry, siblings []string, stack []patt
 		return ReasonExcluded
 	}
 	if e.IsDir() {
-		if verdict == wanted && own {
+		if verdict == reincluded && own {
 			return ""
 		}
 		return folderConvention(e.Name(), siblings)
@@ -445,7 +445,7 @@ func withhold(text string, chunks []chunk) ([]ken.Claim, []Withheld) {
 	claims := make([]ken.Claim, 0, len(chunks))
 	var dropped []Withheld
 	for _, c := range chunks {
-		if i := slices.IndexFunc(secrets, c.holds); i >= 0 {
+		if i := slices.IndexFunc(secrets, c.overlapsSecret); i >= 0 {
 			dropped = append(dropped, Withheld{Line: c.first, What: secrets[i].kind})
 			continue
 		}
@@ -470,9 +470,9 @@ func findSecrets(text string) []secret {
 	return out
 }
 
-// holds reports whether any part of a secret stands in the lines of the chunk, or
+// overlapsSecret reports whether any part of a secret stands in the lines of the chunk, or
 // all of it in what the chunk repeats from elsewhere.
-func (c chunk) holds(s secret) bool {
+func (c chunk) overlapsSecret(s secret) bool {
 	return c.first <= s.last && c.last >= s.first ||
 		s.text != "" && (strings.Contains(c.Heading, s.text) || strings.Contains(c.Text, s.text))
 }

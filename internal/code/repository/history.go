@@ -292,7 +292,7 @@ func (x *indexer) commitDocument(c commit) Document {
 		Hash: contentHash([]byte(text)), Size: int64(len(text)), ModTime: c.at, ReadAt: x.o.Now().UTC(), Cut: x.cut,
 	}}
 	heading := "commit: " + clip(c.subject, maxTitle)
-	lines := fold(splitLines(text), x.lim.line())
+	lines := wrapLines(splitLines(text), x.lim.line())
 	pieces := parts(cut(lines, span{0, len(lines)}, x.lim.max, x.lim.rest()), nil)
 	for i := 1; i < len(pieces); i++ {
 		pieces[i].lead = clip(heading, x.lim.lead())

@@ -12,7 +12,7 @@ type verdict int
 const (
 	undecided verdict = iota
 	ignored
-	wanted // brought back by a pattern that starts with "!"
+	reincluded // brought back by a pattern that starts with "!"
 )
 
 // pattern is one line of an ignore file, with the meaning that git gives it.
@@ -77,7 +77,7 @@ func match(stack []patterns, rel string, dir bool) (v verdict, own bool) {
 				continue
 			}
 			if p.negated {
-				return wanted, p.own
+				return reincluded, p.own
 			}
 			return ignored, p.own
 		}
@@ -253,10 +253,10 @@ func (g Ignore) Matches(rel string, dir bool) bool {
 	return v == ignored
 }
 
-// fold makes prose fit: a line longer than limit becomes several lines with the
+// wrapLines makes prose fit: a line longer than limit becomes several lines with the
 // same number, cut at the end of a sentence or else between words. What has no
 // place to cut (an embedded image, a key) is left out for an ellipsis.
-func fold(lines []line, limit int) []line {
+func wrapLines(lines []line, limit int) []line {
 	for i := range lines {
 		if lines[i].chars > limit {
 			out := append(make([]line, 0, len(lines)+8), lines[:i]...)
@@ -265,7 +265,7 @@ func fold(lines []line, limit int) []line {
 					out = append(out, l)
 					continue
 				}
-				for _, part := range foldLine(l.text, limit-1) {
+				for _, part := range wrapLine(l.text, limit-1) {
 					out = append(out, newLine(l.no, part))
 				}
 			}
@@ -275,11 +275,11 @@ func fold(lines []line, limit int) []line {
 	return lines
 }
 
-// foldLine cuts s into parts of at most limit characters.
-func foldLine(s string, limit int) []string {
+// wrapLine cuts s into parts of at most limit characters.
+func wrapLine(s string, limit int) []string {
 	var parts []string
 	for len(s) > utf8.UTFMax*limit || utf8.RuneCountInString(s) > limit {
-		at := foldAt(s, limit)
+		at := wrapPoint(s, limit)
 		if at == 0 { // one word that is too long
 			_, rest, _ := strings.Cut(strings.TrimLeft(s, " \t…"), " ")
 			s = "… " + rest
@@ -292,21 +292,21 @@ func foldLine(s string, limit int) []string {
 }
 
 func addPart(parts []string, s string) []string {
-	if hollow(s) {
+	if onlyEllipsis(s) {
 		return parts
 	}
 	return append(parts, s)
 }
 
-// hollow reports whether nothing is left of s but the sign that something was
+// onlyEllipsis reports whether nothing is left of s but the sign that something was
 // left out.
-func hollow(s string) bool { return strings.Trim(s, " \t…") == "" }
+func onlyEllipsis(s string) bool { return strings.Trim(s, " \t…") == "" }
 
-// foldAt returns where to cut s so that at most limit characters come before: the
+// wrapPoint returns where to cut s so that at most limit characters come before: the
 // last end of a sentence in the second half, or the last space, or anywhere
 // between two characters of a script that is written without spaces. Zero means
 // nowhere.
-func foldAt(s string, limit int) int {
+func wrapPoint(s string, limit int) int {
 	sentence, space, between := 0, 0, 0
 	var before rune
 	n := 0
@@ -317,7 +317,7 @@ func foldAt(s string, limit int) int {
 		n++
 		switch {
 		case unicode.IsSpace(r):
-			if hollow(s[:i]) {
+			if onlyEllipsis(s[:i]) {
 				break // indentation is no place to cut
 			}
 			space = i + utf8.RuneLen(r)
@@ -331,5 +331,5 @@ func foldAt(s string, limit int) int {
 		}
 		before = r
 	}
-	return or(sentence, or(space, between))
+	return orDefault(sentence, orDefault(space, between))
 }

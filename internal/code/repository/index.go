@@ -71,7 +71,7 @@ func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut := fmt.Sprintf("%s/%d/%d", cutVersion, o.MaxChunk, o.MinChunk)
+	cut := fmt.Sprintf("%s/%d/%d", chunkerVersion, o.MaxChunk, o.MinChunk)
 	if o.Standing != nil {
 		cut += "/standing"
 	}
@@ -90,7 +90,7 @@ func (x *indexer) run(ctx context.Context) error {
 	}
 	x.report.Skipped, x.report.Withheld = w.skipped, w.withheld
 	slices.SortFunc(w.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
-	if err := x.vanished(ctx, w.files); err != nil {
+	if err := x.removeMissing(ctx, w.files); err != nil {
 		return err
 	}
 	if err := x.files(ctx, w.files); err != nil {
@@ -102,9 +102,9 @@ func (x *indexer) run(ctx context.Context) error {
 	return x.flush(ctx)
 }
 
-// vanished removes at once what the walk no longer found: it may be a secret by
+// removeMissing removes at once what the walk no longer found: it may be a secret by
 // now.
-func (x *indexer) vanished(ctx context.Context, files []file) error {
+func (x *indexer) removeMissing(ctx context.Context, files []file) error {
 	found := make(map[string]bool, len(files))
 	for _, f := range files {
 		found[f.path] = true
@@ -134,7 +134,7 @@ func (x *indexer) files(ctx context.Context, files []file) error {
 			return fmt.Errorf("read the repository: %w", err)
 		}
 		for i, r := range readings {
-			if err := x.take(ctx, window[i].path, r); err != nil {
+			if err := x.addReading(ctx, window[i].path, r); err != nil {
 				return err
 			}
 		}
@@ -144,14 +144,14 @@ func (x *indexer) files(ctx context.Context, files []file) error {
 	return x.flush(ctx)
 }
 
-func (x *indexer) take(ctx context.Context, path string, r reading) error {
+func (x *indexer) addReading(ctx context.Context, path string, r reading) error {
 	switch {
 	case r.failed != "":
 		x.report.Skipped[r.failed]++
 		if _, ok := x.known[path]; ok {
 			x.remove(path)
 		}
-	case r.same:
+	case r.unchanged:
 		x.touched[path] = r.doc.Known
 		x.count(r.doc, false)
 	default:
@@ -297,11 +297,11 @@ func (o Options) withDefaults() (Options, error) {
 			return o, &ken.Error{Code: ken.CodeInvalid, Field: f.name, Msg: "negative", Try: "Leave it out for the default."}
 		}
 	}
-	o.MaxFileBytes = or(o.MaxFileBytes, defaultMaxFileBytes)
-	o.MaxChunk = or(o.MaxChunk, defaultMaxChunk)
-	o.MinChunk = min(or(o.MinChunk, defaultMinChunk), o.MaxChunk)
-	o.MaxCommits = or(o.MaxCommits, defaultMaxCommits)
-	o.Workers = or(o.Workers, min(runtime.GOMAXPROCS(0), 8))
+	o.MaxFileBytes = orDefault(o.MaxFileBytes, defaultMaxFileBytes)
+	o.MaxChunk = orDefault(o.MaxChunk, defaultMaxChunk)
+	o.MinChunk = min(orDefault(o.MinChunk, defaultMinChunk), o.MaxChunk)
+	o.MaxCommits = orDefault(o.MaxCommits, defaultMaxCommits)
+	o.Workers = orDefault(o.Workers, min(runtime.GOMAXPROCS(0), 8))
 	if o.MaxChunk < smallestMaxChunk {
 		return o, &ken.Error{Code: ken.CodeInvalid, Field: "max_chunk", Msg: fmt.Sprintf("%d is too small", o.MaxChunk),
 			Try: fmt.Sprintf("Give at least %d characters.", smallestMaxChunk)}
@@ -315,7 +315,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-func or[T comparable](v, fallback T) T {
+func orDefault[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
 		return fallback

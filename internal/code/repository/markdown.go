@@ -16,7 +16,7 @@ import (
 // status is what the document says about itself ("Superseded by …"), and empty
 // when it says nothing or that it is in force.
 func cutMarkdown(lines []line, lim limits) (_ []line, _ []piece, status string) {
-	lines = fold(lines, lim.line())
+	lines = wrapLines(lines, lim.line())
 	front, body := frontMatter(lines)
 	atoms := scanMarkdown(lines, body)
 	root := []string(nil)

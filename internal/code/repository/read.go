@@ -39,9 +39,9 @@ func isCurrent(k Known, f file, cut string) bool {
 
 // reading is what came of reading one file.
 type reading struct {
-	doc    Document
-	same   bool   // the content is what the sink has: only doc.Known is set
-	failed Reason // the file could not be read
+	doc       Document
+	unchanged bool   // the content is what the sink has: only doc.Known is set
+	failed    Reason // the file could not be read
 }
 
 // readAll reads files in parallel and returns the readings in their order.
@@ -79,7 +79,7 @@ func (x *indexer) read(f file) reading {
 	}}
 	if k, ok := x.known[f.path]; ok && k.Hash == doc.Hash && k.Cut == x.cut {
 		doc.Skip, doc.Withheld = k.Skip, k.Withheld
-		return reading{doc: doc, same: true}
+		return reading{doc: doc, unchanged: true}
 	}
 	if why := contentReason(f.path, got.content, x.lim); why != "" {
 		doc.Skip = string(why)

@@ -37,18 +37,18 @@ func Dismiss(ctx context.Context, shelf store.Shelf, id string) error {
 	})
 }
 
-// notes are what the shelf keeps.
-type notes struct {
+// shelfNotes are what the shelf keeps.
+type shelfNotes struct {
 	keys      []string
 	rejected  []Rejection
 	dismissed map[string]bool
 }
 
-func readNotes(ctx context.Context, shelf store.Shelf) (notes, error) {
-	var n notes
+func readNotes(ctx context.Context, shelf store.Shelf) (shelfNotes, error) {
+	var n shelfNotes
 	var bad error
 	err := shelf.View(ctx, func(r store.ShelfReader) error {
-		n, bad = notes{dismissed: map[string]bool{}}, nil
+		n, bad = shelfNotes{dismissed: map[string]bool{}}, nil
 		for _, v := range r.Scan(prefixDismissed) {
 			n.dismissed[string(v)] = true
 		}
@@ -66,7 +66,7 @@ func readNotes(ctx context.Context, shelf store.Shelf) (notes, error) {
 	return n, cmp.Or(err, bad)
 }
 
-func (n *notes) items() []Item {
+func (n *shelfNotes) items() []Item {
 	out := make([]Item, len(n.rejected))
 	for i := range n.rejected {
 		out[i] = n.rejected[i].item(n.keys[i])

@@ -65,12 +65,12 @@ func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item
 		items = append(items, found...)
 	}
 	if shelf != nil {
-		var notes notes
+		var notes shelfNotes
 		if notes, err = readNotes(ctx, shelf); err != nil && !errors.Is(err, ken.ErrCorrupt) {
 			return nil, err
 		}
 		items = append(items, notes.items()...)
-		asked, bad := l.marked(ctx, shelf)
+		asked, bad := l.requests(ctx, shelf)
 		if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
 			return nil, bad
 		}

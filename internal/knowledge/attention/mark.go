@@ -116,9 +116,9 @@ func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error)
 	return marks, errors.Join(err, bad)
 }
 
-// marked are the requests about claims that a person can still agree to: a claim
+// requests are the requests about claims that a person can still agree to: a claim
 // that is gone, or was disputed meanwhile, has settled it.
-func (l *lister) marked(ctx context.Context, shelf store.Shelf) ([]Item, error) {
+func (l *lister) requests(ctx context.Context, shelf store.Shelf) ([]Item, error) {
 	marks, bad := readMarks(ctx, shelf)
 	if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
 		return nil, bad

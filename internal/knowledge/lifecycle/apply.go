@@ -79,7 +79,7 @@ func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
 	case DemotePatterns:
 		return a.demote(ctx, c)
 	case ArchiveDecisions:
-		return a.shelve(ctx, c)
+		return a.archiveRecord(ctx, c)
 	case PruneOrphans:
 		if c.Kind == kindGraph || c.Kind == kindNodes {
 			return a.prune(ctx)

@@ -1,5 +1,5 @@
-// Package lifecycle keeps what is known from growing old unseen: it is the engine
-// of "ken knowledge gc". A [Policy], read from a file that the team commits, says
+// Package lifecycle archives, demotes and deletes old knowledge by a policy. It is the
+// engine of "ken knowledge gc". A [Policy], read from a file that the team commits, says
 // how long things are kept. [Plan] compares that with what is there and says what
 // would change and why; [Apply] makes the changes, each by itself. Both look at the
 // same rules, so what a dry run shows is what happens.

@@ -36,7 +36,7 @@ func (w *planner) journals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old, prune := before(w.now, w.p.SessionsDays)
+	old, prune := cutoff(w.now, w.p.SessionsDays)
 	for i := range infos {
 		s := &infos[i]
 		since, over := harvested(s)
@@ -44,7 +44,7 @@ func (w *planner) journals(ctx context.Context) error {
 		if due := since.Add(w.p.JournalGrace()); over && !swept && w.p.JournalGraceDays >= 0 && (!due.After(w.now) || s.Reason == session.Deleted && s.State == session.Harvested) {
 			swept = true
 			w.add(Change{Rule: DeleteEphemeral, Kind: kindJournal, ID: s.ID, What: fmt.Sprintf("%d messages of session %s", s.Messages, s.ID),
-				From: string(s.State), To: "deleted", Why: string(s.State) + " " + ago(w.now, since), Due: due, grace: w.p.JournalGrace()})
+				From: string(s.State), To: "deleted", Why: string(s.State) + " " + sinceText(w.now, since), Due: due, grace: w.p.JournalGrace()})
 		}
 		last := s.Active
 		if s.Harvested.After(last) {
@@ -52,7 +52,7 @@ func (w *planner) journals(ctx context.Context) error {
 		}
 		if prune && swept && last.Before(old) {
 			w.add(Change{Rule: DeleteEphemeral, Kind: kindSession, ID: s.ID, What: "what is known of session " + s.ID, From: string(s.State), To: "deleted",
-				Why: "last active " + ago(w.now, s.Active), Due: last.Add(days(w.p.SessionsDays)), before: old})
+				Why: "last active " + sinceText(w.now, s.Active), Due: last.Add(days(w.p.SessionsDays)), before: old})
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func harvested(s *session.Info) (time.Time, bool) {
 }
 
 func (w *planner) jobs(ctx context.Context) error {
-	old, on := before(w.now, w.p.DoneJobsDays)
+	old, on := cutoff(w.now, w.p.DoneJobsDays)
 	if w.d.Queue == nil || !on {
 		return nil
 	}
@@ -84,14 +84,14 @@ func (w *planner) jobs(ctx context.Context) error {
 		if j.Finished.After(old) {
 			continue
 		}
-		w.add(Change{Rule: DeleteEphemeral, Kind: kindJob, ID: j.ID, What: "job " + j.Kind + " " + brief(j.Key), From: string(j.State), To: "deleted",
-			Why: "done " + ago(w.now, j.Finished), Due: j.Finished.Add(days(w.p.DoneJobsDays))})
+		w.add(Change{Rule: DeleteEphemeral, Kind: kindJob, ID: j.ID, What: "job " + j.Kind + " " + oneLine(j.Key), From: string(j.State), To: "deleted",
+			Why: "done " + sinceText(w.now, j.Finished), Due: j.Finished.Add(days(w.p.DoneJobsDays))})
 	}
 	return nil
 }
 
 func (w *planner) events(ctx context.Context) error {
-	old, on := before(w.now, w.p.EventsDays)
+	old, on := cutoff(w.now, w.p.EventsDays)
 	if w.d.EventsDir == "" || !on {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (w *planner) events(ctx context.Context) error {
 			continue
 		}
 		w.add(Change{Rule: DeleteEphemeral, Kind: kindEvents, ID: filepath.Join(w.d.EventsDir, e.Name()), What: fmt.Sprintf("%s, %d bytes", e.Name(), info.Size()),
-			From: "file", To: "deleted", Why: "last event " + ago(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EventsDays)), before: old})
+			From: "file", To: "deleted", Why: "last event " + sinceText(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EventsDays)), before: old})
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ const kindRecord = "record"
 // records moves the files of superseded decisions to the archive beside them. When one
 // was superseded, its file changed; no field says when, so its time is what counts.
 func (w *planner) records(context.Context) error {
-	limit, on := before(w.now, w.p.ArchiveDecisionsDays)
+	limit, on := cutoff(w.now, w.p.ArchiveDecisionsDays)
 	if w.d.Decisions == nil || !on {
 		return nil
 	}
@@ -147,16 +147,16 @@ func (w *planner) records(context.Context) error {
 		}
 		why := "superseded"
 		if len(r.SupersededBy) > 0 {
-			why += " by " + brief(r.SupersededBy[0].Text)
+			why += " by " + oneLine(r.SupersededBy[0].Text)
 		}
-		w.add(Change{Rule: ArchiveDecisions, Kind: kindRecord, ID: r.Path, What: brief(r.Handle + ": " + r.Title.Text), From: string(r.Status), To: "archived",
-			Why: why + "; last changed " + ago(w.now, r.ModTime), Due: r.ModTime.Add(days(w.p.ArchiveDecisionsDays)), hash: r.Hash})
+		w.add(Change{Rule: ArchiveDecisions, Kind: kindRecord, ID: r.Path, What: oneLine(r.Handle + ": " + r.Title.Text), From: string(r.Status), To: "archived",
+			Why: why + "; last changed " + sinceText(w.now, r.ModTime), Due: r.ModTime.Add(days(w.p.ArchiveDecisionsDays)), hash: r.Hash})
 	}
 	return nil
 }
 
-// shelve archives a decision's file, if it is what the plan saw.
-func (a *applier) shelve(ctx context.Context, c *Change) (bool, error) {
+// archiveRecord archives a decision's file, if it is what the plan saw.
+func (a *applier) archiveRecord(ctx context.Context, c *Change) (bool, error) {
 	if a.d.Decisions == nil {
 		return false, nil
 	}

@@ -51,7 +51,7 @@ func (w *planner) add(c Change) {
 
 // superseded archives what was replaced long enough ago.
 func (w *planner) superseded(ctx context.Context) error {
-	limit, on := before(w.now, w.p.ArchiveSupersededDays)
+	limit, on := cutoff(w.now, w.p.ArchiveSupersededDays)
 	if !on {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (w *planner) superseded(ctx context.Context) error {
 			continue
 		}
 		w.archiving[c.ID] = true
-		why := "superseded " + ago(w.now, c.UpdatedAt)
+		why := "superseded " + sinceText(w.now, c.UpdatedAt)
 		if c.SupersededBy != "" {
 			why += " by " + c.SupersededBy
 		}
@@ -76,7 +76,7 @@ func (w *planner) superseded(ctx context.Context) error {
 // expired archives what is over, whatever its status; what is superseded as well
 // goes by whichever rule is due first.
 func (w *planner) expired(ctx context.Context) error {
-	limit, on := before(w.now, w.p.ArchiveExpiredDays)
+	limit, on := cutoff(w.now, w.p.ArchiveExpiredDays)
 	if !on {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (w *planner) expired(ctx context.Context) error {
 		if c.ExpiresAt.After(limit) || w.archiving[c.ID] {
 			continue
 		}
-		w.add(claimChange(ArchiveExpired, &c, string(c.Status), "archived", "expired "+ago(w.now, c.ExpiresAt), c.ExpiresAt.Add(days(w.p.ArchiveExpiredDays))))
+		w.add(claimChange(ArchiveExpired, &c, string(c.Status), "archived", "expired "+sinceText(w.now, c.ExpiresAt), c.ExpiresAt.Add(days(w.p.ArchiveExpiredDays))))
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (w *planner) expired(ctx context.Context) error {
 // patterns demotes approved patterns that no session has seen again. Candidates
 // stay: their counts grow until somebody reviews them.
 func (w *planner) patterns(ctx context.Context) error {
-	limit, on := before(w.now, w.p.MemoryReinforceWindowDays)
+	limit, on := cutoff(w.now, w.p.MemoryReinforceWindowDays)
 	if !on {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (w *planner) decayed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	what := brief(c.Text)
+	what := oneLine(c.Text)
 	if count > 1 {
 		what = fmt.Sprintf("%d claims, the oldest: %s", count, what)
 	}
@@ -181,15 +181,15 @@ func (w *planner) orphans(ctx context.Context) error {
 }
 
 func claimChange(r Rule, c *ken.Claim, from, to, why string, due time.Time) Change {
-	what := brief(c.Text)
+	what := oneLine(c.Text)
 	if c.Heading != "" {
-		what = brief(c.Heading)
+		what = oneLine(c.Heading)
 	}
 	return Change{Rule: r, Kind: string(c.Kind), ID: c.ID, What: what, From: from, To: to, Why: why, Due: due, seen: c.UpdatedAt}
 }
 
-// brief is a text on one line, of at most 80 characters.
-func brief(text string) string {
+// oneLine is a text on one line, of at most 80 characters.
+func oneLine(text string) string {
 	const longest = 80
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) > longest {
@@ -198,7 +198,7 @@ func brief(text string) string {
 	return string(r)
 }
 
-func ago(now, then time.Time) string {
+func sinceText(now, then time.Time) string {
 	switch n := int(now.Sub(then) / day); {
 	case n < 1:
 		return "today"

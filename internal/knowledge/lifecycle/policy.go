@@ -77,9 +77,9 @@ func days(n int) time.Duration {
 	return time.Duration(n) * day
 }
 
-// before is the time that something must be older than, and false for a rule that
+// cutoff is the time that something must be older than, and false for a rule that
 // is switched off.
-func before(now time.Time, n int) (time.Time, bool) { return now.Add(-days(n)), n >= 0 }
+func cutoff(now time.Time, n int) (time.Time, bool) { return now.Add(-days(n)), n >= 0 }
 
 // key is one setting of the file.
 type key struct {
@@ -90,8 +90,8 @@ type key struct {
 	at       func(*Policy) *int
 }
 
-// most bounds every key: a hundred years.
-const most = 36500
+// maxDays bounds every key: a hundred years.
+const maxDays = 36500
 
 var keys = []key{
 	{"memory_reinforce_window_days", 90, 1, "An approved pattern that no session has seen again for so long becomes a candidate, to be reviewed anew. " +
@@ -209,7 +209,7 @@ func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 			continue
 		}
 		n, ok := whole(value)
-		if !ok || n != Never && (n < k.least || n > most) {
+		if !ok || n != Never && (n < k.least || n > maxDays) {
 			return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
 		}
 		*k.at(&d.policy) = n
@@ -219,7 +219,7 @@ func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 }
 
 func (k *key) want() string {
-	return fmt.Sprintf("a whole number of days from %d to %d, or %d for never", k.least, most, Never)
+	return fmt.Sprintf("a whole number of days from %d to %d, or %d for never", k.least, maxDays, Never)
 }
 
 // whole reads a decimal number. goccy/go-yaml gives a uint64 for one without a
@@ -326,7 +326,7 @@ const (
 // state deletes the state files that are marked ephemeral. Whatever the marks say, it
 // looks below the folder state alone, at regular files alone, and leaves what is kept.
 func (w *planner) state(ctx context.Context) error {
-	limit, on := before(w.now, w.p.EphemeralStateDays)
+	limit, on := cutoff(w.now, w.p.EphemeralStateDays)
 	if w.d.KenDir == "" || !on {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (w *planner) state(ctx context.Context) error {
 			return
 		}
 		w.add(Change{Rule: DeleteEphemeral, Kind: kindState, ID: name, What: fmt.Sprintf("%s, %d bytes", name, info.Size()), From: "file", To: "deleted",
-			Why: IgnoreName + " names it; last written " + ago(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EphemeralStateDays)),
+			Why: IgnoreName + " names it; last written " + sinceText(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EphemeralStateDays)),
 			seen: info.ModTime(), size: info.Size()})
 	})
 }
@@ -389,7 +389,7 @@ func eachState(ctx context.Context, root *os.Root, see func(name string, info fs
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
 			switch {
-			case kept(e.Name(), entries):
+			case isProtected(e.Name(), entries):
 			case e.IsDir() && depth < maxDepth:
 				if err := walk(name, depth+1); err != nil {
 					return err
@@ -406,10 +406,10 @@ func eachState(ctx context.Context, root *os.Root, see func(name string, info fs
 	return walk(stateDir, 0)
 }
 
-// kept reports what no mark makes ephemeral: what gc archives to, what people review,
+// isProtected reports what no mark makes ephemeral: what gc archives to, what people review,
 // locks and signs of life, what keeps state out of git, the graph of the code and an
 // embedder that was adapted, and of an owner's folder the log and what is made from it.
-func kept(name string, siblings []fs.DirEntry) bool {
+func isProtected(name string, siblings []fs.DirEntry) bool {
 	switch {
 	case slices.Contains([]string{"MEMORY.md", ".gitignore", "repository.graph", "embedder.ken", "embedder.json"}, name), strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lock") || name == ".processes"),
 		strings.Contains(name, "provenance") && strings.Contains(name, "archive"), strings.HasPrefix(name, "ken.db"), strings.HasSuffix(name, ".sock"):

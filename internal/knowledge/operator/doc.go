@@ -1,6 +1,5 @@
-// Package operator is what a person decides about claims: verify, dispute,
-// supersede, archive, correct and forget them, review candidates, and settle what
-// needs attention. The REST API, the command line and the console decide through
+// Package operator carries out a person's decisions about claims: it verifies, disputes,
+// supersedes, archives, corrects and forgets them, and reviews candidates. The REST API, the command line and the console decide through
 // it, so that a rule holds in all of them.
 //
 // [Keys] are the keys of the gateway that a person hands out.

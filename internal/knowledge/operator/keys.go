@@ -133,7 +133,7 @@ func (s *Keys) Changed() bool {
 // ErrInvalid for what no key can have.
 func (s *Keys) Create(ctx context.Context, k config.GatewayKey, configured []config.GatewayKey) (secret string, made Key, err error) {
 	if slices.ContainsFunc(configured, func(c config.GatewayKey) bool { return c.Name == k.Name }) {
-		return "", made, taken(k.Name, "Choose another name, or change that key under gateway.keys.")
+		return "", made, nameTaken(k.Name, "Choose another name, or change that key under gateway.keys.")
 	}
 	secret = access.NewKey()
 	k.Hash = access.HashKey(secret).String()
@@ -144,7 +144,7 @@ func (s *Keys) Create(ctx context.Context, k config.GatewayKey, configured []con
 		case i < 0:
 			keys = append(keys, made)
 		case keys[i].Revoked.IsZero():
-			return nil, taken(k.Name, "Choose another name, or revoke that key first.")
+			return nil, nameTaken(k.Name, "Choose another name, or revoke that key first.")
 		default:
 			keys[i] = made
 		}
@@ -167,7 +167,7 @@ func named(err error) error {
 	return err
 }
 
-func taken(name, try string) error {
+func nameTaken(name, try string) error {
 	return &ken.Error{Code: ken.CodeExists, Field: "name", Msg: "there is a key called " + name, Try: try}
 }
 

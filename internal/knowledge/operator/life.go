@@ -19,7 +19,7 @@ import (
 // Verify vouches for a claim: on the evidence, and on the person's word, with what
 // was checked as its note. Again for one that is verified keeps it from decaying.
 func (d *Desk) Verify(ctx context.Context, id, note string, evidence ...ken.Evidence) error {
-	evidence = append(slices.Clone(evidence), d.word(note))
+	evidence = append(slices.Clone(evidence), d.personEvidence(note))
 	return d.decide(ctx, id, func(c *ken.Claim) error {
 		if c.Status == ken.StatusVerified {
 			return d.s.Reinforce(ctx, c.ID, evidence, d.actor())
@@ -129,7 +129,7 @@ func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string)
 		return "", err
 	}
 	ctx = context.WithoutCancel(ctx)
-	s := &replacing{Engine: d.s, reason: reason, actor: d.actor()}
+	s := &replacementStore{Engine: d.s, reason: reason, actor: d.actor()}
 	if InMemory(old.Kind) {
 		return memoryfile.Edit(ctx, s, old, text, true, d.o.Name, d.o.Now())
 	}
@@ -145,7 +145,7 @@ func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string)
 func (d *Desk) corrected(old *ken.Claim, text, reason string) ken.Claim {
 	sum := sha256.Sum256([]byte(old.ID + "\x00" + text))
 	c := ken.Claim{Kind: old.Kind, Key: "correction:" + hex.EncodeToString(sum[:16]), Heading: old.Heading, Text: text,
-		Evidence: []ken.Evidence{d.word(reason)}, Status: ken.StatusObserved, Confidence: 1, Importance: max(old.Importance, 0.5),
+		Evidence: []ken.Evidence{d.personEvidence(reason)}, Status: ken.StatusObserved, Confidence: 1, Importance: max(old.Importance, 0.5),
 		Scope: old.Scope, Project: old.Project, Domain: old.Domain, Tags: old.Tags,
 		Entities: old.Entities, Aspect: old.Aspect, Constraint: old.Constraint,
 		ExpiresAt: old.ExpiresAt, Actor: d.actor(), SourceType: "correction"}
@@ -158,10 +158,10 @@ func (d *Desk) corrected(old *ken.Claim, text, reason string) ken.Claim {
 	return c
 }
 
-// replacing is the store of one replacement. What it wrote is erased again if it
+// replacementStore is the store of one replacement. What it wrote is erased again if it
 // replaces nothing in the end, which is what happens to the slower one of two who
 // replace a claim in different words.
-type replacing struct {
+type replacementStore struct {
 	store.Engine
 	reason string
 	actor  ken.Actor
@@ -169,14 +169,14 @@ type replacing struct {
 }
 
 // WriteClaim implements ken.Store.
-func (r *replacing) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+func (r *replacementStore) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
 	out := r.Import(ctx, []store.Incoming{{Claim: c}})[0]
 	r.wrote = out.Changed
 	return out.ID, out.Err
 }
 
 // Supersede implements ken.Store.
-func (r *replacing) Supersede(ctx context.Context, old, next string) error {
+func (r *replacementStore) Supersede(ctx context.Context, old, next string) error {
 	err := r.SupersedeFor(ctx, old, next, r.reason, r.actor)
 	if err == nil || !r.wrote {
 		return err
@@ -250,15 +250,15 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 		if err := d.Vouch(ctx, c.ID, note); err != nil {
 			return err
 		}
-		return d.keepDisputed(ctx, c.ID, other.ID)
+		return d.dismissAnswered(ctx, c.ID, other.ID)
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: "fate", Msg: "unknown fate " + string(fate), Try: "Use replaced or contested."}
 }
 
-// keepDisputed dismisses what the queue would ask again of a person who has just
+// dismissAnswered dismisses what the queue would ask again of a person who has just
 // answered: whether a claim that was verified once is rightly disputed, and which of
 // the two stands, where the one that does was verified before.
-func (d *Desk) keepDisputed(ctx context.Context, id, against string) error {
+func (d *Desk) dismissAnswered(ctx context.Context, id, against string) error {
 	items, _, err := d.Attention(ctx, false)
 	if err != nil {
 		return err

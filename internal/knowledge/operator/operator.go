@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options says who sits at a desk.
+// Options configures a Desk: the person, the project and the source.
 type Options struct {
 	// Name is the person's, in the history and in evidence. Who only reads, or
 	// supersedes, may have none.
@@ -25,7 +25,7 @@ type Options struct {
 	Now             func() time.Time // default time.Now
 }
 
-// Desk is where one person decides about the claims of one owner. It is safe for
+// Desk carries out one person's decisions about the claims of one owner. It is safe for
 // concurrent use, needs no closing, and is good for as long as its store is held.
 //
 // Methods take a claim's id as the store's Get does, errors are ErrNotFound for a
@@ -60,7 +60,7 @@ func Living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 // Editor changes the structure on the person's word, or on the evidence given.
 func (d *Desk) Editor(evidence ...ken.Evidence) *edit.Editor {
 	if len(evidence) == 0 {
-		evidence = []ken.Evidence{d.word("")}
+		evidence = []ken.Evidence{d.personEvidence("")}
 	}
 	return edit.New(d.s, edit.Options{Now: d.o.Now, Actor: d.actor(), Evidence: evidence, By: ken.AssignedByOperator,
 		Project: d.o.Project, SourceType: d.o.Source})
@@ -73,8 +73,8 @@ func (d *Desk) actor() ken.Actor {
 	return ken.Actor{Type: "user", ID: d.o.Name}
 }
 
-// word is the person's, now.
-func (d *Desk) word(detail string) ken.Evidence {
+// personEvidence is the person's, now.
+func (d *Desk) personEvidence(detail string) ken.Evidence {
 	return ken.FromHumanAssertion(d.o.Name, d.o.Now().UTC(), detail)
 }
 

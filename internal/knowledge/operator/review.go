@@ -48,22 +48,22 @@ type Outcome struct {
 
 // Approve is a Review of one claim.
 func (d *Desk) Approve(ctx context.Context, id string) error {
-	_, err := d.one(ctx, Verdict{ID: id, Decision: Approve})
+	_, err := d.reviewOne(ctx, Verdict{ID: id, Decision: Approve})
 	return err
 }
 
 // Reject is a Review of one claim.
 func (d *Desk) Reject(ctx context.Context, id string) error {
-	_, err := d.one(ctx, Verdict{ID: id, Decision: Reject})
+	_, err := d.reviewOne(ctx, Verdict{ID: id, Decision: Reject})
 	return err
 }
 
 // Rewrite is a Review of one claim; it returns the id of the claim with the text.
 func (d *Desk) Rewrite(ctx context.Context, id, text string) (string, error) {
-	return d.one(ctx, Verdict{ID: id, Decision: Rewrite, Text: text})
+	return d.reviewOne(ctx, Verdict{ID: id, Decision: Rewrite, Text: text})
 }
 
-func (d *Desk) one(ctx context.Context, v Verdict) (id string, err error) {
+func (d *Desk) reviewOne(ctx context.Context, v Verdict) (id string, err error) {
 	out, err := d.Review(ctx, []Verdict{v})
 	return out[0].ID, cmp.Or(out[0].Err, err)
 }

@@ -37,7 +37,7 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 		return View{}, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	l := look{s: s, o: o, f: f, now: o.Now(), names: names(&q, o.Root)}
+	l := finder{s: s, o: o, f: f, now: o.Now(), names: names(&q, o.Root)}
 	rows, err := l.rows(ctx, &q)
 	if err != nil {
 		return View{}, err
@@ -49,7 +49,7 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 		case r.Facts.Status == ken.StatusSuperseded && !q.Superseded:
 			v.LeftOut.Superseded++
 			return true
-		case l.over(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
+		case l.search(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
 			v.LeftOut.Expired++
 			return true
 		}
@@ -75,8 +75,8 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 	return v, nil
 }
 
-// look is one question.
-type look struct {
+// finder is one question.
+type finder struct {
 	s     Reader
 	o     Options
 	f     *files
@@ -91,12 +91,12 @@ type row struct {
 	own *ken.Claim // the target is its id or key
 }
 
-func (l *look) over(r *row) bool {
+func (l *finder) search(r *row) bool {
 	return !r.Facts.ExpiresAt.IsZero() && !l.now.Before(r.Facts.ExpiresAt)
 }
 
 // rows finds what bears on the thing, in order.
-func (l *look) rows(ctx context.Context, q *Query) ([]row, error) {
+func (l *finder) rows(ctx context.Context, q *Query) ([]row, error) {
 	var out []row
 	own, err := l.own(ctx, q.Target)
 	if err != nil {
@@ -136,7 +136,7 @@ func standing(r *row) bool { return slices.Contains(ken.RecallStatuses(), r.Fact
 
 // own is the claim that the target names itself; nil for none. A part of an id
 // that fits several claims is none: it may be a name of something else.
-func (l *look) own(ctx context.Context, target string) (*ken.Claim, error) {
+func (l *finder) own(ctx context.Context, target string) (*ken.Claim, error) {
 	c, err := l.s.Get(ctx, target)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && c.Kind == ken.KindDocument {
 		c, err = l.s.ByKey(ctx, target)
@@ -148,7 +148,7 @@ func (l *look) own(ctx context.Context, target string) (*ken.Claim, error) {
 }
 
 // claim shows a claim.
-func (l *look) claim(c *ken.Claim, direct bool) Claim {
+func (l *finder) claim(c *ken.Claim, direct bool) Claim {
 	out := Claim{ID: c.ID, Kind: c.Kind, Heading: c.Heading, Text: c.Text, Status: c.Status, Trust: c.Support(nil).Trust,
 		Via: l.via(c, direct), Source: cmp.Or(c.Source, c.SourceType), CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ExpiresAt: c.ExpiresAt,
 		Expired: c.Expired(l.now), ArchivedAt: c.ArchivedAt, Reinforcements: c.Reinforcements, Supersedes: c.Supersedes, SupersededBy: c.SupersededBy,
@@ -157,12 +157,12 @@ func (l *look) claim(c *ken.Claim, direct bool) Claim {
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
 		out.Evidence[i] = Piece{Kind: e.Kind, Reference: reference(e), Detail: e.Detail, Hard: e.Hard(), State: l.f.state(*e), Hash: e.ContentHash,
-			At: e.FetchedAt, ExitCode: e.ExitCode, Matches: l.points(e)}
+			At: e.FetchedAt, ExitCode: e.ExitCode, Matches: l.refersTo(e)}
 	}
 	return out
 }
 
-func (l *look) via(c *ken.Claim, direct bool) (out []Via) {
+func (l *finder) via(c *ken.Claim, direct bool) (out []Via) {
 	if direct {
 		if c.Key != "" && slices.Contains(l.names, c.Key) {
 			out = append(out, ViaKey)
@@ -174,14 +174,14 @@ func (l *look) via(c *ken.Claim, direct bool) (out []Via) {
 	if slices.ContainsFunc(c.Entities, func(n string) bool { return slices.Contains(spelled, analysis.Entity(n)) }) {
 		out = append(out, ViaName)
 	}
-	if slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return l.points(&e) }) {
+	if slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return l.refersTo(&e) }) {
 		out = append(out, ViaEvidence)
 	}
 	return out
 }
 
-// points reports whether a piece of evidence points at the thing.
-func (l *look) points(e *ken.Evidence) bool {
+// refersTo reports whether a piece of evidence points at the thing.
+func (l *finder) refersTo(e *ken.Evidence) bool {
 	one := ken.Claim{Evidence: []ken.Evidence{*e}}
 	return slices.ContainsFunc(store.References(&one), func(r string) bool { return slices.Contains(l.names, r) })
 }
@@ -205,11 +205,11 @@ type link struct {
 	free  string     // the key of the next one
 }
 
-// maxTurns bounds a chain; more would be a check that says nothing.
-const maxTurns = 1 << 20
+// maxVerdicts bounds a chain; more would be a check that says nothing.
+const maxVerdicts = 1 << 20
 
-// latest finds the last verdict.
-func latest(ctx context.Context, s Store, c *Check) (link, error) {
+// latestVerdict finds the last verdict.
+func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	at := func(n int) (*ken.Claim, error) {
 		have, err := s.ByKey(ctx, c.key(n))
 		if errors.Is(err, ken.ErrNotFound) {
@@ -227,7 +227,7 @@ func latest(ctx context.Context, s Store, c *Check) (link, error) {
 		return have != nil, err
 	}
 	low, high := -1, 1 // low reaches, high may
-	for high < maxTurns {
+	for high < maxVerdicts {
 		ok, err := reaches(high - 1)
 		if err != nil {
 			return link{}, err
@@ -261,16 +261,16 @@ func latest(ctx context.Context, s Store, c *Check) (link, error) {
 			continue
 		}
 		if n > 0 {
-			err = mend(ctx, s, c, n-1, have.ID, at)
+			err = repairChain(ctx, s, c, n-1, have.ID, at)
 		}
 		return link{claim: have, free: c.key(n + 1)}, err
 	}
 	return link{free: c.key(low)}, nil
 }
 
-// mend supersedes the verdict before the last one, if whoever wrote the last one was
+// repairChain supersedes the verdict before the last one, if whoever wrote the last one was
 // stopped before that.
-func mend(ctx context.Context, s Store, c *Check, n int, by string, at func(int) (*ken.Claim, error)) error {
+func repairChain(ctx context.Context, s Store, c *Check, n int, by string, at func(int) (*ken.Claim, error)) error {
 	have, err := at(n)
 	if err != nil || have == nil || have.Status == ken.StatusSuperseded {
 		return err
@@ -400,6 +400,6 @@ func One(c *ken.Claim, o Options) (out Claim, err error) {
 		return Claim{}, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	l := look{o: o, f: f, now: o.Now(), names: []string{c.ID}}
+	l := finder{o: o, f: f, now: o.Now(), names: []string{c.ID}}
 	return l.claim(c, true), nil
 }

@@ -173,7 +173,7 @@ func named(list []string) []string {
 }
 
 func record(ctx context.Context, s Store, c *Check) (Recorded, error) {
-	l, err := latest(ctx, s, c)
+	l, err := latestVerdict(ctx, s, c)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -182,7 +182,7 @@ func record(ctx context.Context, s Store, c *Check) (Recorded, error) {
 	}
 	var was body
 	if l.claim != nil && json.Unmarshal(l.claim.Body, &was) == nil && was.Passed == c.Passed {
-		return again(ctx, s, c, l.claim)
+		return reinforce(ctx, s, c, l.claim)
 	}
 	if c.Passed && c.Settles && l.claim == nil {
 		return Recorded{Outcome: Nothing}, nil
@@ -198,11 +198,11 @@ func record(ctx context.Context, s Store, c *Check) (Recorded, error) {
 	return Recorded{ID: id, Outcome: Turned, Superseded: l.claim.ID}, s.SupersedeFor(ctx, l.claim.ID, id, reason, c.Actor)
 }
 
-// again takes in the verdict that stands already.
-func again(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorded, error) {
+// reinforce takes in the verdict that stands already.
+func reinforce(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorded, error) {
 	now := c.claim(have.Key)
 	now.Entities = named(slices.Concat(have.Entities, now.Entities))
-	now.Evidence = fitting(have.Evidence, now.Evidence)
+	now.Evidence = limitPieces(have.Evidence, now.Evidence)
 	out := Recorded{ID: have.ID, Outcome: Reinforced}
 	switch {
 	case have.Status == ken.StatusDisputed:
@@ -219,8 +219,8 @@ func again(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorded, e
 	return out, s.Reinforce(ctx, have.ID, now.Evidence, c.Actor)
 }
 
-// fitting are the pieces for which there is room; those that refresh one always fit.
-func fitting(have, more []ken.Evidence) []ken.Evidence {
+// limitPieces are the pieces for which there is room; those that refresh one always fit.
+func limitPieces(have, more []ken.Evidence) []ken.Evidence {
 	room := maxPieces - len(have)
 	var out []ken.Evidence
 	for _, e := range more {

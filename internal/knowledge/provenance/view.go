@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// View is what stands behind a thing.
+// View lists the claims about a thing and their evidence.
 type View struct {
 	Target string   `json:"target"`
 	Names  []string `json:"names"` // that it was looked up by, the target as it was given first
@@ -134,15 +134,15 @@ type Reader interface {
 func tier(c *ken.Claim, f *files, now time.Time, decayDays int) (ken.Tier, string) {
 	s := c.Support(f.stands)
 	at := s.At(now, decayDays)
-	why := because(c, s.Tier, f)
+	why := tierReason(c, s.Tier, f)
 	if at != s.Tier {
 		why += fmt.Sprintf("; but none of it is newer than %s, and after %s days that counts as %s", s.NewestAt.Format(time.DateOnly), strconv.Itoa(decayDays), at)
 	}
 	return at, why
 }
 
-// because says why evidence is of a tier, before decay.
-func because(c *ken.Claim, is ken.Tier, f *files) string {
+// tierReason says why evidence is of a tier, before decay.
+func tierReason(c *ken.Claim, is ken.Tier, f *files) string {
 	var hard, backed, words, fallen, people []string
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
@@ -164,17 +164,17 @@ func because(c *ken.Claim, is ken.Tier, f *files) string {
 	hard, backed, words = once(hard), once(backed), once(words)
 	switch {
 	case is == ken.Verified && len(hard) >= 2:
-		return strconv.Itoa(len(hard)) + " distinct hard pieces: " + listed(hard)
+		return strconv.Itoa(len(hard)) + " distinct hard pieces: " + listFirst(hard)
 	case is == ken.Verified:
-		return "a person's verification: " + listed(once(people))
+		return "a person's verification: " + listFirst(once(people))
 	case len(hard) > 0:
-		return "one hard piece: " + listed(hard)
+		return "one hard piece: " + listFirst(hard)
 	case len(backed) > 0:
-		return "backed by " + listed(backed)
+		return "backed by " + listFirst(backed)
 	case len(words) > 0:
-		return "words alone: " + listed(words)
+		return "words alone: " + listFirst(words)
 	case len(fallen) > 0:
-		return "nothing that still stands: " + listed(once(fallen))
+		return "nothing that still stands: " + listFirst(once(fallen))
 	}
 	return "no evidence"
 }
@@ -189,8 +189,8 @@ func once(list []string) []string {
 	return out
 }
 
-// listed names the first few.
-func listed(list []string) string {
+// listFirst names the first few.
+func listFirst(list []string) string {
 	const most = 3
 	if len(list) > most {
 		return strings.Join(list[:most], ", ") + " and " + strconv.Itoa(len(list)-most) + " more"

@@ -115,7 +115,7 @@ func (g *Graph) order(list []Attribute) []Attribute {
 	return out
 }
 
-// Signs are what shows which entities a turn is about.
+// Signs holds the parts of a turn that show which entities it is about.
 //
 // A name in the text counts in any of its spellings. One that is a common word
 // ("go", "set", "main") counts only where it is meant as a name: written as code, as
@@ -240,7 +240,7 @@ func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
 	if marked || !reading.Common(whole) {
 		ms.add(mention{name: whole, from: from, words: 1, at: at})
 	}
-	if !parted(raw) {
+	if !hasVariants(raw) {
 		if other := reading.OtherNumber(whole); other != "" && (marked || !reading.Common(whole)) { // an invoice is one of the invoices
 			ms.add(mention{name: other, from: from, words: 1, at: at})
 		}
@@ -251,8 +251,8 @@ func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
 	}
 }
 
-// parted reports what has variants: an identifier, a path, several words.
-func parted(raw string) bool {
+// hasVariants reports what has variants: an identifier, a path, several words.
+func hasVariants(raw string) bool {
 	for i := range len(raw) {
 		switch c := raw[i]; {
 		case c >= 'A' && c <= 'Z' && i > 0, c == '.', c == '/', c == '_', c == '-', c == '(', c == ' ':
@@ -342,7 +342,7 @@ type token struct {
 // text adds the names that may stand in a text, and returns how many words it has.
 func (ms *mentions) text(text string) int {
 	tokens := tokenize(text)
-	titles := titled(tokens)
+	titles := titleCaseSentences(tokens)
 	for i := range tokens {
 		t := &tokens[i]
 		from := FromText
@@ -423,9 +423,9 @@ func tokenize(text string) []token {
 	return out
 }
 
-// titled tells the sentences most of whose words have capitals, which mean nothing
+// titleCaseSentences tells the sentences most of whose words have capitals, which mean nothing
 // there.
-func titled(tokens []token) map[int]bool {
+func titleCaseSentences(tokens []token) map[int]bool {
 	out := map[int]bool{}
 	for i := 0; i < len(tokens); {
 		words, capitals, s := 0, 0, tokens[i].sentence

@@ -125,7 +125,7 @@ func (g *Graph) Resolve(ctx context.Context, name string, f *ken.Filter) ([][]st
 		return nil, err
 	}
 	var out [][]string
-	for _, entity := range w.meant(name) {
+	for _, entity := range w.aliasTargets(name) {
 		out = append(out, w.names(entity))
 	}
 	return out, nil
@@ -193,11 +193,11 @@ func (w *walker) known(names []string, full bool) error {
 	return nil
 }
 
-// meant are the names of what a name is a name of: the ends of its aliases, itself
+// aliasTargets are the names of what a name is a name of: the ends of its aliases, itself
 // when it is none. A circle of aliases is one thing, by its first name in byte
 // order. They are sorted.
-func (w *walker) meant(name string) []string {
-	if w.single(name) {
+func (w *walker) aliasTargets(name string) []string {
+	if w.hasNoAliases(name) {
 		return []string{name}
 	}
 	if ends, ok := w.ends[name]; ok {
@@ -223,7 +223,7 @@ func (w *walker) meant(name string) []string {
 
 // names are all names of an entity: itself first, the others sorted.
 func (w *walker) names(entity string) []string {
-	if w.single(entity) {
+	if w.hasNoAliases(entity) {
 		return []string{entity}
 	}
 	if out, ok := w.whole[entity]; ok {
@@ -235,8 +235,8 @@ func (w *walker) names(entity string) []string {
 	return out
 }
 
-// single reports a name without aliases, as most are.
-func (w *walker) single(name string) bool {
+// hasNoAliases reports a name without aliases, as most are.
+func (w *walker) hasNoAliases(name string) bool {
 	o := w.at[name]
 	return o == nil || len(o.aliases) == 0
 }
@@ -299,13 +299,13 @@ func (g *Graph) focal(w *walker, s *Signs) ([]Focus, error) {
 	at := map[string]bool{}
 	for i := range found {
 		m := &found[i]
-		for _, entity := range w.meant(m.name) {
+		for _, entity := range w.aliasTargets(m.name) {
 			if at[entity] {
 				continue
 			}
 			at[entity] = true
 			f := Focus{Name: entity, Names: w.names(entity), From: m.from, Said: m.name}
-			if w.holds(f.Names) {
+			if w.anyPasses(f.Names) {
 				out = append(out, f)
 			}
 		}
@@ -313,9 +313,9 @@ func (g *Graph) focal(w *walker, s *Signs) ([]Focus, error) {
 	return out, nil
 }
 
-// holds reports whether anything that passes the filter carries one of the names: a
+// anyPasses reports whether anything that passes the filter carries one of the names: a
 // name that only what is out of scope, or disputed, carries is none.
-func (w *walker) holds(names []string) bool {
+func (w *walker) anyPasses(names []string) bool {
 	for _, n := range names {
 		if o := w.at[n]; o != nil && o.Records > 0 {
 			return true

@@ -62,8 +62,8 @@ type Task struct {
 	Focus string
 }
 
-// hop is what one dependency further is worth.
-const hop = 0.5
+// dependencyDecay is what one dependency further is worth.
+const dependencyDecay = 0.5
 
 func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (Traversal, error) {
 	var t Traversal
@@ -111,16 +111,16 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
 		c.tasks(f)
 	}
-	if err := g.surroundings(&c, focal, steps, b); err != nil {
+	if err := g.neighbours(&c, focal, steps, b); err != nil {
 		return t, err
 	}
 	t.Attributes = g.order(t.Attributes)
 	return t, nil
 }
 
-// surroundings tells the dependencies, and where they are to be expanded, the
+// neighbours tells the dependencies, and where they are to be expanded, the
 // attributes of what they lead to.
-func (g *Graph) surroundings(c *collector, focal []Focus, steps []step, b Bounds) error {
+func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) error {
 	told := map[string]int{}
 	var expand []step
 	for _, s := range steps {
@@ -151,7 +151,7 @@ func (g *Graph) surroundings(c *collector, focal []Focus, steps []step, b Bounds
 		if s.focus != noFocus {
 			near = focal[s.focus].From.Near()
 		}
-		g.attributes(c, s.Entity, c.w.names(s.Entity), Attribute{Distance: 1, Near: hop * near}, b)
+		g.attributes(c, s.Entity, c.w.names(s.Entity), Attribute{Distance: 1, Near: dependencyDecay * near}, b)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 	}
 	out := make([]step, 0, len(found))
 	for _, s := range found {
-		for _, entity := range c.w.meant(s.other) {
+		for _, entity := range c.w.aliasTargets(s.other) {
 			s.Entity = entity
 			out = append(out, s.step)
 		}
@@ -434,7 +434,7 @@ func (c *collector) beside(list []Beside, focal []Focus, b Bounds) ([]step, erro
 	var out []step
 	for _, r := range known {
 		l := &list[r.at]
-		for _, entity := range c.w.meant(r.name) {
+		for _, entity := range c.w.aliasTargets(r.name) {
 			if !slices.ContainsFunc(focal, func(f Focus) bool { return f.Name == entity }) {
 				out = append(out, step{Step{Focus: l.Focus, Entity: entity, Type: l.Type, Out: l.Out, Strength: l.Strength}, noFocus})
 			}

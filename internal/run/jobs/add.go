@@ -36,9 +36,9 @@ func Add(tx store.ShelfTx, now time.Time, n New) (id string, added bool, err err
 	if tx.Get(jobPrefix+id) != nil {
 		return id, false, nil
 	}
-	now = stamp(now)
+	now = storedTime(now)
 	j := &Job{ID: id, Kind: n.Kind, Key: n.Key, Payload: n.Payload, State: Queued, Created: now, Due: now, Since: now}
-	if after := stamp(n.After); after.After(now) {
+	if after := storedTime(n.After); after.After(now) {
 		j.Due, j.Since = after, time.Time{}
 	}
 	return id, true, save(tx, nil, j)
@@ -63,14 +63,14 @@ func (n *New) validate() error {
 	return nil
 }
 
-// stamp is how times are kept: without a monotonic part, in UTC, to the
+// storedTime is how times are kept: without a monotonic part, in UTC, to the
 // microsecond, like the index.
-func stamp(t time.Time) time.Time { return t.Round(0).UTC().Truncate(time.Microsecond) }
+func storedTime(t time.Time) time.Time { return t.Round(0).UTC().Truncate(time.Microsecond) }
 
 const minShortID = 6
 
-// short is an id as a hint shows it.
-func short(id string) string { return id[:min(len(id), 8)] }
+// shortID is an id as a hint shows it.
+func shortID(id string) string { return id[:min(len(id), 8)] }
 
 // Get returns one job by its id or a unique prefix of at least six characters.
 // Errors: ErrNotFound; ErrInvalid when several fit; ErrCorrupt.
@@ -175,7 +175,7 @@ func (q *Queue) Retry(ctx context.Context, id string) (Job, error) {
 		}
 		switch j.State {
 		case Done:
-			return refused(j, "is done", "Remove it with ken jobs rm "+short(j.ID)+" and add it again, if it is to be done again.")
+			return refused(j, "is done", "Remove it with ken jobs rm "+shortID(j.ID)+" and add it again, if it is to be done again.")
 		case Running:
 			return q.running(j)
 		}
@@ -195,7 +195,7 @@ func (q *Queue) Retry(ctx context.Context, id string) (Job, error) {
 // Remove forgets a job, so that it can be added again. It also removes one that
 // can't be read. Errors: ErrNotFound; ErrRefused for one that is running.
 func (q *Queue) Remove(ctx context.Context, id string) error {
-	now := stamp(q.o.Now())
+	now := storedTime(q.o.Now())
 	return q.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		full, err := resolve(tx, id)
 		if err != nil {
@@ -246,7 +246,7 @@ func (q *Queue) Prune(ctx context.Context) (int, error) {
 	if q.o.Keep < 0 {
 		return 0, nil
 	}
-	now := stamp(q.o.Now())
+	now := storedTime(q.o.Now())
 	until, removed := now.Add(-q.o.Keep), 0
 	for {
 		var old []*Job

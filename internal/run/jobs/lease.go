@@ -21,7 +21,7 @@ func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[
 		now, back := q.now()
 		if !back {
 			var err error
-			if back, err = q.behind(ctx, now); err != nil {
+			if back, err = q.clockBehind(ctx, now); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -55,7 +55,7 @@ func (q *Queue) look(ctx context.Context, now time.Time, handlers map[string]Han
 				running = append(running, *j)
 			}
 		}
-		q.watch(running)
+		q.watchLeases(running)
 		for i := range running {
 			j := &running[i]
 			switch d := q.expires(j, now); {
@@ -113,7 +113,7 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 	var out *Job
 	err := q.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		out = nil
-		now := stamp(q.o.Now())
+		now := storedTime(q.o.Now())
 		j, err := load(tx, id)
 		if err != nil || j == nil {
 			return err
@@ -128,8 +128,8 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 			}
 			q.o.Log.WarnContext(ctx, "a job's worker is gone", "job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts, "lost", j.Lost, "worker", j.Worker)
 			if j.Attempts >= q.o.Attempts || j.Lost >= q.o.Lost {
-				j.Try = "Look for what ends the process, such as memory, then run it again with ken jobs retry " + short(j.ID) + "."
-				q.bury(j, now)
+				j.Try = "Look for what ends the process, such as memory, then run it again with ken jobs retry " + shortID(j.ID) + "."
+				q.markDead(j, now)
 				out = j
 				return save(tx, &old, j)
 			}
@@ -184,7 +184,7 @@ const slack = time.Second
 // now reads the wall clock. back says that it was set back since it was last
 // read, or that nothing is known of that.
 func (q *Queue) now() (now time.Time, back bool) {
-	now, mono := stamp(q.o.Now()), time.Now()
+	now, mono := storedTime(q.o.Now()), time.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := &q.clock
@@ -193,10 +193,10 @@ func (q *Queue) now() (now time.Time, back bool) {
 	return now, back
 }
 
-// behind reports whether the wall clock stands before the time of a job that was
+// clockBehind reports whether the wall clock stands before the time of a job that was
 // written: it was set forward, a job was written, and it was set back, all between
 // two looks of this queue.
-func (q *Queue) behind(ctx context.Context, now time.Time) (is bool, err error) {
+func (q *Queue) clockBehind(ctx context.Context, now time.Time) (is bool, err error) {
 	err = q.shelf.View(ctx, func(r store.ShelfReader) error {
 		is = latest(r).After(now.Add(slack))
 		return nil
@@ -206,8 +206,8 @@ func (q *Queue) behind(ctx context.Context, now time.Time) (is bool, err error) 
 
 // due makes a job due after a pause from now.
 func (q *Queue) due(j *Job, pause time.Duration) {
-	j.Since = stamp(q.o.Now())
-	j.Due = stamp(j.Since.Add(max(pause, 0)))
+	j.Since = storedTime(q.o.Now())
+	j.Due = storedTime(j.Since.Add(max(pause, 0)))
 }
 
 // rewind puts right what was written under a clock that was ahead of now: a pause
@@ -267,9 +267,9 @@ type leaseSeen struct {
 	at    time.Time // by the monotonic clock
 }
 
-// watch notes the leases that are held by the living, so that one that stands still
+// watchLeases notes the leases that are held by the living, so that one that stands still
 // can be told from one that is renewed.
-func (q *Queue) watch(running []Job) {
+func (q *Queue) watchLeases(running []Job) {
 	seen := make(map[string]leaseSeen, len(running))
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -162,12 +162,12 @@ func (o Options) withDefaults() Options {
 const (
 	firstPause  = time.Second
 	pauseGrowth = 4
-	longest     = time.Hour
+	maxPause    = time.Hour
 	jitterShare = 0.25
 )
 
 func backoff(attempt int, jitter float64) time.Duration {
-	d := min(float64(firstPause)*math.Pow(pauseGrowth, float64(max(attempt, 1)-1)), float64(longest))
+	d := min(float64(firstPause)*math.Pow(pauseGrowth, float64(max(attempt, 1)-1)), float64(maxPause))
 	return time.Duration(d * (1 - jitterShare*min(max(jitter, 0), 1)))
 }
 

@@ -25,7 +25,7 @@ type Report struct {
 
 func (r *Report) add(j Job, end attemptEnd) {
 	r.Jobs = append(r.Jobs, j)
-	*map[attemptEnd]*int{succeeded: &r.Done, failed: &r.Retried, buried: &r.Dead, stopped: &r.Returned, lostLease: &r.Lost}[end]++
+	*map[attemptEnd]*int{succeeded: &r.Done, failed: &r.Retried, gaveUp: &r.Dead, returned: &r.Returned, lostLease: &r.Lost}[end]++
 }
 
 // Drain runs every job that is due, one after another, and returns. Jobs that
@@ -47,8 +47,8 @@ func (q *Queue) Drain(ctx context.Context, handlers map[string]Handler) (Report,
 		}
 		tried[j.ID] = true
 		if j.State == Dead {
-			q.tell(ctx, j, buried)
-			rep.add(*j, buried)
+			q.logAttempt(ctx, j, gaveUp)
+			rep.add(*j, gaveUp)
 			continue
 		}
 		after, end, err := q.run(ctx, j, handlers[j.Kind])
@@ -100,7 +100,7 @@ func (q *Queue) step(ctx context.Context, handlers map[string]Handler) (wait tim
 	case err != nil || j == nil:
 		return max(wait, time.Millisecond), err
 	case j.State == Dead:
-		q.tell(ctx, j, buried)
+		q.logAttempt(ctx, j, gaveUp)
 		return 0, nil
 	}
 	_, _, err = q.run(ctx, j, handlers[j.Kind])
@@ -140,9 +140,9 @@ type result struct {
 	stack []byte
 }
 
-// call runs a handler in a goroutine of its own, so that neither a panic nor the
+// runHandler runs a handler in a goroutine of its own, so that neither a panic nor the
 // end of that goroutine is the worker's.
-func call(ctx context.Context, h Handler, j Job, progress func(string, int, int)) <-chan result {
+func runHandler(ctx context.Context, h Handler, j Job, progress func(string, int, int)) <-chan result {
 	done := make(chan result, 1)
 	go func() {
 		res := result{err: errors.New("the handler ended its goroutine"), fault: true}
@@ -208,7 +208,7 @@ func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end atte
 	hctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	prog := &report{fresh: make(chan struct{}, 1)}
-	done := call(hctx, h, *j, prog.set)
+	done := runHandler(hctx, h, *j, prog.set)
 
 	renewed, saved := time.Now(), time.Now()
 	next := q.o.Lease / renewals
@@ -248,8 +248,8 @@ func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end atte
 	}
 }
 
-// own reads a leased job again; errLost when it is no longer this worker's.
-func own(r store.ShelfReader, j *Job) (*Job, error) {
+// reread reads a leased job again; errLost when it is no longer this worker's.
+func reread(r store.ShelfReader, j *Job) (*Job, error) {
 	now, err := load(r, j.ID)
 	if err != nil {
 		return nil, err
@@ -262,12 +262,12 @@ func own(r store.ShelfReader, j *Job) (*Job, error) {
 
 func (q *Queue) renew(ctx context.Context, j *Job, p *Progress) error {
 	return q.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		held, err := own(tx, j)
+		held, err := reread(tx, j)
 		if err != nil {
 			return err
 		}
 		old := *held
-		held.Lease = stamp(q.o.Now()).Add(q.o.Lease)
+		held.Lease = storedTime(q.o.Now()).Add(q.o.Lease)
 		held.Progress = p
 		return save(tx, &old, held)
 	})
@@ -279,8 +279,8 @@ type attemptEnd int
 const (
 	succeeded attemptEnd = iota
 	failed               // to be tried again
-	buried               // given up on
-	stopped              // put back: the worker was told to stop, or it is not the time for it
+	gaveUp               // given up on
+	returned             // put back: the worker was told to stop, or it is not the time for it
 	lostLease            // nothing was recorded
 )
 
@@ -288,7 +288,7 @@ const (
 // stop while the handler ran.
 func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (after Job, end attemptEnd, err error) {
 	err = q.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		held, err := own(tx, j)
+		held, err := reread(tx, j)
 		if err != nil {
 			return err
 		}
@@ -307,13 +307,13 @@ func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (afte
 	if res.stack != nil {
 		q.o.Log.ErrorContext(ctx, "a job's handler panicked", "job", j.ID, "kind", j.Kind, "stack", string(res.stack))
 	}
-	q.tell(ctx, &after, end)
+	q.logAttempt(ctx, &after, end)
 	return after, end, nil
 }
 
 // settle decides what a job is after an attempt.
 func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
-	now := stamp(q.o.Now())
+	now := storedTime(q.o.Now())
 	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
 	if res.err == nil {
 		j.State, j.Finished = Done, now
@@ -329,36 +329,36 @@ func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
 			pause = q.o.Backoff(1)
 		}
 		q.due(j, pause)
-		return stopped
+		return returned
 	}
 	j.fail(res.err)
 	if dead || j.Attempts >= q.o.Attempts {
-		q.bury(j, now)
-		return buried
+		q.markDead(j, now)
+		return gaveUp
 	}
 	j.State = Queued
 	q.due(j, q.o.Backoff(j.Attempts))
 	return failed
 }
 
-// bury makes a job dead.
-func (q *Queue) bury(j *Job, now time.Time) {
+// markDead makes a job dead.
+func (q *Queue) markDead(j *Job, now time.Time) {
 	j.State, j.Finished = Dead, now
 	j.Lease, j.Process, j.Progress = time.Time{}, "", nil
 }
 
-// tell logs how an attempt ended. A failure is nobody's return value, so this is
+// logAttempt logs how an attempt ended. A failure is nobody's return value, so this is
 // where it is heard of beside the job itself.
-func (q *Queue) tell(ctx context.Context, j *Job, end attemptEnd) {
+func (q *Queue) logAttempt(ctx context.Context, j *Job, end attemptEnd) {
 	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts)
 	switch end {
 	case succeeded:
 		log.DebugContext(ctx, "a job is done", "note", j.Note)
 	case failed:
 		log.WarnContext(ctx, "a job failed and is tried again", "error", j.Error, "due", j.Due)
-	case buried:
+	case gaveUp:
 		log.ErrorContext(ctx, "a job is dead", "error", j.Error, "try", j.Try)
-	case stopped:
+	case returned:
 		log.DebugContext(ctx, "a job was put back")
 	}
 }

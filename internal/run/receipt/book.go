@@ -82,17 +82,17 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 		return err
 	}
 	rec = rec.lean()
-	if err := refuse(tx, &rec); err != nil {
+	if err := stripForgotten(tx, &rec); err != nil {
 		return err
 	}
 	if n, ok := numberOf(tx, rec.Turn); ok {
 		had, err := headOf(tx, n)
 		if err == nil && had != nil && had.Session == rec.Session {
-			return again(tx, n, had, &rec)
+			return replaceReceipt(tx, n, had, &rec)
 		}
 		// Somebody's id of a turn may come again in another session. One that can't be
 		// read stays where it is.
-		if b.told(err) == nil && had != nil {
+		if b.logCorrupt(err) == nil && had != nil {
 			if err := remove(tx, n, *had); err != nil {
 				return err
 			}
@@ -120,9 +120,9 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	return p.write(tx)
 }
 
-// again puts the receipt of a later request of a turn in the place of the one before,
+// replaceReceipt puts the receipt of a later request of a turn in the place of the one before,
 // which is not read: what was found out about the turn lies beside it.
-func again(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) error {
+func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) error {
 	if rec.Through == 0 {
 		rec.Through = had.Through
 	}
@@ -159,15 +159,15 @@ func keep(tx store.ShelfTx, n uint64, rec *Record) error {
 		err = tx.Put(keyEntry(n), v)
 	}
 	if err == nil && len(rec.Used) > 0 {
-		err = putBeside(tx, keyUsed(n), rec.Used)
+		err = putAnnotation(tx, keyUsed(n), rec.Used)
 	}
 	if err == nil && len(rec.Taint) > 0 {
-		err = putBeside(tx, keyTaint(n), rec.Taint)
+		err = putAnnotation(tx, keyTaint(n), rec.Taint)
 	}
 	return err
 }
 
-func putBeside(tx store.ShelfTx, key string, v any) error {
+func putAnnotation(tx store.ShelfTx, key string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -178,8 +178,8 @@ func putBeside(tx store.ShelfTx, key string, v any) error {
 	return tx.Put(key, b)
 }
 
-// told logs an error of a receipt that can't be read, and returns it.
-func (b *Book) told(err error) error {
+// logCorrupt logs an error of a receipt that can't be read, and returns it.
+func (b *Book) logCorrupt(err error) error {
 	if err != nil {
 		b.o.Log.Warn("a receipt is left alone", "cause", err)
 	}
@@ -190,7 +190,7 @@ func (b *Book) told(err error) error {
 // caller's own transaction. A mark that it has is not added again. Errors: ErrNotFound
 // for a turn without a receipt; ErrCorrupt.
 func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
-	n, err := there(tx, turn)
+	n, err := findReceipt(tx, turn)
 	if err != nil || len(taint) == 0 {
 		return err
 	}
@@ -198,11 +198,11 @@ func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
 	if err != nil {
 		return err
 	}
-	return putBeside(tx, keyTaint(n), union(had, taint))
+	return putAnnotation(tx, keyTaint(n), union(had, taint))
 }
 
-// there finds the receipt of a turn.
-func there(tx store.ShelfTx, turn string) (n uint64, err error) {
+// findReceipt finds the receipt of a turn.
+func findReceipt(tx store.ShelfTx, turn string) (n uint64, err error) {
 	n, ok := numberOf(tx, turn)
 	if !ok {
 		return 0, notFound(turn)
@@ -242,7 +242,7 @@ func (b *Book) Prune(ctx context.Context) (int, error) {
 		var due bool
 		err := b.shelf.View(ctx, func(r store.ShelfReader) error {
 			p := readPages(r)
-			due = b.over(&p)
+			due = b.exceedsLimits(&p)
 			return nil
 		})
 		if err != nil || !due {
@@ -263,8 +263,8 @@ func (b *Book) Prune(ctx context.Context) (int, error) {
 	}
 }
 
-// over reports whether the oldest receipt is beyond the bounds.
-func (b *Book) over(p *pages) bool {
+// exceedsLimits reports whether the oldest receipt is beyond the bounds.
+func (b *Book) exceedsLimits(p *numberRange) bool {
 	if p.First > p.Last {
 		return false
 	}
@@ -274,11 +274,11 @@ func (b *Book) over(p *pages) bool {
 // prune deletes the oldest receipts while they are beyond the bounds, at most so
 // many, and returns how many there were. What can't be read is passed over and
 // stays: it was not understood, so it is not deleted.
-func (b *Book) prune(tx store.ShelfTx, p *pages, most int) (pruned int, err error) {
-	for steps := 0; steps < most && b.over(p); steps++ {
+func (b *Book) prune(tx store.ShelfTx, p *numberRange, most int) (pruned int, err error) {
+	for steps := 0; steps < most && b.exceedsLimits(p); steps++ {
 		if v := tx.Get(keyEntry(p.First)); v != nil {
 			h, err := decodeHead(p.First, v)
-			if b.told(err) == nil {
+			if b.logCorrupt(err) == nil {
 				if err := remove(tx, p.First, h); err != nil {
 					return pruned, err
 				}
@@ -316,15 +316,15 @@ func remove(tx store.ShelfTx, n uint64, h entryHead) error {
 // place of what was said before, within the caller's own transaction. Errors:
 // ErrNotFound for a turn without a receipt; ErrCorrupt.
 func (b *Book) AddUse(tx store.ShelfTx, turn string, used []ken.Use) error {
-	n, err := there(tx, turn)
+	n, err := findReceipt(tx, turn)
 	if err != nil {
 		return err
 	}
 	rec := Record{Receipt: ken.Receipt{Turn: turn, Used: used}}
-	if err := refuse(tx, &rec); err != nil {
+	if err := stripForgotten(tx, &rec); err != nil {
 		return err
 	}
-	return putBeside(tx, keyUsed(n), rec.Used)
+	return putAnnotation(tx, keyUsed(n), rec.Used)
 }
 
 // Marks returns the marks of a session's turns, the newest turn's first. It goes on past a
@@ -340,7 +340,7 @@ func (b *Book) Marks(ctx context.Context, session string) (out []ken.Taint, err 
 				return err
 			}
 			h, err := headOf(r, n)
-			if b.told(err) != nil || h == nil || h.Session != session {
+			if b.logCorrupt(err) != nil || h == nil || h.Session != session {
 				continue
 			}
 			marks, err := marksOf(r, n)
@@ -350,7 +350,7 @@ func (b *Book) Marks(ctx context.Context, session string) (out []ken.Taint, err 
 					marks = rec.Taint
 				}
 			}
-			if b.told(err) == nil {
+			if b.logCorrupt(err) == nil {
 				out = append(out, marks...)
 			}
 		}

@@ -60,7 +60,7 @@ func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
 	changed := 0
 	var bad []error
 	for before := ^uint64(0); before > 0; {
-		p, err := b.page(ctx, before, &t)
+		p, err := b.matchPage(ctx, before, &t)
 		bad = append(bad, p.bad...)
 		if err != nil {
 			return changed, errors.Join(append(bad, err)...)
@@ -122,8 +122,8 @@ type forgetMatch struct {
 	next    uint64 // where to go on, 0 at the end
 }
 
-// page looks through receipts without holding up those who write.
-func (b *Book) page(ctx context.Context, before uint64, t *Traces) (f forgetMatch, err error) {
+// matchPage looks through receipts without holding up those who write.
+func (b *Book) matchPage(ctx context.Context, before uint64, t *Traces) (f forgetMatch, err error) {
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
 		f = forgetMatch{}
 		seen := 0
@@ -208,9 +208,9 @@ func (t *Traces) strip(rec *Record) bool {
 	return found
 }
 
-// refuse takes out of a receipt that is about to be kept what would bring back what was
+// stripForgotten takes out of a receipt that is about to be kept what would bring back what was
 // forgotten since its turn began.
-func refuse(tx store.ShelfReader, rec *Record) error {
+func stripForgotten(tx store.ShelfReader, rec *Record) error {
 	gone, err := forgotten.In(tx)
 	if err != nil || gone == nil {
 		return err

@@ -115,9 +115,9 @@ func notFound(turn string) error {
 		Try: "List them: only the newest are kept, and those of forgotten sessions are gone."}
 }
 
-// pages is which receipts there may be. Some of them may be gone: those of
+// numberRange is which receipts there may be. Some of them may be gone: those of
 // forgotten sessions.
-type pages struct {
+type numberRange struct {
 	First uint64    `json:"first"` // the oldest; above Last when there is none
 	Last  uint64    `json:"last"`  // the newest, never given out again
 	At    time.Time `json:"at"`    // of the oldest, or before it
@@ -129,16 +129,16 @@ const maxSpan = 1 << 24
 
 // readPages reads the numbers, or finds them again when the note of them can't be
 // read: the entries say the same.
-func readPages(r store.ShelfReader) pages {
+func readPages(r store.ShelfReader) numberRange {
 	b := r.Get(keyBook)
 	if b == nil {
-		return pages{First: 1}
+		return numberRange{First: 1}
 	}
-	var p pages
+	var p numberRange
 	if json.Unmarshal(b, &p) == nil && p.First > 0 && p.Last+1-p.First <= maxSpan {
 		return p
 	}
-	p = pages{First: 1}
+	p = numberRange{First: 1}
 	for key := range r.Scan(prefixEntry) {
 		if n, err := strconv.ParseUint(key[len(prefixEntry):], 16, 64); err == nil {
 			if p.Last == 0 {
@@ -150,7 +150,7 @@ func readPages(r store.ShelfReader) pages {
 	return p
 }
 
-func (p *pages) write(tx store.ShelfTx) error {
+func (p *numberRange) write(tx store.ShelfTx) error {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return err

@@ -137,8 +137,8 @@ func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, go
 	return true, put(tx, key, b)
 }
 
-// holdsBlock reports whether a block holds something that must be forgotten.
-func (t *Traces) holdsBlock(b *Block) bool {
+// matchesBlock reports whether a block holds something that must be forgotten.
+func (t *Traces) matchesBlock(b *Block) bool {
 	for i := range b.Items {
 		for _, id := range t.Claims {
 			if b.Items[i].ID == id {

@@ -53,32 +53,32 @@ func Digest(prev *Checkpoint, entries []Entry, step *Step, now time.Time) Checkp
 		c.Seq = e.Seq
 		switch e.Message.Role {
 		case "user":
-			c.heard(e.Message.Text)
+			c.addUserMessage(e.Message.Text)
 		case "assistant":
-			c.did(&e.Message)
+			c.addAssistantMessage(&e.Message)
 		}
 		for _, path := range filesOf(e) {
-			c.Files = newest([]string{path}, c.Files)
+			c.Files = prependNew([]string{path}, c.Files)
 		}
 	}
 	c.At = later(now.Round(0).UTC(), c.At)
-	c.Entities = newest(step.Signals.Entities, c.Entities)
-	c.Files = newest(nil, c.Files)
-	c.Constraints = newest(step.Constraints, c.Constraints)
-	c.Focal, c.Aspects = newest(step.Focal, c.Focal), newest(step.Aspects, c.Aspects)
+	c.Entities = prependNew(step.Signals.Entities, c.Entities)
+	c.Files = prependNew(nil, c.Files)
+	c.Constraints = prependNew(step.Constraints, c.Constraints)
+	c.Focal, c.Aspects = prependNew(step.Focal, c.Focal), prependNew(step.Aspects, c.Aspects)
 	c.Open = slices.Clone(c.Open)
 	return c
 }
 
-// heard takes in what the user said.
-func (c *Checkpoint) heard(text string) {
+// addUserMessage updates the checkpoint with a message of the user.
+func (c *Checkpoint) addUserMessage(text string) {
 	text = prose(text)
-	if c.turnsAway(text) {
-		c.Goal = point(text)
+	if c.isNewGoal(text) {
+		c.Goal = checkpointLine(text)
 	}
 	for _, s := range sentences(text) {
-		if asks(s) && !slices.Contains(c.Open, point(s)) {
-			c.Open = append(slices.Clone(c.Open), point(s))
+		if isQuestion(s) && !slices.Contains(c.Open, checkpointLine(s)) {
+			c.Open = append(slices.Clone(c.Open), checkpointLine(s))
 		}
 	}
 	if n := len(c.Open) - maxOpen; n > 0 {
@@ -86,10 +86,10 @@ func (c *Checkpoint) heard(text string) {
 	}
 }
 
-// did takes in what the assistant said or called.
-func (c *Checkpoint) did(m *ken.Message) {
+// addAssistantMessage updates the checkpoint with a message or tool call of the assistant.
+func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 	if n := len(m.ToolCalls); n > 0 {
-		c.LastStep = point(describe(&m.ToolCalls[n-1]))
+		c.LastStep = checkpointLine(describe(&m.ToolCalls[n-1]))
 		return
 	}
 	said := sentences(prose(m.Text))
@@ -104,15 +104,15 @@ func (c *Checkpoint) did(m *ken.Message) {
 			break
 		}
 	}
-	c.LastStep = point(last)
+	c.LastStep = checkpointLine(last)
 }
 
-// newest puts what is new before what was there, each once, at most maxListed.
-func newest(first, rest []string) []string {
+// prependNew puts what is new before what was there, each once, at most maxListed.
+func prependNew(first, rest []string) []string {
 	var out []string
 	for _, list := range [][]string{first, rest} {
 		for _, s := range list {
-			s = point(s)
+			s = checkpointLine(s)
 			same := func(o string) bool { return strings.EqualFold(o, s) }
 			if s != "" && len(out) < maxListed && !slices.ContainsFunc(out, same) {
 				out = append(out, s)
@@ -122,8 +122,8 @@ func newest(first, rest []string) []string {
 	return out
 }
 
-// point is a string as a checkpoint has it: one line of at most 300 characters.
-func point(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxPoint) }
+// checkpointLine is a string as a checkpoint has it: one line of at most 300 characters.
+func checkpointLine(s string) string { return clip(strings.Join(strings.Fields(s), " "), maxPoint) }
 
 // clip cuts a line to n characters, at a word's end if one is near.
 func clip(s string, n int) string {
@@ -153,13 +153,13 @@ const (
 	longTerms  = 20
 )
 
-// turnsAway reports whether the user's text is the goal from now on. It is when it
+// isNewGoal reports whether the user's text is the goal from now on. It is when it
 // asks for something and there is no goal yet, when it says that it is about
 // something else, and when it shares no term with the task so far (the goal, the
 // open questions, files, entities and the last step) without pointing back at it.
 // So "also add a test for that" stays with the task, and "write the release notes
 // for June" leaves it.
-func (c *Checkpoint) turnsAway(text string) bool {
+func (c *Checkpoint) isNewGoal(text string) bool {
 	terms := analysis.Terms(text)
 	if len(terms) < firstTerms || smallTalk(text) {
 		return false
@@ -169,7 +169,7 @@ func (c *Checkpoint) turnsAway(text string) bool {
 		return true
 	case len(terms) < turnTerms:
 		return false
-	case saysElse(text):
+	case announcesOtherTask(text):
 		return true
 	case len(terms) < longTerms && pointsBack(text):
 		return false
@@ -193,7 +193,7 @@ func smallTalk(text string) bool {
 var elsewhere = []string{"new task", "next task", "another task", "different task", "different topic", "another topic", "new topic",
 	"something else", "something different", "something completely different", "switch to", "moving on", "move on to", "on another note", "unrelated"}
 
-func saysElse(text string) bool {
+func announcesOtherTask(text string) bool {
 	head := strings.ToLower(text[:min(len(text), 120)])
 	return slices.ContainsFunc(elsewhere, func(s string) bool { return strings.Contains(head, s) })
 }
@@ -231,8 +231,8 @@ func prose(s string) string {
 	return b.String()
 }
 
-// asks reports a question that says what it asks: "ok?" does not.
-func asks(sentence string) bool {
+// isQuestion reports a question that says what it asks: "ok?" does not.
+func isQuestion(sentence string) bool {
 	const leastBytes = 8 // of a single word
 	return question(sentence) && len(analysis.Terms(sentence)) > 0 && (strings.Contains(sentence, " ") || len(sentence) > leastBytes)
 }
@@ -267,16 +267,16 @@ func sentences(text string) []string {
 	return out
 }
 
-// hookRunner calls what a program hung on a session's actions, one call at a time, and
+// hookRunner calls the functions that a program registered for a session's actions, one call at a time, and
 // waits for none longer than it may.
 type hookRunner struct {
-	wait time.Duration
-	log  *slog.Logger
-	turn chan struct{} // holds a token while no call runs
-	hung atomic.Bool   // nobody waits any more for the call that runs
+	wait      time.Duration
+	log       *slog.Logger
+	turn      chan struct{} // holds a token while no call runs
+	abandoned atomic.Bool   // nobody waits any more for the call that runs
 }
 
-func newTrail(wait time.Duration, log *slog.Logger) *hookRunner {
+func newHookRunner(wait time.Duration, log *slog.Logger) *hookRunner {
 	t := &hookRunner{wait: wait, log: log, turn: make(chan struct{}, 1)}
 	t.turn <- struct{}{}
 	return t
@@ -301,7 +301,7 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 				err = fmt.Errorf("panic: %v", p)
 			}
 			done <- err
-			t.hung.Store(false)
+			t.abandoned.Store(false)
 			t.turn <- struct{}{}
 		}()
 		err = fn(ctx)
@@ -314,7 +314,7 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 		case err := <-done: // both at once
 			t.warn(what, a, err)
 		default:
-			t.hung.Store(true)
+			t.abandoned.Store(true)
 			t.warn(what, a, fmt.Errorf("no answer: %w", ctx.Err()))
 		}
 	}
@@ -322,7 +322,7 @@ func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(co
 
 // take waits for the call that runs, unless nobody waits for that one any more.
 func (t *hookRunner) take(ctx context.Context) bool {
-	if t.hung.Load() {
+	if t.abandoned.Load() {
 		select {
 		case <-t.turn:
 			return true

@@ -1,5 +1,5 @@
-// Package session keeps what is said in a session until it was harvested, and is
-// the handle through which a program learns, recalls, verifies and disputes.
+// Package session keeps the messages of a session until they are harvested. It also has
+// the handle through which a program learns, recalls, verifies and disputes claims.
 //
 // A [Journal] is durable and belongs to one owner. Append takes a conversation as
 // a client sends it, which is the whole of it again and again, and keeps what it

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// nothingSaid is what becomes of a session that has nothing to harvest.
+// nothingSaid is the outcome of a session without anything to harvest.
 const nothingSaid = "neither a user nor an assistant said anything"
 
 // End retires a session: with the job that harvests it, in one transaction, so
@@ -99,7 +99,7 @@ func (j *Journal) EndIdle(ctx context.Context, idle time.Duration) ([]string, er
 	now, lives := j.now(), j.lives()
 	why := func(rec *record) Reason {
 		silent := now.Sub(rec.Active)
-		switch mine, others := j.had(rec, lives); {
+		switch mine, others := j.writers(rec, lives); {
 		case j.o.Process == "" || mine:
 			if silent >= idle {
 				return Idle
@@ -128,14 +128,14 @@ func (j *Journal) EndAll(ctx context.Context, why Reason) ([]string, error) {
 		return nil, err
 	}
 	lives := j.lives()
-	mine := func(rec *record) bool { mine, _ := j.had(rec, lives); return mine }
+	mine := func(rec *record) bool { mine, _ := j.writers(rec, lives); return mine }
 	return j.endAll(ctx, func(rec *record) Reason {
-		if mine, others := j.had(rec, lives); mine && len(others) == 0 {
+		if mine, others := j.writers(rec, lives); mine && len(others) == 0 {
 			return why
 		}
 		return ""
 	}, mine, func(rec *record) bool {
-		mine, others := j.had(rec, lives)
+		mine, others := j.writers(rec, lives)
 		if mine {
 			rec.Process, rec.With = others[0], others[1:]
 		}
@@ -156,9 +156,9 @@ func (j *Journal) lives() func(string) bool {
 	}
 }
 
-// had reports whether this process wrote to a session since it was opened, and
+// writers reports whether this process wrote to a session since it was opened, and
 // which other living ones did, the last first.
-func (j *Journal) had(rec *record, lives func(string) bool) (mine bool, others []string) {
+func (j *Journal) writers(rec *record, lives func(string) bool) (mine bool, others []string) {
 	for _, p := range append([]string{rec.Process}, rec.With...) {
 		switch {
 		case p == j.o.Process:
@@ -214,7 +214,7 @@ func (j *Journal) endAll(ctx context.Context, why func(*record) Reason, look, me
 // tells conversations apart goes when it was not used for that long, and a day at least.
 func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	now := j.now()
-	recs, first := j.records(ctx, func(rec *record) bool { return due(rec, now, grace) || ahead(rec, now) })
+	recs, first := j.records(ctx, func(rec *record) bool { return sweepable(rec, now, grace) || ahead(rec, now) })
 	swept := 0
 	for i := range recs {
 		id, did := recs[i].ID, false
@@ -224,7 +224,7 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 			switch {
 			case err != nil || rec == nil:
 				return err
-			case due(rec, now, grace):
+			case sweepable(rec, now, grace):
 				did = true
 				return sweep(tx, rec)
 			case ahead(rec, now):
@@ -263,8 +263,8 @@ func (j *Journal) hourly(now time.Time) bool {
 	return true
 }
 
-// due reports whether a session's messages may go.
-func due(rec *record, now time.Time, grace time.Duration) bool {
+// sweepable reports whether a session's messages may go.
+func sweepable(rec *record, now time.Time, grace time.Duration) bool {
 	if rec.Swept == rec.Part {
 		return false
 	}

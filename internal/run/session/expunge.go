@@ -173,7 +173,7 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart
 			if err := decodeValue(key, b, &block); err != nil {
 				return err
 			}
-			if t.holdsBlock(&block) {
+			if t.matchesBlock(&block) {
 				h.injections = append(h.injections, key)
 			}
 		}
@@ -238,7 +238,7 @@ func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) e
 			return err
 		}
 		kept := c
-		kept.forget(func(text string) bool { return tells(gone, rec, text) })
+		kept.forget(func(text string) bool { return reveals(gone, rec, text) })
 		return put(tx, keyCheckpoint(id), &kept)
 	})
 }
@@ -292,9 +292,9 @@ func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
 	return c
 }
 
-// tells reports whether a text of a session would bring back what was forgotten: it says
+// reveals reports whether a text of a session would bring back what was forgotten: it says
 // it, or, in a session that began before, names what nothing else named.
-func tells(gone *forgotten.Set, rec *record, text string) bool {
+func reveals(gone *forgotten.Set, rec *record, text string) bool {
 	return gone.Says(text) || !gone.After(rec.Started) && gone.Names(text)
 }
 
@@ -315,7 +315,7 @@ func (p *recordPart) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) 
 			if n.Unkept || anew && m.Role == "user" {
 				continue
 			}
-			if tells(gone, rec, m.Text) || slices.ContainsFunc(m.ToolCalls, func(c ken.ToolCall) bool { return tells(gone, rec, c.Arguments) }) {
+			if reveals(gone, rec, m.Text) || slices.ContainsFunc(m.ToolCalls, func(c ken.ToolCall) bool { return reveals(gone, rec, c.Arguments) }) {
 				seqs = append(seqs, n.entries[i].Seq)
 			}
 		}

@@ -76,7 +76,7 @@ func New(o HandleOptions) *Session {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	return &Session{o: o, trail: newTrail(o.LogWait, o.Log), loose: &unjournaled{}}
+	return &Session{o: o, trail: newHookRunner(o.LogWait, o.Log), loose: &unjournaled{}}
 }
 
 // BranchOptions says how a branch differs from the session. What is not set stays.

@@ -93,15 +93,15 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 // now is the time without what can't be kept.
 func (j *Journal) now() time.Time { return j.o.Now().Round(0).UTC() }
 
-// memo returns what is remembered of a session, empty when it is nothing.
-func (j *Journal) memo(id string) *sessionCache {
+// cacheOf returns what is remembered of a session, empty when it is nothing.
+func (j *Journal) cacheOf(id string) *sessionCache {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if el, ok := j.memos[id]; ok {
 		j.used.MoveToFront(el)
 		return el.Value.(*sessionCache)
 	}
-	m := newMemo(id, j.seed)
+	m := newSessionCache(id, j.seed)
 	j.memos[id] = j.used.PushFront(m)
 	j.evict()
 	return m
@@ -165,8 +165,8 @@ func begin(about About, now time.Time) *record {
 	return &record{Info: Info{About: about, State: Open, Part: 1, Started: now, Active: now}}
 }
 
-// goOn opens a session in which something was said.
-func (r *record) goOn() {
+// reopen opens a session in which something was said.
+func (r *record) reopen() {
 	if r.State == Open {
 		return
 	}

@@ -55,7 +55,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
 		id := notes[i].About.ID
 		p := at[id]
 		if p == nil {
-			p = &recordPart{j: j, m: j.memo(id)}
+			p = &recordPart{j: j, m: j.cacheOf(id)}
 			at[id] = p
 			parts = append(parts, p)
 		}
@@ -92,7 +92,7 @@ func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 	for i, n := range p.notes {
 		n.injected, n.altered, n.through = nil, false, 0
 		in := p.m.read(n.Messages)
-		fresh, line := in, (*line)(nil)
+		fresh, line := in, (*knownConversation)(nil)
 		if !n.all {
 			fresh, line = p.m.fresh(in)
 		}
@@ -100,7 +100,7 @@ func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 			p.m.ignore(fresh)
 			continue
 		}
-		p.enter(n, fresh)
+		p.makeEntries(n, fresh)
 		annotate(i)
 		for i := range n.entries {
 			p.m.note(&n.entries[i], n.fresh[i].digest)
@@ -109,13 +109,13 @@ func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 		if len(in) > 0 {
 			n.through = p.m.place(in[len(in)-1].digest)
 		}
-		p.m.came(in, line)
+		p.m.remember(in, line)
 		p.inject(n)
 	}
 }
 
-// enter makes entries of messages. One that was an entry before is the same again.
-func (p *recordPart) enter(n *pendingNote, fresh []incoming) {
+// makeEntries makes entries of messages. One that was an entry before is the same again.
+func (p *recordPart) makeEntries(n *pendingNote, fresh []incoming) {
 	at := later(p.now, p.lastAt)
 	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
 	for i, x := range fresh {
@@ -248,7 +248,7 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 // keep adds a note's entries to the session.
 func (p *recordPart) keep(tx store.ShelfTx, rec *record, n *pendingNote) error {
 	if len(n.entries) > 0 {
-		rec.goOn()
+		rec.reopen()
 	}
 	rec.update(&n.about)
 	rec.Active = p.now
@@ -291,7 +291,7 @@ func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *f
 	}
 	if gone != nil {
 		c.forget(func(text string) bool {
-			return tells(gone, rec, text) || slices.ContainsFunc(n.Injected, func(it ken.Item) bool { return gone.Has(it.ID) && point(it.Text) == text })
+			return reveals(gone, rec, text) || slices.ContainsFunc(n.Injected, func(it ken.Item) bool { return gone.Has(it.ID) && checkpointLine(it.Text) == text })
 		})
 	}
 	if len(n.entries) == 0 && same(&c, prev) {

@@ -125,7 +125,7 @@ func sorted(s []string) []string {
 	return s
 }
 
-var point = session.Checkpoint{
+var checkpointLine = session.Checkpoint{
 	Focal:       []string{"payments", "ledger"},
 	Aspects:     []string{"payments: testing"},
 	Goal:        "Fix the flaky retry test in payments",
@@ -162,7 +162,7 @@ Last step: bash: go test ./payments/...`
 		0:   "",
 		-1:  "",
 	} {
-		if got := point.Text(max); got != want {
+		if got := checkpointLine.Text(max); got != want {
 			t.Errorf("within %d characters:\n%s\nwant:\n%s", max, got, want)
 		}
 	}
@@ -174,10 +174,10 @@ Last step: bash: go test ./payments/...`
 // Under every budget: within it, and what matters more is there before what matters
 // less.
 func TestTextStaysWithinItsBudget(t *testing.T) {
-	long := point
+	long := checkpointLine
 	long.Goal = strings.Repeat("修正する ", 60)
 	long.Constraints = []string{strings.Repeat("決して ", 70), "Short."}
-	for _, c := range []session.Checkpoint{point, long} {
+	for _, c := range []session.Checkpoint{checkpointLine, long} {
 		for max := range 900 {
 			got := c.Text(max)
 			if n := utf8.RuneCountInString(got); n > max {

@@ -140,11 +140,11 @@ type sessionCache struct {
 
 	loaded bool // what follows is of the session as stamp has it
 	stamp  sessionVersion
-	counts map[digest]int    // how often the journal had a message, a call of an id, an answer to it
-	order  []digest          // of the messages, the last one is number stamp.last
-	seqs   []uint64          // their numbers
-	calls  map[string]uint64 // by id, the number of the message that made the call last
-	lines  []line            // what came in, the last first
+	counts map[digest]int      // how often the journal had a message, a call of an id, an answer to it
+	order  []digest            // of the messages, the last one is number stamp.last
+	seqs   []uint64            // their numbers
+	calls  map[string]uint64   // by id, the number of the message that made the call last
+	lines  []knownConversation // what came in, the last first
 
 	ignored map[digest]struct{} // what is not to be kept; nobody else knows of it
 	size    atomic.Int64        // messages that it remembers, as of the last release
@@ -154,7 +154,7 @@ type sessionCache struct {
 // cacheSnapshot is a memo as it was.
 type cacheSnapshot struct {
 	stamp sessionVersion
-	lines []line
+	lines []knownConversation
 }
 
 func (m *sessionCache) before() cacheSnapshot { return cacheSnapshot{m.stamp, slices.Clone(m.lines)} }
@@ -173,8 +173,8 @@ func (m *sessionCache) ignore(fresh []incoming) {
 	}
 }
 
-// line is a conversation as a request had it: the digests of what is kept.
-type line struct {
+// knownConversation is a conversation as a request had it: the digests of what is kept.
+type knownConversation struct {
 	digests []digest
 	last    uint64         // the journal's last message when it had come
 	ahead   map[digest]int // what the journal had by then that may follow on the line
@@ -184,7 +184,7 @@ type line struct {
 // and those of helpers that run beside it under the same id.
 const maxLines = 4
 
-func newMemo(id string, seed maphash.Seed) *sessionCache {
+func newSessionCache(id string, seed maphash.Seed) *sessionCache {
 	m := &sessionCache{id: id, turn: make(chan struct{}, 1), raw: rawHash{seed: seed}, digests: map[uint64]digest{}}
 	m.turn <- struct{}{}
 	return m
@@ -322,8 +322,8 @@ func (m *sessionCache) read(msgs []ken.Message) []incoming {
 
 // fresh returns the messages that the journal does not have yet, and the request as
 // a line that a later one may go on from; nil when it may not.
-func (m *sessionCache) fresh(in []incoming) ([]incoming, *line) {
-	var from *line
+func (m *sessionCache) fresh(in []incoming) ([]incoming, *knownConversation) {
+	var from *knownConversation
 	for i := range m.lines {
 		l := &m.lines[i]
 		if begins(in, l.digests) && (from == nil || len(l.digests) > len(from.digests)) {
@@ -354,12 +354,12 @@ func (m *sessionCache) fresh(in []incoming) ([]incoming, *line) {
 	if last {
 		have = nil
 	}
-	return out, &line{ahead: have}
+	return out, &knownConversation{ahead: have}
 }
 
 // compare is fresh for a request that does not begin like an earlier one: new is
 // what it holds more often than the journal.
-func (m *sessionCache) compare(in []incoming) (out []incoming, l *line) {
+func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversation) {
 	met, took := map[digest]int{}, map[digest]int{} // in this request; and of it, what is new
 	for _, x := range in {
 		met[x.digest]++
@@ -377,7 +377,7 @@ func (m *sessionCache) compare(in []incoming) (out []incoming, l *line) {
 		if l = nil; !isNew {
 			continue
 		}
-		out, l = append(out, x), &line{}
+		out, l = append(out, x), &knownConversation{}
 		took[answer]++
 		for i := range x.raw.ToolCalls {
 			took[callOf(store.Clean(x.raw.ToolCalls[i].ID))]++
@@ -400,9 +400,9 @@ func begins(in []incoming, digests []digest) bool {
 	return true
 }
 
-// came remembers a request whose messages the journal now has, in place of those
+// remember remembers a request whose messages the journal now has, in place of those
 // that it goes on from.
-func (m *sessionCache) came(in []incoming, l *line) {
+func (m *sessionCache) remember(in []incoming, l *knownConversation) {
 	if len(in) == 0 || l == nil {
 		return
 	}
@@ -415,7 +415,7 @@ func (m *sessionCache) came(in []incoming, l *line) {
 			return // an earlier state of what is known
 		}
 	}
-	m.lines = slices.DeleteFunc(m.lines, func(o line) bool { return begins(in, o.digests) })
+	m.lines = slices.DeleteFunc(m.lines, func(o knownConversation) bool { return begins(in, o.digests) })
 	m.lines = slices.Insert(m.lines, 0, *l)
 	m.lines = m.lines[:min(len(m.lines), maxLines)]
 }

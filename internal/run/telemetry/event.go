@@ -1,5 +1,5 @@
-// Package telemetry is what the layer tells the outside about its turns: the
-// context_assembly event, written as JSON lines, one file a session.
+// Package telemetry reports what the layer did in each turn: it writes context_assembly
+// events as JSON lines, one file a session.
 package telemetry
 
 import "time"

@@ -60,12 +60,12 @@ func extract(modules map[string]string, path string, src []byte) codegraph.File 
 	out.Generated = ast.IsGenerated(file)
 
 	o := NewOutline(fset, file, pkg)
-	if file.Name.Name == madeUp {
+	if file.Name.Name == placeholderPackage {
 		o.withoutClause()
 	}
 	o.describe()
 	out.Decls = o.Decls
-	u := newUser(fset.File(file.FileStart), file, &o, pkg)
+	u := newUsageWalker(fset.File(file.FileStart), file, &o, pkg)
 	u.file()
 	if out.Test {
 		u.tests()
@@ -90,10 +90,10 @@ func (o *Outline) withoutClause() {
 }
 
 const (
-	byteOrderMark = "\uFEFF"
-	mode          = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
-	madeUp        = "_" // the name of a package whose clause could not be read
-	maxProblems   = 50  // of one file; what breaks a file once may break each line after it
+	byteOrderMark      = "\uFEFF"
+	mode               = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
+	placeholderPackage = "_" // the name of a package whose clause could not be read
+	maxProblems        = 50  // of one file; what breaks a file once may break each line after it
 )
 
 // parse reads as much of a file as can be read. A file with errors is read again
@@ -106,12 +106,12 @@ func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
 	if err == nil {
 		return file, nil
 	}
-	mended, problems := mend(string(src))
+	mended, problems := repair(string(src))
 	file, _ = parser.ParseFile(fset, "", mended, mode)
 	slices.SortStableFunc(problems, func(a, b codegraph.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	problems = slices.CompactFunc(problems, func(a, b codegraph.Problem) bool { return a.Line == b.Line })
 	if len(problems) == 0 { // the pieces are sound, and the whole is not
-		problems = faults(err, 0, "")
+		problems = syntaxErrors(err, 0, "")
 	}
 	if len(problems) > maxProblems {
 		problems = append(problems[:maxProblems:maxProblems], codegraph.Problem{Line: problems[maxProblems].Line, Text: "and more"})
@@ -119,9 +119,9 @@ func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
 	return file, problems
 }
 
-// faults lists the first error of each line of a piece that starts after so many
+// syntaxErrors lists the first error of each line of a piece that starts after so many
 // lines. A prefix of the piece's first line is not of the file.
-func faults(err error, after int, prefix string) (out []codegraph.Problem) {
+func syntaxErrors(err error, after int, prefix string) (out []codegraph.Problem) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
 		return nil

@@ -79,7 +79,7 @@ func (m *imports) find(name string) (target string, ok bool) {
 		}
 	}
 	for _, p := range m.loose {
-		if fits(p, name) {
+		if mayBeNamed(p, name) {
 			m.names[name] = p
 			return p, true
 		}
@@ -109,9 +109,9 @@ func version(s string) bool {
 	return err == nil && strings.HasPrefix(s, "v")
 }
 
-// fits reports whether a package at this path may be called name: "index" at
+// mayBeNamed reports whether a package at this path may be called name: "index" at
 // "github.com/blevesearch/bleve_index_api", "v1" at "k8s.io/api/core/v1".
-func fits(p, name string) bool {
+func mayBeNamed(p, name string) bool {
 	base := path.Base(p)
 	if base == name {
 		return true
@@ -127,8 +127,8 @@ func fits(p, name string) bool {
 
 const maxModFile = 16 << 20 // bytes; as much as the go command reads
 
-// skipped folders hold no module of the project.
-var skipped = map[string]bool{"node_modules": true, "vendor": true, "testdata": true}
+// skippedFolders folders hold no module of the project.
+var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "testdata": true}
 
 // FindModules finds the go.mod files of a tree: the paths of the modules by folder,
 // with slashes, "." for the root. It leaves out vendor, testdata, node_modules and
@@ -143,7 +143,7 @@ func FindModules(root fs.FS) map[string]string {
 			return fs.SkipDir
 		case err != nil:
 			return nil //nolint:nilerr // what can't be read names no module
-		case d.IsDir() && p != "." && (skipped[d.Name()] || strings.ContainsAny(d.Name()[:1], "._")):
+		case d.IsDir() && p != "." && (skippedFolders[d.Name()] || strings.ContainsAny(d.Name()[:1], "._")):
 			return fs.SkipDir
 		case d.Name() == "go.mod" && d.Type().IsRegular():
 			if info, err := d.Info(); err != nil || info.Size() > maxModFile {
@@ -216,7 +216,7 @@ func importPath(modules map[string]string, dir string) string {
 }
 
 // assertions notes what "var _ I = (*T)(nil)" says: that T implements I.
-func (u *user) assertions() {
+func (u *usageWalker) assertions() {
 	u.bound = u.bound[:0]
 	for _, d := range u.syntax.Decls {
 		gen, ok := d.(*ast.GenDecl)
@@ -228,7 +228,7 @@ func (u *user) assertions() {
 			if !ok || v.Type == nil || len(v.Names) != 1 || len(v.Values) != 1 || v.Names[0].Name != "_" {
 				continue
 			}
-			id, ok := bare(made(v.Values[0])).(*ast.Ident)
+			id, ok := bare(assertedType(v.Values[0])).(*ast.Ident)
 			if !ok {
 				continue
 			}
@@ -236,18 +236,18 @@ func (u *user) assertions() {
 			i := u.typeName(typ{}, bare(v.Type))
 			if declared && i != "" && i != unknown {
 				u.from = at
-				u.add(codegraph.Implements, i, true, v.Pos())
+				u.addUse(codegraph.Implements, i, true, v.Pos())
 			}
 		}
 	}
 }
 
-// made is the type of the value in an assertion: T{}, &T{}, (*T)(nil), new(T), T(0).
-func made(e ast.Expr) ast.Expr {
+// assertedType is the type of the value in an assertion: T{}, &T{}, (*T)(nil), new(T), T(0).
+func assertedType(e ast.Expr) ast.Expr {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.UnaryExpr:
 		if x.Op == token.AND {
-			return made(x.X)
+			return assertedType(x.X)
 		}
 	case *ast.CompositeLit:
 		if x.Type != nil {
@@ -268,7 +268,7 @@ func made(e ast.Expr) ast.Expr {
 // tests notes what a test is for, by its name: TestX_Y is for the method Y of X, or for
 // X; as with examples, where the toolchain insists on it. Names that nothing has lead
 // nowhere.
-func (u *user) tests() {
+func (u *usageWalker) tests() {
 	pkg := strings.TrimSuffix(u.pkg, "_test")
 	for i, n := range u.outline.nodes {
 		d, ok := n.(*ast.FuncDecl)
@@ -282,7 +282,7 @@ func (u *user) tests() {
 			}
 			u.from = i
 			for _, name := range subjects(rest) {
-				u.add(codegraph.Tests, u.join(pkg, name), true, d.Name.Pos())
+				u.addUse(codegraph.Tests, u.qualify(pkg, name), true, d.Name.Pos())
 			}
 		}
 	}

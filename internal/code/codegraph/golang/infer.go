@@ -8,12 +8,12 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// fuel bounds how far types are followed: cycles end, and so do chains of calls that a
+// maxTypeSteps bounds how far types are followed: cycles end, and so do chains of calls that a
 // program has written.
-const fuel = 12
+const maxTypeSteps = 12
 
 // typeOf says what a value is made of, as far as the file shows it.
-func (u *user) typeOf(e ast.Expr, fuel int) typ {
+func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 	if fuel == 0 {
 		return typ{}
 	}
@@ -33,7 +33,7 @@ func (u *user) typeOf(e ast.Expr, fuel int) typ {
 			return u.element(t, 1)
 		}
 	case *ast.SelectorExpr:
-		if id, ok := x.X.(*ast.Ident); ok && u.foreign(id) {
+		if id, ok := x.X.(*ast.Ident); ok && u.isPackageName(id) {
 			return typ{}
 		}
 		_, t := u.member(u.typeOf(x.X, fuel-1), x.Sel.Name, fuel-1)
@@ -47,21 +47,21 @@ func (u *user) typeOf(e ast.Expr, fuel int) typ {
 	case *ast.SliceExpr:
 		return u.typeOf(x.X, fuel-1)
 	case *ast.CompositeLit:
-		return u.here(x.Type)
+		return u.typeHere(x.Type)
 	case *ast.FuncLit:
-		return u.here(x.Type)
+		return u.typeHere(x.Type)
 	case *ast.TypeAssertExpr:
-		return u.here(x.Type)
+		return u.typeHere(x.Type)
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.StructType, *ast.InterfaceType:
-		t := u.here(x)
+		t := u.typeHere(x)
 		t.is = true
 		return t
 	}
 	return typ{}
 }
 
-// here is a type as written at this place.
-func (u *user) here(e ast.Expr) typ {
+// typeHere is a type as written at this place.
+func (u *usageWalker) typeHere(e ast.Expr) typ {
 	if e == nil {
 		return typ{}
 	}
@@ -71,7 +71,7 @@ func (u *user) here(e ast.Expr) typ {
 	return typ{expr: e, depth: len(u.bound)}
 }
 
-func (u *user) identType(x *ast.Ident, fuel int) typ {
+func (u *usageWalker) identType(x *ast.Ident, fuel int) typ {
 	if i := u.lookup(x.Name, len(u.bound)); i >= 0 {
 		if b := u.bound[i]; b.role == variable {
 			return b.typ
@@ -82,7 +82,7 @@ func (u *user) identType(x *ast.Ident, fuel int) typ {
 		return typ{expr: x, is: true}
 	}
 	if f, ok := u.table.funcs[x.Name]; ok {
-		return typ{expr: f.Type, hide: hides(f)}
+		return typ{expr: f.Type, hide: typeParamNames(f)}
 	}
 	if v, ok := u.table.values[x.Name]; ok {
 		if v.typ != nil {
@@ -102,7 +102,7 @@ func (u *user) identType(x *ast.Ident, fuel int) typ {
 }
 
 // atTop runs f where no function's names are seen.
-func (u *user) atTop(f func() typ) typ {
+func (u *usageWalker) atTop(f func() typ) typ {
 	saved := u.bound
 	u.bound = nil
 	t := f()
@@ -111,7 +111,7 @@ func (u *user) atTop(f func() typ) typ {
 }
 
 // indexed is what x[i] is: an element, or an instance of what is generic.
-func (u *user) indexed(t typ) typ {
+func (u *usageWalker) indexed(t typ) typ {
 	if _, ok := t.expr.(*ast.FuncType); ok || t.is {
 		return t
 	}
@@ -119,14 +119,14 @@ func (u *user) indexed(t typ) typ {
 }
 
 // result is the n-th value of a call.
-func (u *user) result(call *ast.CallExpr, n, fuel int) typ {
+func (u *usageWalker) result(call *ast.CallExpr, n, fuel int) typ {
 	if fuel <= 0 {
 		return typ{}
 	}
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok && u.universe(id.Name) && len(call.Args) > 0 {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok && u.isPredeclared(id.Name) && len(call.Args) > 0 {
 		switch id.Name {
 		case "new", "make":
-			return u.here(call.Args[0])
+			return u.typeHere(call.Args[0])
 		case "append", "min", "max":
 			return u.typeOf(call.Args[0], fuel-1)
 		}
@@ -137,21 +137,21 @@ func (u *user) result(call *ast.CallExpr, n, fuel int) typ {
 		t.is = false
 		return t
 	}
-	f, ok := u.under(t).expr.(*ast.FuncType)
+	f, ok := u.underlying(t).expr.(*ast.FuncType)
 	if !ok || f.Results == nil {
 		return typ{}
 	}
 	for _, r := range f.Results.List {
 		if n -= max(1, len(r.Names)); n < 0 {
-			return u.under(t).part(r.Type)
+			return u.underlying(t).part(r.Type)
 		}
 	}
 	return typ{}
 }
 
 // element is what a value of a type is a row of: for n 0 its key, for 1 its value.
-func (u *user) element(t typ, n int) typ {
-	t = u.under(t)
+func (u *usageWalker) element(t typ, n int) typ {
+	t = u.underlying(t)
 	switch x := t.expr.(type) {
 	case *ast.ArrayType:
 		if n == 1 {
@@ -171,16 +171,16 @@ func (u *user) element(t typ, n int) typ {
 	return typ{}
 }
 
-// under follows names that the file declares to what they are made of. Stars are
+// underlying follows names that the file declares to what they are made of. Stars are
 // stripped: fields and methods are found through them all the same.
-func (u *user) under(t typ) typ {
-	for range fuel {
+func (u *usageWalker) underlying(t typ) typ {
+	for range maxTypeSteps {
 		if t.expr == nil {
 			return typ{}
 		}
 		switch x := bare(t.expr).(type) {
 		case *ast.Ident:
-			next, ok := u.behind(t, x)
+			next, ok := u.underlyingOf(t, x)
 			if !ok {
 				return typ{}
 			}
@@ -194,9 +194,9 @@ func (u *user) under(t typ) typ {
 	return typ{}
 }
 
-// behind is what the type of a name is made of; ok is false when the file does not
+// underlyingOf is what the type of a name is made of; ok is false when the file does not
 // say.
-func (u *user) behind(t typ, x *ast.Ident) (typ, bool) {
+func (u *usageWalker) underlyingOf(t typ, x *ast.Ident) (typ, bool) {
 	if slices.Contains(t.hide, x.Name) {
 		return typ{}, false
 	}
@@ -207,17 +207,17 @@ func (u *user) behind(t typ, x *ast.Ident) (typ, bool) {
 	if !ok {
 		return typ{}, false
 	}
-	return typ{expr: s.Type, hide: hidden(s.TypeParams)}, true
+	return typ{expr: s.Type, hide: hiddenNames(s.TypeParams)}, true
 }
 
-func (u *user) exprs(list []ast.Expr) {
+func (u *usageWalker) exprs(list []ast.Expr) {
 	for _, e := range list {
 		u.expr(e)
 	}
 }
 
 // expr notes what an expression uses; types are expressions too.
-func (u *user) expr(e ast.Expr) {
+func (u *usageWalker) expr(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.Ident:
 		u.name(x, codegraph.References)
@@ -277,7 +277,7 @@ func (u *user) expr(e ast.Expr) {
 }
 
 // call notes a call: of a function, or of what a variable or field holds.
-func (u *user) call(x *ast.CallExpr) {
+func (u *usageWalker) call(x *ast.CallExpr) {
 	fun := ast.Unparen(x.Fun)
 	switch f := fun.(type) {
 	case *ast.IndexExpr: // an instance of a generic function, or one of several functions
@@ -298,7 +298,7 @@ func (u *user) call(x *ast.CallExpr) {
 	u.exprs(x.Args)
 }
 
-func (u *user) fieldTypes(list *ast.FieldList) {
+func (u *usageWalker) fieldTypes(list *ast.FieldList) {
 	if list == nil {
 		return
 	}
@@ -309,13 +309,13 @@ func (u *user) fieldTypes(list *ast.FieldList) {
 
 // literal notes what a composite literal uses: its type, the fields that it sets, its
 // values. hint is the type where the literal leaves it out.
-func (u *user) literal(x *ast.CompositeLit, hint typ) {
+func (u *usageWalker) literal(x *ast.CompositeLit, hint typ) {
 	t := hint
 	if x.Type != nil {
 		u.expr(x.Type)
-		t = u.here(x.Type)
+		t = u.typeHere(x.Type)
 	}
-	shape := u.under(t).expr
+	shape := u.underlying(t).expr
 	_, row := shape.(*ast.ArrayType)
 	_, table := shape.(*ast.MapType)
 	for _, e := range x.Elts {
@@ -338,7 +338,7 @@ func (u *user) literal(x *ast.CompositeLit, hint typ) {
 }
 
 // value is an element of a literal, which may leave out its type.
-func (u *user) value(e ast.Expr, t typ) {
+func (u *usageWalker) value(e ast.Expr, t typ) {
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		u.literal(lit, t)
 		return
@@ -348,7 +348,7 @@ func (u *user) value(e ast.Expr, t typ) {
 
 // key notes the field that a literal sets. Where the file does not show that the
 // literal is a struct, a name that can only be a variable's is one.
-func (u *user) key(t typ, id *ast.Ident, isStruct bool) {
+func (u *usageWalker) key(t typ, id *ast.Ident, isStruct bool) {
 	if isStruct {
 		u.memberUse(t, id, codegraph.References)
 		return

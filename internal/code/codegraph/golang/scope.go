@@ -79,7 +79,7 @@ func (t typ) known() bool { return t.expr != nil }
 func (t typ) part(e ast.Expr) typ { return typ{expr: e, depth: t.depth, hide: t.hide} }
 
 // function reads a function or method with its receiver.
-func (u *user) function(d *ast.FuncDecl) {
+func (u *usageWalker) function(d *ast.FuncDecl) {
 	for _, id := range receiverParams(d) {
 		u.define(id, parameter, typ{})
 	}
@@ -98,7 +98,7 @@ func (u *user) function(d *ast.FuncDecl) {
 }
 
 // params binds type parameters to their constraints.
-func (u *user) params(list *ast.FieldList) {
+func (u *usageWalker) params(list *ast.FieldList) {
 	if list == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (u *user) params(list *ast.FieldList) {
 
 // signature reads the types of a function and binds its parameters and results in the
 // block that is open.
-func (u *user) signature(t *ast.FuncType) {
+func (u *usageWalker) signature(t *ast.FuncType) {
 	if t == nil {
 		return
 	}
@@ -131,9 +131,9 @@ func (u *user) signature(t *ast.FuncType) {
 	u.marks = u.marks[:len(u.marks)-1] // the names stay for the body
 }
 
-func (u *user) values(list *ast.FieldList) { u.valuesAt(list, len(u.bound)) }
+func (u *usageWalker) values(list *ast.FieldList) { u.valuesAt(list, len(u.bound)) }
 
-func (u *user) valuesAt(list *ast.FieldList, depth int) {
+func (u *usageWalker) valuesAt(list *ast.FieldList, depth int) {
 	if list == nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (u *user) valuesAt(list *ast.FieldList, depth int) {
 }
 
 // declare reads a declaration inside a function.
-func (u *user) declare(s *ast.DeclStmt) {
+func (u *usageWalker) declare(s *ast.DeclStmt) {
 	d, ok := s.Decl.(*ast.GenDecl)
 	if !ok {
 		return
@@ -158,9 +158,9 @@ func (u *user) declare(s *ast.DeclStmt) {
 			types := make([]typ, len(spec.Names))
 			for i := range spec.Names {
 				if spec.Type != nil {
-					types[i] = u.here(spec.Type)
+					types[i] = u.typeHere(spec.Type)
 				} else {
-					types[i] = u.nth(spec.Values, i, len(spec.Names))
+					types[i] = u.nthType(spec.Values, i, len(spec.Names))
 				}
 			}
 			for i, id := range spec.Names {
@@ -248,8 +248,8 @@ func (t *table) declares(name string) bool {
 	return ok && name != "_"
 }
 
-// hidden are the names of type parameters.
-func hidden(list *ast.FieldList) []string {
+// hiddenNames are the names of type parameters.
+func hiddenNames(list *ast.FieldList) []string {
 	if list == nil {
 		return nil
 	}
@@ -294,9 +294,9 @@ func idents(list ...ast.Expr) (out []*ast.Ident) {
 	return out
 }
 
-// hides are the type parameters of a function or method.
-func hides(d *ast.FuncDecl) []string {
-	names := hidden(d.Type.TypeParams)
+// typeParamNames are the type parameters of a function or method.
+func typeParamNames(d *ast.FuncDecl) []string {
+	names := hiddenNames(d.Type.TypeParams)
 	for _, id := range receiverParams(d) {
 		names = append(names, id.Name)
 	}
@@ -310,9 +310,9 @@ var predeclared = set("any", "bool", "byte", "comparable", "complex64", "complex
 	"append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new", "panic",
 	"print", "println", "real", "recover")
 
-// late came to the language late, so that packages have their own of that name. A use
+// newPredeclared came to the language late, so that packages have their own of that name. A use
 // is taken for the package's; where it has none, it leads nowhere.
-var late = set("clear", "max", "min")
+var newPredeclared = set("clear", "max", "min")
 
 func set(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
@@ -325,7 +325,7 @@ func set(names ...string) map[string]bool {
 // member finds a member of a type: the qualified name of what declares it, "" when it
 // has none (a local type, a struct without a name), "?" when it is not known; and the
 // member's own type as far as the file shows it.
-func (u *user) member(t typ, name string, fuel int) (owner string, m typ) {
+func (u *usageWalker) member(t typ, name string, fuel int) (owner string, m typ) {
 	if fuel <= 0 || !t.known() {
 		return unknown, typ{}
 	}
@@ -344,7 +344,7 @@ func (u *user) member(t typ, name string, fuel int) (owner string, m typ) {
 // unknown stands for a type of which nothing is known.
 const unknown = "?"
 
-func (u *user) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string, typ) {
+func (u *usageWalker) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string, typ) {
 	if slices.Contains(t.hide, x.Name) {
 		return unknown, typ{}
 	}
@@ -354,7 +354,7 @@ func (u *user) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string,
 		case parameter:
 			return u.member(b.typ, name, fuel-1)
 		case localType:
-			owner, m, found := u.within(u.under(b.typ), "", name, fuel)
+			owner, m, found := u.within(u.underlying(b.typ), "", name, fuel)
 			if !found {
 				return "", typ{}
 			}
@@ -366,13 +366,13 @@ func (u *user) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string,
 	if !ok {
 		return u.typeName(t, x), typ{}
 	}
-	inner := typ{expr: s.Type, hide: hidden(s.TypeParams)}
+	inner := typ{expr: s.Type, hide: hiddenNames(s.TypeParams)}
 	if s.Assign.IsValid() {
 		return u.member(inner, name, fuel-1)
 	}
-	own := u.own(x.Name)
+	own := u.ownName(x.Name)
 	if f, ok := u.table.methods[x.Name+"."+name]; ok {
-		return own, typ{expr: f.Type, hide: hides(f)}
+		return own, typ{expr: f.Type, hide: typeParamNames(f)}
 	}
 	owner, m, _ := u.within(inner, own, name, fuel)
 	return owner, m
@@ -381,7 +381,7 @@ func (u *user) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string,
 // within looks for a member in what a type is made of: its fields or methods, then
 // those of what it embeds. When it is not there, it is taken for a method of the
 // type's own that another file declares.
-func (u *user) within(t typ, own, name string, fuel int) (owner string, m typ, found bool) {
+func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m typ, found bool) {
 	var list *ast.FieldList
 	switch x := bare(t.expr).(type) {
 	case *ast.StructType:
@@ -404,7 +404,7 @@ func (u *user) within(t typ, own, name string, fuel int) (owner string, m typ, f
 	}
 	looked := 0
 	for _, f := range list.List {
-		if len(f.Names) > 0 || fuel <= 0 || looked == widest {
+		if len(f.Names) > 0 || fuel <= 0 || looked == maxEmbedded {
 			continue
 		}
 		looked++
@@ -415,17 +415,17 @@ func (u *user) within(t typ, own, name string, fuel int) (owner string, m typ, f
 				continue
 			}
 			if d, ok := u.table.methods[x.Name+"."+name]; ok {
-				return u.own(x.Name), typ{expr: d.Type, hide: hides(d)}, true
+				return u.ownName(x.Name), typ{expr: d.Type, hide: typeParamNames(d)}, true
 			}
-			inner, ok := u.behind(e, x)
+			inner, ok := u.underlyingOf(e, x)
 			if !ok {
 				continue
 			}
-			if owner, m, found = u.within(inner, u.own(x.Name), name, fuel/2); found {
+			if owner, m, found = u.within(inner, u.ownName(x.Name), name, fuel/2); found {
 				return owner, m, true
 			}
 		case *ast.SelectorExpr:
-			if own == "" && only(list) { // struct{ *testing.T }: nothing else can have it
+			if own == "" && hasOneField(list) { // struct{ *testing.T }: nothing else can have it
 				return u.typeName(e, x), typ{}, true
 			}
 		}
@@ -433,15 +433,15 @@ func (u *user) within(t typ, own, name string, fuel int) (owner string, m typ, f
 	return own, typ{}, false
 }
 
-// widest is how many embedded types are looked into, level by level.
-const widest = 16
+// maxEmbedded is how many embedded types are looked into, level by level.
+const maxEmbedded = 16
 
-// only reports whether a struct has one field, or an interface one entry.
-func only(list *ast.FieldList) bool { return len(list.List) == 1 }
+// hasOneField reports whether a struct has one field, or an interface one entry.
+func hasOneField(list *ast.FieldList) bool { return len(list.List) == 1 }
 
 // typeName is the qualified name of a type, "" for those of the language and for
 // local ones, "?" when it is not known.
-func (u *user) typeName(t typ, e ast.Expr) string {
+func (u *usageWalker) typeName(t typ, e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.Ident:
 		switch {
@@ -450,13 +450,13 @@ func (u *user) typeName(t typ, e ast.Expr) string {
 		case u.lookup(x.Name, t.depth) >= 0:
 			return ""
 		case u.table.declares(x.Name):
-			return u.own(x.Name)
+			return u.ownName(x.Name)
 		case predeclared[x.Name]:
 			return ""
 		case len(u.imports.dots) > 0:
 			return unknown
 		}
-		return u.own(x.Name)
+		return u.ownName(x.Name)
 	case *ast.SelectorExpr:
 		id, ok := x.X.(*ast.Ident)
 		if !ok || u.lookup(id.Name, t.depth) >= 0 || u.table.declares(id.Name) {
@@ -469,7 +469,7 @@ func (u *user) typeName(t typ, e ast.Expr) string {
 		case path == "": // C
 			return ""
 		}
-		return u.join(path, x.Sel.Name)
+		return u.qualify(path, x.Sel.Name)
 	}
 	return unknown
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	longest   = 200 // bytes of a signature or a sentence, by the contract of Decl
-	printable = 400 // bytes of source; a longer value is not shown
+	maxSignature  = 200 // bytes of a signature or a sentence, by the contract of Decl
+	maxShownValue = 400 // bytes of source; a longer value is not shown
 )
 
 // describe fills in signatures and comments.
@@ -60,11 +60,11 @@ func function(d *ast.FuncDecl) string {
 		if len(recv.Names) > 0 {
 			b.WriteString(recv.Names[0].Name + " ")
 		}
-		b.WriteString(text(recv.Type) + ") ")
+		b.WriteString(exprText(recv.Type) + ") ")
 	}
 	b.WriteString(d.Name.Name)
 	typeParams(&b, d.Type.TypeParams)
-	b.WriteString(strings.TrimPrefix(text(&ast.FuncType{Params: d.Type.Params, Results: d.Type.Results}), "func"))
+	b.WriteString(strings.TrimPrefix(exprText(&ast.FuncType{Params: d.Type.Params, Results: d.Type.Results}), "func"))
 	return b.String()
 }
 
@@ -82,7 +82,7 @@ func typeHead(s *ast.TypeSpec) string {
 	case *ast.InterfaceType:
 		b.WriteString("interface")
 	default:
-		b.WriteString(text(s.Type))
+		b.WriteString(exprText(s.Type))
 	}
 	return b.String()
 }
@@ -96,7 +96,7 @@ func typeParams(b *strings.Builder, list *ast.FieldList) {
 		for k, id := range f.Names {
 			b.WriteString([2]string{"", ", "}[min(k, 1)] + id.Name)
 		}
-		b.WriteString(" " + text(f.Type))
+		b.WriteString(" " + exprText(f.Type))
 	}
 	b.WriteByte(']')
 }
@@ -108,14 +108,14 @@ func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string 
 		typ = s.Type
 	}
 	if typ != nil && (s.Type != nil || tok == token.CONST) {
-		b.WriteString(" " + text(typ))
+		b.WriteString(" " + exprText(typ))
 	}
 	if len(s.Values) != len(s.Names) {
 		return b.String()
 	}
 	for i, id := range s.Names {
 		if id.Name == name {
-			b.WriteString(" = " + text(s.Values[i]))
+			b.WriteString(" = " + exprText(s.Values[i]))
 			break
 		}
 	}
@@ -126,21 +126,21 @@ func member(d *codegraph.Decl, f *ast.Field) string {
 	switch t := f.Type.(type) {
 	case *ast.FuncType:
 		if d.Kind == codegraph.KindMethod {
-			return d.Name + strings.TrimPrefix(text(t), "func")
+			return d.Name + strings.TrimPrefix(exprText(t), "func")
 		}
 	}
 	if len(f.Names) == 0 {
-		return text(f.Type)
+		return exprText(f.Type)
 	}
-	return d.Name + " " + text(f.Type)
+	return d.Name + " " + exprText(f.Type)
 }
 
-// text prints an expression.
-func text(e ast.Expr) string {
+// exprText prints an expression.
+func exprText(e ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	if _, ok := e.(*ast.FuncType); !ok && e.End()-e.Pos() > printable {
+	if _, ok := e.(*ast.FuncType); !ok && e.End()-e.Pos() > maxShownValue {
 		return "…"
 	}
 	return types.ExprString(e)
@@ -151,10 +151,10 @@ func clip(s string) string {
 	if strings.ContainsAny(s, "\n\t\r") {
 		s = strings.Join(strings.Fields(s), " ")
 	}
-	if len(s) <= longest {
+	if len(s) <= maxSignature {
 		return s
 	}
-	cut := longest - len("…")
+	cut := maxSignature - len("…")
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
@@ -167,18 +167,18 @@ func sentence(comments ...*ast.CommentGroup) string {
 		if c == nil {
 			continue
 		}
-		if s := first(c.Text()); s != "" {
+		if s := firstSentence(c.Text()); s != "" {
 			return strings.Clone(clip(s))
 		}
 	}
 	return ""
 }
 
-// first cuts a text after its first sentence: at a full stop before white space, unless
+// firstSentence cuts a text after its first sentence: at a full stop before white space, unless
 // it ends an abbreviation or an initial, and at the end of its paragraph.
-func first(s string) string {
+func firstSentence(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
-	for i := 0; i+1 < len(s) && i < 4*longest; i++ {
+	for i := 0; i+1 < len(s) && i < 4*maxSignature; i++ {
 		if s[i] != '.' && s[i] != '!' && s[i] != '?' || !strings.ContainsRune(" \n\t", rune(s[i+1])) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-func (u *user) block(b *ast.BlockStmt) {
+func (u *usageWalker) block(b *ast.BlockStmt) {
 	if b == nil {
 		return
 	}
@@ -16,13 +16,13 @@ func (u *user) block(b *ast.BlockStmt) {
 	u.close()
 }
 
-func (u *user) stmts(list []ast.Stmt) {
+func (u *usageWalker) stmts(list []ast.Stmt) {
 	for _, s := range list {
 		u.stmt(s)
 	}
 }
 
-func (u *user) stmt(s ast.Stmt) {
+func (u *usageWalker) stmt(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		u.expr(s.X)
@@ -74,7 +74,7 @@ func (u *user) stmt(s ast.Stmt) {
 	}
 }
 
-func (u *user) clauses(body *ast.BlockStmt) {
+func (u *usageWalker) clauses(body *ast.BlockStmt) {
 	if body == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (u *user) clauses(body *ast.BlockStmt) {
 
 // typeSwitch binds the name of a type switch in each clause, to its type where it
 // has one.
-func (u *user) typeSwitch(s *ast.TypeSwitchStmt) {
+func (u *usageWalker) typeSwitch(s *ast.TypeSwitchStmt) {
 	u.open()
 	defer u.close()
 	u.stmt(s.Init)
@@ -123,9 +123,9 @@ func (u *user) typeSwitch(s *ast.TypeSwitchStmt) {
 		u.exprs(c.List)
 		t := typ{}
 		if len(c.List) == 1 {
-			t = u.here(c.List[0])
+			t = u.typeHere(c.List[0])
 		} else if a, ok := what.(*ast.TypeAssertExpr); ok {
-			t = u.typeOf(a.X, fuel)
+			t = u.typeOf(a.X, maxTypeSteps)
 		}
 		u.open()
 		u.define(name, variable, t)
@@ -134,11 +134,11 @@ func (u *user) typeSwitch(s *ast.TypeSwitchStmt) {
 	}
 }
 
-func (u *user) ranges(s *ast.RangeStmt) {
+func (u *usageWalker) ranges(s *ast.RangeStmt) {
 	u.expr(s.X)
 	u.open()
 	defer u.close()
-	t := u.typeOf(s.X, fuel)
+	t := u.typeOf(s.X, maxTypeSteps)
 	for i, e := range []ast.Expr{s.Key, s.Value} {
 		if e == nil {
 			continue
@@ -149,7 +149,7 @@ func (u *user) ranges(s *ast.RangeStmt) {
 			continue
 		}
 		n := i
-		if _, channel := u.under(t).expr.(*ast.ChanType); channel {
+		if _, channel := u.underlying(t).expr.(*ast.ChanType); channel {
 			n = 1
 		}
 		u.define(id, variable, u.element(t, n))
@@ -157,7 +157,7 @@ func (u *user) ranges(s *ast.RangeStmt) {
 	u.block(s.Body)
 }
 
-func (u *user) assign(s *ast.AssignStmt) {
+func (u *usageWalker) assign(s *ast.AssignStmt) {
 	u.exprs(s.Rhs)
 	if s.Tok != token.DEFINE {
 		u.exprs(s.Lhs)
@@ -165,7 +165,7 @@ func (u *user) assign(s *ast.AssignStmt) {
 	}
 	types := make([]typ, len(s.Lhs)) // before any is bound
 	for i := range s.Lhs {
-		types[i] = u.nth(s.Rhs, i, len(s.Lhs))
+		types[i] = u.nthType(s.Rhs, i, len(s.Lhs))
 	}
 	for i, e := range s.Lhs {
 		if id, ok := e.(*ast.Ident); ok {
@@ -176,25 +176,25 @@ func (u *user) assign(s *ast.AssignStmt) {
 	}
 }
 
-// nth is the type of the i-th of n values.
-func (u *user) nth(values []ast.Expr, i, n int) typ {
+// nthType is the type of the i-th of n values.
+func (u *usageWalker) nthType(values []ast.Expr, i, n int) typ {
 	if len(values) == n {
-		return u.typeOf(values[i], fuel)
+		return u.typeOf(values[i], maxTypeSteps)
 	}
 	if len(values) != 1 {
 		return typ{}
 	}
 	if call, ok := ast.Unparen(values[0]).(*ast.CallExpr); ok {
-		return u.result(call, i, fuel)
+		return u.result(call, i, maxTypeSteps)
 	}
 	if i > 0 { // the ok of x, ok
 		return typ{}
 	}
-	return u.typeOf(values[0], fuel)
+	return u.typeOf(values[0], maxTypeSteps)
 }
 
-// user walks through a file and notes which names it uses.
-type user struct {
+// usageWalker walks through a file and notes which names it uses.
+type usageWalker struct {
 	scopes
 	tokens  *token.File
 	syntax  *ast.File
@@ -210,14 +210,14 @@ type user struct {
 	buf    []byte
 }
 
-func newUser(tokens *token.File, file *ast.File, o *Outline, pkg string) *user {
-	u := &user{tokens: tokens, syntax: file, outline: o, pkg: pkg, table: newTable(file, o),
+func newUsageWalker(tokens *token.File, file *ast.File, o *Outline, pkg string) *usageWalker {
+	u := &usageWalker{tokens: tokens, syntax: file, outline: o, pkg: pkg, table: newTable(file, o),
 		seen: map[codegraph.Use]struct{}{}, joined: map[string]string{}}
 	u.imports = newImports(file, pkg, func(n ast.Node) int { return u.line(n.Pos()) })
 	return u
 }
 
-func (u *user) line(p token.Pos) int {
+func (u *usageWalker) line(p token.Pos) int {
 	if u.tokens == nil || !p.IsValid() {
 		return 0
 	}
@@ -225,7 +225,7 @@ func (u *user) line(p token.Pos) int {
 }
 
 // file reads all parts of the outline.
-func (u *user) file() {
+func (u *usageWalker) file() {
 	for _, p := range u.outline.Parts {
 		u.from = p.From
 		u.bound, u.marks = u.bound[:0], u.marks[:0]
@@ -248,8 +248,8 @@ func (u *user) file() {
 	u.assertions()
 }
 
-// add notes a use, once for each declaration, kind and name.
-func (u *user) add(kind codegraph.EdgeKind, name string, qualified bool, p token.Pos) {
+// addUse notes a use, once for each declaration, kind and name.
+func (u *usageWalker) addUse(kind codegraph.EdgeKind, name string, qualified bool, p token.Pos) {
 	use := codegraph.Use{From: u.from, Kind: kind, Name: name, Qualified: qualified}
 	if _, ok := u.seen[use]; ok {
 		return
@@ -259,8 +259,8 @@ func (u *user) add(kind codegraph.EdgeKind, name string, qualified bool, p token
 	u.uses = append(u.uses, use)
 }
 
-// join makes "before.name" without making it again.
-func (u *user) join(before, name string) string {
+// qualify makes "before.name" without making it again.
+func (u *usageWalker) qualify(before, name string) string {
 	u.buf = append(append(append(u.buf[:0], before...), '.'), name...)
 	if s, ok := u.joined[string(u.buf)]; ok {
 		return s
@@ -270,16 +270,16 @@ func (u *user) join(before, name string) string {
 	return s
 }
 
-// own is the qualified name of something of the package.
-func (u *user) own(name string) string { return u.join(u.pkg, name) }
+// ownName is the qualified name of something of the package.
+func (u *usageWalker) ownName(name string) string { return u.qualify(u.pkg, name) }
 
-// universe reports whether a name is the language's here.
-func (u *user) universe(name string) bool {
+// isPredeclared reports whether a name is the language's here.
+func (u *usageWalker) isPredeclared(name string) bool {
 	return predeclared[name] && u.lookup(name, len(u.bound)) < 0 && !u.table.declares(name)
 }
 
-// foreign reports whether an identifier before a dot is the name of a package.
-func (u *user) foreign(id *ast.Ident) bool {
+// isPackageName reports whether an identifier before a dot is the name of a package.
+func (u *usageWalker) isPackageName(id *ast.Ident) bool {
 	if u.lookup(id.Name, len(u.bound)) >= 0 || u.table.declares(id.Name) {
 		return false
 	}
@@ -288,7 +288,7 @@ func (u *user) foreign(id *ast.Ident) bool {
 }
 
 // name notes the use of an identifier.
-func (u *user) name(id *ast.Ident, kind codegraph.EdgeKind) {
+func (u *usageWalker) name(id *ast.Ident, kind codegraph.EdgeKind) {
 	n := id.Name
 	if n == "_" || n == "" || u.lookup(n, len(u.bound)) >= 0 {
 		return
@@ -297,50 +297,50 @@ func (u *user) name(id *ast.Ident, kind codegraph.EdgeKind) {
 		if _, ok := u.table.types[n]; ok && kind == codegraph.Calls {
 			kind = codegraph.References // a conversion
 		}
-		u.add(kind, u.own(n), true, id.Pos())
+		u.addUse(kind, u.ownName(n), true, id.Pos())
 		return
 	}
-	if predeclared[n] && !late[n] {
+	if predeclared[n] && !newPredeclared[n] {
 		return
 	}
 	if _, ok := u.imports.names[n]; ok {
 		return
 	}
 	if len(u.imports.dots) > 0 && !predeclared[n] {
-		u.add(kind, u.join("", n)[1:], false, id.Pos())
+		u.addUse(kind, u.qualify("", n)[1:], false, id.Pos())
 		return
 	}
-	u.add(kind, u.own(n), true, id.Pos())
+	u.addUse(kind, u.ownName(n), true, id.Pos())
 }
 
 // selector notes the use of x.Sel, and those in x.
-func (u *user) selector(x *ast.SelectorExpr, kind codegraph.EdgeKind) {
-	if id, ok := ast.Unparen(x.X).(*ast.Ident); ok && u.foreign(id) {
+func (u *usageWalker) selector(x *ast.SelectorExpr, kind codegraph.EdgeKind) {
+	if id, ok := ast.Unparen(x.X).(*ast.Ident); ok && u.isPackageName(id) {
 		if path, _ := u.imports.find(id.Name); path != "" && !blank(x.Sel) {
-			u.add(kind, u.join(path, x.Sel.Name), true, x.Sel.Pos())
+			u.addUse(kind, u.qualify(path, x.Sel.Name), true, x.Sel.Pos())
 		}
 		return
 	}
 	u.expr(x.X)
-	u.memberUse(u.typeOf(x.X, fuel), x.Sel, kind)
+	u.memberUse(u.typeOf(x.X, maxTypeSteps), x.Sel, kind)
 }
 
 // memberUse notes the use of a member of a value of this type.
-func (u *user) memberUse(t typ, sel *ast.Ident, kind codegraph.EdgeKind) {
+func (u *usageWalker) memberUse(t typ, sel *ast.Ident, kind codegraph.EdgeKind) {
 	if blank(sel) {
 		return
 	}
-	switch owner, _ := u.member(t, sel.Name, fuel); owner {
+	switch owner, _ := u.member(t, sel.Name, maxTypeSteps); owner {
 	case "":
 	case unknown:
-		u.add(kind, u.join("", sel.Name), false, sel.Pos())
+		u.addUse(kind, u.qualify("", sel.Name), false, sel.Pos())
 	default:
-		u.add(kind, u.join(owner, sel.Name), true, sel.Pos())
+		u.addUse(kind, u.qualify(owner, sel.Name), true, sel.Pos())
 	}
 }
 
 // embedded notes what a struct or interface embeds.
-func (u *user) embedded(e ast.Expr) {
+func (u *usageWalker) embedded(e ast.Expr) {
 	for {
 		switch x := e.(type) {
 		case *ast.StarExpr:

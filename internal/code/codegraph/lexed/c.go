@@ -13,7 +13,7 @@ func (r *reader) c() {
 	c := &cReader{reader: r, plusplus: r.lang.plusplus}
 	c.preprocessor()
 	c.items(0, len(r.toks), cLevel{parent: -1, scope: r.scope, public: true})
-	c.adopt()
+	c.assignParents()
 	c.includeScopes()
 	r.typedLocals(c.bodies)
 }
@@ -196,7 +196,7 @@ func (c *cReader) namespace(i, end int, l cLevel) int {
 		}
 		k = c.skip(k)
 	}
-	c.mute(i, min(k, end))
+	c.markNotUse(i, min(k, end))
 	if c.op(k) != '{' || k >= end {
 		return c.semicolon(k, end)
 	}
@@ -236,12 +236,12 @@ func (c *cReader) using(i, end, first int, l cLevel) int {
 				parts = append(parts, c.text(k))
 			}
 		}
-		c.mute(i, stop)
+		c.markNotUse(i, stop)
 		if len(parts) > 0 && parts[0] != "std" {
 			c.addNamespace(strings.Join(parts, "."))
 		}
 	case c.kind(i+1) == word && (c.op(i+2) == '=' || c.op(i+2) == '['):
-		c.mark(i+1, muted)
+		c.mark(i+1, notUse)
 		c.declare(declaration{kind: codegraph.KindType, name: c.text(i + 1), within: l.scope, parent: l.parent, first: first, head: i, stop: stop, last: stop, exported: c.visible(l)})
 	}
 	return stop + 1
@@ -274,9 +274,9 @@ func (c *cReader) include(d directive) {
 		return
 	}
 	spec := rest[1 : end+1]
-	imp := codegraph.Import{Path: c.keep(spec), Line: int(d.line)}
+	imp := codegraph.Import{Path: c.intern(spec), Line: int(d.line)}
 	if file, ok := c.set.header(c.file.Path, spec, angle); ok {
-		imp.Target = c.keep(codegraph.ID(codegraph.KindFile, file))
+		imp.Target = c.intern(codegraph.ID(codegraph.KindFile, file))
 		c.includes = append(c.includes, unit(file))
 	}
 	c.file.Imports = append(c.file.Imports, imp)
@@ -285,15 +285,15 @@ func (c *cReader) include(d directive) {
 // define declares a macro: a function if it takes arguments, else a variable. What
 // guards a header against a second time is none.
 func (c *cReader) define(d directive) {
-	name, function, body := macro(d.rest)
+	name, function, body := splitMacro(d.rest)
 	if name == "" || body == "" && !function {
 		return
 	}
-	q := join(c.scope, name)
+	q := joinDotted(c.scope, name)
 	if _, ok := c.declared[q]; ok {
 		return
 	}
-	decl := codegraph.Decl{Kind: codegraph.KindVariable, Name: c.keep(name), Qualified: c.keep(q), Parent: -1, Line: int(d.line), End: int(d.line), Exported: true}
+	decl := codegraph.Decl{Kind: codegraph.KindVariable, Name: c.intern(name), Qualified: c.intern(q), Parent: -1, Line: int(d.line), End: int(d.line), Exported: true}
 	if function {
 		decl.Kind = codegraph.KindFunction
 	}
@@ -315,7 +315,7 @@ func (c *cReader) define(d directive) {
 func (c *cReader) includeScopes() {
 	for _, ns := range c.namespaces {
 		for ; ns != ""; ns = parentModule(ns) {
-			c.addScope(join(c.scope, ns))
+			c.addScope(joinDotted(c.scope, ns))
 		}
 	}
 	for _, inc := range c.includes {
@@ -326,7 +326,7 @@ func (c *cReader) includeScopes() {
 	for _, inc := range c.includes {
 		for _, ns := range c.namespaces {
 			for ; ns != ""; ns = parentModule(ns) {
-				c.addScope(join(inc, ns))
+				c.addScope(joinDotted(inc, ns))
 			}
 		}
 	}
@@ -355,15 +355,15 @@ func (s *Set) header(from, spec string, angle bool) (string, bool) {
 			continue
 		}
 		same++
-		if sc := shared(f, from); sc > score || sc == score && (len(f) < len(best) || len(f) == len(best) && f < best) {
+		if sc := sharedFolders(f, from); sc > score || sc == score && (len(f) < len(best) || len(f) == len(best) && f < best) {
 			best, score = f, sc
 		}
 	}
 	return best, best != "" && (!angle || same == 1)
 }
 
-// shared counts the folders that two paths have in common from the root on.
-func shared(a, b string) int {
+// sharedFolders counts the folders that two paths have in common from the root on.
+func sharedFolders(a, b string) int {
 	n := 0
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 		if a[i] == '/' {

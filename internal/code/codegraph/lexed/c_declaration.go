@@ -15,7 +15,7 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 			}
 			if c.op(k+2) == ';' || c.is(k, "enum") && (c.is(k+1, "class") || c.is(k+1, "struct")) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
 				stop := c.semicolon(k, end) // only named
-				c.mute(first, stop)
+				c.markNotUse(first, stop)
 				return stop
 			}
 			break
@@ -159,15 +159,15 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 	if l.class != "" || constructor {
 		kind = codegraph.KindMethod
 	}
-	d := declaration{kind: kind, name: name, within: join(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i, stop: stop, last: c.match(stop),
+	d := declaration{kind: kind, name: name, within: joinDotted(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i, stop: stop, last: c.match(stop),
 		exported: c.visible(l) && (!static || l.class != "" || c.header())}
 	d.stop = c.signatureEnd(c.match(k)+1, stop)
 	if stop >= end {
 		d.last = end - 1
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	for n := pathFirst; n < at; n++ {
-		c.mark(n, muted)
+		c.mark(n, notUse)
 	}
 	n := c.declareFunction(d, names)
 	last := int(c.places[n].last)
@@ -218,7 +218,7 @@ func (c *cReader) macroTest(k, stop, first int, l cLevel) int {
 			parts = append(parts, s)
 		}
 	})
-	c.mute(k-1, c.match(k))
+	c.markNotUse(k-1, c.match(k))
 	if len(parts) > 0 {
 		n := c.declare(declaration{kind: codegraph.KindFunction, name: strings.ReplaceAll(strings.Join(parts, "_"), ".", "_"), within: l.scope, parent: l.parent, first: first, head: first, stop: stop, last: c.match(stop), test: true})
 		c.bodies = append(c.bodies, span{stop, int(c.places[n].last)})
@@ -250,14 +250,14 @@ func (c *cReader) variables(head, from, stop, first int, l cLevel) {
 			return
 		}
 		_, names := c.path(at, i)
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		d := declaration{kind: codegraph.KindVariable, name: c.text(at), within: l.scope, parent: l.parent, first: i, head: i, stop: c.valueAt(i, end), last: end - 1,
 			exported: c.visible(l) && (!static || l.class != "")}
 		if i == from {
 			d.first, d.head = first, head
 		}
 		for _, n := range names {
-			d.within = join(d.within, n)
+			d.within = joinDotted(d.within, n)
 		}
 		if l.class != "" || len(names) > 0 && upper(names[len(names)-1]) {
 			d.kind = codegraph.KindProperty
@@ -298,7 +298,7 @@ func (c *cReader) pointerVariable(at, k, i, end, first int, l cLevel, static boo
 	if c.op(stop) != '{' {
 		stop = c.variableEnd(k, end)
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	d := declaration{kind: codegraph.KindVariable, name: c.text(at), within: l.scope, parent: l.parent, first: first, head: i, stop: c.valueAt(k+1, stop), last: min(stop, end-1), exported: c.visible(l) && (!static || l.class != "")}
 	if l.class != "" {
 		d.kind = codegraph.KindProperty
@@ -333,7 +333,7 @@ func (c *cReader) operator(k, i, end, first int, types []int, l cLevel, static b
 	_, names := c.path(k, i)
 	within := l.scope
 	for _, n := range names {
-		within = join(within, n)
+		within = joinDotted(within, n)
 	}
 	stop := c.functionEnd(c.match(open)+1, end)
 	d := declaration{kind: codegraph.KindFunction, name: c.signature(k, open), within: within, parent: l.parent, first: first, head: i, stop: c.signatureEnd(c.match(open)+1, stop), last: min(c.match(stop), end-1), exported: c.visible(l) && (!static || l.class != "")}
@@ -366,7 +366,7 @@ func (c *cReader) parameterNames(open, last int) {
 		}
 		if at > i {
 			c.local(at, open, last)
-			c.mark(at, muted)
+			c.mark(at, notUse)
 		} else if !c.plusplus && c.kind(c.match(open)+1) == word { // old style
 			c.local(at, open, last)
 		}

@@ -61,12 +61,12 @@ func (c *cReader) record(i, end, first int, types []int, l cLevel) int {
 	d := declaration{kind: codegraph.KindType, within: l.scope, parent: l.parent, first: first, head: i, stop: body, last: last, exported: c.visible(l)}
 	n := l.parent
 	if name >= 0 {
-		c.mark(name, muted)
+		c.mark(name, notUse)
 		d.name = c.text(name)
 		for c.op(name-1) == opPath && c.kind(name-2) == word { // struct Outer::Inner {
 			name -= 2
-			c.mark(name, muted)
-			d.within = join(l.scope, c.text(name))
+			c.mark(name, notUse)
+			d.within = joinDotted(l.scope, c.text(name))
 		}
 		n = c.declare(d)
 		for _, t := range types {
@@ -143,7 +143,7 @@ func (c *cReader) enumerators(body, parent int, scope string, exported bool) {
 		if c.kind(i) != word || i >= end {
 			return
 		}
-		c.mark(i, muted)
+		c.mark(i, notUse)
 		d := declaration{kind: kind, name: c.text(i), within: scope, parent: parent, first: i, head: i, stop: end, last: end - 1, exported: exported}
 		d.doc = c.doc(i, i)
 		if d.doc == "" {
@@ -179,7 +179,7 @@ func (c *cReader) typeParameters(i, last int) {
 		}
 		if at > k {
 			c.local(at, i, last)
-			c.mark(at, muted)
+			c.mark(at, notUse)
 		}
 	})
 }
@@ -188,14 +188,14 @@ func (c *cReader) typeParameters(i, last int) {
 func (c *cReader) concept(i, end, first int, l cLevel) int {
 	stop := c.semicolon(i, end)
 	if c.kind(i+1) == word {
-		c.mark(i+1, muted)
+		c.mark(i+1, notUse)
 		c.declare(declaration{kind: codegraph.KindInterface, name: c.text(i + 1), within: l.scope, parent: l.parent, first: first, head: first, stop: stop - 1, last: stop - 1, exported: c.visible(l)})
 	}
 	return stop
 }
 
-// adopt gives members that are defined outside of their class their parents.
-func (c *cReader) adopt() {
+// assignParents gives members that are defined outside of their class their parents.
+func (c *cReader) assignParents() {
 	for _, n := range c.outside {
 		d := &c.file.Decls[n]
 		if t, ok := c.declared[parentOf(d.Qualified, d.Name)]; ok && t != n && c.file.Decls[t].Kind == codegraph.KindType {
@@ -250,7 +250,7 @@ func (c *cReader) typedef(i, end, first int, l cLevel) int {
 		c.moreTypedefs(c.match(body)+1, stop, d)
 		return stop + 1
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	d.doc = c.doc(first, i)
 	if d.doc == "" {
 		d.doc = c.trailing(stop)
@@ -272,7 +272,7 @@ func (c *cReader) taggedTypedef(i, body int, d declaration, l cLevel) {
 	n := c.declare(d)
 	inner := n
 	if tag >= 0 {
-		c.mark(tag, muted)
+		c.mark(tag, notUse)
 		if c.text(tag) != d.name {
 			t := d
 			t.name, t.head, t.first = c.text(tag), i, i
@@ -296,7 +296,7 @@ func (c *cReader) moreTypedefs(at, stop int, d declaration) {
 		}
 		if c.name(k) {
 			d.name = c.text(k)
-			c.mark(k, muted)
+			c.mark(k, notUse)
 			c.declare(d)
 		}
 	}

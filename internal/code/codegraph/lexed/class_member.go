@@ -19,7 +19,7 @@ func (c *classReader) components(open, n int, record bool) {
 		if c.kind(at) != word || at <= i {
 			return
 		}
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		if !record {
 			c.local(at, open, last)
 			return
@@ -41,7 +41,7 @@ func (c *classReader) constants(open, n int) int {
 			continue
 		}
 		at := i
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		i++
 		if c.op(i) == '(' {
 			i = c.match(i) + 1
@@ -169,7 +169,7 @@ func (c *classReader) method(i, end int, h heading, l level) int {
 	if l.name != "" && d.name == l.name && !c.csharp && at > h.head && c.kind(at-1) == word && !modifierWords[c.text(at-1)] {
 		d.name = c.text(at) // a method of the name of its class
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	if c.op(at-1) == '.' { // a member of an interface, by its name
 		c.mark(at-2, typed)
 	}
@@ -220,7 +220,7 @@ func (c *classReader) parameterNames(open, last int) {
 		}
 		if at > i {
 			c.local(at, open, last)
-			c.mark(at, muted)
+			c.mark(at, notUse)
 		}
 	})
 }
@@ -229,7 +229,7 @@ func (c *classReader) parameterNames(open, last int) {
 func (c *classReader) compact(i, end int, h heading, l level) int {
 	last := c.match(i)
 	if c.text(i-1) == l.name {
-		c.mark(i-1, muted)
+		c.mark(i-1, notUse)
 		c.declare(declaration{kind: codegraph.KindMethod, name: l.name, within: l.scope, parent: l.parent, first: h.first, head: h.head, stop: i, last: last, exported: c.visible(h, l)})
 		c.bodies = append(c.bodies, span{i, last})
 	}
@@ -243,7 +243,7 @@ func (c *classReader) fields(i, end int, h heading, l level) int {
 		if at < 0 || c.kind(at) != word || c.keywordAt(at) || l.parent < 0 {
 			return
 		}
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		if stop < 0 {
 			stop = next
 		}

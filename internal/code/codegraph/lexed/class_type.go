@@ -14,7 +14,7 @@ func (c *classReader) typeDecl(i, nameAt, end int, h heading, l level) int {
 		d.kind = codegraph.KindInterface
 	}
 	d.exported = c.visible(h, l)
-	c.mark(nameAt, muted)
+	c.mark(nameAt, notUse)
 	k := nameAt + 1
 	types, params := k, -1
 	if c.op(k) == '<' {

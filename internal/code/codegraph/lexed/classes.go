@@ -170,13 +170,13 @@ func (c *classReader) member(i, end int, l level) int {
 		c.bodies = append(c.bodies, span{i, c.match(i)})
 		return c.match(i) + 1
 	case l.parent < 0 && !c.csharp:
-		return c.lost(i, end)
+		return c.skipUnknown(i, end)
 	}
 	return c.typedMember(i, end, h, l)
 }
 
-// lost skips what is no declaration where only types can be.
-func (c *classReader) lost(i, end int) int {
+// skipUnknown skips what is no declaration where only types can be.
+func (c *classReader) skipUnknown(i, end int) int {
 	for ; i < end; i = c.skip(i) {
 		switch c.op(i) {
 		case ';':

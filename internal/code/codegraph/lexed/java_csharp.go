@@ -42,22 +42,22 @@ func (c *classReader) using(i int) int {
 		k += 2
 	}
 	q := c.pathText(k, end)
-	c.mute(i, end)
+	c.markNotUse(i, end)
 	if q == "" {
 		return end + 1
 	}
-	imp := codegraph.Import{Path: c.keep(q), Name: c.keep(alias), Line: line}
+	imp := codegraph.Import{Path: c.intern(q), Name: c.intern(alias), Line: line}
 	ns := q
 	if static || alias != "" {
 		ns = parentModule(q)
 	}
 	if ns != "" {
-		imp.Target = c.keep(codegraph.ID(codegraph.KindNamespace, ns))
+		imp.Target = c.intern(codegraph.ID(codegraph.KindNamespace, ns))
 	}
 	c.file.Imports = append(c.file.Imports, imp)
 	switch {
 	case alias != "":
-		c.names[c.keep(alias)] = name{qualified: c.keep(q)}
+		c.names[c.intern(alias)] = name{qualified: c.intern(q)}
 	case q == "System" || strings.HasPrefix(q, "System.") || strings.HasPrefix(q, "Microsoft."):
 	default:
 		c.addScope(q)
@@ -98,7 +98,7 @@ func (c *classReader) oneNamespace() {
 	if found == "" || many {
 		return
 	}
-	c.file.Within = c.keep(codegraph.ID(codegraph.KindNamespace, found))
+	c.file.Within = c.intern(codegraph.ID(codegraph.KindNamespace, found))
 	c.addNamespace(found)
 }
 
@@ -121,15 +121,15 @@ func (c *classReader) namespace(i, end int, l level) int {
 	for open < end && c.op(open) != '{' && c.op(open) != ';' {
 		open++
 	}
-	c.mute(i, min(open, end))
-	inner := level{parent: l.parent, scope: join(l.scope, ns)}
+	c.markNotUse(i, min(open, end))
+	inner := level{parent: l.parent, scope: joinDotted(l.scope, ns)}
 	from, stop := open+1, end
 	if c.op(open) == '{' {
 		stop = min(c.match(open), end)
 		c.mark(open, container)
 	}
 	if c.file.Within == "" && ns != "" {
-		inner.parent = c.declare(declaration{kind: codegraph.KindNamespace, name: last(ns), within: join(l.scope, parentModule(ns)), parent: l.parent, first: i, head: i, stop: open, last: stop, exported: true})
+		inner.parent = c.declare(declaration{kind: codegraph.KindNamespace, name: lastPart(ns), within: joinDotted(l.scope, parentModule(ns)), parent: l.parent, first: i, head: i, stop: open, last: stop, exported: true})
 		inner.kind = codegraph.KindNamespace
 		c.addNamespace(inner.scope)
 	} else if c.scope == "" {
@@ -163,7 +163,7 @@ func (c *classReader) delegate(i, end int, h heading, l level) int {
 	}
 	stop := c.statementEnd(open, end)
 	if c.kind(at) == word {
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		n := c.declare(declaration{kind: codegraph.KindType, name: c.text(at), within: l.scope, parent: l.parent, first: h.first, head: min(h.head, i), stop: stop - 1, last: stop - 1, exported: c.visible(h, l)})
 		if c.op(at+1) == '<' {
 			c.typeParameters(at+1, i, stop-1)
@@ -190,7 +190,7 @@ func (c *classReader) property(at, i, end int, h heading, l level) int {
 		c.bodies = append(c.bodies, span{i, lastTok})
 		return lastTok + 1
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	n := c.declare(declaration{kind: codegraph.KindProperty, name: name, within: l.scope, parent: l.parent, first: h.first, head: h.head, stop: stop, last: min(lastTok, end-1), exported: c.visible(h, l)})
 	if c.op(at+1) == '[' {
 		c.parameterNames(at+1, int(c.places[n].last))
@@ -233,16 +233,16 @@ func (c *classReader) packageAndImports() {
 		_, at := c.annotations(i)
 		switch {
 		case c.is(at, "package"):
-			end := c.lost(at, len(c.toks)) - 1
+			end := c.skipUnknown(at, len(c.toks)) - 1
 			c.scope = c.dottedPath(at+1, end)
 			if c.scope != "" {
-				c.file.Within = c.keep(codegraph.ID(codegraph.KindPackage, c.scope))
+				c.file.Within = c.intern(codegraph.ID(codegraph.KindPackage, c.scope))
 				c.addScope(c.scope)
 			}
-			c.mute(at, end)
+			c.markNotUse(at, end)
 			i = end + 1
 		case c.is(i, "import"):
-			end := c.lost(i, len(c.toks)) - 1
+			end := c.skipUnknown(i, len(c.toks)) - 1
 			c.importJava(i, end)
 			i = end + 1
 		case c.op(i) == ';':
@@ -293,7 +293,7 @@ func (c *classReader) importJava(i, end int) {
 		k++
 	}
 	q := c.dottedPath(k, end)
-	c.mute(i, end)
+	c.markNotUse(i, end)
 	if q == "" {
 		return
 	}
@@ -304,23 +304,23 @@ func (c *classReader) importJava(i, end int) {
 			c.addScope(all)
 		}
 	} else if !module {
-		local := last(q)
-		n := name{qualified: c.keep(q)}
+		local := lastPart(q)
+		n := name{qualified: c.intern(q)}
 		if libraryJava(q) {
 			n.qualified = ""
 		}
-		c.names[c.keep(local)] = n
+		c.names[c.intern(local)] = n
 		pkg = parentModule(q)
 	}
-	for part := last(pkg); static && upper(part) || upper(part) && pkg != part; part = last(pkg) {
+	for part := lastPart(pkg); static && upper(part) || upper(part) && pkg != part; part = lastPart(pkg) {
 		if pkg = parentModule(pkg); pkg == "" {
 			break
 		}
 		static = false
 	}
-	imp := codegraph.Import{Path: c.keep(q), Line: line}
+	imp := codegraph.Import{Path: c.intern(q), Line: line}
 	if pkg != "" && !module {
-		imp.Target = c.keep(codegraph.ID(codegraph.KindPackage, pkg))
+		imp.Target = c.intern(codegraph.ID(codegraph.KindPackage, pkg))
 	}
 	c.file.Imports = append(c.file.Imports, imp)
 }

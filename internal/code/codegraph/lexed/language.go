@@ -212,9 +212,9 @@ func (s *scanner) remove(dead []int32) {
 	}
 }
 
-// macro cuts the text of a #define into the name, whether it takes arguments, and what
+// splitMacro cuts the text of a #define into the name, whether it takes arguments, and what
 // it stands for.
-func macro(rest string) (name string, function bool, body string) {
+func splitMacro(rest string) (name string, function bool, body string) {
 	end := 0
 	for end < len(rest) && (wordByte[rest[end]] != 0 || rest[end] == '$') {
 		end++
@@ -422,7 +422,7 @@ func (s *Set) extract(f *codegraph.File, src string, lang *language) {
 	for _, p := range sc.problems {
 		r.problem(p.Line, p.Text)
 	}
-	if line := pair(r.toks, src, lang); line > 0 {
+	if line := pairBrackets(r.toks, src, lang); line > 0 {
 		r.problem(line, "brackets do not fit together from here on")
 	}
 	defer func() {

@@ -188,7 +188,7 @@ func (p *pythonReader) compound(i, end int) {
 		colon = p.skip(colon)
 	}
 	colon = min(colon, end)
-	p.mark(i, muted) // "match" is a name elsewhere
+	p.mark(i, notUse) // "match" is a name elsewhere
 	if p.is(i, "case") {
 		p.caseNames(i+1, colon)
 	} else {
@@ -220,7 +220,7 @@ func (p *pythonReader) definition(head, i, end int) {
 	test, prop := p.test, p.prop
 	p.pending, p.test, p.prop = 0, false, false
 	nameAt := i + 1
-	p.mark(nameAt, muted)
+	p.mark(nameAt, notUse)
 	open := nameAt + 1
 	if p.op(open) == '[' { // types
 		open = p.match(open) + 1
@@ -297,7 +297,7 @@ func (p *pythonReader) class(i, end int) {
 	if indent < 0 {
 		indent = 1 << 20
 	}
-	p.mark(i+1, muted)
+	p.mark(i+1, notUse)
 	open := i + 2
 	if p.op(open) == '[' {
 		open = p.match(open) + 1
@@ -347,7 +347,7 @@ func (p *pythonReader) protocol(i, end int) bool {
 
 // imports reads "import a.b as c" and "from .a import b as c, d".
 func (p *pythonReader) imports(i, end int) {
-	p.mute(i, end)
+	p.markNotUse(i, end)
 	line := p.line(i)
 	if p.is(i, "import") {
 		p.list(i+1, end, func(i, end int) {
@@ -356,17 +356,17 @@ func (p *pythonReader) imports(i, end int) {
 				return
 			}
 			full, ours := p.set.python.resolve(p.file.Path, mod)
-			imp := codegraph.Import{Path: p.keep(mod), Target: p.packageID(full), Line: line}
+			imp := codegraph.Import{Path: p.intern(mod), Target: p.packageID(full), Line: line}
 			local := mod
 			if p.is(next, "as") {
-				imp.Name = p.keep(p.text(next + 1))
+				imp.Name = p.intern(p.text(next + 1))
 				local = imp.Name
 			} else if root, rest, ok := strings.Cut(mod, "."); ok { // known by its first part
 				local, full = root, strings.TrimSuffix(full, "."+rest)
 			}
-			p.names[p.keep(local)] = name{}
+			p.names[p.intern(local)] = name{}
 			if ours {
-				p.names[p.keep(local)] = name{qualified: p.keep(full), module: true}
+				p.names[p.intern(local)] = name{qualified: p.intern(full), module: true}
 			}
 			p.file.Imports = append(p.file.Imports, imp)
 		})
@@ -398,7 +398,7 @@ func (p *pythonReader) imports(i, end int) {
 		i++
 	}
 	if p.op(i) == '*' {
-		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.keep(written), Name: "*", Target: p.packageID(mod), Line: line})
+		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.intern(written), Name: "*", Target: p.packageID(mod), Line: line})
 		if ours {
 			p.addScope(mod)
 		}
@@ -413,35 +413,35 @@ func (p *pythonReader) imports(i, end int) {
 		if p.is(i+1, "as") && i+2 < end {
 			local = p.text(i + 2)
 		}
-		if p.set.python.isModule(join(mod, member)) {
-			imp := codegraph.Import{Path: p.keep(strings.TrimSuffix(written, ".") + "." + member), Target: p.packageID(join(mod, member)), Line: line}
+		if p.set.python.isModule(joinDotted(mod, member)) {
+			imp := codegraph.Import{Path: p.intern(strings.TrimSuffix(written, ".") + "." + member), Target: p.packageID(joinDotted(mod, member)), Line: line}
 			if strings.HasSuffix(written, ".") {
-				imp.Path = p.keep(written + member)
+				imp.Path = p.intern(written + member)
 			}
 			if local != member {
-				imp.Name = p.keep(local)
+				imp.Name = p.intern(local)
 			}
 			p.file.Imports = append(p.file.Imports, imp)
-			p.names[p.keep(local)] = name{qualified: p.keep(join(mod, member)), module: true}
+			p.names[p.intern(local)] = name{qualified: p.intern(joinDotted(mod, member)), module: true}
 			return
 		}
 		whole = true
 		n := name{}
 		if ours {
-			n.qualified = p.keep(join(mod, member))
+			n.qualified = p.intern(joinDotted(mod, member))
 			if path.Base(p.file.Path) == "__init__.py" { // hands it on
 				p.addScope(mod)
 			}
 		}
-		p.names[p.keep(local)] = n
+		p.names[p.intern(local)] = n
 	})
 	if whole {
-		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.keep(written), Target: p.packageID(mod), Line: line})
+		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.intern(written), Target: p.packageID(mod), Line: line})
 	}
 }
 
 func (p *pythonReader) packageID(mod string) string {
-	return p.keep(codegraph.ID(codegraph.KindPackage, mod))
+	return p.intern(codegraph.ID(codegraph.KindPackage, mod))
 }
 
 // dottedName reads "a.b.c".
@@ -467,7 +467,7 @@ func (p *pythonReader) relative(dots int, mod string) string {
 	for ; dots > 1; dots-- {
 		base = parentModule(base)
 	}
-	return join(base, mod)
+	return joinDotted(base, mod)
 }
 
 func parentModule(m string) string {

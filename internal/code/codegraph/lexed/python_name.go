@@ -75,10 +75,10 @@ func (p *pythonReader) target(at, end int) {
 func (p *pythonReader) variable(at, head, end int, kind codegraph.Kind) {
 	parent, scope := p.around()
 	name := p.text(at)
-	if _, ok := p.declared[join(scope, name)]; ok {
+	if _, ok := p.declared[joinDotted(scope, name)]; ok {
 		return
 	}
-	p.mark(at, muted)
+	p.mark(at, notUse)
 	if parent >= 0 && kind == codegraph.KindVariable {
 		kind = codegraph.KindProperty
 	}
@@ -100,10 +100,10 @@ func (p *pythonReader) attribute(i, end int) {
 	}
 	d := p.file.Decls[c.decl]
 	name := p.text(i + 2)
-	if _, ok := p.declared[join(d.Qualified, name)]; ok {
+	if _, ok := p.declared[joinDotted(d.Qualified, name)]; ok {
 		return
 	}
-	p.mark(i+2, muted)
+	p.mark(i+2, notUse)
 	p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
 }
 
@@ -125,7 +125,7 @@ func (p *pythonReader) parameters(i, end int) {
 		}
 		if p.kind(i) == word && i < end {
 			p.bindLocal(i)
-			p.mark(i, muted)
+			p.mark(i, notUse)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func (p *pythonReader) within(i, end int) {
 			for k++; k < end && p.op(k) != ':'; k = p.skip(k) {
 				if due && p.kind(k) == word {
 					p.local(k, k, end-1)
-					p.mark(k, muted)
+					p.mark(k, notUse)
 				}
 				due = p.op(k) == ',' || due && p.op(k) == '*'
 			}
@@ -315,7 +315,7 @@ func (p *pythonPaths) resolve(file, name string) (module string, ours bool) {
 	if !p.known || p.isModule(name) {
 		return name, true
 	}
-	if beside := join(parentModule(p.module(file)), name); p.isModule(beside) {
+	if beside := joinDotted(parentModule(p.module(file)), name); p.isModule(beside) {
 		return beside, true
 	}
 	if full := p.tails[name]; full != "" {

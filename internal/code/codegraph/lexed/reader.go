@@ -16,7 +16,7 @@ const maxDepth = 100
 type tokenFlag uint8
 
 const (
-	muted      tokenFlag = 1 << iota // no use: a declared name, a label, a part of an import
+	notUse     tokenFlag = 1 << iota // no use: a declared name, a label, a part of an import
 	typed                            // names a type
 	container                        // a brace whose members are declarations
 	annotation                       // names an annotation or an attribute
@@ -127,10 +127,10 @@ func (r *reader) endLine(i int) int {
 	return n
 }
 
-// mute says that the tokens from i up to end name nothing that is used.
-func (r *reader) mute(i, end int) {
+// markNotUse says that the tokens from i up to end name nothing that is used.
+func (r *reader) markNotUse(i, end int) {
 	for ; i < end && i < len(r.flags); i++ {
-		r.flags[i] |= muted
+		r.flags[i] |= notUse
 	}
 }
 
@@ -140,8 +140,8 @@ func (r *reader) mark(i int, f tokenFlag) {
 	}
 }
 
-// keep returns a copy of a piece of the source, the same one for the same text.
-func (r *reader) keep(s string) string {
+// intern returns a copy of a piece of the source, the same one for the same text.
+func (r *reader) intern(s string) string {
 	if k, ok := r.strings[s]; ok {
 		return k
 	}
@@ -150,8 +150,8 @@ func (r *reader) keep(s string) string {
 	return k
 }
 
-// join puts a dot between what is not empty.
-func join(scope, name string) string {
+// joinDotted puts a dot between what is not empty.
+func joinDotted(scope, name string) string {
 	switch {
 	case scope == "":
 		return name
@@ -161,7 +161,7 @@ func join(scope, name string) string {
 	return scope + "." + name
 }
 
-func last(qualified string) string { return qualified[strings.LastIndexByte(qualified, '.')+1:] }
+func lastPart(qualified string) string { return qualified[strings.LastIndexByte(qualified, '.')+1:] }
 
 func (r *reader) problem(line int, s string) {
 	if len(r.file.Problems) < maxProblems {
@@ -408,11 +408,11 @@ var toolNotes = []string{"eslint", "@ts-", "prettier", "istanbul", "c8 ", "v8 ",
 func sentence(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
-		l = bare(l)
+		l = withoutCommentMarks(l)
 		if b.Len() == 0 {
 			l = strings.TrimSpace(briefTag.ReplaceAllString(l, ""))
 		}
-		if l == "" || !said(l) {
+		if l == "" || !hasLetters(l) {
 			if b.Len() > 0 {
 				break
 			}
@@ -452,8 +452,8 @@ func toolNote(l string) bool {
 	return false
 }
 
-// said reports whether a line has letters.
-func said(l string) bool {
+// hasLetters reports whether a line has letters.
+func hasLetters(l string) bool {
 	for i := range len(l) {
 		if wordByte[l[i]] == wordHead && l[i] != '_' {
 			return true
@@ -462,8 +462,8 @@ func said(l string) bool {
 	return false
 }
 
-// bare takes the marks of a comment off a line.
-func bare(l string) string {
+// withoutCommentMarks takes the marks of a comment off a line.
+func withoutCommentMarks(l string) string {
 	l = strings.TrimSpace(l)
 	switch {
 	case strings.HasPrefix(l, "//"):

@@ -13,7 +13,7 @@ func (r *reader) rust() {
 	r.file.Within = codegraph.ID(codegraph.KindPackage, r.scope)
 	c := &rustReader{reader: r, owners: map[int]string{}}
 	c.items(0, len(r.toks), rustLevel{parent: -1, scope: r.scope})
-	c.adopt()
+	c.assignOwners()
 	for _, b := range c.bodies {
 		c.bindBody(b)
 	}
@@ -139,7 +139,7 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 }
 
 // attribute mutes what an attribute names but the traits of a derive.
-func (c *rustReader) attribute(i, end int) { c.mute(i, end) }
+func (c *rustReader) attribute(i, end int) { c.markNotUse(i, end) }
 
 // invocation skips the call of a macro, or what is none of the items.
 func (c *rustReader) invocation(i, end int) int {
@@ -168,7 +168,7 @@ func (c *rustReader) function(i, end int, d declaration, l rustLevel) int {
 	if c.kind(at) != word {
 		return at
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	open := at + 1
 	types := open
 	if c.op(open) == '<' {
@@ -273,7 +273,7 @@ func (c *rustReader) impl(i, end int, l rustLevel) int {
 		for c.op(at+1) == opPath && c.kind(at+2) == word {
 			at += 2
 		}
-		c.mute(trait, at+1)
+		c.markNotUse(trait, at+1)
 		c.traits = append(c.traits, implemented{inner.owner, trait, at})
 	}
 	c.items(stop+1, min(last, end), inner)
@@ -300,18 +300,18 @@ func (c *rustReader) implType(i, stop int, scope string) string {
 		path = append(path, c.text(i))
 	}
 	if n, ok := c.names[path[0]]; ok && n.qualified != "" && (len(path) == 1) == !n.module {
-		return join(n.qualified, strings.Join(path[1:], "."))
+		return joinDotted(n.qualified, strings.Join(path[1:], "."))
 	}
 	if len(path) > 1 {
 		if q, ours := c.absolute(scope, path); ours {
 			return q
 		}
 	}
-	return join(scope, path[len(path)-1])
+	return joinDotted(scope, path[len(path)-1])
 }
 
-// adopt gives the members of impl blocks their types, and the types their traits.
-func (c *rustReader) adopt() {
+// assignOwners gives the members of impl blocks their types, and the types their traits.
+func (c *rustReader) assignOwners() {
 	for n := range c.file.Decls {
 		if owner, ok := c.owners[n]; ok {
 			if t, ok := c.declared[owner]; ok && t != n {
@@ -338,12 +338,12 @@ func (c *rustReader) mod(i, end int, d declaration, l rustLevel) int {
 	if c.kind(at) != word {
 		return at
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	name := c.text(at)
 	if c.op(at+1) == ';' {
-		mod := join(l.scope, name)
-		c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.keep("mod " + name), Target: c.keep(codegraph.ID(codegraph.KindPackage, mod)), Line: c.line(i)})
-		c.names[c.keep(name)] = rustModule(c.keep(mod))
+		mod := joinDotted(l.scope, name)
+		c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.intern("mod " + name), Target: c.intern(codegraph.ID(codegraph.KindPackage, mod)), Line: c.line(i)})
+		c.names[c.intern(name)] = rustModule(c.intern(mod))
 		return at + 2
 	}
 	if c.op(at+1) != '{' {
@@ -392,7 +392,7 @@ func (c *rustReader) bindBody(b span) {
 			}
 			c.pattern(i+1, stop, i, c.block(open, b.last))
 		case c.is(i, "fn") && c.kind(i+1) == word && i > b.first:
-			c.mark(i+1, muted)
+			c.mark(i+1, notUse)
 			c.local(i+1, i, c.block(open, b.last))
 			c.innerParameters(i+2, c.block(open, b.last))
 		}
@@ -450,7 +450,7 @@ func (c *rustReader) pattern(i, end, first, last int) {
 			continue
 		}
 		if c.op(i+1) == ':' && i+1 < end {
-			c.mark(i, muted) // a field
+			c.mark(i, notUse) // a field
 			continue
 		}
 		c.local(i, first, last)

@@ -11,7 +11,7 @@ import (
 // typeDecl reads a struct, an enum or a union.
 func (c *rustReader) typeDecl(i, end int, d declaration) int {
 	at := i + 1
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	d.kind, d.name = codegraph.KindType, c.text(at)
 	open := at + 1
 	types := open
@@ -27,7 +27,7 @@ func (c *rustReader) typeDecl(i, end int, d declaration) int {
 	c.list(stop+1, min(c.match(stop), end), func(i, end int) {
 		first := i
 		for c.op(i) == '#' && c.op(i+1) == '[' {
-			c.mute(i, c.match(i+1))
+			c.markNotUse(i, c.match(i+1))
 			i = c.match(i+1) + 1
 		}
 		head, public := i, c.is(at-1, "enum")
@@ -41,7 +41,7 @@ func (c *rustReader) typeDecl(i, end int, d declaration) int {
 		if c.kind(i) != word || i >= end {
 			return
 		}
-		c.mark(i, muted)
+		c.mark(i, notUse)
 		if c.is(at-1, "enum") {
 			c.muteFields(i, end)
 		}
@@ -54,7 +54,7 @@ func (c *rustReader) typeDecl(i, end int, d declaration) int {
 func (c *rustReader) muteFields(i, end int) {
 	for ; i < end; i++ {
 		if c.kind(i) == word && c.op(i+1) == ':' {
-			c.mark(i, muted)
+			c.mark(i, notUse)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (c *rustReader) trait(i, end int, d declaration) int {
 	if c.kind(at) != word {
 		return at
 	}
-	c.mark(at, muted)
+	c.mark(at, notUse)
 	stop := c.headEnd(at+1, end)
 	d.kind, d.name, d.stop, d.last = codegraph.KindInterface, c.text(at), stop, c.match(stop)
 	n := c.declare(d)
@@ -99,7 +99,7 @@ func (c *rustReader) bounds(n, i, stop int) {
 func (c *rustReader) alias(i, end int, d declaration, l rustLevel) int {
 	stop := c.headEnd(i, end)
 	if c.kind(i+1) == word {
-		c.mark(i+1, muted)
+		c.mark(i+1, notUse)
 		d.kind, d.name, d.stop, d.last = codegraph.KindType, c.text(i+1), stop, stop
 		c.owned(c.declare(d), l)
 		c.typeParameters(i+2, stop)
@@ -118,7 +118,7 @@ func (c *rustReader) value(i, end int, d declaration, l rustLevel) int {
 		stop = c.skip(stop)
 	}
 	if c.kind(at) == word && !c.is(at, "_") {
-		c.mark(at, muted)
+		c.mark(at, notUse)
 		d.kind, d.name, d.stop, d.last = codegraph.KindVariable, c.text(at), stop, min(stop, end-1)
 		if l.member {
 			d.kind = codegraph.KindProperty
@@ -143,7 +143,7 @@ func (c *rustReader) macro(i, end int, d declaration) int {
 	}
 	open := i + 3
 	lastTok := c.match(open)
-	c.mute(i, lastTok)
+	c.markNotUse(i, lastTok)
 	exported := strings.Contains(c.signature(d.first, i), "macro_export")
 	d.kind, d.name, d.stop, d.last, d.exported = codegraph.KindFunction, c.text(i+2), open, lastTok, exported
 	c.declare(d)
@@ -156,7 +156,7 @@ func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 	for stop < end && c.op(stop) != ';' && c.op(stop) != '}' {
 		stop = c.skip(stop)
 	}
-	c.mute(i, min(stop, end))
+	c.markNotUse(i, min(stop, end))
 	type branch struct {
 		prefix   []string
 		from, to int
@@ -182,13 +182,13 @@ func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 		case c.op(k) == '{' && k < b.to:
 			c.list(k+1, c.match(k), func(i, end int) { work = append(work, branch{path, i, end}) })
 		case c.op(k) == '*' && k < b.to:
-			c.glob(path, scope, c.line(b.from))
+			c.noteGlobImport(path, scope, c.line(b.from))
 		case len(path) > 0:
 			alias := ""
 			if c.is(k, "as") && k < b.to {
 				alias = c.text(k + 1)
 			}
-			c.used(path, alias, scope, c.line(b.from), public)
+			c.noteImportedName(path, alias, scope, c.line(b.from), public)
 		}
 	}
 	return stop + 1
@@ -197,20 +197,20 @@ func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 // maxBranches is how many names one use may bring.
 const maxBranches = 2000
 
-// glob notes "use a::*".
-func (c *rustReader) glob(path []string, scope string, line int) {
+// noteGlobImport notes "use a::*".
+func (c *rustReader) noteGlobImport(path []string, scope string, line int) {
 	if len(path) == 0 {
 		return
 	}
 	mod, ours := c.absolute(scope, path)
-	c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.keep(strings.Join(path, "::") + "::*"), Name: "*", Target: c.keep(codegraph.ID(codegraph.KindPackage, mod)), Line: line})
+	c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.intern(strings.Join(path, "::") + "::*"), Name: "*", Target: c.intern(codegraph.ID(codegraph.KindPackage, mod)), Line: line})
 	if ours {
 		c.addScope(mod)
 	}
 }
 
-// used notes one name that a use brings.
-func (c *rustReader) used(path []string, alias, scope string, line int, public bool) {
+// noteImportedName notes one name that a use brings.
+func (c *rustReader) noteImportedName(path []string, alias, scope string, line int, public bool) {
 	written := strings.Join(path, "::")
 	if path[len(path)-1] == "self" && len(path) > 1 {
 		path = path[:len(path)-1]
@@ -220,38 +220,38 @@ func (c *rustReader) used(path []string, alias, scope string, line int, public b
 		local = alias
 	}
 	q, ours := c.absolute(scope, path)
-	imp := codegraph.Import{Path: c.keep(written), Name: c.keep(alias), Line: line}
-	module := c.set.rust.isModule(q) || len(path) == 1 && ours || !c.set.rust.known && lower(last(q)) && len(path) < 3
+	imp := codegraph.Import{Path: c.intern(written), Name: c.intern(alias), Line: line}
+	module := c.set.rust.isModule(q) || len(path) == 1 && ours || !c.set.rust.known && lower(lastPart(q)) && len(path) < 3
 	target := q
 	if !module && len(path) > 1 {
 		target = parentModule(q)
-		for upper(last(target)) && strings.Contains(target, ".") { // a variant of an enum
+		for upper(lastPart(target)) && strings.Contains(target, ".") { // a variant of an enum
 			target = parentModule(target)
 		}
 	}
-	imp.Target = c.keep(codegraph.ID(codegraph.KindPackage, target))
+	imp.Target = c.intern(codegraph.ID(codegraph.KindPackage, target))
 	c.file.Imports = append(c.file.Imports, imp)
 	if local == "_" {
 		return
 	}
 	n := name{}
 	if ours {
-		n = name{qualified: c.keep(q), module: module}
+		n = name{qualified: c.intern(q), module: module}
 		if public && !module {
 			c.addScope(target)
 		}
 	}
-	c.names[c.keep(local)] = n
+	c.names[c.intern(local)] = n
 }
 
 // absolute makes a full name of a path, which may begin with a module that this file
 // declares.
 func (c *rustReader) absolute(scope string, path []string) (q string, ours bool) {
 	if n, ok := c.names[path[0]]; ok && n.module {
-		return join(n.qualified, strings.Join(path[1:], ".")), true
+		return joinDotted(n.qualified, strings.Join(path[1:], ".")), true
 	}
-	if n, ok := c.declared[join(scope, path[0])]; ok && len(path) > 1 {
-		return join(c.file.Decls[n].Qualified, strings.Join(path[1:], ".")), true
+	if n, ok := c.declared[joinDotted(scope, path[0])]; ok && len(path) > 1 {
+		return joinDotted(c.file.Decls[n].Qualified, strings.Join(path[1:], ".")), true
 	}
 	return c.set.rust.absolute(scope, path)
 }
@@ -259,10 +259,10 @@ func (c *rustReader) absolute(scope string, path []string) (q string, ours bool)
 // externCrate reads "extern crate a as b;".
 func (c *rustReader) externCrate(i, end int) int {
 	stop := c.headEnd(i, end)
-	c.mute(i, stop)
-	imp := codegraph.Import{Path: c.keep(c.text(i + 2)), Target: c.keep(codegraph.ID(codegraph.KindPackage, c.text(i+2))), Line: c.line(i)}
+	c.markNotUse(i, stop)
+	imp := codegraph.Import{Path: c.intern(c.text(i + 2)), Target: c.intern(codegraph.ID(codegraph.KindPackage, c.text(i+2))), Line: c.line(i)}
 	if c.is(i+3, "as") {
-		imp.Name = c.keep(c.text(i + 4))
+		imp.Name = c.intern(c.text(i + 4))
 	}
 	c.file.Imports = append(c.file.Imports, imp)
 	return stop + 1
@@ -278,7 +278,7 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 	switch first {
 	case "crate", "super", "self":
 		q, ours := s.set.rust.absolute(s.moduleAround(), path)
-		if imp, ok := s.names[last(q)]; ok && parentModule(q) == s.scope {
+		if imp, ok := s.names[lastPart(q)]; ok && parentModule(q) == s.scope {
 			return imp.qualified, true, imp.qualified != "" && !imp.module
 		}
 		return q, true, ours
@@ -287,10 +287,10 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 		if imp.qualified == "" || imp.module && rest == "" {
 			return "", false, false
 		}
-		return join(imp.qualified, rest), true, true
+		return joinDotted(imp.qualified, rest), true, true
 	}
 	if q, ok := s.lookup(first); ok {
-		return join(q, rest), true, true
+		return joinDotted(q, rest), true, true
 	}
 	if len(path) > 1 {
 		if q, ours := s.set.rust.absolute(s.scope, path); ours && s.set.rust.crates[first] {
@@ -298,7 +298,7 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 		}
 	}
 	if len(s.file.Scopes) > 0 && !s.lang.builtin[first] {
-		return join(first, rest), false, true
+		return joinDotted(first, rest), false, true
 	}
 	return "", false, false
 }
@@ -388,7 +388,7 @@ func (p *rustPaths) module(file string) string {
 	if n := len(rest); n > 0 && (rest[n-1] == "mod" || n == 1 && (rest[0] == "lib" || rest[0] == "main")) {
 		rest = rest[:n-1]
 	}
-	return join(crate, strings.Join(rest, "."))
+	return joinDotted(crate, strings.Join(rest, "."))
 }
 
 func (p *rustPaths) isModule(q string) bool { return p.modules[q] }
@@ -421,7 +421,7 @@ func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool)
 			at++
 		}
 	default:
-		first := join(scope, parts[0])
+		first := joinDotted(scope, parts[0])
 		switch {
 		case p.modules[first]:
 			at, base = 1, first
@@ -431,5 +431,5 @@ func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool)
 			return strings.Join(parts, "."), false
 		}
 	}
-	return join(base, strings.Join(parts[at:], ".")), true
+	return joinDotted(base, strings.Join(parts[at:], ".")), true
 }

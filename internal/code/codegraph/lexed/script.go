@@ -12,7 +12,7 @@ func (r *reader) script() {
 	r.scope = unit(r.file.Path)
 	s := &scriptReader{reader: r}
 	r.module = s.isModule()
-	s.block(0, len(r.toks), around{parent: -1, scope: r.scope, exported: r.module})
+	s.block(0, len(r.toks), scriptContext{parent: -1, scope: r.scope, exported: r.module})
 	s.exportNames()
 	s.bind()
 }
@@ -35,8 +35,8 @@ type scriptReader struct {
 	depth   int
 }
 
-// around is what declarations stand in.
-type around struct {
+// scriptContext is what declarations stand in.
+type scriptContext struct {
 	parent   int
 	scope    string
 	exported bool // what is here can be exported: false in what is not itself
@@ -70,7 +70,7 @@ func (s *scriptReader) isModule() bool {
 }
 
 // block reads statements.
-func (s *scriptReader) block(i, end int, a around) {
+func (s *scriptReader) block(i, end int, a scriptContext) {
 	if s.depth++; s.depth > maxDepth {
 		s.depth--
 		return
@@ -82,7 +82,7 @@ func (s *scriptReader) block(i, end int, a around) {
 	s.depth--
 }
 
-func (s *scriptReader) statement(i, end int, a around) int {
+func (s *scriptReader) statement(i, end int, a scriptContext) int {
 	first := i
 	i = s.decorators(i, end)
 	head, exported, deflt := i, a.all, false
@@ -102,7 +102,7 @@ func (s *scriptReader) statement(i, end int, a around) int {
 }
 
 // exportable reads what may follow "export".
-func (s *scriptReader) exportable(i, end int, a around, d declaration, deflt bool) int {
+func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, deflt bool) int {
 	for i < end && s.kind(i) == word {
 		switch w := s.text(i); w {
 		case "declare", "abstract", "async":
@@ -278,7 +278,7 @@ func (s *scriptReader) imports(i, end int) int {
 			return s.attributes(start, i+6, end)
 		}
 		next := s.expressionEnd(i+2, end, false)
-		s.mute(start, i+2)
+		s.markNotUse(start, i+2)
 		return next
 	}
 	var names []imported
@@ -296,7 +296,7 @@ func (s *scriptReader) imports(i, end int) int {
 			names = append(names, s.named(i+1, s.match(i))...)
 			i = s.match(i)
 		case s.kind(i) == word:
-			names = append(names, imported{local: s.text(i), deflt: true})
+			names = append(names, imported{local: s.text(i), isDefault: true})
 		case s.op(i) != ',':
 			return i
 		}
@@ -310,14 +310,14 @@ func (s *scriptReader) attributes(start, i, end int) int {
 	if (s.is(i, "with") || s.is(i, "assert")) && s.op(i+1) == '{' {
 		i = s.match(i+1) + 1
 	}
-	s.mute(start, min(i, end))
+	s.markNotUse(start, min(i, end))
 	return i
 }
 
 // imported is a name that a file gets from another one.
 type imported struct {
-	name, local string
-	all, deflt  bool
+	name, local    string
+	all, isDefault bool
 }
 
 // named reads "a, b as c, type d".
@@ -331,7 +331,7 @@ func (s *scriptReader) named(i, end int) (out []imported) {
 		if s.is(i+1, "as") || s.op(i+1) == ':' { // the colon is that of a pattern with require
 			n.local = s.text(i + 2)
 		}
-		n.deflt = n.name == "default"
+		n.isDefault = n.name == "default"
 		out = append(out, n)
 	})
 	return out
@@ -344,23 +344,23 @@ func (s *scriptReader) from(start, i int, names []imported) {
 		return
 	}
 	target, scope := s.set.scripts.resolve(s.file.Path, spec)
-	imp := codegraph.Import{Path: s.keep(spec), Target: target, Line: s.line(start)}
+	imp := codegraph.Import{Path: s.intern(spec), Target: target, Line: s.line(start)}
 	if len(names) == 1 && names[0].all {
-		imp.Name = s.keep(names[0].local)
+		imp.Name = s.intern(names[0].local)
 	}
 	s.file.Imports = append(s.file.Imports, imp)
 	for _, n := range names {
 		switch {
 		case n.local == "":
 		case scope == "":
-			s.names[s.keep(n.local)] = name{}
+			s.names[s.intern(n.local)] = name{}
 		case n.all:
-			s.names[s.keep(n.local)] = name{qualified: scope, module: true}
-		case n.deflt:
-			s.names[s.keep(n.local)] = name{loose: true}
+			s.names[s.intern(n.local)] = name{qualified: scope, module: true}
+		case n.isDefault:
+			s.names[s.intern(n.local)] = name{loose: true}
 			s.addScope(scope)
 		default:
-			s.names[s.keep(n.local)] = name{qualified: s.keep(scope + "." + n.name)}
+			s.names[s.intern(n.local)] = name{qualified: s.intern(scope + "." + n.name)}
 		}
 	}
 }
@@ -379,7 +379,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 		}
 		return s.expressionEnd(i+1, end, false), true
 	case s.is(i, "as") && s.is(i+1, "namespace"):
-		s.mute(start, i+3)
+		s.markNotUse(start, i+3)
 		return i + 3, true
 	case s.is(i, "type") && (s.op(i+1) == '{' || s.op(i+1) == '*'):
 		i++
@@ -409,7 +409,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 		for _, n := range names {
 			s.exportName(n.name)
 		}
-		s.mute(start, i)
+		s.markNotUse(start, i)
 		return i, true
 	}
 	return i, false
@@ -425,7 +425,7 @@ func (s *scriptReader) reexport(start, i int, names []imported) {
 	}
 	s.addScope(scope)
 	for _, n := range names {
-		if !n.deflt {
+		if !n.isDefault {
 			s.use(-1, codegraph.References, scope+"."+n.name, true, s.line(start))
 		}
 	}
@@ -445,7 +445,7 @@ func (s *scriptReader) exportNames() {
 	}
 	for i := range s.file.Decls {
 		d := &s.file.Decls[i]
-		if d.Parent < 0 && s.exports[d.Name] && d.Qualified == join(s.scope, d.Name) {
+		if d.Parent < 0 && s.exports[d.Name] && d.Qualified == joinDotted(s.scope, d.Name) {
 			d.Exported = true
 		} else if d.Parent >= 0 && s.exports[s.file.Decls[d.Parent].Name] && s.file.Decls[d.Parent].Exported && !strings.HasPrefix(d.Name, "#") && !strings.HasPrefix(d.Signature, "private ") {
 			d.Exported = true
@@ -479,7 +479,7 @@ func (r *reader) addScope(scope string) {
 			return
 		}
 	}
-	r.file.Scopes = append(r.file.Scopes, r.keep(scope))
+	r.file.Scopes = append(r.file.Scopes, r.intern(scope))
 }
 
 // maxScopes is how many scopes one file has.

@@ -16,7 +16,7 @@ func (s *scriptReader) required(nameAt, str int) {
 	}
 	if s.op(str+2) == '.' && s.kind(str+3) == word { // require("x").y
 		s.from(nameAt, str, []imported{{name: s.text(str + 3), local: s.text(nameAt)}})
-		s.mark(str+3, muted)
+		s.mark(str+3, notUse)
 		return
 	}
 	s.from(nameAt, str, []imported{{local: s.text(nameAt), all: true}})
@@ -96,7 +96,7 @@ func (s *scriptReader) bindWord(i int, open []int) {
 			if last, inner := s.level(open); inner {
 				s.local(at, at, last)
 			}
-			s.mark(at, muted)
+			s.mark(at, notUse)
 			at++
 		}
 		if s.op(at) == '(' {
@@ -106,7 +106,7 @@ func (s *scriptReader) bindWord(i int, open []int) {
 		if s.name(i+1) && s.op(i-1) != '.' {
 			if last, inner := s.level(open); inner {
 				s.local(i+1, i+1, last)
-				s.mark(i+1, muted)
+				s.mark(i+1, notUse)
 			}
 		}
 	case "catch":
@@ -124,7 +124,7 @@ func (s *scriptReader) bindWord(i int, open []int) {
 
 // inner notes an import in the middle of the code.
 func (s *scriptReader) inner(i int) {
-	if s.flags[i]&muted != 0 || s.op(i-1) == '.' {
+	if s.flags[i]&notUse != 0 || s.op(i-1) == '.' {
 		return
 	}
 	if s.op(i+1) == '(' && s.kind(i+2) == text && (s.op(i+3) == ')' || s.op(i+3) == ',') {
@@ -143,7 +143,7 @@ func (s *scriptReader) bindVariables(i, last int) {
 			s.local(i, i, last)
 			if str, ok := s.require(i + 2); ok && s.op(i+1) == '=' {
 				s.required(i, str)
-				s.mute(i, str+2)
+				s.markNotUse(i, str+2)
 				s.unbind()
 			}
 			i++
@@ -183,7 +183,7 @@ func (s *scriptReader) bindParameters(i int, open []int) {
 	case s.op(after) == ':' && s.arrowBefore(i) && s.functionValue(i, min(len(s.toks), after+60)) > 0:
 	case s.op(after) == '{' && s.kind(i-1) == word && !s.lang.keywords[s.text(i-1)]:
 		s.parameters(i, s.match(after))
-		s.mark(i-1, muted)
+		s.mark(i-1, notUse)
 		return
 	default:
 		return
@@ -305,9 +305,9 @@ func (r *reader) declare(d declaration) int {
 		d.doc = r.doc(d.first, d.head)
 	}
 	line := r.line(d.head)
-	q := join(d.within, d.name)
+	q := joinDotted(d.within, d.name)
 	decl := codegraph.Decl{
-		Kind: d.kind, Name: r.keep(d.name), Qualified: r.keep(q), Parent: d.parent,
+		Kind: d.kind, Name: r.intern(d.name), Qualified: r.intern(q), Parent: d.parent,
 		Line: line, End: max(line, r.endLine(d.last)), Exported: d.exported,
 		Signature: r.signature(d.head, d.stop), Doc: d.doc,
 	}
@@ -363,9 +363,9 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 	for path+2 < end && (r.op(path+1) == '.' || r.op(path+1) == opPath) && r.kind(path+2) == word {
 		path += 2
 	}
-	r.mute(i, path+1)
+	r.markNotUse(i, path+1)
 	if from >= 0 {
-		r.places[from].bases = append(r.places[from].bases, r.keep(r.text(path)))
+		r.places[from].bases = append(r.places[from].bases, r.intern(r.text(path)))
 	}
 	r.own = append(r.own, ownUse{from: from, kind: kind, first: i, last: path})
 }

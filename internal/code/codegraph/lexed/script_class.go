@@ -8,7 +8,7 @@ func (s *scriptReader) class(i, end int, d declaration, deflt bool) int {
 	d.kind, d.name = codegraph.KindType, "default"
 	if s.name(i) && !s.is(i, "extends") && !s.is(i, "implements") || !deflt && s.kind(i) == word {
 		d.name = s.text(i)
-		s.mark(i, muted)
+		s.mark(i, notUse)
 		i++
 	}
 	return s.classBody(i-1, end, d, i)
@@ -17,7 +17,7 @@ func (s *scriptReader) class(i, end int, d declaration, deflt bool) int {
 // classBody reads a class from what stands behind its name.
 func (s *scriptReader) classBody(from, end int, d declaration, i int) int {
 	if s.name(i) && !s.is(i, "implements") && i > from+1 { // "= class Name"
-		s.mark(i, muted)
+		s.mark(i, notUse)
 		i++
 	}
 	open := s.braceAfter(i, end)
@@ -106,7 +106,7 @@ func (s *scriptReader) function(i, end int, d declaration, deflt bool) int {
 	d.kind, d.name = codegraph.KindFunction, "default"
 	if s.kind(i) == word {
 		d.name = s.text(i)
-		s.mark(i, muted)
+		s.mark(i, notUse)
 		i++
 	} else if !deflt {
 		return i
@@ -213,7 +213,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	if d.name == "" {
 		return s.memberEnd(i, end)
 	}
-	s.mark(i, muted)
+	s.mark(i, notUse)
 	nameAt := i
 	i++
 	for s.op(i) == '?' || s.op(i) == '!' {
@@ -253,7 +253,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 func (s *scriptReader) typeLiteral(i, end int) {
 	for ; i < end; i++ {
 		if s.kind(i) == word && (s.op(i+1) == ':' || s.op(i+1) == '?' && s.op(i+2) == ':') {
-			s.mark(i, muted)
+			s.mark(i, notUse)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func (s *scriptReader) parameterProperties(open, parent int) {
 func (s *scriptReader) iface(i, end int, d declaration) int {
 	i++
 	d.kind, d.name = codegraph.KindInterface, s.text(i)
-	s.mark(i, muted)
+	s.mark(i, notUse)
 	i++
 	open := s.braceAfter(i, end)
 	d.stop, d.last = open, s.match(open)
@@ -375,7 +375,7 @@ func (s *scriptReader) iface(i, end int, d declaration) int {
 func (s *scriptReader) enum(i, end int, d declaration) int {
 	i++
 	d.kind, d.name = codegraph.KindType, s.text(i)
-	s.mark(i, muted)
+	s.mark(i, notUse)
 	i++
 	if s.op(i) != '{' {
 		return i
@@ -394,7 +394,7 @@ func (s *scriptReader) enum(i, end int, d declaration) int {
 		if name == "" {
 			return
 		}
-		s.mark(i, muted)
+		s.mark(i, notUse)
 		s.declare(declaration{kind: codegraph.KindProperty, name: name, within: p.Qualified, parent: n, first: i, head: i, stop: end, last: end - 1, exported: p.Exported})
 	})
 	return s.match(i) + 1
@@ -404,7 +404,7 @@ func (s *scriptReader) enum(i, end int, d declaration) int {
 func (s *scriptReader) alias(i, end int, d declaration) int {
 	i++
 	d.kind, d.name = codegraph.KindType, s.text(i)
-	s.mark(i, muted)
+	s.mark(i, notUse)
 	i++
 	types := i
 	if s.op(i) == '<' {
@@ -460,7 +460,7 @@ func (s *scriptReader) aliasEnd(i, end int) int {
 }
 
 // namespace reads "namespace A.B {", "module 'x' {" and "global {".
-func (s *scriptReader) namespace(i, end int, a around, d declaration) (int, bool) {
+func (s *scriptReader) namespace(i, end int, a scriptContext, d declaration) (int, bool) {
 	global := s.is(i, "global")
 	at := i + 1
 	d.kind = codegraph.KindNamespace
@@ -470,7 +470,7 @@ func (s *scriptReader) namespace(i, end int, a around, d declaration) (int, bool
 	switch {
 	case global && s.op(at) == '{' && s.lang.types:
 		s.mark(at, container)
-		s.block(at+1, min(s.match(at), end), around{parent: -1, scope: s.scope, exported: true, all: true})
+		s.block(at+1, min(s.match(at), end), scriptContext{parent: -1, scope: s.scope, exported: true, all: true})
 		return s.match(at) + 1, true
 	case global:
 		return 0, false
@@ -479,19 +479,19 @@ func (s *scriptReader) namespace(i, end int, a around, d declaration) (int, bool
 			return at + 1, true
 		}
 		s.mark(at+1, container)
-		s.block(at+2, min(s.match(at+1), end), around{parent: -1, scope: s.scope, exported: true, all: true})
+		s.block(at+2, min(s.match(at+1), end), scriptContext{parent: -1, scope: s.scope, exported: true, all: true})
 		return s.match(at+1) + 1, true
 	case !s.name(at) || s.op(at+1) != '{' || s.toks[at].first() || !s.lang.types:
 		return 0, false
 	}
 	parent, scope := a.parent, a.scope
 	for k := i + 1; k <= at; k += 2 {
-		s.mark(k, muted)
+		s.mark(k, notUse)
 		d.name, d.within, d.parent, d.stop, d.last = s.text(k), scope, parent, at+1, s.match(at+1)
 		parent = s.declare(d)
-		scope = join(scope, d.name)
+		scope = joinDotted(scope, d.name)
 	}
 	s.mark(at+1, container)
-	s.block(at+2, min(s.match(at+1), end), around{parent: parent, scope: scope, exported: d.exported, all: a.all})
+	s.block(at+2, min(s.match(at+1), end), scriptContext{parent: parent, scope: scope, exported: d.exported, all: a.all})
 	return s.match(at+1) + 1, true
 }

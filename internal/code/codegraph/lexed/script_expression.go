@@ -5,7 +5,7 @@ import "github.com/kenlayer/ken/internal/code/codegraph"
 // expression reads a statement that is none of the others. Assignments to exports and
 // to members of what the file declares are declarations, and so is what stands in a
 // function around the whole file.
-func (s *scriptReader) expression(i, end int, a around, d declaration, deflt bool) int {
+func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, deflt bool) int {
 	stop := max(s.expressionEnd(i, end, false), i)
 	next := stop
 	if s.op(stop) == ';' && stop < end {
@@ -24,10 +24,10 @@ func (s *scriptReader) expression(i, end int, a around, d declaration, deflt boo
 	}
 	if open := s.wrapper(i, stop); open > 0 {
 		s.mark(open, container)
-		s.block(open+1, min(s.match(open), stop), around{parent: -1, scope: a.scope, exported: a.exported})
+		s.block(open+1, min(s.match(open), stop), scriptContext{parent: -1, scope: a.scope, exported: a.exported})
 		return next
 	}
-	s.titled(i)
+	s.noteTestTitle(i)
 	s.assignments(i, stop, d)
 	return next
 }
@@ -73,13 +73,13 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 				return
 			}
 		}
-		if _, ok := s.declared[join(s.scope, s.text(at))]; ok && s.functionValue(value, stop) == 0 {
+		if _, ok := s.declared[joinDotted(s.scope, s.text(at))]; ok && s.functionValue(value, stop) == 0 {
 			s.exportName(s.text(at))
 			return
 		}
 		d.kind, d.name, d.within, d.parent = codegraph.KindVariable, s.text(at), s.scope, -1
 	case parts >= 2:
-		owner, ok := s.declared[join(s.scope, s.text(i))]
+		owner, ok := s.declared[joinDotted(s.scope, s.text(i))]
 		member := parts == 2 || parts == 3 && s.is(i+2, "prototype")
 		if !ok || !member || s.is(at, "prototype") {
 			return
@@ -88,14 +88,14 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 		if s.functionValue(value, stop) == 0 && parts == 2 && p.Kind == codegraph.KindVariable {
 			return
 		}
-		if _, again := s.declared[join(p.Qualified, s.text(at))]; again {
+		if _, again := s.declared[joinDotted(p.Qualified, s.text(at))]; again {
 			return
 		}
 		d.kind, d.name, d.within, d.parent, d.exported = codegraph.KindProperty, s.text(at), p.Qualified, owner, p.Exported
 	default:
 		return
 	}
-	s.mute(i, at+1)
+	s.markNotUse(i, at+1)
 	s.value(value, stop, d)
 }
 
@@ -130,7 +130,7 @@ func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 		d.kind, d.name, d.within, d.parent = codegraph.KindVariable, "default", s.scope, -1
 		if s.name(name) && s.kind(i) == word {
 			d.name = s.text(name)
-			s.mark(name, muted)
+			s.mark(name, notUse)
 		}
 		s.value(i, stop, d)
 	}
@@ -144,7 +144,7 @@ func (s *scriptReader) exportedProperty(i, end int) {
 		i++
 	}
 	d.name = s.text(i)
-	if _, ok := s.declared[join(s.scope, d.name)]; ok {
+	if _, ok := s.declared[joinDotted(s.scope, d.name)]; ok {
 		return
 	}
 	body := 0
@@ -158,7 +158,7 @@ func (s *scriptReader) exportedProperty(i, end int) {
 	}
 	if body > 0 && body < end {
 		d.stop = body
-		s.mark(i, muted)
+		s.mark(i, notUse)
 		s.declare(d)
 	}
 }
@@ -198,8 +198,8 @@ func (s *scriptReader) wrapper(i, stop int) int {
 	return 0
 }
 
-// titled notes the title of a test: describe("Cart", …).
-func (s *scriptReader) titled(i int) {
+// noteTestTitle notes the title of a test: describe("Cart", …).
+func (s *scriptReader) noteTestTitle(i int) {
 	switch s.text(i) {
 	case "describe", "it", "test", "suite", "context":
 	default:
@@ -208,7 +208,7 @@ func (s *scriptReader) titled(i int) {
 	for k := i + 1; k < i+6; k++ {
 		if s.op(k) == '(' && s.kind(k+1) == text && s.op(k+2) == ',' {
 			s.file.Test = true
-			s.titles = append(s.titles, s.keep(unquote(s.text(k+1))))
+			s.titles = append(s.titles, s.intern(unquote(s.text(k+1))))
 			return
 		}
 	}
@@ -282,7 +282,7 @@ func (s *scriptReader) typeEnd(i, end int) int {
 func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 	if str, ok := s.require(value); ok && s.op(str+2) != '(' {
 		s.required(nameAt, str)
-		s.mute(nameAt, str+2)
+		s.markNotUse(nameAt, str+2)
 		if s.kind(nameAt) == word || opens(s.op(nameAt)) {
 			return
 		}
@@ -292,7 +292,7 @@ func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 			p := d
 			p.kind, p.name, p.head, p.stop = codegraph.KindVariable, s.text(i), min(d.head, i), stop
 			p.first, p.last = i, i
-			s.mark(i, muted)
+			s.mark(i, notUse)
 			s.declare(p)
 		})
 		return
@@ -300,7 +300,7 @@ func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 	if s.kind(nameAt) != word {
 		return
 	}
-	s.mark(nameAt, muted)
+	s.mark(nameAt, notUse)
 	d.kind, d.name, d.stop = codegraph.KindVariable, s.text(nameAt), stop
 	s.value(value, end, d)
 }
@@ -391,7 +391,7 @@ func (s *scriptReader) object(i, end, parent int) {
 			for body := i + 1; body < end; body = s.skip(body) {
 				if s.op(body) == '{' {
 					d.stop = body
-					s.mark(i, muted)
+					s.mark(i, notUse)
 					s.declare(d)
 					return
 				}
@@ -399,7 +399,7 @@ func (s *scriptReader) object(i, end, parent int) {
 		case s.op(i+1) == ':':
 			if body := s.functionValue(i+2, end); body > 0 {
 				d.stop = body
-				s.mark(i, muted)
+				s.mark(i, notUse)
 				s.declare(d)
 			}
 		}
@@ -419,7 +419,7 @@ func (s *scriptReader) pattern(i, end int, f func(i int)) {
 		case due && opens(o): // go in
 		case due && s.kind(i) == word:
 			if s.op(i+1) == ':' && s.inObject(i) {
-				s.mark(i, muted)
+				s.mark(i, notUse)
 				i++
 				break
 			}

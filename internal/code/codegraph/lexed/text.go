@@ -118,17 +118,17 @@ const (
 type op uint8
 
 const (
-	opArrow    op = iota + 128 // =>
-	opThin                     // ->
-	opPath                     // ::
-	opOptional                 // ?.
-	opSpread                   // ...
-	opRange                    // ..
-	opLogic                    // && || ??
-	opCompare                  // == != <= >= === !==
-	opAssign                   // += and its like
-	opWalrus                   // :=
-	opStep                     // ++ --
+	opArrow     op = iota + 128 // =>
+	opThinArrow                 // ->
+	opPath                      // ::
+	opOptional                  // ?.
+	opSpread                    // ...
+	opRange                     // ..
+	opLogic                     // && || ??
+	opCompare                   // == != <= >= === !==
+	opAssign                    // += and its like
+	opWalrus                    // :=
+	opStep                      // ++ --
 )
 
 // token is a piece of source that means something. Brackets know their partner: an
@@ -194,7 +194,7 @@ func punctuation(s string) (op, int) {
 		case "=>":
 			return opArrow, 2
 		case "->":
-			return opThin, 2
+			return opThinArrow, 2
 		case "::":
 			return opPath, 2
 		case "?.":
@@ -263,22 +263,22 @@ func (r *reader) testUses() {
 	stem, _, _ := strings.Cut(path.Base(r.file.Path), ".")
 	titles := []string{subject(stem)}
 	for _, t := range r.titles[:min(len(r.titles), maxTitles)] {
-		titles = append(titles, normal(t))
+		titles = append(titles, normalName(t))
 	}
 	for _, u := range r.file.Uses {
 		if u.Kind != codegraph.Calls && u.Kind != codegraph.References {
 			continue
 		}
-		used := normal(last(u.Name))
+		used := normalName(lastPart(u.Name))
 		for n, d := 0, u.From; d >= 0 && n < maxDepth; n++ {
 			if r.places[d].test || r.file.Test && strings.Contains(strings.ToLower(r.file.Decls[d].Name), "test") {
-				r.better(best, d, u, used, subjects[d])
+				r.betterTestUse(best, d, u, used, subjects[d])
 			}
 			d = r.file.Decls[d].Parent
 		}
 		if r.file.Test {
 			for _, t := range titles {
-				r.better(best, -1, u, used, t)
+				r.betterTestUse(best, -1, u, used, t)
 			}
 		}
 	}
@@ -295,13 +295,13 @@ func (r *reader) testUses() {
 // maxTitles is how many titles of tests are compared with what the file uses.
 const maxTitles = 64
 
-// better keeps the use whose name says most of what the test is named after. It must be
+// betterTestUse keeps the use whose name says most of what the test is named after. It must be
 // the whole of it or its beginning.
-func (r *reader) better(best map[int]codegraph.Use, d int, u codegraph.Use, used, subject string) {
+func (r *reader) betterTestUse(best map[int]codegraph.Use, d int, u codegraph.Use, used, subject string) {
 	if subject == "" || used == "" || used != subject && (len(used) < 4 || !strings.HasPrefix(subject, used)) {
 		return
 	}
-	if old, ok := best[d]; ok && len(normal(last(old.Name))) >= len(used) {
+	if old, ok := best[d]; ok && len(normalName(lastPart(old.Name))) >= len(used) {
 		return
 	}
 	best[d] = u
@@ -318,12 +318,12 @@ func (r *reader) testedFile() {
 		}
 		switch kind {
 		case codegraph.KindFile:
-			if base, _, _ := strings.Cut(path.Base(q), "."); normal(base) == want {
+			if base, _, _ := strings.Cut(path.Base(q), "."); normalName(base) == want {
 				r.use(-1, codegraph.Tests, q, true, imp.Line)
 				return
 			}
 		case codegraph.KindPackage:
-			if r.lang.family == python && normal(last(q)) == want {
+			if r.lang.family == python && normalName(lastPart(q)) == want {
 				r.use(-1, codegraph.Tests, q, true, imp.Line)
 				return
 			}
@@ -352,7 +352,7 @@ func (r *reader) onlyTests() bool {
 
 // subject is what a test is named after: its name without "test", in normal form.
 func subject(n string) string {
-	s := normal(n)
+	s := normalName(n)
 	for _, p := range []string{"tests", "test", "spec"} {
 		if t := strings.TrimSuffix(s, p); t != s {
 			return t
@@ -364,8 +364,8 @@ func subject(n string) string {
 	return s
 }
 
-// normal writes a name in lower case without what joins its words.
-func normal(n string) string {
+// normalName writes a name in lower case without what joins its words.
+func normalName(n string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case c == '_' || c == '-' || c == ' ' || c == '.' || c == '#' || c == '(' || c == ')':
@@ -377,12 +377,12 @@ func normal(n string) string {
 	}, n)
 }
 
-// pair gives brackets their partners, and reports the line of the first one that has
+// pairBrackets gives brackets their partners, and reports the line of the first one that has
 // none, or 0. Where the brackets do not fit, it tries again by the layout: a brace closes
 // what begins on a line of its indentation, and a declaration at the left margin closes
 // all but namespaces.
-func pair(toks []token, src string, lang *language) (line int) {
-	line = pairStrictly(toks, lang, src)
+func pairBrackets(toks []token, src string, lang *language) (line int) {
+	line = pairBracketsStrictly(toks, lang, src)
 	if line == 0 || lang.family == python {
 		return line
 	}
@@ -390,7 +390,7 @@ func pair(toks []token, src string, lang *language) (line int) {
 	return line
 }
 
-func pairStrictly(toks []token, lang *language, src string) (bad int) {
+func pairBracketsStrictly(toks []token, lang *language, src string) (bad int) {
 	var open []int
 	fault := func(i int) {
 		if bad == 0 {
@@ -481,7 +481,7 @@ func pairByLayout(toks []token, src string, lang *language) {
 				toks[open[n]].match, t.match = int32(i), int32(open[n])
 				open = open[:n]
 			}
-		case t.indent == 0 && t.kind == word && len(open) > 0 && atMargin(toks, i, src, lang):
+		case t.indent == 0 && t.kind == word && len(open) > 0 && declarationAtMargin(toks, i, src, lang):
 			n := 0
 			for n < len(open) && n < maxBack && namespaceBrace(toks, open[n], src) {
 				n++
@@ -530,8 +530,8 @@ func namespaceBrace(toks []token, i int, src string) bool {
 	return false
 }
 
-// atMargin reports whether a declaration begins at a word at the left margin.
-func atMargin(toks []token, i int, src string, lang *language) bool {
+// declarationAtMargin reports whether a declaration begins at a word at the left margin.
+func declarationAtMargin(toks []token, i int, src string, lang *language) bool {
 	w := src[toks[i].start:toks[i].end]
 	if marginWords[w] {
 		return true

@@ -22,7 +22,7 @@ func (r *reader) bodyLocals(first, end int) {
 			for len(open) > 0 && r.match(open[len(open)-1]) <= i {
 				open = open[:len(open)-1]
 			}
-		case o == opArrow || o == opThin:
+		case o == opArrow || o == opThinArrow:
 			if r.lang.family == cfamily {
 				continue
 			}
@@ -33,7 +33,7 @@ func (r *reader) bodyLocals(first, end int) {
 			}
 		case r.kind(i) == word && r.lang.family == csharp && r.op(i+1) == '(' && r.csharpLocal(i, r.block(open, end)):
 		case r.kind(i) == word && r.declares(i):
-			r.mark(i, muted)
+			r.mark(i, notUse)
 			last := r.block(open, end)
 			r.local(i, i, last)
 			r.moreNames(i+1, last)
@@ -58,7 +58,7 @@ func (r *reader) csharpLocal(i, last int) bool {
 		return false
 	}
 	r.local(i, i, last)
-	r.mark(i, muted)
+	r.mark(i, notUse)
 	if r.op(shut+1) == '{' {
 		last = r.match(shut + 1)
 	}
@@ -109,7 +109,7 @@ func (r *reader) declares(i int) bool {
 		if r.op(i-2) == '.' && r.lang.family == cfamily {
 			return false
 		}
-		return !r.lang.keywords[w] && r.op(i-2) != opThin || typeKeywords[w]
+		return !r.lang.keywords[w] && r.op(i-2) != opThinArrow || typeKeywords[w]
 	case p.op == '>':
 		return r.beforeTypes(i - 1)
 	case p.op == ']':
@@ -200,7 +200,7 @@ func (r *reader) moreNames(i, last int) {
 				return
 			}
 			r.local(i, i, last)
-			r.mark(i, muted)
+			r.mark(i, notUse)
 		}
 		i = r.skip(i)
 	}
@@ -211,7 +211,7 @@ func (r *reader) arrowParameters(open, last int) {
 	r.list(open+1, r.match(open), func(i, end int) {
 		if end > i {
 			r.local(end-1, open, last)
-			r.mark(end-1, muted)
+			r.mark(end-1, notUse)
 		}
 	})
 }

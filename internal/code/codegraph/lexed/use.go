@@ -60,7 +60,7 @@ func (r *reader) uses() {
 			s.heading(own[0])
 			own = own[1:]
 		}
-		if r.toks[i].kind != word || r.flags[i]&muted != 0 {
+		if r.toks[i].kind != word || r.flags[i]&notUse != 0 {
 			i++
 			continue
 		}
@@ -71,17 +71,17 @@ func (r *reader) uses() {
 // heading tells a base or an interface of a declaration.
 func (s *search) heading(u ownUse) {
 	first := s.text(u.first)
-	if s.locals.has(first) && !s.typeName(u.first) || s.lang.builtin[first] && u.first == u.last && !s.knows(first) {
+	if s.locals.has(first) && !s.typeName(u.first) || s.lang.builtin[first] && u.first == u.last && !s.isKnown(first) {
 		return
 	}
 	s.owner = u.from
-	s.found(u.kind, u.first, u.last)
+	s.noteUse(u.kind, u.first, u.last)
 }
 
 func (s *search) typeName(i int) bool { return s.flags[i]&typed != 0 }
 
-// knows reports whether a bare name is declared in the file or imported.
-func (s *search) knows(n string) bool {
+// isKnown reports whether a bare name is declared in the file or imported.
+func (s *search) isKnown(n string) bool {
 	if _, ok := s.names[n]; ok {
 		return true
 	}
@@ -96,7 +96,7 @@ func (s *search) path(i int) int {
 	switch p := s.op(i - 1); p {
 	case '.', opOptional:
 		return s.member(i)
-	case opThin:
+	case opThinArrow:
 		if s.lang.family == cfamily {
 			return s.member(i)
 		}
@@ -113,7 +113,7 @@ func (s *search) path(i int) int {
 		return i + 1
 	}
 	end := s.pathEnd(i)
-	if o := s.op(i + 1); self && end == i && (o == '.' || o == opThin) && s.kind(i+2) == word {
+	if o := s.op(i + 1); self && end == i && (o == '.' || o == opThinArrow) && s.kind(i+2) == word {
 		end = i + 2
 	}
 	call := s.called(end) && s.flags[i]&annotation == 0
@@ -121,15 +121,15 @@ func (s *search) path(i int) int {
 	case self:
 		s.self(i, end, call)
 	case s.locals.has(first) && s.flags[i]&typed == 0 && !(s.lang.family == rust && end > i && s.op(i+1) == opPath):
-		s.ofLocal(i, end, call)
-	case s.lang.builtin[first] && !s.knows(first):
+		s.noteLocalCall(i, end, call)
+	case s.lang.builtin[first] && !s.isKnown(first):
 		if call && end > i && s.lang.family == java {
 			return end + 1
 		}
 	case call:
-		s.found(codegraph.Calls, i, end)
+		s.noteUse(codegraph.Calls, i, end)
 	default:
-		s.mention(i, end)
+		s.noteMention(i, end)
 	}
 	return end + 1
 }
@@ -152,7 +152,7 @@ func (s *search) pathEnd(i int) int {
 				return i
 			}
 		}
-		if o := s.op(sep); (o == '.' && s.lang.family != cfamily || o == opPath && s.lang.family == java) && s.kind(sep+1) == word && s.flags[sep+1]&muted == 0 &&
+		if o := s.op(sep); (o == '.' && s.lang.family != cfamily || o == opPath && s.lang.family == java) && s.kind(sep+1) == word && s.flags[sep+1]&notUse == 0 &&
 			(s.lang.family == python || s.lang.family == script || !s.lang.keywords[s.text(sep+1)]) {
 			i = sep + 1
 			continue
@@ -211,7 +211,7 @@ func (s *search) member(i int) int {
 				if s.called(i) {
 					kind = codegraph.Calls
 				}
-				s.use(kind, join(n, s.text(i)), qualified, s.line(i))
+				s.use(kind, joinDotted(n, s.text(i)), qualified, s.line(i))
 				return i + 1
 			}
 		}
@@ -222,48 +222,48 @@ func (s *search) member(i int) int {
 	return i + 1
 }
 
-// ofLocal tells what is called of a local value.
-func (s *search) ofLocal(i, end int, call bool) {
+// noteLocalCall tells what is called of a local value.
+func (s *search) noteLocalCall(i, end int, call bool) {
 	if call && end > i {
 		s.use(codegraph.Calls, "."+s.text(end), false, s.line(i))
 	}
 }
 
-// mention tells a name that is not called, if it is certain to name something of
+// noteMention tells a name that is not called, if it is certain to name something of
 // interest: something declared or imported, or a type.
-func (s *search) mention(i, end int) {
+func (s *search) noteMention(i, end int) {
 	first := s.text(i)
-	if s.knows(first) || s.flags[i]&typed != 0 || s.lang.family == rust && end > i {
-		s.found(codegraph.References, i, end)
+	if s.isKnown(first) || s.flags[i]&typed != 0 || s.lang.family == rust && end > i {
+		s.noteUse(codegraph.References, i, end)
 		if end > i && !s.names[first].module {
-			s.outer(i, end)
+			s.noteOwnerType(i, end)
 		}
 		return
 	}
 	switch s.lang.family {
 	case script, python:
 		if upper(first) && !s.module {
-			s.found(codegraph.References, i, end)
+			s.noteUse(codegraph.References, i, end)
 		}
 	case java, csharp, cfamily:
 		if s.lang.family == cfamily && strings.HasPrefix(first, "__") {
 			return
 		}
 		if upper(first) || s.lang.family == cfamily && s.typePosition(i, end) {
-			s.found(codegraph.References, i, end)
+			s.noteUse(codegraph.References, i, end)
 			if end > i {
-				s.outer(i, end)
+				s.noteOwnerType(i, end)
 			}
 		}
 	case rust:
 		if upper(first) {
-			s.found(codegraph.References, i, end)
+			s.noteUse(codegraph.References, i, end)
 		}
 	}
 }
 
-// outer mentions the type of "Cart.MAX".
-func (s *search) outer(i, end int) {
+// noteOwnerType mentions the type of "Cart.MAX".
+func (s *search) noteOwnerType(i, end int) {
 	if upper(s.text(end - 2)) {
 		if n, qualified, ok := s.resolve(i, end-2); ok {
 			s.use(codegraph.References, n, qualified, s.line(i))
@@ -295,7 +295,7 @@ func (s *search) self(i, end int, call bool) {
 	owner := s.typeAround()
 	line := s.line(i)
 	if owner >= 0 {
-		q := join(s.file.Decls[owner].Qualified, s.text(member))
+		q := joinDotted(s.file.Decls[owner].Qualified, s.text(member))
 		if at, ok := s.declared[q]; ok {
 			kind := codegraph.References
 			if call && member == end {
@@ -361,13 +361,13 @@ func (s *search) use(kind codegraph.EdgeKind, n string, qualified bool, line int
 	if s.seen[key] {
 		return
 	}
-	key.name = s.keep(n)
+	key.name = s.intern(n)
 	s.seen[key] = true
 	s.reader.use(s.owner, kind, key.name, qualified, line)
 }
 
 func (r *reader) use(from int, kind codegraph.EdgeKind, n string, qualified bool, line int) {
-	r.file.Uses = append(r.file.Uses, codegraph.Use{From: from, Kind: kind, Name: r.keep(n), Qualified: qualified, Line: line})
+	r.file.Uses = append(r.file.Uses, codegraph.Use{From: from, Kind: kind, Name: r.intern(n), Qualified: qualified, Line: line})
 }
 
 // lookup finds the declaration that a bare name means in this file: in the declarations
@@ -386,7 +386,7 @@ func (s *search) lookup(n string) (string, bool) {
 			break
 		}
 		if at, ok := s.declared[around]; around == s.scope || !ok || s.membersAreBare(s.file.Decls[at].Kind) {
-			if i, ok := s.declared[join(around, n)]; ok {
+			if i, ok := s.declared[joinDotted(around, n)]; ok {
 				return s.file.Decls[s.constructed(i)].Qualified, true
 			}
 		}
@@ -400,7 +400,7 @@ func (s *search) lookup(n string) (string, bool) {
 		}
 		around = around[:cut]
 	}
-	if i, ok := s.declared[join(s.scope, n)]; ok {
+	if i, ok := s.declared[joinDotted(s.scope, n)]; ok {
 		return s.file.Decls[i].Qualified, true
 	}
 	return "", false
@@ -428,8 +428,8 @@ func (s *search) membersAreBare(k codegraph.Kind) bool {
 	return false
 }
 
-// found tells a use of the path from i to end, of which the first part is no local name.
-func (s *search) found(kind codegraph.EdgeKind, i, end int) {
+// noteUse tells a use of the path from i to end, of which the first part is no local name.
+func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
 	line := s.line(i)
 	n, qualified, ok := s.resolve(i, end)
 	switch {
@@ -469,13 +469,13 @@ func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 		return s.imported(imp, first, rest, i)
 	}
 	if q, ok := s.lookup(first); ok {
-		if rest == "" || s.holds(q, rest) {
-			return join(q, rest), true, true
+		if rest == "" || s.hasMembers(q, rest) {
+			return joinDotted(q, rest), true, true
 		}
 		s.use(codegraph.References, q, true, s.line(i)) // a value, and a member of it
 		return "", false, false
 	}
-	return s.unknown(i, end, first, rest)
+	return s.resolveUnknown(i, end, first, rest)
 }
 
 // imported says what a name is that the file imports, with what follows it.
@@ -484,10 +484,10 @@ func (s *search) imported(imp name, first, rest string, i int) (n string, qualif
 	case imp.loose && rest == "":
 		return first, false, true
 	case imp.module && rest != "":
-		return join(imp.qualified, rest), true, true
+		return joinDotted(imp.qualified, rest), true, true
 	case imp.loose:
 		if upper(first) {
-			return join(first, rest), false, true
+			return joinDotted(first, rest), false, true
 		}
 		s.use(codegraph.References, first, false, s.line(i))
 		return "", false, false
@@ -497,12 +497,12 @@ func (s *search) imported(imp name, first, rest string, i int) (n string, qualif
 		s.use(codegraph.References, imp.qualified, true, s.line(i))
 		return "", false, false
 	}
-	return join(imp.qualified, rest), true, true
+	return joinDotted(imp.qualified, rest), true, true
 }
 
-// holds reports whether what is declared as q has members that are known by its name.
-func (s *search) holds(q, member string) bool {
-	if _, ok := s.declared[join(q, member)]; ok {
+// hasMembers reports whether what is declared as q has members that are known by its name.
+func (s *search) hasMembers(q, member string) bool {
+	if _, ok := s.declared[joinDotted(q, member)]; ok {
 		return true
 	}
 	switch s.file.Decls[s.declared[q]].Kind {
@@ -512,9 +512,9 @@ func (s *search) holds(q, member string) bool {
 	return false
 }
 
-// unknown says what to make of a name that the file neither declares nor imports.
-func (s *search) unknown(i, end int, first, rest string) (n string, qualified, ok bool) {
-	bare := join(first, rest)
+// resolveUnknown says what to make of a name that the file neither declares nor imports.
+func (s *search) resolveUnknown(i, end int, first, rest string) (n string, qualified, ok bool) {
+	bare := joinDotted(first, rest)
 	switch s.lang.family {
 	case script, python:
 		if s.module && (len(s.file.Scopes) == 0 || s.lang.family == script) {

@@ -18,7 +18,7 @@ type indexed struct {
 	path, hash string
 	from       []string // IDs
 	refs       []ref
-	relations  []related
+	relations  []symbolRelation
 	decls      []codegraph.Decl // that the graph does not have
 }
 
@@ -30,8 +30,8 @@ type ref struct {
 	call   bool
 }
 
-// related is that a symbol implements, stands for, or is of the type of another.
-type related struct {
+// symbolRelation is that a symbol implements, stands for, or is of the type of another.
+type symbolRelation struct {
 	from, to       int32
 	line           int32
 	implementation bool
@@ -48,16 +48,16 @@ func (in *reader) document(d document) {
 	text, why, missing := in.content(p, d)
 	if missing {
 		in.report.Missing++
-		in.leave(p, why)
+		in.skipDocument(p, why)
 		return
 	}
 	c := newContent(text, encodingOf(d.encoding, in.tool))
 	if why == "" {
-		why = misplaced(&c, d.occurrences)
+		why = mismatch(&c, d.occurrences)
 	}
 	if why != "" {
 		in.report.Stale++
-		in.leave(p, why)
+		in.skipDocument(p, why)
 		return
 	}
 	in.report.Files++
@@ -67,7 +67,7 @@ func (in *reader) document(d document) {
 	if !ok || known.Hash != "" && known.Hash != out.hash {
 		known = codegraph.File{}
 	}
-	pl := placer{in: in, doc: &d, text: &c, known: known, path: p}
+	pl := declarationMatcher{in: in, doc: &d, text: &c, known: known, path: p}
 	pl.kinds()
 	owner := pl.define(&out)
 	for _, o := range d.occurrences {
@@ -120,9 +120,9 @@ func (in *reader) content(p string, d document) (text []byte, why string, missin
 	return text, "", false
 }
 
-// misplaced says why a document's definitions can't be those of a file, and "" when
+// mismatch says why a document's definitions can't be those of a file, and "" when
 // they can: their names stand where it says, nine of ten at least.
-func misplaced(c *content, list []occurrence) string {
+func mismatch(c *content, list []occurrence) string {
 	right, all := 0, 0
 	for _, o := range list {
 		if o.roles&roleIsDef == 0 || o.at.line != o.at.endLine || o.at.endCol == o.at.col {
@@ -133,7 +133,7 @@ func misplaced(c *content, list []occurrence) string {
 			continue
 		}
 		last := s.descriptors[len(s.descriptors)-1]
-		n := plain(last.name)
+		n := sourceName(last.name)
 		if last.suffix == namespace || last.suffix == meta || n == "" {
 			continue
 		}
@@ -148,9 +148,9 @@ func misplaced(c *content, list []occurrence) string {
 	return ""
 }
 
-// plain is the name that stands in the text for one in a symbol, and "" where there is
+// sourceName is the name that stands in the text for one in a symbol, and "" where there is
 // none: indexers put what is not written between angle brackets.
-func plain(name string) string {
+func sourceName(name string) string {
 	if rest, ok := strings.CutPrefix(name, "<get>"); ok {
 		return rest
 	}

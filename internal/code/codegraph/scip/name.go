@@ -89,7 +89,7 @@ func qualified(s symbol, file, language string) string {
 	for i, d := range s.descriptors {
 		if d.suffix == namespace && len(names) == 0 {
 			spaces = append(spaces, d.name)
-		} else if n := plain(d.name); n != "" && (d.suffix != meta || i == len(s.descriptors)-1) {
+		} else if n := sourceName(d.name); n != "" && (d.suffix != meta || i == len(s.descriptors)-1) {
 			names = append(names, n)
 		}
 	}

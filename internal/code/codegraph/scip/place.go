@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// placer finds the nodes of what a document defines.
-type placer struct {
+// declarationMatcher finds the nodes of what a document defines.
+type declarationMatcher struct {
 	in    *reader
 	doc   *document
 	text  *content
@@ -20,7 +20,7 @@ type placer struct {
 }
 
 // kinds notes what the index says of its symbols.
-func (p *placer) kinds() {
+func (p *declarationMatcher) kinds() {
 	for _, s := range p.doc.symbols {
 		if n := p.in.number(s.symbol); n >= 0 && s.kind != 0 {
 			p.in.nodes[n].kind = s.kind
@@ -38,7 +38,7 @@ type region struct {
 
 // define gives the document's symbols their nodes, and returns for each line which
 // declaration it is in: a place in out.from, -1 for none.
-func (p *placer) define(out *indexed) []int32 {
+func (p *declarationMatcher) define(out *indexed) []int32 {
 	var regions []region
 	add := func(k codegraph.Kind, id string, from, to int, value bool) {
 		code := k == codegraph.KindFunction || k == codegraph.KindMethod
@@ -97,12 +97,12 @@ func (p *placer) define(out *indexed) []int32 {
 
 // place is the graph's declaration for a definition: of its name, around its line, the
 // innermost.
-func (p *placer) place(s symbol, o occurrence) (string, bool) {
+func (p *declarationMatcher) place(s symbol, o occurrence) (string, bool) {
 	last := s.descriptors[len(s.descriptors)-1]
 	if last.suffix == parameter || last.suffix == typeParameter {
 		return "", false
 	}
-	name, line := plain(last.name), o.at.line+1
+	name, line := sourceName(last.name), o.at.line+1
 	if last.name == "<constructor>" {
 		name = "constructor"
 	}
@@ -136,7 +136,7 @@ func fits(k codegraph.Kind, s suffix) bool {
 
 // declaration makes a declaration of a definition. Its lines are those that the indexer
 // gives it, or follow from the indentation.
-func (p *placer) declaration(s symbol, o occurrence, kind uint64) (codegraph.Decl, bool) {
+func (p *declarationMatcher) declaration(s symbol, o occurrence, kind uint64) (codegraph.Decl, bool) {
 	before, _, _, _ := p.text.at(o.at)
 	k := kindOf(s, kind, p.language(), lastWord(before))
 	if k == "" {
@@ -147,7 +147,7 @@ func (p *placer) declaration(s symbol, o occurrence, kind uint64) (codegraph.Dec
 			return codegraph.Decl{Kind: codegraph.KindFile, Name: p.path, Qualified: p.path, Parent: -1, Line: 1, End: 1}, true
 		}
 	}
-	d := codegraph.Decl{Kind: k, Name: plain(s.descriptors[len(s.descriptors)-1].name), Qualified: qualified(s, p.path, p.language()), Parent: -1, Line: o.at.line + 1}
+	d := codegraph.Decl{Kind: k, Name: sourceName(s.descriptors[len(s.descriptors)-1].name), Qualified: qualified(s, p.path, p.language()), Parent: -1, Line: o.at.line + 1}
 	if d.Name == "" || d.Qualified == "" {
 		return codegraph.Decl{}, false
 	}
@@ -164,7 +164,7 @@ func (p *placer) declaration(s symbol, o occurrence, kind uint64) (codegraph.Dec
 	return d, true
 }
 
-func (p *placer) language() string {
+func (p *declarationMatcher) language() string {
 	return cmp.Or(languages[p.doc.language], p.known.Language, byExtension(p.path))
 }
 
@@ -199,7 +199,7 @@ func owners(regions []region, lines int) []int32 {
 }
 
 // relate notes the relations of the document's symbols.
-func (p *placer) relate(out *indexed) {
+func (p *declarationMatcher) relate(out *indexed) {
 	for _, s := range p.doc.symbols {
 		from := p.in.number(s.symbol)
 		if from < 0 {
@@ -207,7 +207,7 @@ func (p *placer) relate(out *indexed) {
 		}
 		for _, r := range s.relations {
 			if to := p.in.number(r.symbol); to >= 0 && (r.implementation || r.reference || r.typeOfIts) {
-				out.relations = append(out.relations, related{from, to, max(p.lines[from], 1), r.implementation})
+				out.relations = append(out.relations, symbolRelation{from, to, max(p.lines[from], 1), r.implementation})
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func (in *reader) number(symbol []byte) int32 {
 	return n
 }
 
-func (in *reader) leave(path, reason string) {
+func (in *reader) skipDocument(path, reason string) {
 	if len(in.report.Left) < maxLeft {
 		in.report.Left = append(in.report.Left, Left{path, reason})
 	}

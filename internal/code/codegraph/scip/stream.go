@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// largest is how many bytes one document of an index may have.
-const largest = 64 << 20
+// maxDocument is how many bytes one document of an index may have.
+const maxDocument = 64 << 20
 
 // stream reads an index field by field. The slice that visit gets is good until it
 // returns.
@@ -44,7 +44,7 @@ func stream(r io.Reader, visit func(num protowire.Number, v []byte) error) error
 			if size, err = binary.ReadUvarint(in); err != nil {
 				break
 			}
-			if size > largest {
+			if size > maxDocument {
 				return broken(start, fmt.Errorf("a document of %d bytes", size))
 			}
 			buf.Reset()

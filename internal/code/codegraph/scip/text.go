@@ -101,13 +101,13 @@ func (c *content) at(s span) (before, what, after []byte, ok bool) {
 // spells reports whether a name stands at a span, in quotes or not.
 func spells(what []byte, name string) bool { return bytes.Contains(what, []byte(name)) }
 
-// farthest is how many bytes type arguments may take.
-const farthest = 200
+// maxTypeArguments is how many bytes type arguments may take.
+const maxTypeArguments = 200
 
 // called reports whether what follows a name calls it: a parenthesis, after type
 // arguments or an exclamation mark if any.
 func called(after []byte) bool {
-	after = after[:min(len(after), farthest)]
+	after = after[:min(len(after), maxTypeArguments)]
 	after = bytes.TrimLeft(after, " \t")
 	after = bytes.TrimPrefix(bytes.TrimPrefix(after, []byte("!")), []byte("?."))
 	after = bytes.TrimPrefix(after, []byte("::"))

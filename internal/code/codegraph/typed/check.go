@@ -215,13 +215,13 @@ func load(ctx context.Context, t *tree, dir string) (*loaded, error) {
 	l := &loaded{config: packages.Config{
 		Mode: graphMode, Context: ctx, Dir: abs, Tests: true, BuildFlags: []string{mod}, Env: environment(work),
 	}}
-	roots, err := ask(ctx, &l.config, "./...")
-	if work != "off" && (err != nil || outside(roots)) { // the module is not one of the workspace
+	roots, err := runGo(ctx, &l.config, "./...")
+	if work != "off" && (err != nil || noPackages(roots)) { // the module is not one of the workspace
 		l.config.Env = environment("off")
-		roots, err = ask(ctx, &l.config, "./...")
+		roots, err = runGo(ctx, &l.config, "./...")
 	}
 	if err != nil {
-		return nil, refused("the Go toolchain can't read the module in "+dir, err)
+		return nil, goError("the Go toolchain can't read the module in "+dir, err)
 	}
 	l.roots = roots
 	return l, nil
@@ -233,13 +233,13 @@ func environment(work string) []string {
 	return append(os.Environ(), "GOWORK="+work, "GOPROXY=off", "GO111MODULE=on", "GOPACKAGESDRIVER=off")
 }
 
-// outside reports whether the go command refused all packages of a folder.
-func outside(roots []*packages.Package) bool {
+// noPackages reports whether the go command refused all packages of a folder.
+func noPackages(roots []*packages.Package) bool {
 	return !slices.ContainsFunc(roots, func(p *packages.Package) bool { return len(p.GoFiles) > 0 })
 }
 
-// ask runs the go command, and does not wait for one that hangs longer than ctx lasts.
-func ask(ctx context.Context, c *packages.Config, patterns ...string) ([]*packages.Package, error) {
+// runGo runs the go command, and does not wait for one that hangs longer than ctx lasts.
+func runGo(ctx context.Context, c *packages.Config, patterns ...string) ([]*packages.Package, error) {
 	type answer struct {
 		pkgs []*packages.Package
 		err  error
@@ -271,9 +271,9 @@ func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]st
 			break
 		}
 		c.Env = slices.Concat(l.config.Env, env)
-		pkgs, err := ask(ctx, &c, paths...)
+		pkgs, err := runGo(ctx, &c, paths...)
 		if err != nil {
-			return nil, refused("the Go toolchain can't give what the module imports", err)
+			return nil, goError("the Go toolchain can't give what the module imports", err)
 		}
 		for _, p := range pkgs {
 			if p.ExportFile != "" {
@@ -285,8 +285,8 @@ func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]st
 	return found, nil
 }
 
-// refused makes an error of what the go command says: its last line tells why.
-func refused(msg string, err error) error {
+// goError makes an error of what the go command says: its last line tells why.
+func goError(msg string, err error) error {
 	text := strings.TrimSpace(err.Error())
 	try := "Run go list ./... to see more."
 	if strings.Contains(text, "GOPROXY=off") || strings.Contains(text, "go.sum") {

@@ -20,13 +20,13 @@ func implementable(t *types.TypeName) bool {
 	return ok && named.TypeParams().Len() == 0
 }
 
-// world is a set of types by the names of their methods, so that an interface is
+// methodIndex is a set of types by the names of their methods, so that an interface is
 // compared with few of them.
-type world struct {
+type methodIndex struct {
 	byMethod map[string][]*types.TypeName
 }
 
-func (w *world) add(t *types.TypeName) {
+func (w *methodIndex) add(t *types.TypeName) {
 	named, ok := t.Type().(*types.Named)
 	if !ok || t.IsAlias() || types.IsInterface(named) {
 		return
@@ -60,8 +60,8 @@ func methods(t *types.Named) []string {
 	return names
 }
 
-// of returns the types that implement an interface.
-func (w *world) of(iface *types.TypeName) (out []*types.TypeName) {
+// implementers returns the types that implement an interface.
+func (w *methodIndex) implementers(iface *types.TypeName) (out []*types.TypeName) {
 	i := iface.Type().Underlying().(*types.Interface)
 	candidates := w.byMethod[i.Method(0).Name()]
 	for k := 1; k < i.NumMethods(); k++ {
@@ -93,9 +93,9 @@ type implementation struct {
 	codegraph.RefinedEdge
 }
 
-// pairs lists the types of a world that implement an interface. ids knows what has a
+// implementationsOf lists the types of a world that implement an interface. ids knows what has a
 // node.
-func (p *plan) pairs(w *world, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
+func (p *plan) implementationsOf(w *methodIndex, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
 	to := ids(iface)
 	if to == "" {
 		if !wellKnown(iface) {
@@ -106,7 +106,7 @@ func (p *plan) pairs(w *world, iface *types.TypeName, ids func(types.Object) str
 			to = codegraph.ID(codegraph.KindInterface, iface.Pkg().Path()+"."+iface.Name())
 		}
 	}
-	for _, t := range w.of(iface) {
+	for _, t := range w.implementers(iface) {
 		if from := ids(t); from != "" {
 			at := p.fset.PositionFor(t.Pos(), false)
 			out = append(out, implementation{at.Filename, codegraph.RefinedEdge{From: from, To: to, Kind: codegraph.Implements, Line: at.Line}})
@@ -125,13 +125,13 @@ func (p *plan) id(obj types.Object) string {
 func (p *plan) isOurs(pkg *types.Package) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.ours[pkg]
+	return p.inRepository[pkg]
 }
 
 // implements lists which types of these files implement which interfaces of the
 // repository, and which of the standard library's that it names.
 func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []implementation) {
-	var w world
+	var w methodIndex
 	var all []*types.TypeName
 	for t := range p.named {
 		all = append(all, t)
@@ -152,7 +152,7 @@ func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []impleme
 		}
 	}
 	for _, iface := range all {
-		out = append(out, p.pairs(&w, iface, p.id)...)
+		out = append(out, p.implementationsOf(&w, iface, p.id)...)
 	}
 	return out
 }
@@ -170,7 +170,7 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 		}
 		return r.plan.id(obj)
 	}
-	var tests, rest world
+	var tests, rest methodIndex
 	for _, name := range pkg.Scope().Names() {
 		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
 			if inTest(t) {
@@ -181,9 +181,9 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 		}
 	}
 	for _, iface := range interfaces(pkg) {
-		out = append(out, r.plan.pairs(&tests, iface, ids)...)
+		out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
 		if inTest(iface) {
-			out = append(out, r.plan.pairs(&rest, iface, ids)...)
+			out = append(out, r.plan.implementationsOf(&rest, iface, ids)...)
 		}
 	}
 	for _, imp := range pkg.Imports() {
@@ -191,11 +191,11 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 			continue
 		}
 		for _, iface := range interfaces(imp) {
-			out = append(out, r.plan.pairs(&tests, iface, ids)...)
+			out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
 		}
 	}
 	for iface := range r.named {
-		out = append(out, r.plan.pairs(&tests, iface, ids)...)
+		out = append(out, r.plan.implementationsOf(&tests, iface, ids)...)
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (o *outline) define(info *types.Info, known map[types.Object]string) {
 }
 
 // refine checks a node whole, and lists what its files refer to.
-func (p *plan) refine(n *node, sources []source) (f finding) {
+func (p *plan) refine(n *node, sources []source) (f nodeResult) {
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	c := p.config(n, func(e types.Error) {
 		if len(f.problems) < problemsEach {
@@ -57,15 +57,15 @@ func (p *plan) refine(n *node, sources []source) (f finding) {
 		}
 		f.files = append(f.files, r.file)
 	}
-	p.note(r.named)
+	p.noteInterfaces(r.named)
 	if pkg != nil {
 		f.implements = r.tests(pkg)
 	}
 	return f
 }
 
-// note keeps the interfaces that a node names.
-func (p *plan) note(named map[*types.TypeName]bool) {
+// noteInterfaces keeps the interfaces that a node names.
+func (p *plan) noteInterfaces(named map[*types.TypeName]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for t := range named {

@@ -22,8 +22,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// finding is what was found out about a node.
-type finding struct {
+// nodeResult is what was found out about a node.
+type nodeResult struct {
 	files      []codegraph.RefinedFile
 	implements []implementation // by types of tests
 	lines      int
@@ -33,7 +33,7 @@ type finding struct {
 // run checks the nodes, each after what it imports: a worker takes the next one in
 // order and waits for those before it, which others have taken.
 func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.RefinedFile) (Report, error) {
-	found := make([]finding, len(p.nodes))
+	found := make([]nodeResult, len(p.nodes))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
@@ -85,7 +85,7 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 }
 
 // check reads a node, makes known what it declares, and looks through its functions.
-func (p *plan) check(n *node) (f finding) {
+func (p *plan) check(n *node) (f nodeResult) {
 	published := false
 	publish := func() {
 		if !published {
@@ -158,7 +158,7 @@ func (p *plan) declare(n *node, sources []source) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ours[pkg] = true
+	p.inRepository[pkg] = true
 	for obj, id := range known {
 		p.known[obj] = id
 	}
@@ -271,14 +271,14 @@ type plan struct {
 	fset     *token.FileSet
 	external *exporter
 
-	mu    sync.RWMutex // guards what follows
-	known map[types.Object]string
-	ours  map[*types.Package]bool  // what is known of
-	named map[*types.TypeName]bool // interfaces of the standard library that the code names
+	mu           sync.RWMutex // guards what follows
+	known        map[types.Object]string
+	inRepository map[*types.Package]bool  // what is known of
+	named        map[*types.TypeName]bool // interfaces of the standard library that the code names
 }
 
 func newPlan(t *tree, l *loaded, o Options) *plan {
-	p := &plan{tree: t, byID: map[string]*node{}, fset: token.NewFileSet(), known: map[types.Object]string{}, ours: map[*types.Package]bool{}, named: map[*types.TypeName]bool{}}
+	p := &plan{tree: t, byID: map[string]*node{}, fset: token.NewFileSet(), known: map[types.Object]string{}, inRepository: map[*types.Package]bool{}, named: map[*types.TypeName]bool{}}
 	roots := map[string]bool{}
 	tested := map[string]bool{} // paths of packages that have tests within
 	for _, r := range l.roots {

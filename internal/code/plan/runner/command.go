@@ -50,8 +50,8 @@ func (r *run) command(ctx context.Context, a plan.Agent, out io.Writer) error {
 		defer close(copied)
 		_, _ = io.Copy(io.MultiWriter(out, counter{&read}), from) // ends with the pipe, whatever ends that
 	}()
-	err = r.await(ctx, cmd)
-	r.endRest(cmd.Process)
+	err = r.waitFor(ctx, cmd)
+	r.endGroupRest(cmd.Process)
 	last := read.Load()
 	for range drains {
 		select {
@@ -79,7 +79,7 @@ func (c counter) Write(p []byte) (int, error) {
 }
 
 // await waits for a command, and ends it when ctx is done.
-func (r *run) await(ctx context.Context, cmd *exec.Cmd) error {
+func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
 	var how error // set when it has exited
 	exited := make(chan struct{})
 	go func() {
@@ -88,12 +88,12 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd) error {
 	}()
 	select {
 	case <-exited:
-		return explain(how)
+		return describeExit(how)
 	case <-ctx.Done():
 	}
 	select {
 	case <-exited: // both at once
-		return explain(how)
+		return describeExit(how)
 	default:
 	}
 	endGroup(cmd.Process, false)
@@ -108,7 +108,7 @@ func (r *run) await(ctx context.Context, cmd *exec.Cmd) error {
 
 // endRest ends what a command has left in its group. The group's number can't be
 // another's meanwhile: numbers come round after thousands of processes.
-func (r *run) endRest(p *os.Process) {
+func (r *run) endGroupRest(p *os.Process) {
 	if !groupLives(p) {
 		return
 	}
@@ -128,7 +128,7 @@ func (r *run) endRest(p *os.Process) {
 }
 
 // explain says how a command ended.
-func explain(err error) error {
+func describeExit(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("its command ended with %s", exit.ProcessState)
 	}
@@ -136,7 +136,7 @@ func explain(err error) error {
 }
 
 // judge says what became of an agent that has ended.
-func (r *run) judge(ctx context.Context, e ended) {
+func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 	a := r.steps[e.step].Agent
 	err := e.err
 	if err == nil {
@@ -224,10 +224,10 @@ func (r *run) finish(step int, s State, reason string) {
 	if s != Kept {
 		r.keep.remember(r.steps[step].Agent, &n.Outcome)
 	}
-	r.tell(n)
+	r.notify(n)
 }
 
-func (r *run) tell(n *node) {
+func (r *run) notify(n *node) {
 	e := Event{Time: r.o.Now(), Agent: n.Agent, Stage: n.Stage, State: n.State, Reason: n.Reason, Log: n.Log, Done: r.done, Total: r.total}
 	if !n.Ended.IsZero() {
 		e.Took = n.Ended.Sub(n.Started)
@@ -266,7 +266,7 @@ func (l *logFile) write(p []byte) error {
 		if end == 0 {
 			end = len(l.held)
 		}
-		err = l.put(l.held[:end])
+		err = l.writeCleaned(l.held[:end])
 		l.held = append(l.held[:0], l.held[end:]...)
 	}
 	l.after += len(p) - n
@@ -278,7 +278,7 @@ func (l *logFile) write(p []byte) error {
 }
 
 // put writes text without what looks like a secret.
-func (l *logFile) put(text []byte) error {
+func (l *logFile) writeCleaned(text []byte) error {
 	clean, _ := guardrail.Redact(string(text))
 	_, err := l.file.WriteString(clean)
 	return err
@@ -296,10 +296,10 @@ func (l *logFile) close() error {
 		if !ok {
 			whole = tail
 		}
-		err = l.put(fmt.Appendf(l.held, "\n… %d bytes are left out here …\n", l.after-len(whole)))
-		err = errors.Join(err, l.put(whole))
+		err = l.writeCleaned(fmt.Appendf(l.held, "\n… %d bytes are left out here …\n", l.after-len(whole)))
+		err = errors.Join(err, l.writeCleaned(whole))
 	} else {
-		err = l.put(append(l.held, l.tail...))
+		err = l.writeCleaned(append(l.held, l.tail...))
 	}
 	return errors.Join(err, l.file.Close())
 }

@@ -1,5 +1,5 @@
-// Package runner carries a plan out: it starts each agent as soon as all that it
-// requires is made, so many at once as there are workers, and remembers who succeeded.
+// Package runner runs the agents of a plan. It starts each agent when everything that it
+// requires is there, limits how many run at once, and records which of them succeeded.
 //
 //	report, err := runner.Run(ctx, p, runner.Options{Root: root, State: state, Resume: true})
 //

@@ -33,7 +33,7 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer r.files.Close()
-	if r.keep, err = openKeeper(&r.o); err != nil {
+	if r.keep, err = openState(&r.o); err != nil {
 		return nil, err
 	}
 	r.choose()
@@ -58,7 +58,7 @@ type run struct {
 	steps []plan.Step
 	after [][]int // who needs the work of each
 	files *projectfile.Folder
-	keep  *keeper
+	keep  *stateStore
 	stop  context.CancelCauseFunc
 	out   output
 
@@ -68,7 +68,7 @@ type run struct {
 	done  int
 	total int
 	over  string // why nobody is started any more; "" while the run goes on
-	ended chan ended
+	ended chan finishedStep
 	errs  []error
 }
 
@@ -79,7 +79,7 @@ type node struct {
 	forgotten bool // what is remembered of it
 }
 
-type ended struct {
+type finishedStep struct {
 	step int
 	err  error
 }
@@ -90,7 +90,7 @@ func newRun(p *plan.Plan, o Options) (*run, error) {
 		return nil, err
 	}
 	steps := p.Steps()
-	r := &run{o: o, steps: steps, after: make([][]int, len(steps)), nodes: make([]node, len(steps)), total: len(names), ended: make(chan ended)}
+	r := &run{o: o, steps: steps, after: make([][]int, len(steps)), nodes: make([]node, len(steps)), total: len(names), ended: make(chan finishedStep)}
 	r.out.tell = o.Output
 	at := make(map[string]int, len(steps))
 	for i, s := range steps {
@@ -128,7 +128,7 @@ func (r *run) choose() {
 				r.nodes[k].waits--
 			}
 		default:
-			r.forget(i)
+			r.discard(i)
 			if n.waits == 0 {
 				r.ready = append(r.ready, i)
 			}
@@ -136,7 +136,7 @@ func (r *run) choose() {
 	}
 }
 
-func (r *run) forget(step int) {
+func (r *run) discard(step int) {
 	n := &r.nodes[step]
 	if n.forgotten {
 		return
@@ -144,7 +144,7 @@ func (r *run) forget(step int) {
 	n.forgotten = true
 	r.keep.forget(n.Agent)
 	for _, k := range r.after[step] {
-		r.forget(k)
+		r.discard(k)
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *run) loop(ctx context.Context) {
 		select {
 		case e := <-r.ended:
 			r.busy--
-			r.judge(ctx, e)
+			r.outcomeOf(ctx, e)
 			r.errs = append(r.errs, r.keep.save())
 		case <-cancelled:
 			cancelled = nil
@@ -199,8 +199,8 @@ func (r *run) begin(ctx context.Context, step int) {
 	n := &r.nodes[step]
 	n.State, n.Started = Running, r.o.Now()
 	r.busy++
-	r.tell(n)
-	go func() { r.ended <- ended{step, r.work(ctx, r.steps[step].Agent)} }()
+	r.notify(n)
+	go func() { r.ended <- finishedStep{step, r.work(ctx, r.steps[step].Agent)} }()
 }
 
 // errTimeout is the cause of a context whose agent took too long.

@@ -27,8 +27,8 @@ const (
 	logFolder = "plan"
 )
 
-// keeper remembers who succeeded. A nil one remembers nothing.
-type keeper struct {
+// stateStore remembers who succeeded. A nil one remembers nothing.
+type stateStore struct {
 	dir    string
 	id     string
 	folder *projectfile.Folder
@@ -36,15 +36,15 @@ type keeper struct {
 	lock   *flock.Flock
 	was    []byte // plan.json as it is on disk; nil if there is none
 	broken bool   // it can't be written
-	memory
+	stateFile
 }
 
-// openKeeper takes the state for a run.
-func openKeeper(o *Options) (_ *keeper, err error) {
+// openState takes the state for a run.
+func openState(o *Options) (_ *stateStore, err error) {
 	if o.State == "" {
 		return nil, nil
 	}
-	k := &keeper{dir: o.State, id: o.ID}
+	k := &stateStore{dir: o.State, id: o.ID}
 	defer func() {
 		if err != nil {
 			_ = k.close() // what is told is why it can't be used
@@ -70,7 +70,7 @@ func openKeeper(o *Options) (_ *keeper, err error) {
 	readErr := k.read()
 	if !ok {
 		_ = lock.Close()
-		return nil, k.held(readErr)
+		return nil, k.heldBy(readErr)
 	}
 	k.lock = lock
 	if readErr != nil {
@@ -97,8 +97,8 @@ func makeFolder(root, dir string) error {
 	return nil
 }
 
-// held says who has the state.
-func (k *keeper) held(readErr error) error {
+// heldBy says who has the state.
+func (k *stateStore) heldBy(readErr error) error {
 	who := ""
 	if readErr == nil && k.was != nil && k.Run.Ended.IsZero() {
 		who = fmt.Sprintf(": process %d on %s, since %s", k.Run.PID, k.Run.Host, k.Run.Started.UTC().Format(time.DateTime+" UTC"))
@@ -107,7 +107,7 @@ func (k *keeper) held(readErr error) error {
 }
 
 // begin writes who runs.
-func (k *keeper) begin(now time.Time) error {
+func (k *stateStore) begin(now time.Time) error {
 	if k == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (k *keeper) begin(now time.Time) error {
 }
 
 // end writes that nobody runs.
-func (k *keeper) end(now time.Time) error {
+func (k *stateStore) end(now time.Time) error {
 	if k == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (k *keeper) end(now time.Time) error {
 }
 
 // close lets go of the state.
-func (k *keeper) close() error {
+func (k *stateStore) close() error {
 	if k == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (k *keeper) close() error {
 }
 
 // log is the file with an agent's output, "" where none is kept.
-func (k *keeper) log(agent string) string {
+func (k *stateStore) log(agent string) string {
 	if k == nil {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (k *keeper) log(agent string) string {
 }
 
 // create makes an agent's log anew. What has its name, a link included, goes.
-func (k *keeper) create(agent string) (*logFile, error) {
+func (k *stateStore) create(agent string) (*logFile, error) {
 	if k == nil {
 		return nil, nil
 	}
@@ -173,11 +173,11 @@ func (k *keeper) create(agent string) (*logFile, error) {
 // maxState bounds plan.json: far beyond what a thousand agents leave.
 const maxState = 16 << 20
 
-// memory is plan.json.
-type memory struct {
+// stateFile is plan.json.
+type stateFile struct {
 	Version int                   `json:"version"`
 	Run     runInfo               `json:"run"` // the last one
-	Agents  map[string]remembered `json:"agents"`
+	Agents  map[string]savedAgent `json:"agents"`
 }
 
 type runInfo struct {
@@ -188,7 +188,7 @@ type runInfo struct {
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-type remembered struct {
+type savedAgent struct {
 	State    State     `json:"state"`
 	Declared string    `json:"declared"` // a hash of what it declares
 	Started  time.Time `json:"started,omitzero"`
@@ -199,8 +199,8 @@ type remembered struct {
 const memoryVersion = 1
 
 // read reads plan.json, if there is one.
-func (k *keeper) read() error {
-	k.memory = memory{Version: memoryVersion, Agents: map[string]remembered{}}
+func (k *stateStore) read() error {
+	k.stateFile = stateFile{Version: memoryVersion, Agents: map[string]savedAgent{}}
 	f, err := k.folder.Read(stateName, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -208,7 +208,7 @@ func (k *keeper) read() error {
 	if err != nil {
 		return k.damaged(err)
 	}
-	var m memory
+	var m stateFile
 	dec := json.NewDecoder(bytes.NewReader(f.Bytes))
 	switch err := dec.Decode(&m); {
 	case err != nil:
@@ -225,18 +225,18 @@ func (k *keeper) read() error {
 	return nil
 }
 
-func (k *keeper) damaged(err error) error {
+func (k *stateStore) damaged(err error) error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was left alone",
 		Try: "Delete the file: then it is not known who succeeded before, and all agents run.", Err: err}
 }
 
 // save writes plan.json, if it has changed. After it failed once it does nothing: one
 // complaint is enough.
-func (k *keeper) save() error {
+func (k *stateStore) save() error {
 	if k == nil || k.broken {
 		return nil
 	}
-	b, err := json.MarshalIndent(k.memory, "", "  ")
+	b, err := json.MarshalIndent(k.stateFile, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (k *keeper) save() error {
 	return nil
 }
 
-func (k *keeper) succeeded(a plan.Agent) bool {
+func (k *stateStore) succeeded(a plan.Agent) bool {
 	if k == nil {
 		return false
 	}
@@ -259,15 +259,15 @@ func (k *keeper) succeeded(a plan.Agent) bool {
 	return r.State == Succeeded && r.Declared == declared(a)
 }
 
-func (k *keeper) forget(agent string) {
+func (k *stateStore) forget(agent string) {
 	if k != nil {
 		delete(k.Agents, agent)
 	}
 }
 
-func (k *keeper) remember(a plan.Agent, o *Outcome) {
+func (k *stateStore) remember(a plan.Agent, o *Outcome) {
 	if k != nil {
-		k.Agents[a.Name] = remembered{o.State, declared(a), o.Started.UTC(), o.Ended.UTC(), o.Reason}
+		k.Agents[a.Name] = savedAgent{o.State, declared(a), o.Started.UTC(), o.Ended.UTC(), o.Reason}
 	}
 }
 

@@ -28,13 +28,13 @@ const (
 	maxDiffLine = 2000 // bytes; the rest of a longer line is left out
 )
 
-// change adds the pair of a commit's subject and the lines that it added.
-func (m *miner) change(c change) {
+// addChange adds the pair of a commit's subject and the lines that it added.
+func (m *miner) addChange(c change) {
 	if len(c.files) == 0 || len(c.files) > maxTouched {
 		return
 	}
 	if i, ok := m.passage(c.added); ok {
-		m.pair(subject(c.subject), SourceCommitCode, "git:"+c.sha, c.files, i)
+		m.pair(plainSubject(c.subject), SourceCommitCode, "git:"+c.sha, c.files, i)
 	}
 }
 
@@ -117,8 +117,8 @@ type patches struct {
 	taken int    // bytes of it
 }
 
-// says reports a line that tells something: no bracket alone, and no import.
-func says(line string) bool {
+// hasContent reports a line that tells something: no bracket alone, and no import.
+func hasContent(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.ContainsFunc(line, unicode.IsLetter) && !strings.HasPrefix(line, "package ") && !strings.HasPrefix(line, "import ") &&
 		!strings.HasPrefix(line, "from ") && (line[0] != '"' || line[len(line)-1] != '"')
@@ -181,7 +181,7 @@ func (p *patches) hunk(c *change, head string) error {
 			removed--
 		case strings.HasPrefix(line, "+"):
 			added--
-			if text := line[1:]; p.file != "" && len(c.added) < maxAdded && p.taken < maxPerFile && says(text) {
+			if text := line[1:]; p.file != "" && len(c.added) < maxAdded && p.taken < maxPerFile && hasContent(text) {
 				c.added += text + "\n"
 				p.taken += len(text) + 1
 			}

@@ -11,7 +11,7 @@ import (
 
 // comment is a doc comment: as it stands in the text, and what its first
 // paragraph says.
-type comment struct{ raw, said string }
+type comment struct{ raw, summary string }
 
 // goComments returns the doc comments of a chunk of Go: of the package, of
 // declarations, and of the specifications in a group. A chunk is whole
@@ -80,7 +80,7 @@ var docString = lazyregexp.New("(?s)^[^\"'`]{0,400}?:[ \t]*\r?\n[ \t]*[rRuU]?(\"
 // that it starts with, and the doc string of the definition at its head.
 func comments(text string) []comment {
 	var out []comment
-	if c := leading(text); c.said != "" {
+	if c := leadingComment(text); c.summary != "" {
 		out = append(out, c)
 		text = text[len(c.raw):]
 	}
@@ -102,15 +102,15 @@ func dedent(s string) string {
 	return b.String()
 }
 
-// leading is the comment at the start of a text: lines that begin with a mark, or
+// leadingComment is the comment at the start of a text: lines that begin with a mark, or
 // a block up to its end.
-func leading(text string) comment {
+func leadingComment(text string) comment {
 	var said strings.Builder
 	end, block := 0, ""
 	for l := range strings.Lines(text) {
 		t := strings.TrimSpace(l)
 		if block == "" {
-			body, closes, ok := opened(t)
+			body, closes, ok := opensComment(t)
 			if !ok {
 				break
 			}
@@ -134,9 +134,9 @@ func leading(text string) comment {
 	return comment{text[:end], paragraph(said.String())}
 }
 
-// opened reports whether a line starts a comment: what it says, and what closes
+// opensComment reports whether a line starts a comment: what it says, and what closes
 // it, "" for the end of the line.
-func opened(t string) (body, closes string, ok bool) {
+func opensComment(t string) (body, closes string, ok bool) {
 	for _, mark := range []struct{ open, close string }{{"/*", "*/"}, {"<!--", "-->"}, {"{-", "-}"}, {"///", ""}, {"//!", ""}, {"//", ""}, {"#", ""},
 		{"--", ""}, {";;;", ""}, {";;", ""}, {"%%", ""}} {
 		if body, ok := strings.CutPrefix(t, mark.open); ok {

@@ -13,10 +13,10 @@ import (
 
 const headingSeparator = " › "
 
-// document adds a file's or a commit's passages and pairs.
-func (m *miner) document(d repository.Document) {
+// addDocument adds a file's or a commit's passages and pairs.
+func (m *miner) addDocument(d repository.Document) {
 	if strings.HasPrefix(d.Path, "git:") {
-		m.commit(d)
+		m.addMessage(d)
 		return
 	}
 	var all []int
@@ -25,13 +25,13 @@ func (m *miner) document(d repository.Document) {
 		var ok bool
 		switch ext := strings.ToLower(path.Ext(d.Path)); ext {
 		case ".md", ".markdown", ".mdx":
-			i, ok = m.section(d.Path, &c)
+			i, ok = m.addSection(d.Path, &c)
 		case ".txt", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".textile", "":
 			i, ok = m.passage(c.Text)
 		case ".go":
-			i, ok = m.described(d.Path, &c, goComments(c.Text))
+			i, ok = m.addCode(d.Path, &c, goComments(c.Text))
 		default:
-			i, ok = m.described(d.Path, &c, comments(c.Text))
+			i, ok = m.addCode(d.Path, &c, comments(c.Text))
 		}
 		if ok {
 			all = append(all, i)
@@ -45,8 +45,8 @@ func (m *miner) document(d repository.Document) {
 
 var headingLine = lazyregexp.New(`(?m)^ {0,3}#{1,6}(?:[ \t].*)?$`)
 
-// section adds a passage of Markdown without its headings.
-func (m *miner) section(file string, c *ken.Claim) (int, bool) {
+// addSection adds a passage of Markdown without its headings.
+func (m *miner) addSection(file string, c *ken.Claim) (int, bool) {
 	i, ok := m.passage(headingLine.ReplaceAllString(c.Text, ""))
 	if !ok {
 		return 0, false
@@ -85,8 +85,8 @@ func decisionTitle(d repository.Document) string {
 
 var recordNumber = lazyregexp.New(`^(?i:(?:adr|rfc|decision)[- ]?)?\d+\s*[:.–—-]\s*`)
 
-// described adds a passage of code without its doc comments, and a pair for each.
-func (m *miner) described(file string, c *ken.Claim, found []comment) (int, bool) {
+// addCode adds a passage of code without its doc comments, and a pair for each.
+func (m *miner) addCode(file string, c *ken.Claim, found []comment) (int, bool) {
 	text := c.Text
 	for _, f := range found {
 		text = strings.Replace(text, f.raw, "", 1)
@@ -96,14 +96,14 @@ func (m *miner) described(file string, c *ken.Claim, found []comment) (int, bool
 		return 0, false
 	}
 	for _, f := range found {
-		m.pair(unnamed(f.said, c.Entities), SourceComment, file, nil, i)
+		m.pair(withoutName(f.summary, c.Entities), SourceComment, file, nil, i)
 	}
 	return i, true
 }
 
-// unnamed takes the name of what is described off the start of a Go comment: a
+// withoutName takes the name of what is described off the start of a Go comment: a
 // person who asks does not know it yet.
-func unnamed(said string, names []string) string {
+func withoutName(said string, names []string) string {
 	first, rest, ok := strings.Cut(said, " ")
 	if ok && slices.ContainsFunc(names, func(n string) bool { return n == first || strings.HasSuffix(n, "."+first) }) {
 		return rest
@@ -126,18 +126,18 @@ func pathWords(p string) string {
 
 var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
 
-// subject is a commit's subject without the package or the type before it.
-func subject(s string) string { return scopePrefix.ReplaceAllString(strings.TrimSpace(s), "") }
+// plainSubject is a commit's subject without the package or the type before it.
+func plainSubject(s string) string { return scopePrefix.ReplaceAllString(strings.TrimSpace(s), "") }
 
-// commit adds a commit's message without its subject; where nothing but files
+// addMessage adds a commit's message without its subject; where nothing but files
 // remains, there is no passage.
-func (m *miner) commit(d repository.Document) {
+func (m *miner) addMessage(d repository.Document) {
 	var all []int
 	title := ""
 	for n, c := range d.Chunks {
 		first, rest, _ := strings.Cut(c.Text, "\n")
 		if n == 0 {
-			title = subject(first)
+			title = plainSubject(first)
 		}
 		body, _, _ := strings.Cut(rest, "Files: ")
 		if strings.TrimSpace(body) == "" {

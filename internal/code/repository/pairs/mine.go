@@ -76,10 +76,10 @@ func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error
 			return adapt.Set{}, Report{}, err
 		}
 		known[d.Path] = true
-		m.document(d)
+		m.addDocument(d)
 	}
 	if m.report.History == "" && !o.Index.NoHistory {
-		err := diffs(ctx, root, o.Diffs, known, m.change)
+		err := diffs(ctx, root, o.Diffs, known, m.addChange)
 		switch {
 		case ctx.Err() != nil:
 			return adapt.Set{}, Report{}, ctx.Err()

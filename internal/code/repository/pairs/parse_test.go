@@ -28,7 +28,7 @@ func TestGoComments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, c := range goComments(tt.text) {
-				got = append(got, c.said)
+				got = append(got, c.summary)
 				if !strings.Contains(tt.text, c.raw) {
 					t.Errorf("%q is not in the text", c.raw)
 				}
@@ -60,7 +60,7 @@ func TestComments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, c := range comments(tt.text) {
-				got = append(got, c.said)
+				got = append(got, c.summary)
 				if !strings.Contains(tt.text, c.raw) {
 					t.Errorf("%q is not in the text", c.raw)
 				}
@@ -83,7 +83,7 @@ func TestPathWords(t *testing.T) {
 func TestSubject(t *testing.T) {
 	for in, want := range map[string]string{"store: hold it": "hold it", "cmd/ken, store: hold it": "hold it", "feat(api)!: hold it": "hold it",
 		"Hold it": "Hold it", "see https://example.org: no": "see https://example.org: no"} {
-		if got := subject(in); got != want {
+		if got := plainSubject(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -136,7 +136,7 @@ func FuzzComments(f *testing.F) {
 	f.Add("package p\r\n// A is.\r\nvar A int")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, c := range append(goComments(text), comments(text)...) {
-			if !strings.Contains(text, c.raw) || c.raw == "" || c.said == "" {
+			if !strings.Contains(text, c.raw) || c.raw == "" || c.summary == "" {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -101,13 +101,13 @@ func verdicts(text string, n int) map[int]verdict {
 	return out
 }
 
-// tie is what a row of pass 2b says: "" for nothing.
-type tie struct{ target, kind string }
+// dependencyRow is what a row of pass 2b says: "" for nothing.
+type dependencyRow struct{ target, kind string }
 
-// ties reads the rows of pass 2b by number, from 1 to n; a fact may have several. One
+// dependencyRows reads the rows of pass 2b by number, from 1 to n; a fact may have several. One
 // that says of nothing is there, empty.
-func ties(text string, n int) map[int][]tie {
-	out := map[int][]tie{}
+func dependencyRows(text string, n int) map[int][]dependencyRow {
+	out := map[int][]dependencyRow{}
 	for _, raw := range rows(text) {
 		var r struct {
 			I      number  `json:"i"`
@@ -117,19 +117,19 @@ func ties(text string, n int) map[int][]tie {
 		if json.Unmarshal(raw, &r) != nil || !r.I.within(n) {
 			continue
 		}
-		t := tie{}
+		t := dependencyRow{}
 		if r.Target != nil && r.Type != nil {
-			t = tie{strings.TrimSpace(*r.Target), strings.ToLower(strings.TrimSpace(*r.Type))}
+			t = dependencyRow{strings.TrimSpace(*r.Target), strings.ToLower(strings.TrimSpace(*r.Type))}
 		}
-		if len(out[int(r.I)]) < mostTies {
+		if len(out[int(r.I)]) < maxTies {
 			out[int(r.I)] = append(out[int(r.I)], t)
 		}
 	}
 	return out
 }
 
-// mostTies bounds what one fact may tie its subject to.
-const mostTies = 4
+// maxTies bounds what one fact may tie its subject to.
+const maxTies = 4
 
 // number is a row's, which some models write as a string.
 type number int
@@ -162,9 +162,9 @@ type Ask func(ctx context.Context, r Request) (string, error)
 // temperature of every request: sorting is no matter of taste.
 const temperature = 0.1
 
-// thinkers are models that think unless they are told not to, and read the switch.
+// reasoningModels are models that think unless they are told not to, and read the switch.
 // Later ones of the same names don't know it, and would take it for a word.
-var thinkers = lazyregexp.New(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
+var reasoningModels = lazyregexp.New(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
 
 var unswitched = lazyregexp.New(`2507|coder|next|vl|omni|embed|rerank`)
 
@@ -172,7 +172,7 @@ var unswitched = lazyregexp.New(`2507|coder|next|vl|omni|embed|rerank`)
 // keeps it from reasoning before it answers.
 func NoThink(model string) bool {
 	model = strings.ToLower(model)
-	return thinkers.MatchString(model) && !unswitched.MatchString(model)
+	return reasoningModels.MatchString(model) && !unswitched.MatchString(model)
 }
 
 // request makes the request of a task. data becomes JSON, in which no text can look
@@ -196,16 +196,16 @@ const (
 	lastPause  = 10 * time.Minute
 )
 
-// gate keeps a pass from asking a model that fails, for a while. The zero value is
+// modelBackoff keeps a pass from asking a model that fails, for a while. The zero value is
 // open.
-type gate struct {
+type modelBackoff struct {
 	mu    sync.Mutex // guards the rest
 	until time.Time
 	pause time.Duration
 }
 
-// enter returns when the model may be asked, or ctx ends.
-func (g *gate) enter(ctx context.Context) error {
+// waitUntilAllowed returns when the model may be asked, or ctx ends.
+func (g *modelBackoff) waitUntilAllowed(ctx context.Context) error {
 	for {
 		g.mu.Lock()
 		d := time.Until(g.until)
@@ -213,14 +213,14 @@ func (g *gate) enter(ctx context.Context) error {
 		if d <= 0 {
 			return ctx.Err()
 		}
-		if err := rest(ctx, d); err != nil {
+		if err := sleep(ctx, d); err != nil {
 			return err
 		}
 	}
 }
 
-// leave tells what came of it.
-func (g *gate) leave(err error) {
+// recordOutcome tells what came of it.
+func (g *modelBackoff) recordOutcome(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
@@ -236,8 +236,8 @@ func (g *gate) leave(err error) {
 	g.until = time.Now().Add(wait)
 }
 
-// rest waits, unless ctx ends before.
-func rest(ctx context.Context, d time.Duration) error {
+// sleep waits, unless ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -44,7 +44,7 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 	case err != nil:
 		return fmt.Errorf("read a claim to be filed: %w", err)
 	case k.Kind == ken.KindDependency:
-		return c.orphan(ctx, &k)
+		return c.forgetOrphan(ctx, &k)
 	case !Atomic(&k):
 		return nil
 	case !stands(&k, c.o.Now()):
@@ -124,9 +124,9 @@ func (c *Classifier) backfill(ctx context.Context, k *ken.Claim) error {
 	return nil
 }
 
-// orphan forgets a dependency that was written just when the claims that it was
+// forgetOrphan forgets a dependency that was written just when the claims that it was
 // derived from were forgotten: it has their words.
-func (c *Classifier) orphan(ctx context.Context, d *ken.Claim) error {
+func (c *Classifier) forgetOrphan(ctx context.Context, d *ken.Claim) error {
 	if d.SourceType != SourceRules && d.SourceType != SourceModel {
 		return nil
 	}
@@ -169,14 +169,14 @@ func viewOf(st Store, scope ken.Scope) *view {
 	return &view{st: st, f: ken.Filter{Scopes: []ken.Scope{scope}, Unscoped: true}, links: map[string][]store.Link{}, sets: map[string][][]string{}}
 }
 
-// mostLinks bounds what is read of one name.
-const mostLinks = 256
+// maxLinks bounds what is read of one name.
+const maxLinks = 256
 
 func (v *view) of(ctx context.Context, name string) ([]store.Link, error) {
 	if l, ok := v.links[name]; ok {
 		return l, nil
 	}
-	out, err := v.st.Outlines(ctx, []string{name}, &v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: mostLinks})
+	out, err := v.st.Outlines(ctx, []string{name}, &v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: maxLinks})
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
@@ -257,9 +257,9 @@ func (v *view) neighbours(ctx context.Context, names []string) (out []string, er
 
 // What an aspect may be. A model that makes one for every fact files nothing.
 const (
-	mostWords   = 3
-	mostRunes   = 40
-	mostAspects = 32 // of an entity; beyond, no new ones
+	maxWords   = 3
+	maxRunes   = 40
+	maxAspects = 32 // of an entity; beyond, no new ones
 )
 
 // vague are names that sort nothing.
@@ -274,7 +274,7 @@ func spellAspect(raw string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != ' ' && r != '/'
 	}
-	if len(words) == 0 || len(words) > mostWords || len([]rune(s)) > mostRunes || strings.ContainsFunc(s, odd) || slices.Contains(vague, s) ||
+	if len(words) == 0 || len(words) > maxWords || len([]rune(s)) > maxRunes || strings.ContainsFunc(s, odd) || slices.Contains(vague, s) ||
 		!strings.ContainsFunc(s, unicode.IsLetter) {
 		return ""
 	}
@@ -303,12 +303,12 @@ func (a *aspects) take(raw string) string {
 	}
 	for _, list := range [][]string{a.have, a.suggested} {
 		for _, o := range list {
-			if alike(s, o) {
+			if sameAspect(s, o) {
 				return o
 			}
 		}
 	}
-	if len(a.have) >= mostAspects {
+	if len(a.have) >= maxAspects {
 		return ""
 	}
 	a.have = append(a.have, s)
@@ -316,14 +316,14 @@ func (a *aspects) take(raw string) string {
 	return s
 }
 
-// alike reports two spellings of one aspect: the same stems in any order, or one
+// sameAspect reports two spellings of one aspect: the same stems in any order, or one
 // letter that differs in a word long enough for that to be a slip.
-func alike(a, b string) bool {
+func sameAspect(a, b string) bool {
 	if slices.Equal(stems(a), stems(b)) {
 		return true
 	}
 	const long = 8
-	return len(a) >= long && len(b) >= long && nearly([]rune(a), []rune(b))
+	return len(a) >= long && len(b) >= long && withinOneEdit([]rune(a), []rune(b))
 }
 
 func stems(s string) []string {
@@ -335,9 +335,9 @@ func stems(s string) []string {
 	return slices.Compact(words)
 }
 
-// nearly reports at most one letter left out, added or replaced. A digit is never a
+// withinOneEdit reports at most one letter left out, added or replaced. A digit is never a
 // slip.
-func nearly(a, b []rune) bool {
+func withinOneEdit(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -426,8 +426,8 @@ func (e *edge) evidence(from *ken.Claim, model string) []ken.Evidence {
 	return out
 }
 
-// gone is why a dependency is taken back that nothing states any more.
-const gone = "what it was derived from no longer stands"
+// reasonUnstated is the reason for retracting a dependency that no claim states any more.
+const reasonUnstated = "what it was derived from no longer stands"
 
 // write keeps an edge. One that is kept already gets the evidence, unless that would
 // make it less trusted; one that a person took back stays so. changed is false when
@@ -447,7 +447,7 @@ func (c *Classifier) write(ctx context.Context, e *edge, from *ken.Claim) (chang
 	})
 	switch have.Status {
 	case ken.StatusDisputed:
-		ours, err := c.lapsed(ctx, have.ID)
+		ours, err := c.retractedByUs(ctx, have.ID)
 		if err != nil || !ours {
 			return false, err
 		}
@@ -461,15 +461,15 @@ func (c *Classifier) write(ctx context.Context, e *edge, from *ken.Claim) (chang
 	return true, c.st.Reinforce(ctx, have.ID, fresh, actor)
 }
 
-// lapsed reports whether a dependency was last taken back by us.
-func (c *Classifier) lapsed(ctx context.Context, id string) (bool, error) {
+// retractedByUs reports whether a dependency was last taken back by us.
+func (c *Classifier) retractedByUs(ctx context.Context, id string) (bool, error) {
 	events, err := c.st.History(ctx, id)
 	if err != nil {
 		return false, err
 	}
 	for _, ev := range slices.Backward(events) {
 		if ev.To == ken.StatusDisputed {
-			return ev.Reason == gone, nil
+			return ev.Reason == reasonUnstated, nil
 		}
 	}
 	return false, nil
@@ -510,7 +510,7 @@ func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string
 			if backed {
 				continue
 			}
-			err = c.st.Transition(ctx, ken.Transition{ID: d.ID, To: ken.StatusDisputed, Reason: gone, Actor: actor})
+			err = c.st.Transition(ctx, ken.Transition{ID: d.ID, To: ken.StatusDisputed, Reason: reasonUnstated, Actor: actor})
 			if err != nil && !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrNotFound) { // somebody was faster
 				return n, err
 			}

@@ -1,5 +1,5 @@
-// Package classify finds out in the background what pass 1 left open: under which
-// aspect a claim belongs, whether it is a rule, and what depends on what.
+// Package classify files claims in the background: it finds out under which aspect a
+// claim belongs, whether it is a rule, and which dependencies it states.
 //
 // Pass 1 runs within each write and has no model: see package reading. What comes
 // after it is here:

@@ -3,13 +3,13 @@ package classify
 import "context"
 
 // Gate is a gate that tests may use.
-type Gate struct{ g gate }
+type Gate struct{ g modelBackoff }
 
 func NewGate() *Gate { return &Gate{} }
 
-func (g *Gate) Enter(ctx context.Context) error { return g.g.enter(ctx) }
+func (g *Gate) Enter(ctx context.Context) error { return g.g.waitUntilAllowed(ctx) }
 
-func (g *Gate) Leave(err error) { g.g.leave(err) }
+func (g *Gate) Leave(err error) { g.g.recordOutcome(err) }
 
 // Rows is what is read of an answer.
 func Rows(text string) int { return len(rows(text)) }
@@ -26,7 +26,7 @@ func Verdicts(text string, n int) map[int]string {
 // Ties counts the rows of pass 2b.
 func Ties(text string, n int) map[int]int {
 	out := map[int]int{}
-	for i, list := range ties(text, n) {
+	for i, list := range dependencyRows(text, n) {
 		out[i] = len(list)
 	}
 	return out

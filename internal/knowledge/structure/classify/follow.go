@@ -29,39 +29,39 @@ const (
 	modelVersion = 1
 )
 
-// mark is how far somebody has come.
-type mark struct {
+// logPosition is how far a reader of the log has come.
+type logPosition struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
 	Forgot  uint64 `json:"forgot,omitempty"` // the last event of a claim that was forgotten, after which all was looked at again
 }
 
-// page is how many events are looked at in one go.
-const page = 64
+// eventsPerRead is how many events are looked at in one go.
+const eventsPerRead = 64
 
-// touched is a claim that events were about.
-type touched struct {
+// changedClaim is a claim that events were about.
+type changedClaim struct {
 	id      string
 	changed bool // by more than being written for the first time, or filed
 }
 
-// walker goes over the log for one purpose.
-type walker struct {
+// logReader reads the log for one purpose, and keeps its position.
+type logReader struct {
 	key     string
 	version int
-	handle  func(ctx context.Context, claims []touched) ([]jobs.New, error)
+	handle  func(ctx context.Context, claims []changedClaim) ([]jobs.New, error)
 	// again has all looked at once more after a claim was forgotten: what rested on it
 	// is gone with it, and may have rested on others as well.
 	again bool
 
-	at   *mark  // nil: not read yet
-	kept uint64 // the mark that is on the shelf
+	at   *logPosition // nil: not read yet
+	kept uint64       // the mark that is on the shelf
 }
 
-func (c *Classifier) walkers() (rules, model *walker) {
-	rules = &walker{key: keyRules, version: rulesVersion, handle: c.byRules, again: true}
+func (c *Classifier) walkers() (rules, model *logReader) {
+	rules = &logReader{key: keyRules, version: rulesVersion, handle: c.applyRules, again: true}
 	if c.o.Ask != nil { // a model is not asked about everything because one claim was forgotten
-		model = &walker{key: keyModel, version: modelVersion, handle: c.forModel}
+		model = &logReader{key: keyModel, version: modelVersion, handle: c.jobsFor}
 	}
 	return rules, model
 }
@@ -70,7 +70,7 @@ func (c *Classifier) walkers() (rules, model *walker) {
 // the jobs for a model where there is one. It returns when the log's end is reached.
 func (c *Classifier) CatchUp(ctx context.Context) error {
 	rules, model := c.walkers()
-	for _, w := range []*walker{rules, model} {
+	for _, w := range []*logReader{rules, model} {
 		if w == nil {
 			continue
 		}
@@ -98,30 +98,30 @@ func (c *Classifier) Follow(ctx context.Context) error {
 	return nil
 }
 
-func (c *Classifier) follow(ctx context.Context, w *walker, settle bool) {
+func (c *Classifier) follow(ctx context.Context, w *logReader, settle bool) {
 	defer func() {
 		if err := c.flush(context.WithoutCancel(ctx), w, nil); err != nil {
 			c.o.Log.Debug("the mark of what was filed is not kept", "cause", err) // the next start looks at it again
 		}
 	}()
 	for ctx.Err() == nil {
-		err := c.advance(ctx, w, func() error { return rest(ctx, c.o.Rest) })
+		err := c.advance(ctx, w, func() error { return sleep(ctx, c.o.Rest) })
 		if err != nil && ctx.Err() == nil {
 			c.o.Log.WarnContext(ctx, "file what was written", "cause", err, "try", ken.Hint(err))
-			_ = rest(ctx, firstPause)
+			_ = sleep(ctx, firstPause)
 			continue
 		}
 		if w.at == nil || c.st.Wait(ctx, w.at.Seq) != nil {
 			return
 		}
-		if settle && rest(ctx, c.o.Settle) != nil {
+		if settle && sleep(ctx, c.o.Settle) != nil {
 			return
 		}
 	}
 }
 
 // advance goes to the end of the log. between is called between two pages.
-func (c *Classifier) advance(ctx context.Context, w *walker, between func() error) error {
+func (c *Classifier) advance(ctx context.Context, w *logReader, between func() error) error {
 	if w.at == nil {
 		err := c.st.Shelf().View(ctx, func(r store.ShelfReader) error {
 			m := readMark(r, w.key, w.version)
@@ -151,11 +151,11 @@ func (c *Classifier) advance(ctx context.Context, w *walker, between func() erro
 		}
 		var add []jobs.New
 		err = caught.Run(func() (err error) { add, err = w.handle(ctx, claims); return err })
-		if err = c.passedOver(fmt.Sprintf("%d from event %d to %d", len(claims), w.at.Seq+1, next), err); err != nil {
+		if err = c.skipPanicking(fmt.Sprintf("%d from event %d to %d", len(claims), w.at.Seq+1, next), err); err != nil {
 			return err
 		}
 		w.at.Seq = next
-		if len(add) > 0 || next-min(w.kept, next) >= page {
+		if len(add) > 0 || next-min(w.kept, next) >= eventsPerRead {
 			if err := c.flush(ctx, w, add); err != nil {
 				return err
 			}
@@ -170,7 +170,7 @@ func (c *Classifier) advance(ctx context.Context, w *walker, between func() erro
 
 // read reads one page of the log: the claims that it is about, each once, and where
 // it ends.
-func (c *Classifier) read(ctx context.Context, from uint64) (claims []touched, last, forgot uint64, err error) {
+func (c *Classifier) read(ctx context.Context, from uint64) (claims []changedClaim, last, forgot uint64, err error) {
 	last = from - 1
 	n := 0
 	for ev, err := range c.st.Events(ctx, from) {
@@ -194,26 +194,26 @@ func (c *Classifier) read(ctx context.Context, from uint64) (claims []touched, l
 			changed = true
 		}
 		id := ev.Claim.String()
-		if i := slices.IndexFunc(claims, func(t touched) bool { return t.id == id }); i >= 0 {
+		if i := slices.IndexFunc(claims, func(t changedClaim) bool { return t.id == id }); i >= 0 {
 			claims[i].changed = claims[i].changed || changed
 		} else {
-			claims = append(claims, touched{id, changed})
+			claims = append(claims, changedClaim{id, changed})
 		}
-		if n++; n == page {
+		if n++; n == eventsPerRead {
 			break
 		}
 	}
 	return claims, last, forgot, nil
 }
 
-// together is how many claims the rules work on at once: the store commits together
+// concurrentClaims is how many claims the rules work on at once: the store commits together
 // what comes together, and a commit is what takes the time.
-const together = 16
+const concurrentClaims = 16
 
-// byRules is what the rules do about claims. The most trusted go first: a dependency is
+// applyRules is what the rules do about claims. The most trusted go first: a dependency is
 // as trusted as who states it first, and others back it only where that costs no trust.
-func (c *Classifier) byRules(ctx context.Context, claims []touched) ([]jobs.New, error) {
-	rounds := map[ken.Trust][]touched{}
+func (c *Classifier) applyRules(ctx context.Context, claims []changedClaim) ([]jobs.New, error) {
+	rounds := map[ken.Trust][]changedClaim{}
 	for _, t := range claims {
 		k, err := c.st.Get(ctx, t.id)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -223,17 +223,17 @@ func (c *Classifier) byRules(ctx context.Context, claims []touched) ([]jobs.New,
 		rounds[trust] = append(rounds[trust], t)
 	}
 	for _, trust := range slices.Backward(slices.Sorted(maps.Keys(rounds))) {
-		if err := c.round(ctx, rounds[trust]); err != nil {
+		if err := c.deriveGroup(ctx, rounds[trust]); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// round derives from claims that are trusted alike.
-func (c *Classifier) round(ctx context.Context, claims []touched) error {
+// deriveGroup derives from claims that are trusted alike.
+func (c *Classifier) deriveGroup(ctx context.Context, claims []changedClaim) error {
 	errs := make([]error, len(claims))
-	room := make(chan struct{}, together)
+	room := make(chan struct{}, concurrentClaims)
 	var all sync.WaitGroup
 	for i, t := range claims {
 		if err := ctx.Err(); err != nil {
@@ -244,16 +244,16 @@ func (c *Classifier) round(ctx context.Context, claims []touched) error {
 		c.o.GiveWay(ctx)
 		all.Go(func() {
 			defer func() { <-room }()
-			errs[i] = c.passedOver(t.id, caught.Run(func() error { return c.derive(ctx, t.id, t.changed) }))
+			errs[i] = c.skipPanicking(t.id, caught.Run(func() error { return c.derive(ctx, t.id, t.changed) }))
 		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// passedOver tells of claims that made the reader panic, which would do so again, and takes
+// skipPanicking tells of claims that made the reader panic, which would do so again, and takes
 // them for done; any other error stays.
-func (c *Classifier) passedOver(which string, err error) error {
+func (c *Classifier) skipPanicking(which string, err error) error {
 	if !caught.Is(err) {
 		return err
 	}
@@ -261,8 +261,8 @@ func (c *Classifier) passedOver(which string, err error) error {
 	return nil
 }
 
-// forModel is which jobs claims need.
-func (c *Classifier) forModel(ctx context.Context, claims []touched) (out []jobs.New, err error) {
+// jobsFor is which jobs claims need.
+func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []jobs.New, err error) {
 	var file, tie []ken.Claim
 	for _, t := range claims {
 		k, err := c.st.Get(ctx, t.id)
@@ -309,7 +309,7 @@ func (c *Classifier) forModel(ctx context.Context, claims []touched) (out []jobs
 
 // flush keeps what is pending: the mark, the jobs that were found up to it, and the
 // counts, in one transaction. w may be nil.
-func (c *Classifier) flush(ctx context.Context, w *walker, add []jobs.New) error {
+func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) error {
 	n := c.take()
 	moved := w != nil && w.at != nil && w.at.Seq != w.kept
 	if !moved && len(add) == 0 && n.zero() {
@@ -350,7 +350,7 @@ func (c *Classifier) flush(ctx context.Context, w *walker, add []jobs.New) error
 
 // moveMark moves a mark on, never back unless that is meant: another process may have
 // been faster.
-func moveMark(tx store.ShelfTx, w *walker) error {
+func moveMark(tx store.ShelfTx, w *logReader) error {
 	have := readMark(tx, w.key, w.version)
 	if have.Seq > w.at.Seq && have.Forgot >= w.at.Forgot {
 		return nil
@@ -366,9 +366,9 @@ func moveMark(tx store.ShelfTx, w *walker) error {
 
 // readMark reads a mark: the log's beginning where there is none, one of another
 // version, or one that can't be read.
-func readMark(r store.ShelfReader, key string, version int) (m mark) {
+func readMark(r store.ShelfReader, key string, version int) (m logPosition) {
 	if readValue(r, key, &m) != nil || m.Version != version {
-		return mark{}
+		return logPosition{}
 	}
 	return m
 }

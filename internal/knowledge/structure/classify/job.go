@@ -68,8 +68,8 @@ func groups(facts []ken.Claim) (out []group) {
 		k := &facts[i]
 		g := group{k.Scope, spelled(k.Entities)[0], []ken.Claim{*k}}
 		at := -1
-		if !alone(k) {
-			at = slices.IndexFunc(out, func(o group) bool { return o.scope == g.scope && o.entity == g.entity && !alone(&o.facts[0]) })
+		if !mustAskAlone(k) {
+			at = slices.IndexFunc(out, func(o group) bool { return o.scope == g.scope && o.entity == g.entity && !mustAskAlone(&o.facts[0]) })
 		}
 		if at < 0 {
 			out = append(out, g)
@@ -97,16 +97,16 @@ func batches(facts []ken.Claim, n int) (out []batch) {
 	return out
 }
 
-// talks finds statements that speak to who files them. They may well be facts about
+// addressesModel matches statements that speak to the model which files them. They may well be facts about
 // filing facts, so nothing is refused for it.
-var talks = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruct|prompt|rule|above|previous|prior|everything)` +
+var addressesModel = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruct|prompt|rule|above|previous|prior|everything)` +
 	`|\b(?:answer|respond|reply|output|return|classify|label|mark|treat|file|report)\b.{0,60}\b(?:constraints?|attributes?|aspects?|dep_t\w+|json|every|all)\b` +
 	`|\b(?:every|all|each|any)\b.{0,40}\b(?:is|are|as)\b.{0,20}\bconstraints?\b|/no_think|\bsystem prompt\b|IMPORTANT:`)
 
-// alone reports whether a fact is asked about by itself, because it might have the
+// mustAskAlone reports whether a fact is asked about by itself, because it might have the
 // model say something about others: it is from an external source, or talks to the
 // model.
-func alone(k *ken.Claim) bool { return external(k) || talks.MatchString(k.Text) }
+func mustAskAlone(k *ken.Claim) bool { return external(k) || addressesModel.MatchString(k.Text) }
 
 // load reads a batch's facts as they are now: those that stand, say what they said,
 // and that want lets pass.
@@ -130,14 +130,14 @@ func (c *Classifier) load(ctx context.Context, b *batch, want func(*ken.Claim) b
 // named reports whether a claim has a primary entity.
 func named(k *ken.Claim) bool { return len(k.Entities) > 0 && analysis.Entity(k.Entities[0]) != "" }
 
-// mostText is what a model sees of a fact, in characters. A claim may be a document.
-const mostText = 600
+// maxText is what a model sees of a fact, in characters. A claim may be a document.
+const maxText = 600
 
-func shown(text string) string {
+func excerpt(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	n := 0
 	for i := range text {
-		if n++; n > mostText {
+		if n++; n > maxText {
 			return text[:i] + "…"
 		}
 	}
@@ -149,7 +149,7 @@ var errNoModel = &ken.Error{Code: ken.CodeUnavailable, Field: "structure.classif
 	Try: "Set harvest.model, or remove the job with ken jobs rm: rules have filed the claims."}
 
 // ask sends a request, unless the model has just failed.
-func (c *Classifier) ask(ctx context.Context, g *gate, t task, data any) (string, error) {
+func (c *Classifier) ask(ctx context.Context, g *modelBackoff, t task, data any) (string, error) {
 	if c.o.Ask == nil {
 		return "", errNoModel
 	}
@@ -157,7 +157,7 @@ func (c *Classifier) ask(ctx context.Context, g *gate, t task, data any) (string
 	if err != nil {
 		return "", err
 	}
-	if err := g.enter(ctx); err != nil {
+	if err := g.waitUntilAllowed(ctx); err != nil {
 		return "", err
 	}
 	text, err := c.o.Ask(ctx, r)
@@ -170,7 +170,7 @@ func (c *Classifier) ask(ctx context.Context, g *gate, t task, data any) (string
 	if ctx.Err() != nil { // that says nothing about the model
 		return "", ctx.Err()
 	}
-	g.leave(err)
+	g.recordOutcome(err)
 	if err != nil {
 		return "", fmt.Errorf("ask the model: %w", err)
 	}
@@ -270,7 +270,7 @@ type Classifier struct {
 	st Store
 	o  Options
 
-	classify, depend gate // of the model, for each pass
+	classify, depend modelBackoff // of the model, for each pass
 
 	mu      sync.Mutex // guards pending
 	pending Counts     // not on the shelf yet

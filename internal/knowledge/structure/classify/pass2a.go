@@ -19,8 +19,8 @@ type subject struct {
 	aspects aspects
 }
 
-// asked is what a model is shown in pass 2a.
-type asked struct {
+// aspectQuestion is what a model is shown in pass 2a.
+type aspectQuestion struct {
 	Entity struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
@@ -38,7 +38,7 @@ type fact struct {
 func numbered(facts []ken.Claim) []fact {
 	out := make([]fact, len(facts))
 	for i := range facts {
-		out[i] = fact{i + 1, shown(facts[i].Text)}
+		out[i] = fact{i + 1, excerpt(facts[i].Text)}
 	}
 	return out
 }
@@ -122,7 +122,7 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	if s.kind == "" {
 		s.kind = string(reading.Unknown)
 	}
-	outlines, err := c.st.Outlines(ctx, names, &v.f, store.OutlineOptions{Aspects: 2 * mostAspects, Top: 1, Links: 1})
+	outlines, err := c.st.Outlines(ctx, names, &v.f, store.OutlineOptions{Aspects: 2 * maxAspects, Top: 1, Links: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 // file asks about facts and files those that it got a usable verdict for. It returns
 // the others.
 func (c *Classifier) file(ctx context.Context, about *subject, facts []ken.Claim) (left []ken.Claim, err error) {
-	ask := asked{Aspects: slices.Clone(about.aspects.have), Suggested: about.aspects.suggested, Facts: numbered(facts)}
+	ask := aspectQuestion{Aspects: slices.Clone(about.aspects.have), Suggested: about.aspects.suggested, Facts: numbered(facts)}
 	ask.Entity.Name, ask.Entity.Type = about.name, about.kind
 	if ask.Aspects == nil {
 		ask.Aspects = []string{}

@@ -12,15 +12,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// askedTies is what a model is shown in pass 2b.
-type askedTies struct {
+// dependencyQuestion is what a model is shown in pass 2b.
+type dependencyQuestion struct {
 	Source string   `json:"source"`
 	Known  []string `json:"known"`
 	Facts  []fact   `json:"facts"`
 }
 
-// mostKnown bounds the names that a model chooses from.
-const mostKnown = 40
+// maxKnown bounds the names that a model chooses from.
+const maxKnown = 40
 
 // modelStrength is that of a dependency that a model found. It is followed by a
 // traversal, and weaker than what people say.
@@ -47,7 +47,7 @@ func (c *Classifier) dependenciesOf(ctx context.Context, j jobs.Job, progress fu
 			continue
 		}
 		progress("dependencies", asked, len(facts))
-		n, err := c.tieAll(ctx, p)
+		n, err := c.askAllDependencies(ctx, p)
 		if err != nil {
 			return "", err
 		}
@@ -57,17 +57,17 @@ func (c *Classifier) dependenciesOf(ctx context.Context, j jobs.Job, progress fu
 	return fmt.Sprintf("%d dependencies in %d facts", found, asked), nil
 }
 
-// tieAll asks about a pool's facts together, and about those without a row once more,
+// askAllDependencies asks about a pool's facts together, and about those without a row once more,
 // alone. It returns how many dependencies were found.
-func (c *Classifier) tieAll(ctx context.Context, p *pool) (found int, err error) {
+func (c *Classifier) askAllDependencies(ctx context.Context, p *pool) (found int, err error) {
 	c.count(func(n *Counts) { n.AskedTies += uint64(len(p.facts)) })
-	left, found, err := c.tie(ctx, p, p.facts)
+	left, found, err := c.askDependencies(ctx, p, p.facts)
 	if err != nil {
 		return 0, err
 	}
 	missing := 0
 	for i := range left {
-		rest, more, err := c.tie(ctx, p, left[i:i+1])
+		rest, more, err := c.askDependencies(ctx, p, left[i:i+1])
 		if err != nil {
 			return found, err
 		}
@@ -129,7 +129,7 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 		return nil, err
 	}
 	for _, n := range neighbours {
-		if len(p.known) >= mostKnown {
+		if len(p.known) >= maxKnown {
 			break
 		}
 		p.neighbours = append(p.neighbours, n)
@@ -137,18 +137,18 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 			p.known = append(p.known, n)
 		}
 	}
-	p.known = p.known[:min(len(p.known), mostKnown)]
+	p.known = p.known[:min(len(p.known), maxKnown)]
 	return p, nil
 }
 
-// elsewhere knows the names that other records carry than the one that is read.
-type elsewhere struct {
+// otherNames knows the names that other records carry than the one that is read.
+type otherNames struct {
 	ctx context.Context
 	v   *view
 }
 
 // Known implements reading.Names. What can't be looked up is not known.
-func (e elsewhere) Known(names []string) []bool {
+func (e otherNames) Known(names []string) []bool {
 	out := make([]bool, len(names))
 	ask := e.v.st.Known(names)
 	var there []string
@@ -176,7 +176,7 @@ func (e elsewhere) Known(names []string) []bool {
 func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []string) (out []string, err error) {
 	bare := *k
 	bare.Entities = nil
-	others := elsewhere{ctx, v}
+	others := otherNames{ctx, v}
 	var names []string
 	for _, m := range reading.Read(&bare, others).Entities {
 		if n := analysis.Entity(m.Name); n != "" && m.Confidence >= reading.ByCapital && !slices.Contains(names, n) {
@@ -205,14 +205,14 @@ func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []st
 	return out, nil
 }
 
-// tie asks about facts and writes what they are tied to. It returns the facts that
+// askDependencies asks about facts and writes what they are tied to. It returns the facts that
 // the answer has no row for.
-func (c *Classifier) tie(ctx context.Context, p *pool, facts []ken.Claim) (left []ken.Claim, wrote int, err error) {
-	text, err := c.ask(ctx, &c.depend, dependencyTask, askedTies{Source: p.source, Known: p.known, Facts: numbered(facts)})
+func (c *Classifier) askDependencies(ctx context.Context, p *pool, facts []ken.Claim) (left []ken.Claim, wrote int, err error) {
+	text, err := c.ask(ctx, &c.depend, dependencyTask, dependencyQuestion{Source: p.source, Known: p.known, Facts: numbered(facts)})
 	if err != nil {
 		return nil, 0, err
 	}
-	found := ties(text, len(facts))
+	found := dependencyRows(text, len(facts))
 	for i := range facts {
 		k := &facts[i]
 		list, ok := found[i+1]
@@ -222,10 +222,10 @@ func (c *Classifier) tie(ctx context.Context, p *pool, facts []ken.Claim) (left 
 			continue
 		}
 		for _, t := range list {
-			if t == (tie{}) {
+			if t == (dependencyRow{}) {
 				continue
 			}
-			ok, err := c.tied(ctx, p, k, t)
+			ok, err := c.writeDependency(ctx, p, k, t)
 			if err != nil {
 				return nil, wrote, err
 			}
@@ -237,8 +237,8 @@ func (c *Classifier) tie(ctx context.Context, p *pool, facts []ken.Claim) (left 
 	return left, wrote, nil
 }
 
-// tied writes one dependency that a model named, if it is one.
-func (c *Classifier) tied(ctx context.Context, p *pool, k *ken.Claim, t tie) (ok bool, err error) {
+// writeDependency writes one dependency that a model named, if it is one.
+func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim, t dependencyRow) (ok bool, err error) {
 	v := viewOf(c.st, k.Scope) // things may have been renamed while the model thought
 	e, why, err := edge{p.source, t.kind, t.target, modelStrength, ken.AssignedByModel}.resolved(ctx, v)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 // names are quoted strings with quotes, backslashes and ampersands escaped: those of
 // escape sequences and character references. change sets Words. Errors are w's.
 func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
-	p := see(g, change...)
+	p := newPicture(g, change...)
 	var b bytes.Buffer
 	b.WriteString("digraph ken {\n\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n\tedge [fontname=\"Helvetica\", fontsize=11];\n")
-	if rest := p.rest(); rest != "" {
+	if rest := p.leftOutText(); rest != "" {
 		fmt.Fprintf(&b, "\tlabel=\"%s\";\n", quoted(rest))
 	}
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		label := quoted(named(n)) + `\n` + quoted(p.typed(n))
 		if n.Constraints > 0 {
-			label += `\n` + quoted(many(n.Constraints, p.words.Constraint))
+			label += `\n` + quoted(plural(n.Constraints, p.words.Constraint))
 		}
 		more := ""
 		if i == 0 {
@@ -58,7 +58,7 @@ func quoted(s string) string { return dotEscapes.Replace(s) }
 // a name ends the label, starts a directive, or is markup. change sets Words. Errors are
 // w's.
 func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
-	p := see(g, change...)
+	p := newPicture(g, change...)
 	var b bytes.Buffer
 	b.WriteString("flowchart LR\n")
 	for i := range p.nodes {
@@ -69,7 +69,7 @@ func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 		}
 		label := plain(named(n)) + "<br/>" + plain(p.typed(n))
 		if n.Constraints > 0 {
-			label += "<br/>" + plain(many(n.Constraints, p.words.Constraint))
+			label += "<br/>" + plain(plural(n.Constraints, p.words.Constraint))
 		}
 		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, open, label, shut)
 	}
@@ -84,7 +84,7 @@ func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	for i := range p.lines {
 		fmt.Fprintf(&b, "    linkStyle %d stroke-width:%spx\n", i, tenths(p.lines[i].stroke()))
 	}
-	if rest := p.rest(); rest != "" {
+	if rest := p.leftOutText(); rest != "" {
 		fmt.Fprintf(&b, "    rest[\"%s\"]\n    style rest stroke-dasharray:4 4\n", plain(rest))
 	}
 	_, err := w.Write(b.Bytes())
@@ -109,8 +109,8 @@ func plain(s string) string {
 // light or dark, and says in words what it shows. Names are XML text in it. change
 // sets Words. Errors are w's.
 func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
-	p := see(g, change...)
-	l := lay(p)
+	p := newPicture(g, change...)
+	l := layOut(p)
 	var b bytes.Buffer
 	// The ids are in one name space with those of the page.
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="ken" viewBox="%d %d %d %d" width="%d" height="%d" role="img" aria-labelledby="ken-title ken-text">`+"\n",
@@ -129,7 +129,7 @@ func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 		c := l.curves[i].label
 		fmt.Fprintf(&b, `<text class="small verb" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", c.x, c.y+smallSize/3, escaped(p.lines[i].label))
 	}
-	if rest := p.rest(); rest != "" {
+	if rest := p.leftOutText(); rest != "" {
 		fmt.Fprintf(&b, `<text class="small soft" x="%d" y="%d">%s</text>`+"\n", l.x+margin, l.y+l.h-margin, escaped(rest))
 	}
 	b.WriteString("</svg>\n")
@@ -158,9 +158,9 @@ func (p *picture) drawBox(b *bytes.Buffer, i int, at *box) {
 	if full == "" {
 		full = clean(n.Name)
 	}
-	tip := fit(full, 200) + ", " + p.typed(n)
+	tip := clipColumns(full, 200) + ", " + p.typed(n)
 	if n.Constraints > 0 {
-		tip += ", " + many(n.Constraints, p.words.Constraint)
+		tip += ", " + plural(n.Constraints, p.words.Constraint)
 	}
 	fmt.Fprintf(b, "<g class=\"%s\"><title>%s</title>", class, escaped(tip))
 	fmt.Fprintf(b, `<rect class="box %s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, kind(n.Type), at.x, at.y, at.w, at.h)

@@ -44,7 +44,7 @@ func TestSVGIsXMLOfKnownElements(t *testing.T) {
 				t.Fatalf("graph %d: %T", k, tok)
 			}
 		}
-		p := see(g)
+		p := newPicture(g)
 		want := 2*len(p.nodes) + len(p.lines) + min(p.left, 1)
 		for i := range p.nodes {
 			want += min(p.nodes[i].Constraints, 1)
@@ -154,7 +154,7 @@ func TestNamesAreShortened(t *testing.T) {
 		strings.Repeat("a", 38) + "é" + "bb": strings.Repeat("a", 38) + "é…",
 		strings.Repeat("a", 37) + "👩‍👩‍👧xx":  strings.Repeat("a", 37) + "…",
 	} {
-		if got := fit(in, maxName); got != want {
+		if got := clipColumns(in, maxName); got != want {
 			t.Errorf("fit(%q) = %q, want %q", in, got, want)
 		}
 	}

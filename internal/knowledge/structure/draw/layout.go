@@ -36,7 +36,7 @@ type layout struct {
 	curves     []curve // as picture.lines
 }
 
-func lay(p *picture) *layout {
+func layOut(p *picture) *layout {
 	l := &layout{boxes: make([]box, len(p.nodes))}
 	columns := arrange(p, l.boxes)
 	for i := range p.nodes {
@@ -44,7 +44,7 @@ func lay(p *picture) *layout {
 	}
 	gap := columnGap
 	for i := range p.lines {
-		gap = max(gap, columnGap+wide(p.lines[i].label, smallSize))
+		gap = max(gap, columnGap+pixelWidth(p.lines[i].label, smallSize))
 	}
 	l.place(columns, gap)
 	l.curves = route(p, l.boxes)
@@ -54,15 +54,15 @@ func lay(p *picture) *layout {
 
 func boxWidth(p *picture, i int) int {
 	n := &p.nodes[i]
-	top := wide(named(n), nameSize)
+	top := pixelWidth(named(n), nameSize)
 	if n.Constraints > 0 {
 		top += boxPad + p.badgeWidth(n.Constraints)
 	}
-	return max(boxLeast, 2*boxPad+max(top, wide(p.typed(n), smallSize)))
+	return max(boxLeast, 2*boxPad+max(top, pixelWidth(p.typed(n), smallSize)))
 }
 
-func (p *picture) badge(n int) string   { return many(n, p.words.Badge) }
-func (p *picture) badgeWidth(n int) int { return wide(p.badge(n), smallSize) + 12 }
+func (p *picture) badge(n int) string   { return plural(n, p.words.Badge) }
+func (p *picture) badgeWidth(n int) int { return pixelWidth(p.badge(n), smallSize) + 12 }
 
 // arrange gives every node its column, and returns the nodes of each in their order
 // from above. There is a column on each side for each distance, which may be empty.
@@ -138,12 +138,12 @@ func sign(n int) int {
 	return 1
 }
 
-// tall is how many boxes a side may have before the other one takes some of them.
-const tall = 12
+// maxSideHeight is how many boxes a side may have before the other one takes some of them.
+const maxSideHeight = 12
 
 func balance(sides map[int][]int) {
 	for _, s := range []int{-1, 1} {
-		for len(sides[s]) > tall && len(sides[s]) > len(sides[-s])+1 {
+		for len(sides[s]) > maxSideHeight && len(sides[s]) > len(sides[-s])+1 {
 			last := len(sides[s]) - 1
 			sides[-s] = append(sides[-s], sides[s][last])
 			sides[s] = sides[s][:last]
@@ -190,14 +190,14 @@ func (l *layout) place(columns map[int][]int, gap int) {
 
 // bound finds what of the plane is in view.
 func (l *layout) bound(p *picture) {
-	left, top, right, bottom := 0, 0, wide(p.rest(), smallSize), 0
+	left, top, right, bottom := 0, 0, pixelWidth(p.leftOutText(), smallSize), 0
 	for i := range l.boxes {
 		b := &l.boxes[i]
 		left, top, right, bottom = min(left, b.x), min(top, b.y), max(right, b.right()), max(bottom, b.bottom())
 	}
 	for i := range l.curves {
 		c := &l.curves[i]
-		half := wide(p.lines[i].label, smallSize)/2 + 2
+		half := pixelWidth(p.lines[i].label, smallSize)/2 + 2
 		for _, q := range c.points {
 			left, top, right, bottom = min(left, q.x), min(top, q.y), max(right, q.x), max(bottom, q.y)
 		}
@@ -235,7 +235,7 @@ func route(p *picture, boxes []box) []curve {
 	meets := map[meeting][]end{}
 	for i := range p.lines {
 		from, to := p.lines[i].from, p.lines[i].to
-		a, b := facing(&boxes[from], &boxes[to])
+		a, b := sidesFor(&boxes[from], &boxes[to])
 		meets[meeting{from, a}] = append(meets[meeting{from, a}], end{i, 0, boxes[to].middle()})
 		meets[meeting{to, b}] = append(meets[meeting{to, b}], end{i, 1, boxes[from].middle()})
 	}
@@ -263,12 +263,12 @@ func route(p *picture, boxes []box) []curve {
 			if abs(from.column) > abs(to.column) {
 				outer = p.lines[i].from
 			}
-			out[i] = across(a, b, outer == p.lines[i].from, labelled[outer])
+			out[i] = straightLine(a, b, outer == p.lines[i].from, labelled[outer])
 			labelled[outer]++
 		case 0:
-			out[i] = beyond(a, b, sign(from.column))
+			out[i] = outerArc(a, b, sign(from.column))
 		default:
-			out[i] = around(a, b, boxes[0].y-rowGap-above*(smallSize+6))
+			out[i] = aroundRoot(a, b, boxes[0].y-rowGap-above*(smallSize+6))
 			above++
 		}
 	}
@@ -282,8 +282,8 @@ func abs(n int) int {
 	return n
 }
 
-// facing tells at which sides a line leaves one box and reaches the other.
-func facing(from, to *box) (leaves, reaches int) {
+// sidesFor tells at which sides a line leaves one box and reaches the other.
+func sidesFor(from, to *box) (leaves, reaches int) {
 	switch {
 	case from.column < to.column:
 		return 1, -1
@@ -293,39 +293,39 @@ func facing(from, to *box) (leaves, reaches int) {
 	return sign(from.column), sign(from.column)
 }
 
-// turns are eighths of the way to the outer box at which labels of its lines are put:
+// labelPositions are eighths of the way to the outer box at which labels of its lines are put:
 // near it, where lines are apart, then far from each other.
-var turns = []int{6, 2, 4, 7, 3, 5}
+var labelPositions = []int{6, 2, 4, 7, 3, 5}
 
-// across is a line between neighbouring columns, the kth of its outer box.
-func across(a, b point, outerFirst bool, k int) curve {
+// straightLine is a line between neighbouring columns, the kth of its outer box.
+func straightLine(a, b point, outerFirst bool, k int) curve {
 	half := (b.x - a.x) / 2
 	c := curve{points: []point{a, {a.x + half, a.y}, {b.x - half, b.y}, b}}
-	t := turns[k%len(turns)]
+	t := labelPositions[k%len(labelPositions)]
 	if outerFirst {
 		t = 8 - t
 	}
-	c.label = on(c.points, t)
+	c.label = pointAt(c.points, t)
 	return c
 }
 
-// beyond is an arc on the outer side of a column.
-func beyond(a, b point, side int) curve {
+// outerArc is an arc on the outer side of a column.
+func outerArc(a, b point, side int) curve {
 	out := side * min(arc+abs(a.y-b.y)/6, columnGap)
 	c := curve{points: []point{a, {a.x + out, a.y}, {b.x + out, b.y}, b}}
-	c.label = on(c.points, 4)
+	c.label = pointAt(c.points, 4)
 	return c
 }
 
-// around is a line that passes at a height.
-func around(a, b point, y int) curve {
+// aroundRoot is a line that passes at a height.
+func aroundRoot(a, b point, y int) curve {
 	mid := point{(a.x + b.x) / 2, y}
 	quarter := (b.x - a.x) / 4
 	return curve{label: mid, points: []point{a, {a.x + quarter, a.y}, {mid.x - quarter, y}, mid, {mid.x + quarter, y}, {b.x - quarter, b.y}, b}}
 }
 
-// on is the point of a cubic Bézier curve at so many eighths of its way.
-func on(p []point, t int) point {
+// pointAt is the point of a cubic Bézier curve at so many eighths of its way.
+func pointAt(p []point, t int) point {
 	u := 8 - t
 	w := [4]int{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t}
 	var x, y int

@@ -20,8 +20,8 @@ func graphs(t *testing.T) []entity.Graph {
 
 func TestNoTwoBoxesOverlap(t *testing.T) {
 	for k, g := range graphs(t) {
-		p := see(g)
-		boxes := lay(p).boxes
+		p := newPicture(g)
+		boxes := layOut(p).boxes
 		for i := range boxes {
 			for j := range i {
 				a, b := &boxes[i], &boxes[j]
@@ -35,8 +35,8 @@ func TestNoTwoBoxesOverlap(t *testing.T) {
 
 func TestEverythingIsInView(t *testing.T) {
 	for k, g := range graphs(t) {
-		p := see(g)
-		l := lay(p)
+		p := newPicture(g)
+		l := layOut(p)
 		in := func(what string, x, y int) {
 			if x < l.x || y < l.y || x > l.x+l.w || y > l.y+l.h {
 				t.Fatalf("graph %d: %s at %d, %d is not in %d, %d + %d, %d", k, what, x, y, l.x, l.y, l.w, l.h)
@@ -46,7 +46,7 @@ func TestEverythingIsInView(t *testing.T) {
 			b := &l.boxes[i]
 			in("box", b.x, b.y)
 			in("box", b.right(), b.bottom())
-			if inner := b.w - 2*boxPad; wide(named(&p.nodes[i]), nameSize) > inner || wide(p.typed(&p.nodes[i]), smallSize) > inner {
+			if inner := b.w - 2*boxPad; pixelWidth(named(&p.nodes[i]), nameSize) > inner || pixelWidth(p.typed(&p.nodes[i]), smallSize) > inner {
 				t.Fatalf("graph %d: the text of %q is wider than its box", k, p.nodes[i].Name)
 			}
 		}
@@ -55,7 +55,7 @@ func TestEverythingIsInView(t *testing.T) {
 			for _, q := range l.curves[i].points {
 				in("line", q.x, q.y)
 			}
-			half := wide(p.lines[i].label, smallSize) / 2
+			half := pixelWidth(p.lines[i].label, smallSize) / 2
 			in("label", l.curves[i].label.x-half, l.curves[i].label.y-smallSize/2)
 			in("label", l.curves[i].label.x+half, l.curves[i].label.y+smallSize/2)
 		}
@@ -63,8 +63,8 @@ func TestEverythingIsInView(t *testing.T) {
 }
 
 func TestTheEntityIsInTheMiddle(t *testing.T) {
-	p := see(payments())
-	l := lay(p)
+	p := newPicture(payments())
+	l := layOut(p)
 	at := map[string]*box{}
 	for i := range p.nodes {
 		at[p.nodes[i].Name] = &l.boxes[i]
@@ -82,9 +82,9 @@ func TestTheEntityIsInTheMiddle(t *testing.T) {
 
 // Sixty of one kind make no tower that nobody can look at.
 func TestACrowdIsSpreadOverBothSides(t *testing.T) {
-	p := see(crowded())
+	p := newPicture(crowded())
 	counts := map[int]int{}
-	for _, b := range lay(p).boxes {
+	for _, b := range layOut(p).boxes {
 		counts[b.column]++
 	}
 	if counts[1] != 20 || counts[-1] != 20 {
@@ -94,8 +94,8 @@ func TestACrowdIsSpreadOverBothSides(t *testing.T) {
 
 func TestLinesReachTheirBoxes(t *testing.T) {
 	for k, g := range graphs(t) {
-		p := see(g)
-		l := lay(p)
+		p := newPicture(g)
+		l := layOut(p)
 		for i := range p.lines {
 			c := l.curves[i].points
 			for _, e := range []struct {
@@ -115,7 +115,7 @@ func TestLinesReachTheirBoxes(t *testing.T) {
 
 func TestThicknessIsStrength(t *testing.T) {
 	for strength, want := range map[float64]string{0: "1.0", 0.5: "2.5", 1: "4.0", 7: "4.0", -1: "1.0"} {
-		p := see(entity.Graph{Root: "a", Nodes: []entity.Node{{Name: "a"}, {Name: "b", Depth: 1}}, Edges: []entity.Edge{{Source: "a", Target: "b", Type: "uses", Strength: strength}}})
+		p := newPicture(entity.Graph{Root: "a", Nodes: []entity.Node{{Name: "a"}, {Name: "b", Depth: 1}}, Edges: []entity.Edge{{Source: "a", Target: "b", Type: "uses", Strength: strength}}})
 		if got := tenths(p.lines[0].stroke()); got != want {
 			t.Errorf("strength %v: stroke %s, want %s", strength, got, want)
 		}

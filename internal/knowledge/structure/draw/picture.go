@@ -30,7 +30,7 @@ type picture struct {
 	words Words
 }
 
-func see(g entity.Graph, change ...func(*Words)) *picture {
+func newPicture(g entity.Graph, change ...func(*Words)) *picture {
 	p := &picture{left: max(g.Left, 0), words: wordsFor(change)}
 	at := map[string]int{}
 	for _, n := range g.Nodes {
@@ -131,19 +131,19 @@ func (p *picture) text() string {
 		n := &p.nodes[i]
 		b.WriteString(named(n) + ": " + p.typed(n))
 		if n.Constraints > 0 {
-			b.WriteString(", " + many(n.Constraints, p.words.Constraint))
+			b.WriteString(", " + plural(n.Constraints, p.words.Constraint))
 		}
 		b.WriteString(". ")
 	}
 	for i := range p.lines {
 		b.WriteString(strings.Join(p.lines[i].said, ". ") + ". ")
 	}
-	b.WriteString(p.rest())
+	b.WriteString(p.leftOutText())
 	return strings.TrimSpace(b.String())
 }
 
-// rest says what is not in the picture; nothing when all is.
-func (p *picture) rest() string {
+// leftOutText says what is not in the picture; nothing when all is.
+func (p *picture) leftOutText() string {
 	switch p.left {
 	case 0:
 		return ""
@@ -173,15 +173,15 @@ func clean(s string) string {
 		}
 		return r
 	}, guardrail.Sanitize(s))
-	return strings.Join(strings.Fields(thinned(s)), " ")
+	return strings.Join(strings.Fields(limitMarks(s)), " ")
 }
 
 // maxMarks is how many marks a letter may have on it: more than any script puts there,
 // and too few to reach into the lines above and below.
 const maxMarks = 4
 
-// thinned is a text without heaps of marks.
-func thinned(s string) string {
+// limitMarks is a text without heaps of marks.
+func limitMarks(s string) string {
 	marks := 0
 	return strings.Map(func(r rune) rune {
 		if !unicode.In(r, unicode.Mn, unicode.Me) {
@@ -195,8 +195,8 @@ func thinned(s string) string {
 	}, s)
 }
 
-// fit cuts a text to at most n columns, between two letters as people see them.
-func fit(s string, n int) string {
+// clipColumns cuts a text to at most n columns, between two letters as people see them.
+func clipColumns(s string, n int) string {
 	if columns(s) <= n {
 		return s
 	}
@@ -237,9 +237,9 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// wide is about how many pixels a text takes at a size, rather too many than too few:
+// pixelWidth is about how many pixels a text takes at a size, rather too many than too few:
 // by the widest of the usual sans serif fonts.
-func wide(s string, size int) int {
+func pixelWidth(s string, size int) int {
 	hundredths := 0
 	for _, r := range s {
 		hundredths += hundredthsOf(r)
@@ -269,7 +269,7 @@ func hundredthsOf(r rune) int {
 func named(n *entity.Node) string {
 	for _, s := range []string{n.Display, n.Name} {
 		if s = clean(s); s != "" {
-			return fit(s, maxName)
+			return clipColumns(s, maxName)
 		}
 	}
 	return "?"
@@ -277,22 +277,22 @@ func named(n *entity.Node) string {
 
 // typed is what a node is, and how much is known of it.
 func (p *picture) typed(n *entity.Node) string {
-	t := fit(clean(n.Type), maxLabel)
+	t := clipColumns(clean(n.Type), maxLabel)
 	if t == "" {
 		t = entity.Unknown
 	}
-	return t + " · " + many(n.Records, p.words.Record)
+	return t + " · " + plural(n.Records, p.words.Record)
 }
 
 // verb is an edge's type in words.
 func verb(typ string) string {
-	if v := fit(strings.ReplaceAll(clean(typ), "_", " "), maxLabel); v != "" {
+	if v := clipColumns(strings.ReplaceAll(clean(typ), "_", " "), maxLabel); v != "" {
 		return v
 	}
 	return "?"
 }
 
-func many(n int, what string) string {
+func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

@@ -16,20 +16,20 @@ import (
 // nearest names; ErrRefused for a circle, with the chain of names, and for a name that
 // is another one's already; the store's.
 func (e *Editor) Merge(ctx context.Context, from, into, reason string) (ken.Claim, error) {
-	return e.join(ctx, from, into, orElse(reason, "merged"), from, into)
+	return e.addAlias(ctx, from, into, orElse(reason, "merged"), from, into)
 }
 
 // Alias tells another name of an entity: what people call it beside its own name, be
 // it known as a name or not. The entity must be known. Errors as those of Merge.
 func (e *Editor) Alias(ctx context.Context, name, other, reason string) (ken.Claim, error) {
-	return e.join(ctx, other, name, orElse(reason, "another name"), name)
+	return e.addAlias(ctx, other, name, orElse(reason, "another name"), name)
 }
 
-// join makes from another name of into. The names of known must be known.
-func (e *Editor) join(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
+// addAlias makes from another name of into. The names of known must be known.
+func (e *Editor) addAlias(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
-		a, b, err := two(from, into, "from", "into")
+		a, b, err := spellTwo(from, into, "from", "into")
 		if err != nil {
 			return err
 		}
@@ -41,16 +41,16 @@ func (e *Editor) join(ctx context.Context, from, into, reason string, known ...s
 		if chain, err := e.chain(ctx, a); err != nil {
 			return err
 		} else if slices.Contains(chain, b) { // they are one
-			have, err := e.standing(ctx, a)
+			have, err := e.aliasClaim(ctx, a)
 			if err == nil {
 				out = *have
 			}
 			return err
 		}
-		if err := e.noCircle(ctx, a, b); err != nil {
+		if err := e.checkNoCycle(ctx, a, b); err != nil {
 			return err
 		}
-		out, err = e.alias(ctx, a, b, one(from)+" is another name of "+one(into), reason)
+		out, err = e.alias(ctx, a, b, oneLine(from)+" is another name of "+oneLine(into), reason)
 		return err
 	})
 	return out, err
@@ -62,7 +62,7 @@ func (e *Editor) join(ctx context.Context, from, into, reason string, known ...s
 func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
-		a, b, err := two(old, name, "old", "new")
+		a, b, err := spellTwo(old, name, "old", "new")
 		if err != nil {
 			return err
 		}
@@ -76,16 +76,16 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 		}
 		own := len(found) == 1 && slices.Contains(found[0].Names(), b)
 		if known && !own {
-			return &ken.Error{Code: ken.CodeExists, Field: "new", Msg: strconv.Quote(short(name)) + " is known already",
+			return &ken.Error{Code: ken.CodeExists, Field: "new", Msg: strconv.Quote(clipForError(name)) + " is known already",
 				Try: "Merge the two if they are one thing, or choose another name."}
 		}
-		text := one(old) + " is now called " + one(name)
-		back, err := e.standing(ctx, b)
+		text := oneLine(old) + " is now called " + oneLine(name)
+		back, err := e.aliasClaim(ctx, b)
 		if err != nil {
 			return err
 		}
 		if back == nil {
-			if err := e.noCircle(ctx, a, b); err != nil {
+			if err := e.checkNoCycle(ctx, a, b); err != nil {
 				return err
 			}
 			out, err = e.alias(ctx, a, b, text, "renamed")
@@ -95,7 +95,7 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 		// alias is written first: in between the two are a circle, which readers take for
 		// one thing, so that no rule of either is missed.
 		if len(back.Entities) < 2 || back.Entities[0] != a {
-			return e.circle(ctx, a, b)
+			return e.aliasCycleError(ctx, a, b)
 		}
 		if err := e.mayUndo(back); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 		if out, err = e.alias(ctx, a, b, text, "renamed back"); err != nil {
 			return err
 		}
-		_, err = e.dispute(ctx, *back, "renamed to "+one(name))
+		_, err = e.dispute(ctx, *back, "renamed to "+oneLine(name))
 		return err
 	})
 	return out, err
@@ -119,12 +119,12 @@ func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, err
 	}
 	var out ken.Claim
 	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
-		have, err := e.standing(ctx, spelled)
+		have, err := e.aliasClaim(ctx, spelled)
 		if err != nil {
 			return err
 		}
 		if have == nil {
-			return e.noAlias(ctx, name)
+			return e.noAliasError(ctx, name)
 		}
 		if err := e.mayUndo(have); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, err
 	return out, err
 }
 
-func (e *Editor) noAlias(ctx context.Context, name string) error {
+func (e *Editor) noAliasError(ctx context.Context, name string) error {
 	found, err := entity.Resolve(ctx, e.source(), name, e.filter())
 	if err != nil {
 		return err
@@ -144,11 +144,11 @@ func (e *Editor) noAlias(ctx context.Context, name string) error {
 	if len(found[0].Aliases) > 0 {
 		try = "Split one of its other names off: " + strings.Join(found[0].Aliases, ", ") + "."
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(short(name)) + " is not another name of anything", Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(clipForError(name)) + " is not another name of anything", Try: try}
 }
 
-// two spells two names that must differ.
-func two(a, b, fieldA, fieldB string) (string, string, error) {
+// spellTwo spells two names that must differ.
+func spellTwo(a, b, fieldA, fieldB string) (string, string, error) {
 	x, err := spell(fieldA, a)
 	if err != nil {
 		return "", "", err
@@ -158,28 +158,28 @@ func two(a, b, fieldA, fieldB string) (string, string, error) {
 		return "", "", err
 	}
 	if x == y {
-		return "", "", invalid(fieldB, strconv.Quote(short(a))+" and "+strconv.Quote(short(b))+" are one name already", "Name two things; case, hyphens and articles make no difference.")
+		return "", "", invalid(fieldB, strconv.Quote(clipForError(a))+" and "+strconv.Quote(clipForError(b))+" are one name already", "Name two things; case, hyphens and articles make no difference.")
 	}
 	return x, y, nil
 }
 
 // alias says that a is another name of b.
 func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Claim, error) {
-	have, err := e.standing(ctx, a)
+	have, err := e.aliasClaim(ctx, a)
 	if err != nil {
 		return ken.Claim{}, err
 	}
 	if have != nil && len(have.Entities) > 1 && have.Entities[0] != b {
-		return ken.Claim{}, refused("from", strconv.Quote(short(a))+" is another name of "+strconv.Quote(have.Entities[0])+" already",
+		return ken.Claim{}, refused("from", strconv.Quote(clipForError(a))+" is another name of "+strconv.Quote(have.Entities[0])+" already",
 			"Split it off first, or merge "+strconv.Quote(have.Entities[0])+".")
 	}
 	if have != nil {
 		return *have, nil
 	}
 	evidence := e.evidence(nil)
-	c := e.claim(ken.KindAlias, e.key("alias:"+a), text, evidence)
+	c := e.newClaim(ken.KindAlias, e.key("alias:"+a), text, evidence)
 	c.Entities, c.Aspect = []string{b, a}, "alias"
-	if have, err = e.held(ctx, e.key("alias:"+a)); err != nil {
+	if have, err = e.claimByKey(ctx, e.key("alias:"+a)); err != nil {
 		return ken.Claim{}, err
 	}
 	if have != nil {
@@ -200,9 +200,9 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 	return out[0], nil
 }
 
-// standing is the alias claim that makes a name another name; nil when there is none.
-func (e *Editor) standing(ctx context.Context, name string) (*ken.Claim, error) {
-	out, err := e.source().Outlines(ctx, []string{name}, e.filter(), every)
+// aliasClaim is the alias claim that makes a name another name; nil when there is none.
+func (e *Editor) aliasClaim(ctx context.Context, name string) (*ken.Claim, error) {
+	out, err := e.source().Outlines(ctx, []string{name}, e.filter(), allOutlines)
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
@@ -219,20 +219,20 @@ func (e *Editor) standing(ctx context.Context, name string) (*ken.Claim, error) 
 	return nil, nil
 }
 
-// noCircle refuses to make a another name of b where b, by whatever way, is another
+// checkNoCycle refuses to make a another name of b where b, by whatever way, is another
 // name of a.
-func (e *Editor) noCircle(ctx context.Context, a, b string) error {
+func (e *Editor) checkNoCycle(ctx context.Context, a, b string) error {
 	chain, err := e.chain(ctx, b)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(chain, a) {
-		return e.circle(ctx, a, b)
+		return e.aliasCycleError(ctx, a, b)
 	}
 	return nil
 }
 
-func (e *Editor) circle(ctx context.Context, a, b string) error {
+func (e *Editor) aliasCycleError(ctx context.Context, a, b string) error {
 	chain, err := e.chain(ctx, b)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (e *Editor) circle(ctx context.Context, a, b string) error {
 func (e *Editor) chain(ctx context.Context, name string) ([]string, error) {
 	chain := []string{name}
 	for {
-		c, err := e.standing(ctx, name)
+		c, err := e.aliasClaim(ctx, name)
 		if err != nil || c == nil || len(c.Entities) < 2 {
 			return chain, err
 		}

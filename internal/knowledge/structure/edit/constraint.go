@@ -50,7 +50,7 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 	if n.Project != "" {
 		at.o.Project = n.Project
 	}
-	c := at.claim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
+	c := at.newClaim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
 	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = c.AssignedBy == ken.AssignedByOperator, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
 	c.RuleCandidate = !c.Constraint
 	if err := c.Validate(); err != nil {
@@ -71,7 +71,7 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 	}
 	given.Entities = slices.Clone(c.Entities)
 	read := reading.Read(&c, at.source())
-	fill(&c, &read)
+	fillConstraint(&c, &read)
 	var out Constraint
 	err := at.exclusive(ctx, "links", func(ctx context.Context) error {
 		var err error
@@ -84,12 +84,12 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 // ApproveRule makes a rule of a claim, whoever said it, on the operator's word. Errors:
 // ErrRefused if the editor is not an operator's; the store's.
 func (e *Editor) ApproveRule(ctx context.Context, c ken.Claim) (Constraint, error) {
-	word := e.claim(c.Kind, "", c.Text, e.evidence(nil))
+	word := e.newClaim(c.Kind, "", c.Text, e.evidence(nil))
 	if word.AssignedBy != ken.AssignedByOperator {
 		return Constraint{}, refused("evidence", "only an operator approves a rule", "Ask the operator to approve it.")
 	}
 	read := reading.Read(&c, e.source())
-	fill(&c, &read)
+	fillConstraint(&c, &read)
 	var out Constraint
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
 		var err error
@@ -105,16 +105,16 @@ func noRule() error {
 	return refused("evidence", "what an external source says is no rule", "Ask the operator to add it as a constraint; until then it can be learned as a fact.")
 }
 
-// sure is how sure a reading must be of a name for a rule to hold for that alone. A
+// minConfidence is how sure a reading must be of a name for a rule to hold for that alone. A
 // rule about nothing in particular is in every turn, which is the safer side: one that
 // is filed under a word which only looked like a name is in none.
-const sure = reading.ByCapital
+const minConfidence = reading.ByCapital
 
-// fill adds what the text says and the caller has left out.
-func fill(c *ken.Claim, r *reading.Reading) {
+// fillConstraint adds what the text says and the caller has left out.
+func fillConstraint(c *ken.Claim, r *reading.Reading) {
 	if len(c.Entities) == 0 {
 		for _, m := range r.Entities {
-			if m.Confidence >= sure {
+			if m.Confidence >= minConfidence {
 				c.Entities = append(c.Entities, m.Name)
 			}
 		}
@@ -125,7 +125,7 @@ func fill(c *ken.Claim, r *reading.Reading) {
 }
 
 func (e *Editor) addConstraint(ctx context.Context, c ken.Claim, given ken.Assignment, stated []reading.Dependency) (Constraint, error) {
-	have, err := e.same(ctx, &c)
+	have, err := e.existingConstraint(ctx, &c)
 	if err != nil {
 		return Constraint{}, err
 	}
@@ -144,9 +144,9 @@ func (e *Editor) addConstraint(ctx context.Context, c ken.Claim, given ken.Assig
 	return Constraint{out[0], out[1:], slices.Contains(changed, true)}, nil
 }
 
-// same finds the claim that says what c says, in the same scope: the rule itself,
+// existingConstraint finds the claim that says what c says, in the same scope: the rule itself,
 // whatever its status, or a claim that stands.
-func (e *Editor) same(ctx context.Context, c *ken.Claim) (*ken.Claim, error) {
+func (e *Editor) existingConstraint(ctx context.Context, c *ken.Claim) (*ken.Claim, error) {
 	have, err := e.s.ByKey(ctx, c.Key)
 	if err == nil && plain(have.Text) == plain(c.Text) {
 		return &have, nil
@@ -193,7 +193,7 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 		if out.Claim, err = e.revive(ctx, have, "stated again", c.Evidence); err != nil {
 			return out, err
 		}
-	} else if out.Claim, err = e.back(ctx, have, c.Evidence); err != nil {
+	} else if out.Claim, err = e.addEvidence(ctx, have, c.Evidence); err != nil {
 		return out, err
 	}
 	out.Changed = was != out.Claim.Status || len(have.Evidence) != len(out.Claim.Evidence)
@@ -234,10 +234,10 @@ func (e *Editor) derived(ctx context.Context, c *ken.Claim, stated []reading.Dep
 		if err != nil {
 			continue // the text says something odd; the rule stands all the same
 		}
-		if e.ends(ctx, &d) != nil {
+		if e.canonicalEnds(ctx, &d) != nil {
 			continue // two names of one thing
 		}
-		have, err := e.there(ctx, &d)
+		have, err := e.existingDependency(ctx, &d)
 		if err != nil {
 			return nil, err
 		}

@@ -150,7 +150,7 @@ func TestARuleExpires(t *testing.T) {
 	k.fact("The shop sells tea.", "shop")
 	k.wantRules("shop", "Never merge this week.")
 	f := &ken.Filter{Unscoped: true, Now: day.Add(48 * time.Hour)}
-	got, err := k.s.Outlines(k.ctx, []string{"shop"}, f, every)
+	got, err := k.s.Outlines(k.ctx, []string{"shop"}, f, allOutlines)
 	if err != nil || len(got[0].Constraints) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}

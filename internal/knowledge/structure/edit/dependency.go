@@ -26,7 +26,7 @@ type edge struct {
 // edgeOf checks a dependency. A strength of 0 is the default.
 func edgeOf(source, typ, target string, strength float64) (edge, error) {
 	typ = strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(typ)))
-	d := edge{typ: typ, strength: strength, shown: [2]string{one(source), one(target)}}
+	d := edge{typ: typ, strength: strength, shown: [2]string{oneLine(source), oneLine(target)}}
 	var err error
 	if d.source, err = spell("source", source); err != nil {
 		return d, err
@@ -36,9 +36,9 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 	}
 	switch {
 	case !slices.Contains(structure.DependencyTypes(), typ):
-		return d, invalid("type", "unknown type of dependency "+strconv.Quote(short(typ)), "Use one of "+strings.Join(structure.DependencyTypes(), ", ")+".")
+		return d, invalid("type", "unknown type of dependency "+strconv.Quote(clipForError(typ)), "Use one of "+strings.Join(structure.DependencyTypes(), ", ")+".")
 	case d.source == d.target:
-		return d, invalid("target", strconv.Quote(short(source))+" can't depend on itself", "Name two things.")
+		return d, invalid("target", strconv.Quote(clipForError(source))+" can't depend on itself", "Name two things.")
 	case !(strength >= 0 && strength <= 1):
 		return d, invalid("strength", "outside 0..1", "Give a number from 0 to 1.")
 	case strength == 0:
@@ -50,7 +50,7 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 // claimOf is the claim that a dependency is.
 func (e *Editor) claimOf(d edge, evidence []ken.Evidence) ken.Claim {
 	key := structure.DependencyKey(d.source, d.typ, d.target, e.o.Scope)
-	c := e.claim(ken.KindDependency, key, structure.Sentence(d.shown[0], d.typ, d.shown[1]), evidence)
+	c := e.newClaim(ken.KindDependency, key, structure.Sentence(d.shown[0], d.typ, d.shown[1]), evidence)
 	c.Entities, c.Aspect, c.Importance = []string{d.source, d.target}, d.typ, d.strength
 	return c
 }
@@ -66,7 +66,7 @@ func (e *Editor) AddDependency(ctx context.Context, source, typ, target string, 
 	}
 	var out ken.Claim
 	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
-		if err := e.ends(ctx, &d); err != nil {
+		if err := e.canonicalEnds(ctx, &d); err != nil {
 			return err
 		}
 		out, err = e.addDependency(ctx, d, strength != 0, e.evidence(evidence))
@@ -75,9 +75,9 @@ func (e *Editor) AddDependency(ctx context.Context, source, typ, target string, 
 	return out, err
 }
 
-// ends puts the names that entities go by in the place of their other names, so that a
+// canonicalEnds puts the names that entities go by in the place of their other names, so that a
 // dependency is one whatever its ends are called. An ambiguous name stays what it is.
-func (e *Editor) ends(ctx context.Context, d *edge) error {
+func (e *Editor) canonicalEnds(ctx context.Context, d *edge) error {
 	for _, end := range []struct {
 		name *string
 		all  *[]string
@@ -92,18 +92,18 @@ func (e *Editor) ends(ctx context.Context, d *edge) error {
 		}
 	}
 	if d.source == d.target {
-		return invalid("target", strconv.Quote(short(d.shown[0]))+" and "+strconv.Quote(short(d.shown[1]))+" are two names of one thing", "Name two things.")
+		return invalid("target", strconv.Quote(clipForError(d.shown[0]))+" and "+strconv.Quote(clipForError(d.shown[1]))+" are two names of one thing", "Name two things.")
 	}
 	return nil
 }
 
-// there finds the claim of a dependency under whatever names: one that stands, or
+// existingDependency finds the claim of a dependency under whatever names: one that stands, or
 // else the one under the names that its ends go by; nil when there is none.
-func (e *Editor) there(ctx context.Context, d *edge) (*ken.Claim, error) {
+func (e *Editor) existingDependency(ctx context.Context, d *edge) (*ken.Claim, error) {
 	var first *ken.Claim
 	for _, source := range d.sources {
 		for _, target := range d.targets {
-			c, err := e.held(ctx, structure.DependencyKey(source, d.typ, target, e.o.Scope))
+			c, err := e.claimByKey(ctx, structure.DependencyKey(source, d.typ, target, e.o.Scope))
 			if err != nil {
 				return nil, err
 			}
@@ -119,7 +119,7 @@ func (e *Editor) there(ctx context.Context, d *edge) (*ken.Claim, error) {
 }
 
 func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidence []ken.Evidence) (ken.Claim, error) {
-	found, err := e.there(ctx, &d)
+	found, err := e.existingDependency(ctx, &d)
 	if err != nil {
 		return ken.Claim{}, err
 	}
@@ -132,7 +132,7 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 	}
 	have := *found
 	if stands(&have) {
-		have, err = e.back(ctx, have, evidence)
+		have, err = e.addEvidence(ctx, have, evidence)
 	} else if err = e.mayRevive(&have, evidence); err == nil {
 		have, err = e.revive(ctx, have, "stated again", evidence)
 	}
@@ -175,10 +175,10 @@ func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reas
 	}
 	var out ken.Claim
 	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
-		if err := e.ends(ctx, &d); err != nil {
+		if err := e.canonicalEnds(ctx, &d); err != nil {
 			return err
 		}
-		have, err := e.there(ctx, &d)
+		have, err := e.existingDependency(ctx, &d)
 		switch {
 		case err != nil:
 			return err
@@ -203,16 +203,16 @@ func (e *Editor) mayUndo(c *ken.Claim) error {
 }
 
 func (e *Editor) noDependency(ctx context.Context, d edge) error {
-	try := "Show " + strconv.Quote(short(d.source)) + " to see what it depends on."
+	try := "Show " + strconv.Quote(clipForError(d.source)) + " to see what it depends on."
 	if there, err := e.between(ctx, d.source, d.target); err == nil && len(there) > 0 {
 		try = "There is: " + strings.Join(there, "; ") + "."
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(short(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(clipForError(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
 }
 
 // between says which dependencies two names have, either way.
 func (e *Editor) between(ctx context.Context, a, b string) ([]string, error) {
-	out, err := e.source().Outlines(ctx, []string{a}, e.filter(), every)
+	out, err := e.source().Outlines(ctx, []string{a}, e.filter(), allOutlines)
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-var every = store.OutlineOptions{Links: 1 << 20}
+var allOutlines = store.OutlineOptions{Links: 1 << 20}
 
 func TestADependencyIsOneHoweverItIsSaid(t *testing.T) {
 	k := newKit(t)

@@ -75,11 +75,11 @@ func (e *Editor) filter() *ken.Filter {
 	return &ken.Filter{Scopes: e.o.Scopes, Unscoped: true, Now: e.now()}
 }
 
-func (e *Editor) sees(c *ken.Claim) bool {
+func (e *Editor) isVisible(c *ken.Claim) bool {
 	return len(e.o.Scopes) == 0 || c.Scope.IsZero() || slices.Contains(e.o.Scopes, c.Scope)
 }
 
-// evidence is what backs a change: the given, or the editor's own.
+// evidence returns the given evidence, or the editor's own if there is none.
 func (e *Editor) evidence(given []ken.Evidence) []ken.Evidence {
 	if len(given) > 0 {
 		return slices.Clone(given)
@@ -87,8 +87,8 @@ func (e *Editor) evidence(given []ken.Evidence) []ken.Evidence {
 	return slices.Clone(e.o.Evidence)
 }
 
-// by is whose assignment a change with this evidence is.
-func (e *Editor) by(evidence []ken.Evidence) ken.Assigner {
+// assigner returns who counts as the author of a change with this evidence.
+func (e *Editor) assigner(evidence []ken.Evidence) ken.Assigner {
 	if e.o.By != "" {
 		return e.o.By
 	}
@@ -98,18 +98,18 @@ func (e *Editor) by(evidence []ken.Evidence) ken.Assigner {
 	return ken.AssignedByModel
 }
 
-// claim is a new one of the editor's.
-func (e *Editor) claim(kind ken.Kind, key, text string, evidence []ken.Evidence) ken.Claim {
+// newClaim is a new one of the editor's.
+func (e *Editor) newClaim(kind ken.Kind, key, text string, evidence []ken.Evidence) ken.Claim {
 	return ken.Claim{Kind: kind, Key: key, Text: text, Evidence: evidence, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: e.o.Scope, Project: e.o.Project, Session: e.o.Session, Branch: e.o.Branch, Actor: e.o.Actor,
-		Source: e.o.Source, SourceType: e.o.SourceType, CreatedAt: e.now(), AssignedBy: e.by(evidence)}
+		Source: e.o.Source, SourceType: e.o.SourceType, CreatedAt: e.now(), AssignedBy: e.assigner(evidence)}
 }
 
 // key is a key within the editor's scope.
 func (e *Editor) key(key string) string { return structure.Scoped(key, e.o.Scope) }
 
-// held returns the claim that holds a key, whatever its status; nil when none does.
-func (e *Editor) held(ctx context.Context, key string) (*ken.Claim, error) {
+// claimByKey returns the claim that holds a key, whatever its status; nil when none does.
+func (e *Editor) claimByKey(ctx context.Context, key string) (*ken.Claim, error) {
 	c, err := e.s.ByKey(ctx, key)
 	if errors.Is(err, ken.ErrNotFound) {
 		return nil, nil
@@ -142,9 +142,9 @@ func (e *Editor) write(ctx context.Context, claims ...ken.Claim) ([]ken.Claim, [
 
 func stands(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
-// back adds evidence to a claim that stands: what it has not yet, is more than words,
+// addEvidence adds evidence to a claim that stands: what it has not yet, is more than words,
 // and does not make it less trusted. Told again is not surer.
-func (e *Editor) back(ctx context.Context, c ken.Claim, evidence []ken.Evidence) (ken.Claim, error) {
+func (e *Editor) addEvidence(ctx context.Context, c ken.Claim, evidence []ken.Evidence) (ken.Claim, error) {
 	trust := c.Support(nil).Trust
 	more := slices.DeleteFunc(slices.Clone(evidence), func(p ken.Evidence) bool {
 		return p.Speaker() < trust || !p.Hard() && !p.Backed() || slices.ContainsFunc(c.Evidence, func(have ken.Evidence) bool {
@@ -169,7 +169,7 @@ func (e *Editor) revive(ctx context.Context, c ken.Claim, reason string, evidenc
 	return e.s.Get(ctx, c.ID)
 }
 
-// dispute makes a claim stand no more.
+// dispute marks a claim as disputed.
 func (e *Editor) dispute(ctx context.Context, c ken.Claim, reason string) (ken.Claim, error) {
 	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Actor: e.o.Actor})
 	if err != nil {
@@ -209,7 +209,7 @@ type lock struct {
 // what they have read one would be lost.
 func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	key, me := shelfLock+what, e.o.NewID()
-	if err := e.take(ctx, key, me); err != nil {
+	if err := e.acquireLock(ctx, key, me); err != nil {
 		return err
 	}
 	within, cancel := context.WithTimeout(ctx, lease/2)
@@ -229,12 +229,12 @@ func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context
 	return err
 }
 
-// take waits until the lock is free, and takes it.
-func (e *Editor) take(ctx context.Context, key, me string) error {
+// acquireLock waits until the lock is free, and takes it.
+func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		free := false
 		if err := e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
-			free = e.free(r, key)
+			free = e.releaseLock(r, key)
 			return nil
 		}); err != nil {
 			return err
@@ -242,7 +242,7 @@ func (e *Editor) take(ctx context.Context, key, me string) error {
 		if free {
 			took := false
 			if err := e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
-				if took = e.free(tx, key); !took {
+				if took = e.releaseLock(tx, key); !took {
 					return nil
 				}
 				b, err := json.Marshal(lock{me, e.now().Add(lease)})
@@ -264,7 +264,7 @@ func (e *Editor) take(ctx context.Context, key, me string) error {
 	}
 }
 
-func (e *Editor) free(r store.ShelfReader, key string) bool {
+func (e *Editor) releaseLock(r store.ShelfReader, key string) bool {
 	until, now := readLock(r, key).Until, e.now()
 	// One that is further away than a lease was taken by a clock that was wrong.
 	return !now.Before(until) || until.Sub(now) > lease
@@ -277,14 +277,14 @@ func readLock(r store.ShelfReader, key string) (l lock) {
 	return l
 }
 
-// every outline is wanted whole.
-var every = store.OutlineOptions{Aspects: 1, Top: 1, Links: 1 << 20}
+// allOutlines outline is wanted whole.
+var allOutlines = store.OutlineOptions{Aspects: 1, Top: 1, Links: 1 << 20}
 
-// one makes one line of what somebody gave as a name.
-func one(s string) string { return strings.Join(strings.Fields(guardrail.Sanitize(s)), " ") }
+// oneLine makes one line of what somebody gave as a name.
+func oneLine(s string) string { return strings.Join(strings.Fields(guardrail.Sanitize(s)), " ") }
 
-// short bounds what somebody gave, for an error.
-func short(s string) string {
+// clipForError bounds what somebody gave, for an error.
+func clipForError(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:79]) + "…"
 	}
@@ -312,26 +312,26 @@ func (e *Editor) Describe(ctx context.Context, name, typ, text string) (ken.Clai
 	case typ == "task":
 		return ken.Claim{}, invalid("type", "a task is not described but created", "Create a task instead.")
 	case typ != "" && !entity.IsType(typ):
-		return ken.Claim{}, invalid("type", "unknown type "+strconv.Quote(short(typ)), "Use one of "+strings.Join(entity.Types(), ", ")+".")
+		return ken.Claim{}, invalid("type", "unknown type "+strconv.Quote(clipForError(typ)), "Use one of "+strings.Join(entity.Types(), ", ")+".")
 	}
 	var out ken.Claim
 	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
-		out, err = e.describe(ctx, spelled, one(name), typ, strings.TrimSpace(text))
+		out, err = e.describe(ctx, spelled, oneLine(name), typ, strings.TrimSpace(text))
 		return err
 	})
 	return out, err
 }
 
 func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string) (ken.Claim, error) {
-	have, err := e.held(ctx, e.key("entity:"+spelled))
+	have, err := e.claimByKey(ctx, e.key("entity:"+spelled))
 	if err != nil {
 		return ken.Claim{}, err
 	}
 	evidence := e.evidence(nil)
 	if have != nil && !e.outranks(have, evidence) {
-		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(short(shown))+": claim "+have.ID, "Ask the operator to change it.")
+		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(clipForError(shown))+": claim "+have.ID, "Ask the operator to change it.")
 	}
-	c := e.claim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
+	c := e.newClaim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
 	c.Entities, c.Aspect = []string{spelled}, typ
 	if have != nil && stands(have) {
 		c.Text, c.Aspect = orElse(text, have.Text), orElse(typ, have.Aspect)

@@ -45,7 +45,7 @@ func (e *Editor) CreateTask(ctx context.Context, n NewTask) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, err
 	}
-	c := at.claim(ken.KindEntity, "", title, at.evidence(nil))
+	c := at.newClaim(ken.KindEntity, "", title, at.evidence(nil))
 	if err := c.Validate(); err != nil {
 		return task.Task{}, err
 	}
@@ -101,7 +101,7 @@ func (e *Editor) writeTask(ctx context.Context, c ken.Claim, b body) (task.Task,
 }
 
 func titleOf(s string) (string, error) {
-	title := one(s)
+	title := oneLine(s)
 	switch {
 	case title == "":
 		return "", invalid("title", "is empty", "Say in a sentence what is to be done.")
@@ -119,7 +119,7 @@ func aboutOf(given []string) (shown, spelled []string, err error) {
 			return nil, nil, err
 		}
 		if !slices.Contains(spelled, s) {
-			shown, spelled = append(shown, one(g)), append(spelled, s)
+			shown, spelled = append(shown, oneLine(g)), append(spelled, s)
 		}
 	}
 	return shown, spelled, nil
@@ -181,7 +181,7 @@ func (e *Editor) lastTask(ctx context.Context) (last uint64, err error) {
 	return last, nil
 }
 
-// TaskChange is what is to be changed of a task; nil stays as it is.
+// TaskChange lists new values for a task's fields; nil leaves a field unchanged.
 type TaskChange struct {
 	Status    *task.Status
 	Title     *string
@@ -287,7 +287,7 @@ func (e *Editor) Task(ctx context.Context, id string) (task.Task, error) {
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		return task.Task{}, err
 	}
-	if err == nil && e.sees(&c) {
+	if err == nil && e.isVisible(&c) {
 		if t, ok := task.Of(c, e.now()); ok {
 			return t, nil
 		}
@@ -327,14 +327,14 @@ func (e *Editor) Tasks(ctx context.Context, want TaskFilter) ([]task.Task, error
 		if err != nil {
 			return nil, err
 		}
-		if wanted(&t, &want) {
+		if matchesFilter(&t, &want) {
 			out = append(out, t)
 		}
 	}
 	return out, nil
 }
 
-func wanted(t *task.Task, want *TaskFilter) bool {
+func matchesFilter(t *task.Task, want *TaskFilter) bool {
 	switch {
 	case want.Statuses == nil && t.Status.Over(),
 		want.Statuses != nil && !slices.Contains(want.Statuses, t.Status),

@@ -74,14 +74,14 @@ func Neighbourhood(ctx context.Context, p store.Projections, name string, depth 
 		return Graph{}, err
 	}
 	o := options(append([]func(*Options){func(o *Options) { o.Links = DefaultNodes }}, change...))
-	g := &grower{ctx: ctx, p: p, f: f, o: o, nodes: map[string]*Node{}, edges: map[edgeKey]Edge{}, of: map[string]string{}}
+	g := &graphBuilder{ctx: ctx, p: p, f: f, o: o, nodes: map[string]*Node{}, edges: map[edgeKey]Edge{}, of: map[string]string{}}
 	return g.grow(found[0], depth)
 }
 
 type edgeKey struct{ source, target, typ string }
 
-// grower makes a graph, one step at a time.
-type grower struct {
+// graphBuilder makes a graph, one step at a time.
+type graphBuilder struct {
 	ctx   context.Context
 	p     store.Projections
 	f     *ken.Filter
@@ -91,7 +91,7 @@ type grower struct {
 	of    map[string]string // what names stand for
 }
 
-func (g *grower) grow(root Found, depth int) (Graph, error) {
+func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
 	left := map[string]bool{}
 	g.nodes[root.Name] = &Node{Name: root.Name, Display: root.Name, Type: Unknown}
 	ring := []string{root.Name}
@@ -141,7 +141,7 @@ func byStrength(near map[string]float64) []string {
 }
 
 // visit fills a node in and notes its edges; with follow, what they lead to as well.
-func (g *grower) visit(name string, follow bool, near map[string]float64) error {
+func (g *graphBuilder) visit(name string, follow bool, near map[string]float64) error {
 	node := g.nodes[name]
 	sets, err := structure.New(g.p, nil).Resolve(g.ctx, name, g.f)
 	if err != nil {
@@ -151,7 +151,7 @@ func (g *grower) visit(name string, follow bool, near map[string]float64) error 
 	if len(sets) == 1 && sets[0][0] == name {
 		names = sets[0]
 	}
-	outlines, err := g.p.Outlines(g.ctx, names, g.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: whole})
+	outlines, err := g.p.Outlines(g.ctx, names, g.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: allLinks})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (g *grower) visit(name string, follow bool, near map[string]float64) error 
 	return nil
 }
 
-func (g *grower) link(name string, names []string, l *store.Link, follow bool, near map[string]float64) error {
+func (g *graphBuilder) link(name string, names []string, l *store.Link, follow bool, near map[string]float64) error {
 	e := Edge{Type: l.Type, Strength: l.Strength}
 	switch {
 	case l.Kind == ken.KindDependency && len(l.Names) == 2:
@@ -224,7 +224,7 @@ func (g *grower) link(name string, names []string, l *store.Link, follow bool, n
 }
 
 // end is the node that the end of a dependency belongs to.
-func (g *grower) end(n, name string, names []string) (string, error) {
+func (g *graphBuilder) end(n, name string, names []string) (string, error) {
 	if slices.Contains(names, n) {
 		return name, nil
 	}
@@ -283,7 +283,7 @@ func taskRefs(ctx context.Context, p store.Projections, about []string, f *ken.F
 			}
 		}
 	}
-	outlines, err := p.Outlines(ctx, names, f, store.OutlineOptions{Aspects: 1, Top: 1, Links: whole})
+	outlines, err := p.Outlines(ctx, names, f, store.OutlineOptions{Aspects: 1, Top: 1, Links: allLinks})
 	if err != nil {
 		return nil, err
 	}

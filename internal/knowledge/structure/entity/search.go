@@ -113,7 +113,7 @@ func find(ctx context.Context, p store.Projections, want string, f *ken.Filter, 
 	}
 	if len(found) < enough && want != "" {
 		for _, n := range rest {
-			if _, ok := apart(want, n.Name); ok {
+			if _, ok := editDistance(want, n.Name); ok {
 				found = append(found, match{n, slices.Index(matches, MatchNear)})
 			}
 		}
@@ -336,7 +336,7 @@ func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filte
 		if err != nil {
 			return nil
 		}
-		if d, ok := apart(want, n.Name); ok {
+		if d, ok := editDistance(want, n.Name); ok {
 			all = append(all, near{n.Name, d, n.Records})
 		}
 	}
@@ -350,12 +350,12 @@ func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	return out
 }
 
-// apart is how many letters lie between two names, and false when too many do: a
+// editDistance is how many letters lie between two names, and false when too many do: a
 // third of the shorter, at least one. One that is in the other, by whole words, is
 // near too.
-func apart(a, b string) (int, bool) {
+func editDistance(a, b string) (int, bool) {
 	most := max(1, min(len(a), len(b))/3)
-	if within(a, b) {
+	if containsWords(a, b) {
 		return most, true
 	}
 	if d := len(a) - len(b); d > 4*most || -d > 4*most { // a letter has at most four bytes
@@ -365,8 +365,8 @@ func apart(a, b string) (int, bool) {
 	return d, d <= most
 }
 
-// within reports that one of the names is a run of the other's words.
-func within(a, b string) bool {
+// containsWords reports that one of the names is a run of the other's words.
+func containsWords(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

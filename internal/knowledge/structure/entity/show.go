@@ -50,11 +50,11 @@ type viewer struct {
 	seen  map[string]bool // claims whose evidence was counted
 }
 
-// whole is more links than there are: tasks and descriptions are among them.
-const whole = 1 << 20
+// allLinks is more links than there are: tasks and descriptions are among them.
+const allLinks = 1 << 20
 
 func (v *viewer) fill() error {
-	outlines, err := v.p.Outlines(v.ctx, v.names, v.f, store.OutlineOptions{Aspects: 256, Top: v.o.Attributes, Links: whole})
+	outlines, err := v.p.Outlines(v.ctx, v.names, v.f, store.OutlineOptions{Aspects: 256, Top: v.o.Attributes, Links: allLinks})
 	if err != nil {
 		return err
 	}

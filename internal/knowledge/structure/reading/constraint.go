@@ -18,7 +18,7 @@ func (r *reader) constraint() bool {
 	if r.claim.Kind.Structural() {
 		return false
 	}
-	if r.led() {
+	if r.isRuleHeading() {
 		return true
 	}
 	for from := r.body; from < len(r.words); {
@@ -124,8 +124,8 @@ func (r *reader) rules(from, to int) bool {
 	return false
 }
 
-// led reports a text that says of itself that it is a rule: "The rules are: …".
-func (r *reader) led() bool {
+// isRuleHeading reports a text that says of itself that it is a rule: "The rules are: …".
+func (r *reader) isRuleHeading() bool {
 	if r.voice != nobody {
 		return false
 	}
@@ -180,7 +180,7 @@ func (r *reader) states(from, i, to int) bool {
 	}
 	next := i + 1
 	if r.is(next, "always") && next+1 < to {
-		return figures(r.words[next+1].low) || r.is(next+1, "exactly") || invariant(r.words[next+1].low)
+		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || invariant(r.words[next+1].low)
 	}
 	return invariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
 }
@@ -194,8 +194,8 @@ func invariant(low string) bool {
 	return false
 }
 
-// banned reports a word that forbids or prescribes what stands before it.
-func banned(low string) bool {
+// isBan reports a word that forbids or prescribes what stands before it.
+func isBan(low string) bool {
 	switch low {
 	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "required":
 		return true
@@ -203,8 +203,8 @@ func banned(low string) bool {
 	return false
 }
 
-// figures reports a number in digits or as a word.
-func figures(low string) bool {
+// isFigure reports a number in digits or as a word.
+func isFigure(low string) bool {
 	switch low {
 	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "zero", "twenty", "thirty", "hundred":
 		return true

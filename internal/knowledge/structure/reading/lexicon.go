@@ -156,9 +156,9 @@ func Common(name string) bool {
 	return e.is(verb) && !e.is(common) || !e.is(common) && analysis.IsStopWord(name)
 }
 
-// usual reports a word that is no name unless something else tells so: one that is
+// isUsual reports a word that is no name unless something else tells so: one that is
 // Common, and nouns that stand in texts of every kind.
-func usual(name string) bool { return Common(name) || lexicon()[name].is(common) }
+func isUsual(name string) bool { return Common(name) || lexicon()[name].is(common) }
 
 // number reports digits with dots and commas between them, also 3rd and v2.
 func number(s string) bool {

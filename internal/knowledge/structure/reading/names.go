@@ -317,13 +317,13 @@ func (r *reader) capitals(i int) int {
 		}
 		n++
 	}
-	if w.opens && n == 2 && r.words[i+1].capitals && usual(r.words[i+1].name) { // "Promote ADR 3"
+	if w.opens && n == 2 && r.words[i+1].capitals && isUsual(r.words[i+1].name) { // "Promote ADR 3"
 		return 0
 	}
 	switch {
 	case n > 1:
 		return n
-	case w.capitals && usual(w.name), number(w.name): // API, JSON; v8
+	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
 		return 0
 	case !w.opens:
 		if r.words[i-1].aside { // the first word behind a label

@@ -165,7 +165,7 @@ func (r *reader) regulates(from, i, to int) bool {
 		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
 			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.noun(from, i)
 		}
-		return consent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || figures(r.word(i+1))) && consent(r.word(i+2)) && r.regulated(from, i)
+		return consent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && consent(r.word(i+2)) && r.regulated(from, i)
 	case "under", "in", "on":
 		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
 	case "let", "allow", "permit":
@@ -180,7 +180,7 @@ func (r *reader) regulates(from, i, to int) bool {
 	case "limits":
 		return r.is(i-1, "off") && r.present(from, i)
 	case "whoever", "anybody", "anyone", "everybody", "everyone":
-		return i == at && r.voice == nobody && r.bound(i, to)
+		return i == at && r.voice == nobody && r.obligesWhoever(i, to)
 	case "refrain":
 		return r.is(i+1, "from") && r.orders(from, i)
 	case "no":
@@ -194,8 +194,8 @@ func (r *reader) regulates(from, i, to int) bool {
 	return false
 }
 
-// bound reports what who is meant has to do: "whoever merges has to …".
-func (r *reader) bound(i, to int) bool {
+// obligesWhoever reports what who is meant has to do: "whoever merges has to …".
+func (r *reader) obligesWhoever(i, to int) bool {
 	for j := i + 1; j < to; j++ {
 		switch r.words[j].low {
 		case "must", "needs", "has":
@@ -221,7 +221,7 @@ func (r *reader) recurs(i, to int) bool {
 // limit reports a number among the next words.
 func (r *reader) limit(i, to int) bool {
 	for j := i; j < min(to, i+3); j++ {
-		if figures(r.words[j].low) {
+		if isFigure(r.words[j].low) {
 			return true
 		}
 	}

@@ -272,13 +272,13 @@ func (r *reader) entities(primary *found) []Mention {
 		out = append(out, *m)
 	}
 	if len(r.claim.Entities) > 0 && primary.Confidence >= ByObject {
-		if m, ok := r.came(primary); ok {
+		if m, ok := r.givenSpelling(primary); ok {
 			add(&m)
 		} else {
 			add(&primary.Mention)
 		}
 	}
-	r.given(add)
+	r.addGivenNames(add)
 	add(&primary.Mention)
 	for i := range r.found {
 		if !r.found[i].weak {
@@ -343,17 +343,17 @@ func Assign(c *ken.Claim, known Names) bool {
 	return changed
 }
 
-// given adds the names that the claim came with.
-func (r *reader) given(add func(*Mention)) {
+// addGivenNames adds the names that the claim came with.
+func (r *reader) addGivenNames(add func(*Mention)) {
 	for _, e := range r.claim.Entities {
-		if m, ok := r.gave(e); ok {
+		if m, ok := r.addGivenName(e); ok {
 			add(&m)
 		}
 	}
 }
 
-// gave is a name that the claim came with.
-func (r *reader) gave(e string) (Mention, bool) {
+// addGivenName is a name that the claim came with.
+func (r *reader) addGivenName(e string) (Mention, bool) {
 	name := analysis.Entity(e)
 	if name == "" {
 		return Mention{}, false
@@ -367,10 +367,10 @@ func (r *reader) gave(e string) (Mention, bool) {
 	return m, true
 }
 
-// came is the name that the claim came with that is another spelling of the primary.
-func (r *reader) came(primary *found) (Mention, bool) {
+// givenSpelling is the name that the claim came with that is another spelling of the primary.
+func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 	for _, e := range r.claim.Entities {
-		m, ok := r.gave(e)
+		m, ok := r.addGivenName(e)
 		if ok && (m.Name == primary.Name || headless(m.Name) == primary.Name || headless(primary.Name) == m.Name || OtherNumber(m.Name) == primary.Name) {
 			return m, true
 		}

@@ -269,7 +269,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 	if fits == nil {
 		fits = suits[Unknown]
 	}
-	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.mine(r.body, len(r.words))
+	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.firstPerson(r.body, len(r.words))
 	var votes [64]int
 	best := 0
 	for i := range r.words {

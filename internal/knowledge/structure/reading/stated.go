@@ -62,7 +62,7 @@ func (r *reader) governs(i, to int) bool {
 	case "has", "have":
 		return r.is(i+1, "to")
 	case "is", "are", "should", "can":
-		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || invariant(r.words[i+1].low) || banned(r.words[i+1].low))
+		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || invariant(r.words[i+1].low) || isBan(r.words[i+1].low))
 	}
 	return false
 }
@@ -141,7 +141,7 @@ func (r *reader) span(from, end int) span {
 	} else {
 		s.opens = true
 	}
-	s.usual = s.to-s.from == 1 && usual(w.name)
+	s.usual = s.to-s.from == 1 && isUsual(w.name)
 	return s
 }
 
@@ -190,7 +190,7 @@ func (r *reader) insertSpan(s *span, confidence float64) bool {
 func (r *reader) compound(from, to int) {
 	for k := from; k+1 < to && len(r.parts) < 3; k++ {
 		w := &r.words[k]
-		if Common(w.name) || !r.rule && usual(w.name) || graded(w.low) || len(w.low) < 3 {
+		if Common(w.name) || !r.rule && isUsual(w.name) || graded(w.low) || len(w.low) < 3 {
 			continue
 		}
 		r.parts = append(r.parts, Mention{Name: w.name, Display: r.display(k, k+1), Type: Unknown, Confidence: ByObject})
@@ -288,7 +288,7 @@ func (r *reader) objects(i, to int, p *relation) {
 				return
 			}
 			bare, again := j == i, n > 0 && j > i && r.words[j-1].low == prep
-			if next < to && !r.words[next].broken && r.words[next].low == "of" || bare && n > 0 && next-j > 1 || !r.things(j, next, bare && n == 0 || again, p) {
+			if next < to && !r.words[next].broken && r.words[next].low == "of" || bare && n > 0 && next-j > 1 || !r.isNameable(j, next, bare && n == 0 || again, p) {
 				return
 			}
 			r.insertSpan(&span{from: j, to: next}, ByObject)
@@ -309,10 +309,10 @@ func (r *reader) objects(i, to int, p *relation) {
 	}
 }
 
-// things reports a noun phrase words[from:to] that the phrase p makes a name. What has no
+// isNameable reports a noun phrase words[from:to] that the phrase p makes a name. What has no
 // article may be stuff or a deed ("uses caching", "requires approval"): a usual word is
 // a name then only behind what joins things to things.
-func (r *reader) things(from, to int, bare bool, p *relation) bool {
+func (r *reader) isNameable(from, to int, bare bool, p *relation) bool {
 	w := &r.words[from]
 	if to-from == 1 && Common(w.name) || !bare && r.words[from-1].low != "the" && r.words[from-1].low != "our" && r.words[from-1].low != "its" {
 		return false
@@ -324,11 +324,11 @@ func (r *reader) things(from, to int, bare bool, p *relation) bool {
 	if to-from > 1 {
 		return joins && to-from == 2 && !w.upper
 	}
-	return joins || !usual(w.name) && !verbal(w) && !deed(w.low) && (to == len(r.words) || r.words[to].broken || r.words[to].entry.is(function))
+	return joins || !isUsual(w.name) && !verbal(w) && !isDeed(w.low) && (to == len(r.words) || r.words[to].broken || r.words[to].entry.is(function))
 }
 
-// deed reports a noun of what is done or of a quality, by its ending.
-func deed(low string) bool {
+// isDeed reports a noun of what is done or of a quality, by its ending.
+func isDeed(low string) bool {
 	for _, end := range [...]string{"tion", "sion", "ment", "ance", "ence", "ness", "ity", "al", "ing", "ism", "ship"} {
 		if strings.HasSuffix(low, end) {
 			return true

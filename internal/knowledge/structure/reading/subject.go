@@ -117,7 +117,7 @@ func (r *reader) about(from int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
-		return r.me()
+		return r.speakerMention()
 	case ourself:
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
 			return f
@@ -130,9 +130,9 @@ func (r *reader) about(from int) found {
 		return r.speech(BySpeech)
 	case thing:
 		switch {
-		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.mine(from, to):
+		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
 			return r.speech(BySpeaker)
-		case r.voice == user && f.weak && r.mine(from, to):
+		case r.voice == user && f.weak && r.firstPerson(from, to):
 			return r.speech(BySpeech)
 		}
 		return f
@@ -156,16 +156,16 @@ func (r *reader) speech(c float64) found {
 	return f
 }
 
-// me is who says I. A rule of theirs about a thing is about the thing.
-func (r *reader) me() found {
+// speakerMention is who says I. A rule of theirs about a thing is about the thing.
+func (r *reader) speakerMention() found {
 	if r.speaker.Name != "" {
 		return r.speaker
 	}
 	return found{Mention: Mention{Name: "user", Display: "I", Type: Person, Confidence: ByCapital}}
 }
 
-// mine reports words of the first person in words[from:to].
-func (r *reader) mine(from, to int) bool {
+// firstPerson reports words of the first person in words[from:to].
+func (r *reader) firstPerson(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].entry.is(first | plural) {
 			return true
@@ -297,7 +297,7 @@ func (r *reader) nouns(i, to int) (subject, found) {
 	from := max(i, j-3)
 	f := found{Mention: Mention{Name: r.join(from, j), Display: r.display(from, j), Type: Unknown, Confidence: BySubject}, from: from, to: j, weak: true}
 	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
-	if f.Name == "" || j-from == 1 && (r.plain(&f, to) || verbal(&r.words[from])) {
+	if f.Name == "" || j-from == 1 && (r.isPlainWord(&f, to) || verbal(&r.words[from])) {
 		return absent, found{}
 	}
 	if e := r.words[j-1].entry; e.head > 0 && j-from > 1 {
@@ -306,11 +306,11 @@ func (r *reader) nouns(i, to int) (subject, found) {
 	return thing, f
 }
 
-// plain reports one word that is no name as a subject or an object. In a rule, which
+// isPlainWord reports one word that is no name as a subject or an object. In a rule, which
 // is always about something, fewer are; but jobs of "jobs in the scheduler" is none.
-func (r *reader) plain(f *found, to int) bool {
+func (r *reader) isPlainWord(f *found, to int) bool {
 	if !r.rule || r.voice != nobody || f.to < to && (r.is(f.to, "in") || r.is(f.to, "of") || r.is(f.to, "on")) {
-		return usual(f.Name)
+		return isUsual(f.Name)
 	}
 	return Common(f.Name)
 }

@@ -1,4 +1,3 @@
-// Package structuretest makes structures that are hard to read, and says in the
-// plainest way which constraints of them apply, for tests of whatever must not lose
-// one.
+// Package structuretest makes random structures for tests, and computes in the simplest
+// way which of their constraints apply.
 package structuretest

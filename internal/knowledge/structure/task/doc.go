@@ -1,5 +1,5 @@
-// Package task is what a work item is: its states, which of them follow which, and
-// the body of the claim that it is kept as.
+// Package task defines a work item: its states, the allowed changes between them, and
+// the claim that stores it.
 //
 // A task is an entity of type task: a claim of kind ken.KindEntity whose text is the
 // title, whose first entity is the task's name and whose others are what it is about.

@@ -101,7 +101,7 @@ func (m *Metrics) HandlerOf(owner string) http.Handler {
 		reg := prometheus.NewRegistry()
 		reg.MustRegister(m.build)
 		if owner != "" {
-			reg.MustRegister(ofOwner{m.sources, owner})
+			reg.MustRegister(ownerCollector{m.sources, owner})
 		}
 		h = promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
 		if m.owners == nil {

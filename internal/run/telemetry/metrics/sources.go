@@ -84,19 +84,19 @@ func (s *sources) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *sources) Collect(ch chan<- prometheus.Metric) {
 	s.collect(ch, func(*source) bool { return true })
-	s.used(ch, "")
+	s.writeUsage(ch, "")
 }
 
-// ofOwner is the collector of one owner's sources.
-type ofOwner struct {
+// ownerCollector is the collector of one owner's sources.
+type ownerCollector struct {
 	*sources
 	owner string
 }
 
 // Collect implements prometheus.Collector.
-func (o ofOwner) Collect(ch chan<- prometheus.Metric) {
+func (o ownerCollector) Collect(ch chan<- prometheus.Metric) {
 	o.collect(ch, func(src *source) bool { return src.owner == o.owner })
-	o.used(ch, o.owner)
+	o.writeUsage(ch, o.owner)
 }
 
 // collect asks those sources that may be asked.
@@ -147,21 +147,21 @@ func within(ctx context.Context, answer <-chan []prometheus.Metric) (got []prome
 // when the source is still busy with an earlier scrape, errs or panics.
 func (src *source) ask(ctx context.Context) <-chan []prometheus.Metric {
 	out := make(chan []prometheus.Metric, 1)
-	if !src.take() {
+	if !src.acquire() {
 		close(out)
 		return out
 	}
 	go func() {
-		defer src.let()
+		defer src.release()
 		defer close(out)
-		if got, err := src.safely(ctx); err == nil {
+		if got, err := src.readRecovered(ctx); err == nil {
 			out <- got
 		}
 	}()
 	return out
 }
 
-func (src *source) safely(ctx context.Context) (got []prometheus.Metric, err error) {
+func (src *source) readRecovered(ctx context.Context) (got []prometheus.Metric, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -170,7 +170,7 @@ func (src *source) safely(ctx context.Context) (got []prometheus.Metric, err err
 	return src.read(ctx)
 }
 
-func (src *source) take() bool {
+func (src *source) acquire() bool {
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	if src.busy {
@@ -180,7 +180,7 @@ func (src *source) take() bool {
 	return true
 }
 
-func (src *source) let() {
+func (src *source) release() {
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	src.busy = false

@@ -47,8 +47,8 @@ func (m *Metrics) WatchUsage(read func() []usage.Row) {
 	m.sources.usage = read
 }
 
-// used writes usage as metrics; owner "" is all of it.
-func (s *sources) used(ch chan<- prometheus.Metric, owner string) {
+// writeUsage writes usage as metrics; owner "" is all of it.
+func (s *sources) writeUsage(ch chan<- prometheus.Metric, owner string) {
 	s.mu.Lock()
 	read := s.usage
 	s.mu.Unlock()

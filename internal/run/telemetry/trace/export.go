@@ -8,9 +8,9 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// patient hands spans to an exporter. What the exporter can't send is lost and told
-// once, instead of with every batch, and cut ends a call that hangs.
-type patient struct {
+// spanSender hands spans to an exporter. Spans that can't be sent are lost; the loss is
+// logged once, not with every batch. cut ends a call that hangs.
+type spanSender struct {
 	sdk.SpanExporter
 	log    *slog.Logger
 	stop   context.Context
@@ -18,14 +18,14 @@ type patient struct {
 	failed atomic.Bool // the last batch was lost
 }
 
-func newPatient(e sdk.SpanExporter, log *slog.Logger) *patient {
-	p := &patient{SpanExporter: e, log: log}
+func newSpanSender(e sdk.SpanExporter, log *slog.Logger) *spanSender {
+	p := &spanSender{SpanExporter: e, log: log}
 	p.stop, p.cut = context.WithCancel(context.Background())
 	return p
 }
 
 // ExportSpans implements sdk.SpanExporter.
-func (p *patient) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (p *spanSender) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if p.stop.Err() != nil {
 		return nil
 	}

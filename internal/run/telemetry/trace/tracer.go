@@ -48,7 +48,7 @@ type Options struct {
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	exporter *patient
+	exporter *spanSender
 	now      func() time.Time
 }
 
@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil && res == nil {
 		return nil, fmt.Errorf("read the trace resource: %w", err)
 	}
-	t := &Tracer{exporter: newPatient(exporter, o.Log), now: o.Now}
+	t := &Tracer{exporter: newSpanSender(exporter, o.Log), now: o.Now}
 	t.provider = sdk.NewTracerProvider(sdk.WithBatcher(t.exporter), sdk.WithResource(res))
 	t.tracer = t.provider.Tracer("github.com/kenlayer/ken", trace.WithSchemaURL(semconv.SchemaURL))
 	return t, nil

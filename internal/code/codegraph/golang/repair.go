@@ -21,9 +21,9 @@ var (
 
 const prefix = "package p;" // makes a file of a piece
 
-// mend cuts a file before each line that starts a declaration, and mends each piece by
+// repair cuts a file before each line that starts a declaration, and mends each piece by
 // itself. Lines stay where they are.
-func mend(src string) (string, []codegraph.Problem) {
+func repair(src string) (string, []codegraph.Problem) {
 	var b strings.Builder
 	var problems []codegraph.Problem
 	for _, m := range conflicts.FindAllStringIndex(src, -1) {
@@ -32,7 +32,7 @@ func mend(src string) (string, []codegraph.Problem) {
 			break
 		}
 	}
-	src = conflicts.ReplaceAllStringFunc(src, blanked)
+	src = conflicts.ReplaceAllStringFunc(src, blankLines)
 	starts := heads.FindAllStringIndex(src, -1)
 	next := func(i int) int {
 		if i < len(starts) {
@@ -40,13 +40,13 @@ func mend(src string) (string, []codegraph.Problem) {
 		}
 		return len(src)
 	}
-	head, found := mendHead(src[:next(0)])
+	head, found := repairPackageClause(src[:next(0)])
 	problems = append(problems, found...)
 	b.WriteString(head)
 	line := strings.Count(src[:next(0)], "\n")
 	for i := range starts {
 		piece := src[next(i):next(i+1)]
-		mended, found := mendPiece(piece, line)
+		mended, found := repairPiece(piece, line)
 		if len(problems) <= maxProblems {
 			problems = append(problems, found...)
 		}
@@ -56,42 +56,42 @@ func mend(src string) (string, []codegraph.Problem) {
 	return b.String(), problems
 }
 
-// mendHead makes sure of a package clause.
-func mendHead(head string) (string, []codegraph.Problem) {
+// repairPackageClause makes sure of a package clause.
+func repairPackageClause(head string) (string, []codegraph.Problem) {
 	_, err := parser.ParseFile(token.NewFileSet(), "", head, mode)
 	if err == nil {
 		return head, nil
 	}
-	problems := faults(err, 0, "")
+	problems := syntaxErrors(err, 0, "")
 	if m := clause.FindStringIndex(head); m != nil {
-		mended := blanked(head[:m[0]]) + head[m[0]:m[1]] + blanked(head[m[1]:])
+		mended := blankLines(head[:m[0]]) + head[m[0]:m[1]] + blankLines(head[m[1]:])
 		if _, err := parser.ParseFile(token.NewFileSet(), "", mended, mode); err == nil {
 			return mended, problems[:min(1, len(problems))]
 		}
 	}
-	return "package " + madeUp + ";" + blanked(head), []codegraph.Problem{{Line: 1, Text: "no package clause"}}
+	return "package " + placeholderPackage + ";" + blankLines(head), []codegraph.Problem{{Line: 1, Text: "no package clause"}}
 }
 
-// mendPiece makes one declaration of a piece that starts after so many lines: what is
+// repairPiece makes one declaration of a piece that starts after so many lines: what is
 // open is closed, and lines with errors are blanked; where that does not help, a
 // function keeps its head, and anything else is blanked.
-func mendPiece(piece string, after int) (string, []codegraph.Problem) {
+func repairPiece(piece string, after int) (string, []codegraph.Problem) {
 	_, err := parser.ParseFile(token.NewFileSet(), "", prefix+piece, mode)
 	if err == nil {
 		return piece, nil
 	}
-	problems := faults(err, after, prefix)
+	problems := syntaxErrors(err, after, prefix)
 	lines := strings.SplitAfter(piece, "\n")
 	for range tries {
-		mended := closed(strings.Join(lines, ""))
+		mended := closeBrackets(strings.Join(lines, ""))
 		_, err := parser.ParseFile(token.NewFileSet(), "", prefix+mended, mode)
 		if err == nil {
 			return mended, problems
 		}
 		changed := false
-		for _, f := range faults(err, 0, prefix) {
+		for _, f := range syntaxErrors(err, 0, prefix) {
 			if i := f.Line - 1; i > 0 && i < len(lines) && strings.TrimSpace(lines[i]) != "" {
-				lines[i], changed = blanked(lines[i]), true
+				lines[i], changed = blankLines(lines[i]), true
 			}
 		}
 		if !changed {
@@ -109,26 +109,26 @@ func head(piece string) string {
 	fset := token.NewFileSet()
 	file, _ := parser.ParseFile(fset, "", prefix+piece, mode)
 	if file == nil || len(file.Decls) == 0 {
-		return blanked(piece)
+		return blankLines(piece)
 	}
 	f, ok := file.Decls[0].(*ast.FuncDecl)
 	if !ok || f.Body == nil {
-		return blanked(piece)
+		return blankLines(piece)
 	}
 	at := fset.PositionFor(f.Body.Lbrace, false).Offset - len(prefix)
 	if at < 0 || at >= len(piece) || piece[at] != '{' {
-		return blanked(piece)
+		return blankLines(piece)
 	}
-	whole := piece[:at] + "{}" + blanked(piece[at+1:])
+	whole := piece[:at] + "{}" + blankLines(piece[at+1:])
 	if _, err := parser.ParseFile(token.NewFileSet(), "", prefix+whole, mode); err != nil {
-		return blanked(piece)
+		return blankLines(piece)
 	}
 	return whole
 }
 
-// closed closes what a piece leaves open, on the line after its last where there is
+// closeBrackets closes what a piece leaves open, on the line after its last where there is
 // one, because that may end in a comment.
-func closed(piece string) string {
+func closeBrackets(piece string) string {
 	body := strings.TrimRight(piece, " \t\r\n")
 	rest := piece[len(body):]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
@@ -166,8 +166,8 @@ func closers(text string) string {
 	}
 }
 
-// blanked is a text without what stands on its lines.
-func blanked(s string) string {
+// blankLines is a text without what stands on its lines.
+func blankLines(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' {
 			return r

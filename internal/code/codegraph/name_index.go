@@ -1,0 +1,215 @@
+package codegraph
+
+import (
+	"slices"
+	"strings"
+)
+
+// nameIndex lists the nodes with a bare name in the files of one family of languages.
+type nameIndex struct {
+	top     []int32  // what can be used by its bare name elsewhere, at most two
+	members []member // at most maxMembers and one
+}
+
+type member struct {
+	node  int32
+	owner sym // bare name; 0 when nobody knows it
+}
+
+type memoKey struct {
+	name  sym
+	fam   uint8
+	tests bool
+}
+
+const (
+	maxMembers = 32 // a name with more owners than these means nothing
+	maxGuesses = 3  // edges of one use
+)
+
+// nameIndex finds them. What only tests declare counts for tests alone.
+func (r *resolver) namesOf(x sym) *nameIndex {
+	key := memoKey{x, r.u.fam, r.u.has(forTests)}
+	if b := r.memo[key]; b != nil {
+		return b
+	}
+	b := &nameIndex{}
+	r.v.byName(x, func(i int32, n *node) bool {
+		if n.flags&inRepo == 0 || n.fam != key.fam || n.flags&testOnly != 0 && !key.tests {
+			return true
+		}
+		switch n.kind {
+		case kMethod, kProperty:
+			if len(b.members) <= maxMembers {
+				owner, _ := r.v.names.findOwned(lastPart(ownerOf(r.v.text(n.qual))))
+				b.members = append(b.members, member{i, owner})
+			}
+		case kType, kInterface, kFunction, kVariable:
+			if len(b.top) < 2 && n.flags&exported != 0 {
+				b.top = append(b.top, i)
+			}
+		}
+		return len(b.members) <= maxMembers || len(b.top) < 2
+	})
+	r.memo[key] = b
+	return b
+}
+
+// member finds what ".Total" may mean: the only method or property of that name, or the
+// few whose owners the file names. A name that the libraries of languages have needs
+// an owner that is near.
+func (r *resolver) member(x use) []int32 {
+	all := r.namesOf(x.name).members
+	if len(all) > maxMembers {
+		return nil
+	}
+	kept := make([]member, 0, len(all))
+	if x.meta.kind() == eCalls {
+		for _, m := range all {
+			if r.v.nodes.at(m.node).kind == kMethod {
+				kept = append(kept, m)
+			}
+		}
+	}
+	if len(kept) == 0 {
+		kept = append(kept, all...)
+	}
+	if len(kept) == 1 && (!commonMembers[strings.ToLower(r.v.text(x.name))] || r.names(kept[0]) || r.imported(kept[0].node)) {
+		return []int32{kept[0].node}
+	}
+	kept = slices.DeleteFunc(kept, func(m member) bool { return !r.names(m) })
+	if len(kept) > maxGuesses {
+		return nil
+	}
+	out := make([]int32, len(kept))
+	for i, m := range kept {
+		out[i] = m.node
+	}
+	return out
+}
+
+// names reports whether the unit names the owner of a member.
+func (r *resolver) names(m member) bool {
+	if r.named == nil {
+		r.named = map[sym]bool{}
+		for i := range r.u.uses {
+			if x := r.u.uses[i]; x.meta&useMember == 0 {
+				r.named[r.v.names.last[x.name]] = true
+			}
+		}
+		for i := range r.u.decls {
+			if d := &r.u.decls[i]; d.kind != noKind && !d.kind.member() {
+				r.named[r.v.names.last[d.qual]] = true
+			}
+		}
+	}
+	return m.owner != 0 && r.named[m.owner]
+}
+
+// imported reports whether a node's qualified name begins with a scope of the unit or
+// with what it imports.
+func (r *resolver) imported(i int32) bool {
+	q := r.v.text(r.v.nodes.at(i).qual)
+	below := func(x sym) bool {
+		rest, ok := strings.CutPrefix(q, r.v.text(x))
+		return ok && x != 0 && strings.HasPrefix(rest, ".")
+	}
+	if below(r.u.within.qual) || slices.ContainsFunc(r.u.scopes, below) {
+		return true
+	}
+	return slices.ContainsFunc(r.u.imports, func(im imp) bool { return im.target.kind != kFile && below(im.target.qual) })
+}
+
+// bySuffix looks for the only node whose qualified name ends with the given one, behind a
+// folder that is no package itself, such as src. In Go, import paths are whole.
+// The text need not be one that the graph has: what it means must not depend on that.
+func (r *resolver) bySuffix(q string, k edgeNo) int32 {
+	if !r.searches(q) {
+		return -1
+	}
+	found := int32(-1)
+	for _, i := range r.suffixNodes(q) {
+		if rank(k, r.v.nodes.at(i).kind) < 0 {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+func (r *resolver) searches(q string) bool {
+	return r.v.fams[r.u.fam] != "go" && lastPart(q) != q
+}
+
+// suffixKey is the end of names, in the files of one family of languages.
+type suffixKey struct {
+	text string
+	fam  uint8
+}
+
+// suffixEntry holds the nodes whose longer name ends with a suffix. loose is set if the
+// repository has any such name, also within a package.
+type suffixEntry struct {
+	nodes []int32
+	loose bool
+}
+
+// suffixNodes returns the nodes of the unit's family that have a longer name with this end,
+// when what is before it is no package.
+func (r *resolver) suffixNodes(q string) []int32 {
+	key := suffixKey{q, r.u.fam}
+	e := r.suffixes[key]
+	if e == nil {
+		e = &suffixEntry{}
+		last, _ := r.v.names.findOwned(lastPart(q))
+		r.v.byName(last, func(i int32, n *node) bool {
+			if n.flags&inRepo == 0 || n.fam != key.fam || n.kind == kFile {
+				return true
+			}
+			before, ok := strings.CutSuffix(r.v.text(n.qual), q)
+			root, dot := strings.CutSuffix(before, ".")
+			if !ok || !dot || root == "" {
+				return true
+			}
+			e.loose = true
+			if !r.space(root) {
+				e.nodes = append(e.nodes, i)
+			}
+			return true
+		})
+		r.suffixes[key] = e
+	}
+	r.usesSuffixes = r.usesSuffixes || e.loose
+	return e.nodes
+}
+
+// space reports whether a name is that of a package or namespace in the repository.
+func (r *resolver) space(q string) (is bool) {
+	if x, ok := r.v.names.findOwned(q); ok {
+		r.v.byQual(x, func(_ int32, n *node) bool {
+			is = is || n.kind.isScope() && n.flags&inRepo != 0
+			return !is
+		})
+	}
+	return is
+}
+
+// commonMembers are methods and fields of every standard library, in lower case.
+var commonMembers = func() map[string]bool {
+	m := map[string]bool{}
+	for s := range strings.FieldsSeq(`add all any append apply at begin bind call cancel catch clear clone close code collect commit
+		compare concat contains copy count create data delete done each emit empty encode decode end entries equals err error
+		exec execute exists exit extend fail filter finally find first flush foreach format get getitem group has hash hashcode
+		head header id index indexof info init insert int is items iter iterator join key keys kind last len length line list load
+		lock log map match max message min name names new next node now off on open parse path peek ping pop print push put query
+		range read readline ready reason receive remove render replace request reset resolve response result reverse run save
+		scan search seek select send set setup shift size sleep slice sort split start state status stop stream string strip sub
+		submit substring sum take test text then time title to tojson tostring trim type unlock unwrap update url use value values
+		version wait walk warn with write`) {
+		m[s] = true
+	}
+	return m
+}()
