@@ -178,9 +178,9 @@ func (s *sweep) variant(ctx context.Context, v *variant, report *Report) (out ru
 	defer func() { err = errors.Join(err, l.Close()) }()
 	out = run{variant: *v, results: make([]turnResult, len(s.set.Queries)), judged: make([]judged, len(s.set.Queries))}
 	if v.mode.vectors() {
-		_, out.degraded = l.Retrieval()
+		_, out.degraded = l.Operator().Retrieval()
 		if out.degraded == "" {
-			s.model = l.Embedder().Model()
+			s.model = l.Operator().Embedder().Model()
 			if err := s.embed(ctx, l); err != nil {
 				return out, err
 			}
@@ -223,7 +223,7 @@ func (s *sweep) embed(ctx context.Context, l *middleware.Layer) error {
 // calibrate does what a running layer does once its store is filled.
 func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 	for _, o := range s.corpus.order {
-		if _, err := l.Calibrate(ctx, o.name); err != nil {
+		if _, err := l.Operator().Calibrate(ctx, o.name); err != nil {
 			return err
 		}
 	}

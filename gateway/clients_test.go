@@ -34,14 +34,14 @@ func TestSubAgentsHaveSessionsOfTheirOwn(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	ask("Hello again.", "X-Session-Id", long+"2", "X-Parent-Session-Id", long)
 	post(t, g.URL+chatPath, strings.Replace(chat("Hello there."), "{", `{"prompt_cache_key":"a\nb0123456789abcdef01","metadata":{"session_id":"`+long+`"},`, 1))
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]struct{ parent, agent string }{
 		wire.NameOf("default", long+"2"): {wire.NameOf("default", long), ""}, wire.NameOf("default", long): {},
 		id: {"", "claude-code"}, id + "~a1": {id, ""}, "ses_1": {}, "ses_2": {"ses_1", ""}, "mine": {},
 	} {
-		s, err := l.Journal("").Info(t.Context(), name)
+		s, err := l.Operator().Journal("").Info(t.Context(), name)
 		if err != nil || s.Parent != want.parent || s.Agent != want.agent || s.Messages != 2 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
@@ -64,7 +64,7 @@ func TestAidersConversations(t *testing.T) {
 	send := func(said string) (body string) {
 		up.Forget()
 		post(t, g.URL+chatPath, head+said+`]}`)
-		if err := l.Recorded(t.Context()); err != nil {
+		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return string(up.Requests()[0].Body)
@@ -84,12 +84,12 @@ func TestAidersConversations(t *testing.T) {
 		t.Errorf("the block does not stay: %s", later)
 	}
 	send(none + `{"role":"user","content":"Which database does the ledger use?"}`)
-	sessions, err := l.Journal("").List(t.Context())
+	sessions, err := l.Operator().Journal("").List(t.Context())
 	if err != nil || len(sessions) != 2 {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
 	for _, s := range sessions {
-		tr, err := l.Journal("").Read(t.Context(), s.ID)
+		tr, err := l.Operator().Journal("").Read(t.Context(), s.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,10 +197,10 @@ func TestOllamaChat(t *testing.T) {
 			t.Errorf("headers %v", resp.Header)
 		}
 		injected(t, body, up.Last(t).Body, "02:00 UTC")
-		if err := l.Recorded(t.Context()); err != nil {
+		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := l.Transcript(t.Context(), "", "s")
+		tr, err := l.Operator().Transcript(t.Context(), "", "s")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func (c *call) ready() *fault {
 			}
 		}
 	}
-	if c.g.losses.recent(c.g.layer.Counts().Lost, c.g.o.Now()) {
+	if c.g.losses.recent(c.g.layer.Operator().Counts().Lost, c.g.o.Now()) {
 		out.Reasons = append(out.Reasons, "journal: records were lost, because turns came too fast")
 	}
 	for name, up := range map[string]*upstream{"openai": c.g.upstream, "anthropic": c.g.anthropic} {

@@ -131,7 +131,7 @@ func TestIncognitoLearnsNothing(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil { // waits for what was heard
 		t.Fatal(err)
 	}
-	list, err := l.Journal("").List(t.Context())
+	list, err := l.Operator().Journal("").List(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != "open" {
 		t.Errorf("sessions %v, %v", list, err)
 	}
@@ -290,10 +290,10 @@ func TestARepeatedQuestionDoesNotHideItsAnswer(t *testing.T) {
 		post(t, g.URL+chatPath, fmt.Sprintf(`{"model":"m","messages":[{"role":"system","content":"You are client %c%c of the fleet."},{"role":"user","content":%q}]}`,
 			'a'+i/26, 'a'+i%26, asked))
 	}
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := l.Journal("").List(t.Context())
+	sessions, err := l.Operator().Journal("").List(t.Context())
 	if err != nil || len(sessions) != 200 {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}

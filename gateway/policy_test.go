@@ -39,17 +39,17 @@ func police(t *testing.T, change ...func(*gateway.Options)) *policed {
 	p := &policed{t: t, up: upstreamtest.New(t), m: metrics.New()}
 	p.gate = start(t, l, p.up.URL, append(change, func(o *gateway.Options) { o.Metrics = p.m })...)
 	p.info = func(session string) bool {
-		if err := l.Recorded(t.Context()); err != nil {
+		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if session != "" {
-			_, err := l.Journal("").Info(t.Context(), session)
+			_, err := l.Operator().Journal("").Info(t.Context(), session)
 			if err != nil && !errors.Is(err, ken.ErrNotFound) {
 				t.Fatal(err)
 			}
 			return err == nil
 		}
-		all, err := l.Journal("").List(t.Context())
+		all, err := l.Operator().Journal("").List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,10 +120,10 @@ func taintCase(t *testing.T, a apiCase, stream bool, action config.TaintAction) 
 	}
 	told := strings.Join(append(resp.Header.Values("X-Ken-Taint"), resp.Trailer.Values("X-Ken-Taint")...), ", ")
 	turn := resp.Header.Get("X-Ken-Turn")
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	records, _, err := l.Receipts("").List(context.Background(), receipt.Query{Session: "s"})
+	records, _, err := l.Operator().Receipts("").List(context.Background(), receipt.Query{Session: "s"})
 	if err != nil || len(records) != 1 || records[0].Turn != turn {
 		t.Fatalf("receipts %+v, %v", records, err)
 	}
@@ -194,10 +194,10 @@ func TestTaintOverWebSocket(t *testing.T) {
 				t.Errorf("%s, want %s", got, want)
 			}
 			_ = c.Close()
-			if err := l.Recorded(t.Context()); err != nil {
+			if err := l.Operator().Recorded(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			records, _, err := l.Receipts("").List(t.Context(), receipt.Query{Session: "s"})
+			records, _, err := l.Operator().Receipts("").List(t.Context(), receipt.Query{Session: "s"})
 			if err != nil || len(records) != 1 || len(records[0].Taint) != 1 {
 				t.Errorf("receipts %+v, %v", records, err)
 			}

@@ -180,10 +180,10 @@ func TestCodexOverWebSocket(t *testing.T) {
 	}
 	_ = again.Close()
 
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	info, err := l.Journal("").Info(t.Context(), codexThread)
+	info, err := l.Operator().Journal("").Info(t.Context(), codexThread)
 	if err != nil || info.Agent != "codex" || info.Parent != "" {
 		t.Fatalf("%+v, %v", info, err)
 	}
@@ -199,7 +199,7 @@ func TestCodexOverWebSocket(t *testing.T) {
 
 func journaled(t *testing.T, l *middleware.Layer, id string) []session.Entry {
 	t.Helper()
-	tr, err := l.Journal("").Read(t.Context(), id)
+	tr, err := l.Operator().Journal("").Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,7 +431,7 @@ func TestWebSocketClientLeaves(t *testing.T) {
 	_ = c.Close()
 	<-up.Last(t).Gone()
 	g.stop()
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	entries := journaled(t, l, codexThread)
@@ -502,7 +502,7 @@ func TestWebSocketLongEvent(t *testing.T) {
 		c.ask(`{"type":"response.create","model":"m","input":` + jsonOf(ask) + `}`)
 	}
 	_ = c.Close()
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if entries := journaled(t, l, "s"); roles(entries) != "user user assistant" || entries[2].Message.Text != "x" {

@@ -262,7 +262,7 @@ func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.Shel
 	if len(v.uses) == 0 {
 		return write, func() {}
 	}
-	learner, book := l.Learner(v.owner), l.Receipts(v.owner)
+	learner, book := l.Operator().Learner(v.owner), l.Operator().Receipts(v.owner)
 	if err := learner.Load(ctx); err != nil {
 		l.o.Log.Warn("keep what answers used", "turns", len(v.uses), "cause", err, "try", ken.Hint(err))
 		return write, func() {}
@@ -339,7 +339,7 @@ func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool
 
 // forgetUse removes forgotten claims from what was learned of their use.
 func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error {
-	return l.Learner(owner).Forget(ctx, ids...)
+	return l.Operator().Learner(owner).Forget(ctx, ids...)
 }
 
 // get returns a session's last turn; nil for none.
@@ -420,7 +420,7 @@ type learners struct {
 
 // Learner returns what an owner's answers used, "" for the configured owner, and the order of
 // items learned from it.
-func (l *Layer) Learner(owner string) *scorer.Learner {
+func (l Operator) Learner(owner string) *scorer.Learner {
 	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
 	defer l.learners.mu.Unlock()
@@ -430,7 +430,7 @@ func (l *Layer) Learner(owner string) *scorer.Learner {
 	if l.learners.m == nil {
 		l.learners.m = map[string]*scorer.Learner{}
 	}
-	made := scorer.NewLearner(ownerStore{l, owner}, scorer.Options{Mode: scorerMode(&l.cfg), Now: l.now, Log: l.o.Log})
+	made := scorer.NewLearner(ownerStore{l.Layer, owner}, scorer.Options{Mode: scorerMode(&l.cfg), Now: l.now, Log: l.o.Log})
 	l.learners.m[owner] = made
 	return made
 }
@@ -451,7 +451,7 @@ const loadFraction = 3
 
 // applyLearned adds to the search options what was learned from use. It fails open.
 func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Options) {
-	learner := l.Learner(st.Turn.Owner)
+	learner := l.Operator().Learner(st.Turn.Owner)
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadFraction)
 	defer cancel()
 	if err := learner.Load(ctx); err != nil {

@@ -17,10 +17,10 @@ import (
 // usedIn is what a kept receipt says of an item.
 func usedIn(t testing.TB, l *middleware.Layer, turn, id string) ken.Use {
 	t.Helper()
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := l.Receipts("").Get(context.Background(), turn)
+	rec, err := l.Operator().Receipts("").Get(context.Background(), turn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,17 +71,17 @@ func TestWhatAnAnswerUsedIsKeptAndCounts(t *testing.T) {
 	if a, b := usedIn(t, l, first.Turn, ids[0]), usedIn(t, l, first.Turn, ids[1]); !a.Repeated || a.Corrected || b.Used() || b.ID == "" {
 		t.Errorf("%+v, %+v", a, b)
 	}
-	if shown, _ := l.Learner("").Counts("payments", "ports"); shown != 0 {
+	if shown, _ := l.Operator().Learner("").Counts("payments", "ports"); shown != 0 {
 		t.Errorf("%v counted before the person went on", shown)
 	}
 	second := d.ask("Great. And on which port are its metrics?")
 	if u := usedIn(t, l, first.Turn, ids[0]); !u.Helped() {
 		t.Errorf("%+v", u)
 	}
-	if shown, used := l.Learner("").Counts("payments", "ports"); int(shown+0.5) != 2 || int(used+0.5) != 1 {
+	if shown, used := l.Operator().Learner("").Counts("payments", "ports"); int(shown+0.5) != 2 || int(used+0.5) != 1 {
 		t.Errorf("%v of %v", used, shown)
 	}
-	if n := l.Learner("").Standing().Turns; n != 1 {
+	if n := l.Operator().Learner("").Standing().Turns; n != 1 {
 		t.Errorf("%d turns learned from", n)
 	}
 	if len(second.Items) != 0 { // the block of the first turn still stands
@@ -99,7 +99,7 @@ func TestACorrectionIsHeard(t *testing.T) {
 	if u := usedIn(t, l, r.Turn, ids[0]); !u.Corrected || u.Helped() {
 		t.Errorf("%+v", u)
 	}
-	if shown, used := l.Learner("").Counts("payments", "ports"); shown == 0 || used != 0 {
+	if shown, used := l.Operator().Learner("").Counts("payments", "ports"); shown == 0 || used != 0 {
 		t.Errorf("%v of %v", used, shown)
 	}
 }
@@ -133,7 +133,7 @@ func TestUseOfAnIncognitoTurnLeavesNothing(t *testing.T) {
 	d.ask(portQuestion)
 	d.answer(ken.Message{Text: "Port 8071."})
 	d.ask("Thanks!")
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if left := scored(t, l); len(left) != 0 {
@@ -176,10 +176,10 @@ func TestTheLastTurnCountsWhenTheSessionEnds(t *testing.T) {
 	l := openWithin(t, root)
 	ids := learn(t, l, aboutPayments(t, "The payments service listens on port 8071."))
 	shown := func(l *middleware.Layer) int {
-		if err := l.Learner("").Load(t.Context()); err != nil {
+		if err := l.Operator().Learner("").Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		n, _ := l.Learner("").Counts("payments", "ports")
+		n, _ := l.Operator().Learner("").Counts("payments", "ports")
 		return int(n + 0.5)
 	}
 	talk := func(id string) {
@@ -200,7 +200,7 @@ func TestTheLastTurnCountsWhenTheSessionEnds(t *testing.T) {
 	if err := l.End(t.Context(), "", "deleted", session.Deleted); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.ForgetSession(t.Context(), "", "forgotten"); err != nil {
+	if err := l.Operator().ForgetSession(t.Context(), "", "forgotten"); err != nil {
 		t.Fatal(err)
 	}
 	if got := shown(l); got != 1 {
@@ -236,7 +236,7 @@ func TestForgettingReachesRankingAndUse(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", ids[1], "asked for", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := l.Receipts("").Get(t.Context(), r.Turn)
+	rec, err := l.Operator().Receipts("").Get(t.Context(), r.Turn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 	ask := ken.Message{Role: "user", Text: "How much do ferry tickets cost for residents?"}
 	turn := func(session string, msgs ...ken.Message) Assembly {
 		a := l.Assemble(t.Context(), ken.Turn{Session: session, Messages: msgs})
-		if err := l.Recorded(t.Context()); err != nil {
+		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return a

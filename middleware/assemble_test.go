@@ -497,10 +497,10 @@ func TestATurnNamesTheRuleThatDecided(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	begin(ken.Turn{Session: "c", Policy: "side:title", Weight: ken.WeightNone, Incognito: true})
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := l.Journal("").List(t.Context())
+	all, err := l.Operator().Journal("").List(t.Context())
 	if err != nil || len(all) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}

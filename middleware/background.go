@@ -78,7 +78,7 @@ func (l *Layer) runFilingOthers(ctx context.Context) {
 		select {
 		case owner := <-l.filing.due:
 			err := caught.Run(func() error {
-				_, err := l.File(ctx, owner)
+				_, err := l.Operator().File(ctx, owner)
 				return err
 			})
 			if err != nil && ctx.Err() == nil {
@@ -104,7 +104,7 @@ func (l *Layer) requestFiling(owner string) {
 // File files an owner's claims that are not filed yet, "" for the configured owner, and runs
 // the jobs that ask a model for it, in this goroutine. It returns the jobs that ran. The layer
 // does this by itself in the background, unless Options.Foreground is set.
-func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
+func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 	if !l.filesClaims() {
 		return jobs.Report{}, nil
 	}
@@ -124,7 +124,7 @@ func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
 // Derive does at once, by rules, what follows from claims that were just written, such as
 // dependencies that they state. It is for programs that end right after; a layer with a
 // background does it by itself.
-func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
+func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error {
 	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id strin
 }
 
 // Filing returns how many of an owner's claims are filed, "" for the configured owner.
-func (l *Layer) Filing(ctx context.Context, owner string) (classify.State, error) {
+func (l Operator) Filing(ctx context.Context, owner string) (classify.State, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return classify.State{}, err
@@ -164,7 +164,7 @@ func (l *Layer) fileAfterHarvest(ctx context.Context, owner string, report *jobs
 		l.requestFiling(owner)
 		return nil
 	}
-	r, err := l.File(ctx, owner)
+	r, err := l.Operator().File(ctx, owner)
 	report.Done, report.Retried, report.Dead = report.Done+r.Done, report.Retried+r.Retried, report.Dead+r.Dead
 	report.Returned, report.Lost = report.Returned+r.Returned, report.Lost+r.Lost
 	report.Jobs = append(report.Jobs, r.Jobs...)

@@ -95,7 +95,7 @@ func TestLearningInTheForegroundDerivesAtOnce(t *testing.T) {
 		t.Error("what was learned states a dependency that is not known")
 	}
 	ids := learn(t, l, fact(t, "The checkout service requires the vault."))
-	if err := l.Derive(t.Context(), "", ids...); err != nil || !requires(t, s, "checkout", "vault") {
+	if err := l.Operator().Derive(t.Context(), "", ids...); err != nil || !requires(t, s, "checkout", "vault") {
 		t.Errorf("not derived: %v", err)
 	}
 }
@@ -106,10 +106,10 @@ func TestFilingCanBeSwitchedOff(t *testing.T) {
 	c.Structure.Classify = config.ClassifyOff
 	l := open(t, c)
 	ids := learn(t, l, fact(t, dependent))
-	if err := l.Derive(t.Context(), "", ids...); err != nil {
+	if err := l.Operator().Derive(t.Context(), "", ids...); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := l.File(t.Context(), "")
+	rep, err := l.Operator().File(t.Context(), "")
 	if err != nil || len(rep.Jobs) > 0 || requires(t, engine(t, l, ""), "payments", "ledger") || len(server.Requests()) > 0 {
 		t.Errorf("%+v, %v, %d requests", rep, err, len(server.Requests()))
 	}
@@ -130,7 +130,7 @@ func TestHarvestInTheForegroundFiles(t *testing.T) {
 	if err != nil || c.AssignedBy != ken.AssignedByModel || !requires(t, s, "payments", "ledger") {
 		t.Errorf("%+v, %v", c, err)
 	}
-	st, err := l.Filing(t.Context(), "")
+	st, err := l.Operator().Filing(t.Context(), "")
 	if err != nil || st.Rules == 0 || st.Model == 0 || st.Counts.Model != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -167,7 +167,7 @@ func TestOwnersAreFiledApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.File(t.Context(), "a"); err != nil {
+	if _, err := l.Operator().File(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	for _, owner := range []string{"a", "b"} {
@@ -202,11 +202,11 @@ func TestRulesNeedNoJob(t *testing.T) {
 	if _, err := h.Learn(t.Context(), "The checkout depends on payments.", []ken.Evidence{ken.FromUserStatement("s", "m2")}); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := l.File(t.Context(), "")
+	rep, err := l.Operator().File(t.Context(), "")
 	if err != nil || rep.Done > 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	waiting, err := l.Jobs("").List(t.Context())
+	waiting, err := l.Operator().Jobs("").List(t.Context())
 	if err != nil || len(waiting) == 0 {
 		t.Fatalf("no job waits: %v", err)
 	}
@@ -249,9 +249,9 @@ func TestHarvestsGoOnBesideTurns(t *testing.T) {
 	fill := begin(true, false)
 	for i := range 3 {
 		id := fmt.Sprint("ended-", i)
-		_, err := fill.Journal("").Append(t.Context(), session.About{ID: id}, []ken.Message{{Role: "user", Text: fmt.Sprintf("We decided to move the ledger service to port %d.", 2000+i)}})
+		_, err := fill.Operator().Journal("").Append(t.Context(), session.About{ID: id}, []ken.Message{{Role: "user", Text: fmt.Sprintf("We decided to move the ledger service to port %d.", 2000+i)}})
 		if err == nil {
-			_, err = fill.Journal("").End(t.Context(), id, session.Closed)
+			_, err = fill.Operator().Journal("").End(t.Context(), id, session.Closed)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func TestHarvestsGoOnBesideTurns(t *testing.T) {
 			turns++
 			l.Assemble(t.Context(), asked("Which port does the ledger service listen on?"))
 		}
-		done, err := l.Jobs("").List(t.Context(), jobs.Done)
+		done, err := l.Operator().Jobs("").List(t.Context(), jobs.Done)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 					turn.Messages = append(slices.Clone(turn.Messages), answer)
 				}
 			}
-			if err := l.Recorded(context.Background()); err != nil {
+			if err := l.Operator().Recorded(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -323,7 +323,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 			} else if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s sees %s (-want +got):\n%s", name, id, diff)
 			}
-			info, err := l.Journal("").Info(t.Context(), id)
+			info, err := l.Operator().Journal("").Info(t.Context(), id)
 			if err != nil || info.State != session.Open {
 				t.Errorf("%s: %s is %s, %v", name, id, info.State, err)
 			}
@@ -338,7 +338,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]session.State{"of one": session.Harvested, "of two": session.Open, "of both": session.Open} {
-		info, err := layers["two"].Journal("").Info(t.Context(), id)
+		info, err := layers["two"].Operator().Journal("").Info(t.Context(), id)
 		if err != nil || info.State != want {
 			t.Errorf("%s is %s, want %s, %v", id, info.State, want, err)
 		}

@@ -159,7 +159,7 @@ func BenchmarkBesideHarvests(b *testing.B) {
 		}
 		learn(b, fill, batch...)
 	}
-	journal := fill.Journal("")
+	journal := fill.Operator().Journal("")
 	for i := range queued {
 		a := session.About{ID: fmt.Sprint("ended-", i)}
 		_, err := journal.Append(ctx, a, []ken.Message{
@@ -196,7 +196,7 @@ func BenchmarkBesideHarvests(b *testing.B) {
 		return took
 	}
 	left := func(l *middleware.Layer) int {
-		list, err := l.Jobs("").List(ctx, jobs.Queued, jobs.Running)
+		list, err := l.Operator().Jobs("").List(ctx, jobs.Queued, jobs.Running)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func BenchmarkWouldForget(b *testing.B) {
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		would, err := l.WouldForget(b.Context(), "", ids[len(ids)-1])
+		would, err := l.Operator().WouldForget(b.Context(), "", ids[len(ids)-1])
 		if err != nil || len(would.Claims) == 0 {
 			b.Fatal(fmt.Sprint(len(would.Claims)), err)
 		}
@@ -375,7 +375,7 @@ func BenchmarkTurnWithSymbols(b *testing.B) {
 				c.Knowledge.DBPath, c.Repository.Exclude = b.TempDir(), []string{"testdata", "clients"}
 			})
 			l := open(b, c, func(o *middleware.Options) { o.Root = bc.root(b) })
-			base, err := l.ReadCode(context.Background())
+			base, err := l.Operator().ReadCode(context.Background())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -452,7 +452,7 @@ func BenchmarkTurnAfterEdit(b *testing.B) {
 		b.Run(map[bool]string{false: "changed", true: "new"}[fresh], func(b *testing.B) {
 			root := manySymbols(b)
 			l := open(b, settings(patient, func(c *config.Config) { c.Knowledge.DBPath = b.TempDir() }), inFolder(root))
-			if _, err := l.ReadCode(context.Background()); err != nil {
+			if _, err := l.Operator().ReadCode(context.Background()); err != nil {
 				b.Fatal(err)
 			}
 			var took []time.Duration

@@ -216,7 +216,7 @@ func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
 		for i, at := range prints {
 			names[i] = at.String()
 		}
-		blocks, err := l.Journal(t.Owner).Blocks(ctx, id, names)
+		blocks, err := l.Operator().Journal(t.Owner).Blocks(ctx, id, names)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 		c.hears(d.whole("x", answer))
 		c.items = append(c.items, object("role", "assistant", "content", answer))
 	}
-	if err := l.Recorded(c.t.Context()); err != nil {
+	if err := l.Operator().Recorded(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ func (c *dialog) hears(body string) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 	c.waits.Listen(resp, nil)
 	io.Copy(io.Discard, resp.Body)
-	if err := c.at.Recorded(c.t.Context()); err != nil {
+	if err := c.at.Operator().Recorded(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -251,7 +251,7 @@ func TestAStoredBlockIsForgottenWithItsClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks, err := l.CheckForgotten(t.Context(), "", claims[:1], gone)
+	checks, err := l.Operator().CheckForgotten(t.Context(), "", claims[:1], gone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestTheSameTurnInTwoProcesses(t *testing.T) {
 	var after []string
 	ask.Messages = append(ask.Messages, ken.Message{Role: "assistant", Text: "The compass crew."}, ken.Message{Role: "user", Text: questions[1]})
 	for _, l := range layers {
-		if err := l.Recorded(t.Context()); err != nil {
+		if err := l.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -400,7 +400,7 @@ func TestABlockOfAnotherVersionStands(t *testing.T) {
 	learn(t, l, claims...)
 	ask := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: questions[0]}}}
 	l.Assemble(t.Context(), ask)
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s, release, err := l.Store(t.Context(), "")
@@ -473,10 +473,10 @@ func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 	if it := inBlock(&fourth, ids[0]); it == nil || it.Fallen != "" {
 		t.Errorf("it stands again, and %+v is told\n%s", it, fourth.Block)
 	}
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Replay(t.Context(), "", second.Turn); err != nil || !r.Exact || r.Block != second.Block {
+	if r, err := l.Operator().Replay(t.Context(), "", second.Turn); err != nil || !r.Exact || r.Block != second.Block {
 		t.Errorf("replayed as %+v, %v\n%s", r, err, second.Block)
 	}
 }

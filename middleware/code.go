@@ -81,14 +81,14 @@ func (l *Layer) closeCode() error {
 
 // Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until
 // it was read: see ReadCode.
-func (l *Layer) Codebase() *codebase.Codebase { return l.code.base }
+func (l Operator) Codebase() *codebase.Codebase { return l.code.base }
 
 // Objectives returns the project's objectives; nil if middleware.objectives is off.
-func (l *Layer) Objectives() *objective.Store { return l.code.objectives }
+func (l Operator) Objectives() *objective.Store { return l.code.objectives }
 
 // CodeRead reports whether ReadCode returns at once, for callers that can't wait. Until then,
 // so is the progress of reading, if that has begun.
-func (l *Layer) CodeRead() (so repository.Progress, read bool) {
+func (l Operator) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
 	if p := c.progress.Load(); p != nil {
 		so = *p
@@ -105,7 +105,7 @@ func errNoCode() error {
 // ReadCode returns the project's code. If nobody has read it yet, it reads what was saved and
 // what has changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's
 // error.
-func (l *Layer) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
+func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
 		return nil, errNoCode()
@@ -153,7 +153,7 @@ func (l *Layer) followCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
 	}
-	if _, err := l.ReadCode(ctx); err != nil {
+	if _, err := l.Operator().ReadCode(ctx); err != nil {
 		if ctx.Err() == nil {
 			l.o.Log.Warn("read the code", "cause", err, "try", ken.Hint(err))
 		}

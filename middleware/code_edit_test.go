@@ -32,7 +32,7 @@ func TestANewSymbolIsInTheNextTurn(t *testing.T) {
 	root := shop(t)
 	oldFiles(t, root)
 	l := open(t, settings(), inFolder(root))
-	if _, err := l.ReadCode(t.Context()); err != nil {
+	if _, err := l.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	msgs := []string{object("role", "user", "content", "Write me a scale.")}
@@ -145,7 +145,7 @@ func TestNothingOutsideIsRead(t *testing.T) {
 		t.Skip(err)
 	}
 	l := open(t, settings(), inFolder(root))
-	if _, err := l.ReadCode(t.Context()); err != nil {
+	if _, err := l.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var msgs []string
@@ -155,7 +155,7 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	}
 	msgs = append(msgs, object("role", "user", "content", "What is `OuterThing` in depot/linked.go and "+outside+"/secret.go?"))
 	assertLacks(t, post(t, l, chatBody(msgs)), "nobody's business")
-	for p := range l.Codebase().View().Hashes() {
+	for p := range l.Operator().Codebase().View().Hashes() {
 		if strings.Contains(p, "secret") || strings.Contains(p, "linked") {
 			t.Errorf("%s is in the graph", p)
 		}

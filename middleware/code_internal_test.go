@@ -59,7 +59,7 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l.code.loading <- struct{}{} // somebody reads it
 	time.AfterFunc(time.Millisecond, cancel)
-	if _, err := l.ReadCode(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := l.Operator().ReadCode(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	<-l.code.loading
@@ -71,13 +71,13 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 // Who can't wait is told how far reading has come, and when it is over.
 func TestHowFarTheCodeWasRead(t *testing.T) {
 	l := codeLayer(t)
-	if so, read := l.CodeRead(); read || so.Total > 0 {
+	if so, read := l.Operator().CodeRead(); read || so.Total > 0 {
 		t.Errorf("before: %+v, read %v", so, read)
 	}
-	if _, err := l.ReadCode(t.Context()); err != nil {
+	if _, err := l.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if so, read := l.CodeRead(); !read || so.Done != so.Total || so.Total == 0 {
+	if so, read := l.Operator().CodeRead(); !read || so.Done != so.Total || so.Total == 0 {
 		t.Errorf("afterwards: %+v, read %v", so, read)
 	}
 }
@@ -111,7 +111,7 @@ func TestTheCodeFailsOpen(t *testing.T) {
 // before, and those who read go on.
 func TestATurnWaitsOnlySoLong(t *testing.T) {
 	l := codeLayer(t)
-	if _, err := l.ReadCode(t.Context()); err != nil {
+	if _, err := l.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	hold, held := make(chan struct{}), make(chan struct{}, 8)

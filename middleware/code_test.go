@@ -164,12 +164,12 @@ func TestExplainCards(t *testing.T) {
 	if len(r.Items) != 2 {
 		t.Fatalf("items %v", r.Items)
 	}
-	kept, err := l.Turn(t.Context(), "", "t1")
+	kept, err := l.Operator().Turn(t.Context(), "", "t1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, it := range kept.Items {
-		e, err := l.Explain(t.Context(), "", "t1", it.ID)
+		e, err := l.Operator().Explain(t.Context(), "", "t1", it.ID)
 		if err != nil || e.Verdict != middleware.VerdictInjected {
 			t.Fatalf("%+v, %v", e, err)
 		}
@@ -184,7 +184,7 @@ func TestExplainCards(t *testing.T) {
 			}
 		}
 	}
-	if _, err := l.Explain(t.Context(), "", "t1", fillID); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Explain(t.Context(), "", "t1", fillID); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("a card that was not there: %v", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestExplainARuleThatTheCodeBrings(t *testing.T) {
 	l := open(t, settings(), inFolder(shop(t)))
 	rule := learn(t, l, ruleFor(t, noSorting, "depot.Shelf"))[0]
 	askTurn(l, "t1", "s", "May I change `FillShelf`?")
-	e, err := l.Explain(t.Context(), "", "t1", rule)
+	e, err := l.Operator().Explain(t.Context(), "", "t1", rule)
 	if err != nil || !strings.Contains(e.Why, "a rule of depot.shelf, which cart.FillShelf ") {
 		t.Errorf("%s, %v", e.Why, err)
 	}
@@ -404,7 +404,7 @@ func TestTurnsAndEditsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.ReadCode(t.Context()); err != nil {
+	if _, err := l.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rounds := race.Pick(30, 8)

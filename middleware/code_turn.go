@@ -45,7 +45,7 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 			t.degrade("being read")
 			return nil
 		}
-		if _, err := l.ReadCode(ctx); err != nil {
+		if _, err := l.Operator().ReadCode(ctx); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,7 @@ func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	if !l.usesSession(t) {
 		return
 	}
-	if o, err := l.Journal(key.owner).Opening(ctx, key.session); err == nil {
+	if o, err := l.Operator().Journal(key.owner).Opening(ctx, key.session); err == nil {
 		l.openings.merge(key, &o)
 	}
 }
@@ -148,7 +148,7 @@ func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfT
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.responseID != "" }) {
 		return write, func() {}
 	}
-	journal := l.Journal(owner)
+	journal := l.Operator().Journal(owner)
 	var numbers map[*reply]int
 	return func(tx store.ShelfTx, noted []session.Noted) error {
 			if write != nil {
@@ -338,7 +338,7 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 // lacksPast reports whether something of the turn's session was harvested that the conversation
 // does not contain.
 func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
-	j := l.Journal(t.Owner)
+	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):

@@ -180,7 +180,7 @@ func TestANewSessionThatGoesOnIsToldWhereTheLastOneStopped(t *testing.T) {
 // that asks is told it.
 func TestSmallTalkGetsNoBlock(t *testing.T) {
 	l := open(t, settings())
-	if _, err := l.Objectives().Create(t.Context(), objective.Draft{Title: "Ship the login"}); err != nil {
+	if _, err := l.Operator().Objectives().Create(t.Context(), objective.Draft{Title: "Ship the login"}); err != nil {
 		t.Fatal(err)
 	}
 	learn(t, l, ken.Claim{Kind: ken.KindHot, Text: "Answers are in British English.", Confidence: 1,
@@ -218,7 +218,7 @@ func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 		c.answered("Done.")
 	}
 	journaledTexts(t, l, "", "s1")
-	cp, ok, err := l.Journal("").Checkpoint(t.Context(), "s1")
+	cp, ok, err := l.Operator().Journal("").Checkpoint(t.Context(), "s1")
 	if err != nil || !ok || len(cp.Focal) == 0 || cp.Focal[0] != "payments" || len(cp.Constraints) != 2 {
 		t.Fatalf("checkpoint %+v, %v, %v", cp, ok, err)
 	}

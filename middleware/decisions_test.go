@@ -77,7 +77,7 @@ func TestObjectivesAreInEveryConversation(t *testing.T) {
 	if a := l.Assemble(ctx, asked("thanks!")); a.Receipt.Block != "" {
 		t.Fatalf("without objectives, a block\n%s", a.Receipt.Block)
 	}
-	o, err := l.Objectives().Create(ctx, objective.Draft{Title: "Ship the new login", Tasks: []string{"Design", "Implement"}})
+	o, err := l.Operator().Objectives().Create(ctx, objective.Draft{Title: "Ship the new login", Tasks: []string{"Design", "Implement"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestObjectivesAreInEveryConversation(t *testing.T) {
 	if r := next("And the proxy?"); objectiveOf(r) != "" {
 		t.Errorf("told again: %q", objectiveOf(r))
 	}
-	if _, err := l.Objectives().Link(ctx, o.ID, objective.Link{Task: "Design", Done: true}); err != nil {
+	if _, err := l.Operator().Objectives().Link(ctx, o.ID, objective.Link{Task: "Design", Done: true}); err != nil {
 		t.Fatal(err)
 	}
 	if r := next("And the cache?"); !strings.Contains(objectiveOf(r), "1 of 2") {
@@ -107,7 +107,7 @@ func TestObjectivesAreInEveryConversation(t *testing.T) {
 		t.Errorf("a conversation that was cut: %q", objectiveOf(&a.Receipt))
 	}
 	done := objective.Done
-	if _, err := l.Objectives().Update(ctx, o.ID, objective.Update{Status: &done}); err != nil {
+	if _, err := l.Operator().Objectives().Update(ctx, o.ID, objective.Update{Status: &done}); err != nil {
 		t.Fatal(err)
 	}
 	if a := l.Assemble(ctx, asked("Where are the logs?")); objectiveOf(&a.Receipt) != "" {
@@ -186,7 +186,7 @@ func TestObjectivesAreNoClaims(t *testing.T) {
 	ctx := context.Background()
 	var seen ken.Receipt
 	l := open(t, settings(), func(o *middleware.Options) { o.OnReceipt = func(_ context.Context, r ken.Receipt) { seen = r } })
-	if _, err := l.Objectives().Create(ctx, objective.Draft{Title: "Ship the new login"}); err != nil {
+	if _, err := l.Operator().Objectives().Create(ctx, objective.Draft{Title: "Ship the new login"}); err != nil {
 		t.Fatal(err)
 	}
 	l.Assemble(ctx, asked("Where are the logs?"))

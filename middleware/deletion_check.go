@@ -38,7 +38,7 @@ type Check struct {
 // searched.
 //
 // After an error nothing is known. The errors are those of Forget.
-func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
+func (l Operator) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		return nil, err
 	}
 	defer release()
-	c := deletionChecker{l: l, s: s, before: was, ids: slices.Clone(gone.Claims)}
+	c := deletionChecker{l: l.Layer, s: s, before: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
 			c.matcher = harvest.NewClaimMatcher(&was[i])
@@ -247,7 +247,7 @@ func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error
 	if c.matcher != nil {
 		t.Message = c.matcher.MatchMessage
 	}
-	held, err := c.l.Journal(c.s.Owner()).Holds(ctx, t)
+	held, err := c.l.Operator().Journal(c.s.Owner()).Holds(ctx, t)
 	c.journalHolding = &held
 	return c.journalHolding, err
 }
@@ -275,7 +275,7 @@ func (c *deletionChecker) checkpoints(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
-	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
+	n, err := c.l.Operator().Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell more", n)
 	}

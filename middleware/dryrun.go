@@ -34,7 +34,7 @@ func (l *Layer) settings(st *State) *config.Config {
 func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, noVector string) {
 	t := st.dryRun
 	if t == nil {
-		c = l.Calibration(st.Turn.Owner)
+		c = l.Operator().Calibration(st.Turn.Owner)
 		o, noVector = l.searchOptionsFor(c)
 		return c, o, noVector
 	}
@@ -52,10 +52,10 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 //
 // It leaves no trace: no journal, receipt, event or count; nothing is learned, explored,
 // measured or kept for later turns; Options.OnReceipt is not called. Middlewares of the program
-// run and can tell by State.Trial. Late hits are lost. It shares with turns the caches, the
+// run and can tell by State.DryRun. Late hits are lost. It shares with turns the caches, the
 // embedder behind its circuit breaker, and the code, which is read again if files have changed.
 //
-// Trial takes from cfg what affects one turn; the rest is the layer's:
+// DryRun takes from cfg what affects one turn; the rest is the layer's:
 //   - retrieval, budget and structure, whole; structure.classify changes nothing here
 //   - knowledge.top_k, knowledge.sessions, knowledge.playbooks and knowledge.embeddings
 //   - of middleware: knowledge, guard, intent, keyword, vector, pinned, sessions, playbooks,
@@ -67,7 +67,7 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 //
 // Errors: ErrInvalid for a cfg that can't be used, with the key as the field; ctx's error,
 // because a trial that was cut short shows nothing.
-func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
+func (l Operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
 	tr, err := l.newDryRun(&cfg)
 	if err != nil {

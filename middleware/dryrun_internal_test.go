@@ -61,7 +61,7 @@ func inSession(text string) ken.Turn {
 // footprint is all that a turn may leave: on the shelf, and in memory.
 func footprint(t *testing.T, l *Layer) string {
 	t.Helper()
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -80,7 +80,7 @@ func footprint(t *testing.T, l *Layer) string {
 		names = append(names, fmt.Sprint(el.Value))
 	}
 	fmt.Fprintln(&b, "blocks", l.blocks.recent.Len(), "traffic", l.promptCache.last, "lineage", names, "late", len(l.lateResults.m), "recovered", len(l.recoveries.m), "begun", len(l.conversationStarts.m),
-		"heeds", len(l.judgements.byKey), "suspicions", len(l.taintMemory.byKey), "counts", l.Counts(), "rendered", l.renderCache)
+		"heeds", len(l.judgements.byKey), "suspicions", len(l.taintMemory.byKey), "counts", l.Operator().Counts(), "rendered", l.renderCache)
 	return b.String()
 }
 
@@ -93,7 +93,7 @@ func TestATrialIsATurnThatLeavesNoTrace(t *testing.T) {
 	before, told := footprint(t, l), heard
 	for _, turn := range []ken.Turn{inSession("How often does the ledger retry a failed transfer?"), inSession("And how often does it retry?"),
 		{Session: "new", Messages: first.Messages}, {Messages: first.Messages}} {
-		if _, err := l.Trial(t.Context(), turn, l.Config()); err != nil {
+		if _, err := l.Operator().DryRun(t.Context(), turn, l.Config()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestATrialIsATurnThatLeavesNoTrace(t *testing.T) {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 	turn := inSession("How often does the ledger retry a failed transfer, and when do we deploy it?")
-	tried, err := l.Trial(t.Context(), turn, l.Config())
+	tried, err := l.Operator().DryRun(t.Context(), turn, l.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestTrialSettings(t *testing.T) {
 	} {
 		cfg := l.Config()
 		tt.change(&cfg)
-		a, err := l.Trial(t.Context(), inSession(question), cfg)
+		a, err := l.Operator().DryRun(t.Context(), inSession(question), cfg)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -152,12 +152,12 @@ func TestTrialSettings(t *testing.T) {
 	cfg := l.Config()
 	cfg.Budget.Chars = 1
 	var e *ken.Error
-	if _, err := l.Trial(t.Context(), inSession(question), cfg); !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != "budget.chars" {
+	if _, err := l.Operator().DryRun(t.Context(), inSession(question), cfg); !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != "budget.chars" {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Trial(ctx, inSession(question), l.Config()); !errors.Is(err, context.Canceled) {
+	if _, err := l.Operator().DryRun(ctx, inSession(question), l.Config()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cut short: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestATrialCantSwitchOnVectors(t *testing.T) {
 	l := tryer(t, func(o *Options) { o.Config.Middleware.Vector = false })
 	cfg := l.Config()
 	cfg.Middleware.Vector = true
-	a, err := l.Trial(t.Context(), inSession("On which port does the ledger service listen?"), cfg)
+	a, err := l.Operator().DryRun(t.Context(), inSession("On which port does the ledger service listen?"), cfg)
 	if err != nil || a.Receipt.Mode != ken.ModeKeyword || a.Receipt.Cause != "switched off: middleware.vector is false" {
 		t.Errorf("%v, %s, %q", err, a.Receipt.Mode, a.Receipt.Cause)
 	}
@@ -192,13 +192,13 @@ func TestMiddlewaresKnowATrial(t *testing.T) {
 	l := tryer(t, func(o *Options) {
 		o.Use = []Middleware{func(next Handler) Handler {
 			return func(ctx context.Context, st *State) error {
-				trials = append(trials, st.Trial())
+				trials = append(trials, st.DryRun())
 				return next(ctx, st)
 			}
 		}}
 	})
 	l.Assemble(t.Context(), inSession("On which port?"))
-	if _, err := l.Trial(t.Context(), inSession("On which port?"), l.Config()); err != nil || fmt.Sprint(trials) != "[false true]" {
+	if _, err := l.Operator().DryRun(t.Context(), inSession("On which port?"), l.Config()); err != nil || fmt.Sprint(trials) != "[false true]" {
 		t.Errorf("%v, %v", err, trials)
 	}
 }

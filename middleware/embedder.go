@@ -199,7 +199,7 @@ func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.v
 
 // Calibration returns how well the embedder does on an owner's store, "" for the configured
 // owner; nil if that was not measured or is switched off. Do not change it.
-func (l *Layer) Calibration(owner string) *calibrate.Calibration {
+func (l Operator) Calibration(owner string) *calibrate.Calibration {
 	if !l.usesCalibration() {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (l *Layer) ownerDir(owner string) string {
 //
 // It takes up to a second, and with an embedding service also the time for some 200 questions.
 // No turn waits for it.
-func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
+func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
 	if !l.usesCalibration() {
 		return nil, nil
 	}
@@ -345,7 +345,7 @@ func (l *Layer) runCalibrations(ctx context.Context) {
 
 func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 	err := caught.Run(func() error {
-		_, err := l.Calibrate(ctx, owner)
+		_, err := l.Operator().Calibrate(ctx, owner)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -356,7 +356,7 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 // searchOptions returns how an owner's turns search, without the sources, and why there is no
 // vector search; "" if there is.
 func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
-	return l.searchOptionsFor(l.Calibration(owner))
+	return l.searchOptionsFor(l.Operator().Calibration(owner))
 }
 
 // searchOptionsFor is searchOptions for a caller that has the calibration. It saves a look at

@@ -341,7 +341,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 0 {
 		t.Errorf("before: mode %s, likeness %v", r.Mode, r.Likeness)
 	}
-	c, err := l.Calibrate(t.Context(), "")
+	c, err := l.Operator().Calibrate(t.Context(), "")
 	if err != nil || !c.Harms() {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -351,12 +351,12 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 		if r.Mode != ken.ModeKeyword || !strings.HasPrefix(r.Cause, "calibrated: ") || r.Likeness != 0 || len(r.Degraded) > 0 || len(r.Items) == 0 {
 			t.Errorf("%s: mode %s, cause %q, likeness %v, degraded %v, %d items", what, r.Mode, r.Cause, r.Likeness, r.Degraded, len(r.Items))
 		}
-		if _, why := l.Retrieval(); why != r.Cause {
+		if _, why := l.Operator().Retrieval(); why != r.Cause {
 			t.Errorf("%s: Retrieval says %q", what, why)
 		}
 	}
 	check("after", l)
-	if again, err := l.Calibrate(t.Context(), ""); again != c || err != nil {
+	if again, err := l.Operator().Calibrate(t.Context(), ""); again != c || err != nil {
 		t.Errorf("measured again although nothing changed: %v", err)
 	}
 	if err := l.Close(); err != nil {
@@ -365,7 +365,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	check("another process", open(t, settings(), in(root), withEmbedder(noise{"bad"})))
 
 	other := open(t, settings(), in(t.TempDir()), withEmbedder(noise{"bad"}))
-	if c := other.Calibration(""); c != nil {
+	if c := other.Operator().Calibration(""); c != nil {
 		t.Errorf("another project: %+v", c)
 	}
 }
@@ -377,7 +377,7 @@ func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 	root := t.TempDir()
 	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
-	if c, err := l.Calibrate(t.Context(), ""); err != nil || !c.Harms() {
+	if c, err := l.Operator().Calibrate(t.Context(), ""); err != nil || !c.Harms() {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if err := l.Close(); err != nil {
@@ -385,7 +385,7 @@ func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 	}
 	file := filepath.Join(root, ".ken/state", bolt.FolderName(ken.DefaultOwner), calibrate.File)
 	l = open(t, settings(), in(root))
-	if c := l.Calibration(""); c != nil {
+	if c := l.Operator().Calibration(""); c != nil {
 		t.Errorf("%+v", c)
 	}
 	if err := l.Close(); err != nil {
@@ -398,17 +398,17 @@ func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 	if _, err := l.Refresh(t.Context(), ""); err != nil { // the built-in embedder's vectors
 		t.Fatal(err)
 	}
-	if c := l.Calibration(""); c != nil {
+	if c := l.Operator().Calibration(""); c != nil {
 		t.Errorf("read from a broken file: %+v", c)
 	}
-	c, err := l.Calibrate(t.Context(), "")
+	c, err := l.Operator().Calibrate(t.Context(), "")
 	if err != nil || c.Factor != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 1 {
 		t.Errorf("mode %s, likeness %v", r.Mode, r.Likeness)
 	}
-	if kept, err := calibrate.Read(filepath.Dir(file)); err != nil || kept.Model != l.Embedder().Model() {
+	if kept, err := calibrate.Read(filepath.Dir(file)); err != nil || kept.Model != l.Operator().Embedder().Model() {
 		t.Errorf("%+v, %v", kept, err)
 	}
 }
@@ -431,7 +431,7 @@ func TestCalibrationSwitches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, tt.c, withEmbedder(noise{"bad"}))
 			learn(t, l, notes(t, tt.n)...)
-			c, err := l.Calibrate(t.Context(), "")
+			c, err := l.Operator().Calibrate(t.Context(), "")
 			if err != nil || (c != nil) != tt.measure {
 				t.Fatalf("%+v, %v", c, err)
 			}
@@ -474,13 +474,13 @@ func TestTurnsAskForCalibration(t *testing.T) {
 	turn.Owner = "bob"
 	l.Assemble(t.Context(), turn)
 	<-done
-	if c, err := l.Calibrate(t.Context(), "bob"); err != nil || !c.Harms() { // waits for the one under way
+	if c, err := l.Operator().Calibrate(t.Context(), "bob"); err != nil || !c.Harms() { // waits for the one under way
 		t.Errorf("%+v, %v", c, err)
 	}
 	if r := l.Assemble(t.Context(), turn).Receipt; r.Mode != ken.ModeKeyword {
 		t.Errorf("mode %s", r.Mode)
 	}
-	if c := l.Calibration(""); c != nil {
+	if c := l.Operator().Calibration(""); c != nil {
 		t.Errorf("another owner's: %+v", c)
 	}
 }
@@ -491,10 +491,10 @@ func TestCalibrateStops(t *testing.T) {
 	learn(t, l, notes(t, 150)...)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if c, err := l.Calibrate(ctx, ""); err == nil || c != nil {
+	if c, err := l.Operator().Calibrate(ctx, ""); err == nil || c != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := l.Calibrate(t.Context(), ""); err != nil || c == nil {
+	if c, err := l.Operator().Calibrate(t.Context(), ""); err != nil || c == nil {
 		t.Errorf("the next one: %+v, %v", c, err)
 	}
 }
@@ -537,7 +537,7 @@ func TestAdaptedEmbedder(t *testing.T) {
 		}
 		var log strings.Builder
 		l := open(t, settings(), in(root), func(o *middleware.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-		if got := l.Embedder().Model(); got != tt.model {
+		if got := l.Operator().Embedder().Model(); got != tt.model {
 			t.Errorf("%s: model %s, want %s", tt.name, got, tt.model)
 		}
 		if told := strings.Contains(log.String(), "the built-in embedder is used"); told != tt.told {

@@ -149,7 +149,7 @@ func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gone, err := l.Forgotten(t.Context(), "")
+			gone, err := l.Operator().Forgotten(t.Context(), "")
 			if err != nil {
 				t.Fatal(err)
 			}

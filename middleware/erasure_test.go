@@ -97,7 +97,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	wantGone(t, root, "2345678")
-	info, err := l.Journal("").Info(t.Context(), "s1")
+	info, err := l.Operator().Journal("").Info(t.Context(), "s1")
 	if err != nil || info.Messages != 0 || info.State != session.Harvested {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -160,7 +160,7 @@ func TestForgettingAnEpisode(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	info, err := l.Journal("").Info(t.Context(), "s1")
+	info, err := l.Operator().Journal("").Info(t.Context(), "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 		t.Fatalf("the turn was not given what is derived: %+v", a.Receipt.Items)
 	}
 	l.Answered(turn, ken.Message{Role: "assistant", Text: "The label there: vexmark0199qy."})
-	must(t, l.Recorded(t.Context()))
+	must(t, l.Operator().Recorded(t.Context()))
 	if _, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
@@ -216,23 +216,23 @@ func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	turn := asked("With which code does the vault of the archive open?")
 	turn.Session = "s1"
 	other.Assemble(t.Context(), turn)
-	must(t, other.Recorded(t.Context()))
+	must(t, other.Operator().Recorded(t.Context()))
 	if _, err := one.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	j := other.Journal("")
+	j := other.Operator().Journal("")
 	must(t, j.Injected(t.Context(), "s1", []ken.Item{{ID: ids[0], Text: "something"}, {ID: "x", Text: words}}))
 	_, err := j.Append(t.Context(), session.About{ID: "s1"}, []ken.Message{{Role: "assistant", Text: "It is " + words}, {Role: "tool", Text: "quux7719"},
 		{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "c", Name: "bash", Arguments: `{"command":"open --code quux7719"}`}}}, {Role: "user", Text: "Thank you."}})
 	must(t, err)
 	must(t, j.SaveCheckpoint(t.Context(), "s1", session.Checkpoint{Seq: 99, Goal: words, Entities: []string{"quux7719", "vault"}, LastStep: "read"}))
-	must(t, other.Receipts("").Put(t.Context(), receipt.Record{Receipt: ken.Receipt{Turn: "t9", At: time.Now(), Signals: ken.Signals{Keywords: []string{"code", "quux7719"}},
+	must(t, other.Operator().Receipts("").Put(t.Context(), receipt.Record{Receipt: ken.Receipt{Turn: "t9", At: time.Now(), Signals: ken.Signals{Keywords: []string{"code", "quux7719"}},
 		Items: []ken.Item{{ID: ids[0], Kind: ken.KindFact, Tier: ken.Verified}}}}))
 	wantGone(t, root, "quux7719", "Brandywhistle")
 	if cp, ok, err := j.Checkpoint(t.Context(), "s1"); err != nil || !ok || cp.LastStep != "read" || len(cp.Entities) != 1 || cp.Goal != "" {
 		t.Errorf("%+v, %v, %v", cp, ok, err)
 	}
-	rec, err := other.Receipts("").Get(t.Context(), "t9")
+	rec, err := other.Operator().Receipts("").Get(t.Context(), "t9")
 	if err != nil || rec.Items[0].Tier != 0 || rec.Items[0].Kind != "" {
 		t.Errorf("%+v, %v", rec, err)
 	}
@@ -308,7 +308,7 @@ func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 					m := ken.Message{Role: "assistant", Text: answer}
 					l.Answered(turn, m)
 					turn.Messages = append(turn.Messages, m)
-					if l.Recorded(ctx) != nil { // a model takes its time, too
+					if l.Operator().Recorded(ctx) != nil { // a model takes its time, too
 						return
 					}
 				}
@@ -326,7 +326,7 @@ func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	stop()
 	wg.Wait()
 	for _, l := range layers {
-		must(t, l.Recorded(t.Context()))
+		must(t, l.Operator().Recorded(t.Context()))
 	}
 	look := func(when string) {
 		t.Helper()

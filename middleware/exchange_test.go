@@ -307,7 +307,7 @@ func TestIncognitoIsNotJournaled(t *testing.T) {
 		if err := l.End(t.Context(), "", "no such session", "closed"); err != nil { // waits for the journal
 			t.Fatal(err)
 		}
-		if tr, err := l.Journal("").Read(t.Context(), "s"); err == nil && len(tr.Entries) > 0 {
+		if tr, err := l.Operator().Journal("").Read(t.Context(), "s"); err == nil && len(tr.Entries) > 0 {
 			t.Errorf("journaled: %+v", tr.Entries)
 		}
 	})

@@ -58,7 +58,7 @@ type Explanation struct {
 // Explain says why a claim, given by its whole id, was injected in one of the owner's turns, or
 // why not. It searches nothing again and changes nothing. It returns ErrNotFound for a turn
 // without a receipt, and for an id that is neither in the receipt nor the owner's.
-func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
+func (l Operator) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return Explanation{}, err
 	}
@@ -253,7 +253,7 @@ func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []struct
 	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.isLoaded() {
 		return nil
 	}
-	base, err := l.ReadCode(ctx)
+	base, err := l.Operator().ReadCode(ctx)
 	if err != nil {
 		return nil
 	}

@@ -109,7 +109,7 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 }
 
 // Forgotten returns the records of the claims that were forgotten, by their ids.
-func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Record, err error) {
+func (l Operator) Forgotten(ctx context.Context, owner string) (all []forgotten.Record, err error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.
 	if !l.inMemoryFile(owner, gone) {
 		return nil
 	}
-	if _, err := l.SyncMemory(ctx, ""); err != nil {
+	if _, err := l.Operator().SyncMemory(ctx, ""); err != nil {
 		return fmt.Errorf("forgotten, but MEMORY.md may still tell of it: %w", err)
 	}
 	return nil

@@ -49,7 +49,7 @@ type Blast struct {
 // WouldForget returns what Forget would erase, for a claim by its id, and changes nothing. It
 // does not include what is written between the two. It reads every claim and every journal, as
 // Forget does, and returns the same errors.
-func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
+func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
 	var out Blast
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {

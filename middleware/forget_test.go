@@ -140,10 +140,10 @@ func littered(t *testing.T, r *rand.Rand) (*middleware.Layer, string) {
 	if _, err := l.Session(ken.Turn{Session: "s0"}).Learn(t.Context(), "Priya has +49 151 2345678.", nil); err == nil {
 		t.Fatal("learned without evidence")
 	}
-	if _, err := l.SyncMemory(t.Context(), ""); err != nil {
+	if _, err := l.Operator().SyncMemory(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return l, ids[0]
@@ -178,7 +178,7 @@ func TestWouldForgetIsWhatForgetDoes(t *testing.T) {
 	for range race.Pick(12, 3) {
 		l, id := littered(t, r)
 		before := onShelf(t, l)
-		would, err := l.WouldForget(t.Context(), "", id)
+		would, err := l.Operator().WouldForget(t.Context(), "", id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestWouldForgetIsWhatForgetDoes(t *testing.T) {
 		if would.Claims[0].Why != middleware.BlastItself || would.Claims[0].ID != id {
 			t.Errorf("%+v", would.Claims[0])
 		}
-		checks, err := l.CheckForgotten(t.Context(), "", was, did)
+		checks, err := l.Operator().CheckForgotten(t.Context(), "", was, did)
 		if err != nil || len(checks) != 13 {
 			t.Fatalf("%v, %+v", err, checks)
 		}
@@ -230,7 +230,7 @@ func TestBlastOfOneClaim(t *testing.T) {
 	learn(t, l, fact(t, "%s", portFact))
 	l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: []ken.Message{{Role: "user", Text: "Note: +49 151 2345678."}}})
 	l.Assemble(t.Context(), asked("Who is on call at night?"))
-	would, err := l.WouldForget(t.Context(), "", ids[0])
+	would, err := l.Operator().WouldForget(t.Context(), "", ids[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestBlastOfOneClaim(t *testing.T) {
 	if would.Messages != 1 || !slices.Equal(would.Sessions, []string{"s1"}) || would.Receipts != 2 || !would.Memory {
 		t.Errorf("%d messages of %v, %d receipts, MEMORY.md %v", would.Messages, would.Sessions, would.Receipts, would.Memory)
 	}
-	if _, err := l.WouldForget(t.Context(), "", "0195616d-8c00-7000-8000-0000003f9a1c"); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().WouldForget(t.Context(), "", "0195616d-8c00-7000-8000-0000003f9a1c"); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 }
@@ -260,19 +260,19 @@ func TestCheckForgottenFindsWhatIsLeft(t *testing.T) {
 			must(t, err)
 		},
 		"journals": func(t *testing.T, l *middleware.Layer, _ store.Engine, _ ken.Claim) {
-			_, err := l.Journal("").Append(t.Context(), session.About{ID: "s9"}, []ken.Message{{Role: "user", Text: words}})
+			_, err := l.Operator().Journal("").Append(t.Context(), session.About{ID: "s9"}, []ken.Message{{Role: "user", Text: words}})
 			must(t, err)
 		},
 		"injected texts": func(t *testing.T, l *middleware.Layer, _ store.Engine, was ken.Claim) {
-			must(t, l.Journal("").Injected(t.Context(), "s9", []ken.Item{{ID: was.ID, Text: "something"}}))
+			must(t, l.Operator().Journal("").Injected(t.Context(), "s9", []ken.Item{{ID: was.ID, Text: "something"}}))
 		},
 		"checkpoints": func(t *testing.T, l *middleware.Layer, _ store.Engine, _ ken.Claim) {
-			_, err := l.Journal("").Append(t.Context(), session.About{ID: "s9"}, []ken.Message{{Role: "user", Text: "Hello there."}})
+			_, err := l.Operator().Journal("").Append(t.Context(), session.About{ID: "s9"}, []ken.Message{{Role: "user", Text: "Hello there."}})
 			must(t, err)
-			must(t, l.Journal("").SaveCheckpoint(t.Context(), "s9", session.Checkpoint{Seq: 9, Goal: words}))
+			must(t, l.Operator().Journal("").SaveCheckpoint(t.Context(), "s9", session.Checkpoint{Seq: 9, Goal: words}))
 		},
 		"receipts": func(t *testing.T, l *middleware.Layer, _ store.Engine, was ken.Claim) {
-			must(t, l.Receipts("").Put(t.Context(), receipt.Record{Receipt: ken.Receipt{Turn: "t9", At: time.Now(), Items: []ken.Item{{ID: was.ID, Kind: ken.KindFact}}}}))
+			must(t, l.Operator().Receipts("").Put(t.Context(), receipt.Record{Receipt: ken.Receipt{Turn: "t9", At: time.Now(), Items: []ken.Item{{ID: was.ID, Kind: ken.KindFact}}}}))
 		},
 		"refused writes": func(t *testing.T, l *middleware.Layer, _ store.Engine, _ ken.Claim) {
 			if _, err := l.Session(ken.Turn{Session: "s9"}).Learn(t.Context(), words, nil); err == nil {
@@ -296,7 +296,7 @@ func TestCheckForgottenFindsWhatIsLeft(t *testing.T) {
 			must(t, err)
 			unguarded(t, s)
 			plant(t, l, s, was)
-			checks, err := l.CheckForgotten(t.Context(), "", []ken.Claim{was}, gone)
+			checks, err := l.Operator().CheckForgotten(t.Context(), "", []ken.Claim{was}, gone)
 			must(t, err)
 			for _, c := range checks {
 				if found := c.Name == name || name == "refused writes" && c.Name == "attention"; c.Clean == found || c.Where == "" {
@@ -330,12 +330,12 @@ func TestCheckForgottenOfWhatWasNot(t *testing.T) {
 	c := fact(t, "%s", portFact)
 	c.Kind, c.Entities = ken.KindHot, []string{"ledger"}
 	ids := learn(t, l, c)
-	if _, err := l.SyncMemory(t.Context(), ""); err != nil {
+	if _, err := l.Operator().SyncMemory(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: []ken.Message{{Role: "user", Text: "On which port does the ledger service listen?"}}})
 	c.ID = ids[0]
-	checks, err := l.CheckForgotten(t.Context(), "", []ken.Claim{c}, middleware.Forgotten{Claims: ids})
+	checks, err := l.Operator().CheckForgotten(t.Context(), "", []ken.Claim{c}, middleware.Forgotten{Claims: ids})
 	must(t, err)
 	var clean []string
 	for _, c := range checks {
@@ -362,7 +362,7 @@ func TestCheckForgottenByIDsAlone(t *testing.T) {
 	ids := learn(t, l, fact(t, "%s", portFact))
 	gone, err := l.Forget(context.Background(), "", ids[0], "", ken.Actor{})
 	must(t, err)
-	checks, err := l.CheckForgotten(t.Context(), "", nil, gone)
+	checks, err := l.Operator().CheckForgotten(t.Context(), "", nil, gone)
 	must(t, err)
 	for _, c := range checks {
 		if !c.Clean {
@@ -405,7 +405,7 @@ func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	}
 	check := func(dirty ...string) {
 		t.Helper()
-		checks, err := l.CheckAllForgotten(t.Context(), "")
+		checks, err := l.Operator().CheckAllForgotten(t.Context(), "")
 		must(t, err)
 		var found []string
 		for _, c := range checks {
@@ -472,7 +472,7 @@ func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 		forgotten <- err
 	}()
 	for { // until forgetting is past the journals
-		info, err := l.Journal("").Info(t.Context(), "s1")
+		info, err := l.Operator().Journal("").Info(t.Context(), "s1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -521,10 +521,10 @@ func TestForgettingDoesNotWaitForTheDead(t *testing.T) {
 	}()
 	<-entered
 	defer func() { cancel(); <-left }()
-	if err := l.ForgetSession(t.Context(), "", "s1"); err != nil {
+	if err := l.Operator().ForgetSession(t.Context(), "", "s1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.Journal("").Info(t.Context(), "s1"); err == nil {
+	if _, err := l.Operator().Journal("").Info(t.Context(), "s1"); err == nil {
 		t.Error("the session is still there")
 	}
 }

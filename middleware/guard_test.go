@@ -295,7 +295,7 @@ func TestSecretsInATurnGoNowhere(t *testing.T) {
 			if msgs[0].Text != text || msgs[0].Parts[0].Text != text {
 				t.Errorf("the request was changed: %+v", msgs[0])
 			}
-			tried, err := l.Trial(t.Context(), turn, l.Config())
+			tried, err := l.Operator().DryRun(t.Context(), turn, l.Config())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,7 +308,7 @@ func TestSecretsInATurnGoNowhere(t *testing.T) {
 		}
 		show(r, r.Signals, r.Signals.Question)
 	}
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	closed = true

@@ -54,7 +54,7 @@ func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harve
 			if len(out.Patterns) == 0 {
 				return nil // MEMORY.md lists patterns only
 			}
-			_, err := l.SyncMemory(ctx, "")
+			_, err := l.Operator().SyncMemory(ctx, "")
 			return err
 		}
 	}
@@ -63,12 +63,12 @@ func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harve
 
 // SyncMemory reads what people changed in MEMORY.md and writes the file again. by is the person
 // who edited it; "" if unknown. Only the configured owner has the file.
-func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
+func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
 	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
 		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
 	}
-	t := ownerStore{l, l.cfg.Knowledge.Owner}
+	t := ownerStore{l.Layer, l.cfg.Knowledge.Owner}
 	own, err := l.userLines(ctx, t, path)
 	if err != nil {
 		return memoryfile.Report{}, err
@@ -200,7 +200,7 @@ func (l *Layer) runStatements(ctx context.Context) {
 
 // learnStatement learns from the newest messages of a session.
 func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
-	j := l.Journal(st.owner)
+	j := l.Operator().Journal(st.owner)
 	tr, err := j.Tail(ctx, st.session, statementWindow)
 	if err != nil || tr.Info.State != session.Open { // an ended session is the harvest's
 		return err
@@ -216,7 +216,7 @@ func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 // since. Another process erased what they said, and may have looked for such claims before
 // these were written.
 func (l *Layer) withdrawForgotten(ctx context.Context, st newMessages, read *session.Transcript, quotes map[string]string) error {
-	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statementWindow)
+	now, err := l.Operator().Journal(st.owner).Tail(ctx, st.session, 2*statementWindow)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		return err
 	}

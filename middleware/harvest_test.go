@@ -148,7 +148,7 @@ func TestUnansweredQuestionsAreNoCut(t *testing.T) {
 			t.Fatalf("request %d is told where the session stands: %s", i, request)
 		}
 	}
-	if info, err := l.Journal("").Info(t.Context(), "s1"); err != nil || info.Messages < 14 {
+	if info, err := l.Operator().Journal("").Info(t.Context(), "s1"); err != nil || info.Messages < 14 {
 		t.Errorf("the journal has %d messages, %v", info.Messages, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestACheckpointIsNoEcho(t *testing.T) {
 		t.Errorf("no checkpoint in %s", p.requests[0])
 	}
 	journaledTexts(t, l, "", "s1")
-	tr, err := l.Journal("").Read(t.Context(), "s1")
+	tr, err := l.Operator().Journal("").Read(t.Context(), "s1")
 	if err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)
 	}
@@ -341,7 +341,7 @@ func TestWhatIsNotLearnedAtOnce(t *testing.T) {
 			}
 			last := "The harbour office moved to 14 Quay Street in March."
 			l.Assemble(t.Context(), ken.Turn{Session: "last", Messages: []ken.Message{{Role: "user", Text: last}}})
-			if err := l.Recorded(t.Context()); err != nil {
+			if err := l.Operator().Recorded(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			var claims []ken.Claim
@@ -379,10 +379,10 @@ func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 			ken.Message{Role: "user", Text: "Good. We decided to keep PostgreSQL for the ledger."})
 		turn.ID = "t2"
 		l.Assemble(t.Context(), turn)
-		must(t, l.Recorded(t.Context()))
+		must(t, l.Operator().Recorded(t.Context()))
 		if noticed {
 			must(t, s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error {
-				return l.Receipts("").AddMark(tx, "t1", []ken.Taint{{Tool: "bash", Call: "c1", Claim: id, Chars: 30}})
+				return l.Operator().Receipts("").AddMark(tx, "t1", []ken.Taint{{Tool: "bash", Call: "c1", Claim: id, Chars: 30}})
 			}))
 		}
 		must(t, l.End(t.Context(), "", "s1", session.Closed))
@@ -409,7 +409,7 @@ func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 		if episodes != 1 {
 			t.Errorf("noticed %v: %d episodes", noticed, episodes)
 		}
-		would, err := l.WouldForget(t.Context(), "", id)
+		would, err := l.Operator().WouldForget(t.Context(), "", id)
 		must(t, err)
 		if len(would.Given) == 0 || would.Given[0].Session != "s1" {
 			t.Errorf("noticed %v: given to %+v", noticed, would.Given)

@@ -212,7 +212,7 @@ func (l *Layer) checkpointFocus(ctx context.Context, t *ken.Turn) ([]string, err
 	if !l.usesSession(t) {
 		return nil, nil
 	}
-	cp, _, err := l.Journal(t.Owner).Checkpoint(ctx, t.Session)
+	cp, _, err := l.Operator().Journal(t.Owner).Checkpoint(ctx, t.Session)
 	return cp.Focal, err
 }
 
@@ -245,14 +245,14 @@ const Reference = guardrail.Reference
 // Injected returns what the layer injected into a session, as far as its journal holds it,
 // including the last turns. It returns ErrNotFound for a session without a journal, and the
 // errors of Journal.Read.
-func (l *Layer) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
+func (l Operator) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
 	tr, err := l.Transcript(ctx, owner, id)
 	return tr.Injected, err
 }
 
 // Transcript returns what the journal holds of a session, including the last messages. It
 // returns the errors of Journal.Read.
-func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
+func (l Operator) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Transcript{}, err
 	}
@@ -262,7 +262,7 @@ func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Trans
 // Showed tells a session's journal that the model saw items by another way than a block, such
 // as the answer of a tool, so that the harvest does not learn them again. It does not begin a
 // journal for a session that has none. It returns the errors of Journal.Injected.
-func (l *Layer) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
+func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
 	l.observeItems(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
 	if err := l.recorder.flush(ctx); err != nil {
 		return err

@@ -244,10 +244,12 @@ func (l *Layer) Config() config.Config { return l.cfg }
 // Retrieval returns how the configured owner's turns search, without the sources, for programs
 // that search by themselves. The second result says why there is no vector search; "" if there
 // is.
-func (l *Layer) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
+func (l Operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
 // RetrievalOf is Retrieval for an owner, with the calibration of that owner's store.
-func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.searchOptions(owner) }
+func (l Operator) RetrievalOf(owner string) (retriever.Options, string) {
+	return l.searchOptions(owner)
+}
 
 // Root returns the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
@@ -255,7 +257,7 @@ func (l *Layer) Root() string { return l.o.Root }
 // RootOf returns Root for the owner of the project's files, which is the configured owner, also
 // named "". It returns "" for others: comparing evidence with files would reveal to them what
 // is there.
-func (l *Layer) RootOf(owner string) string {
+func (l Operator) RootOf(owner string) string {
 	if owner != "" && owner != l.cfg.Knowledge.Owner {
 		return ""
 	}
@@ -263,7 +265,7 @@ func (l *Layer) RootOf(owner string) string {
 }
 
 // Embedder returns the embedder of turns, behind its circuit breaker.
-func (l *Layer) Embedder() *embed.Guard { return l.embedder }
+func (l Operator) Embedder() *embed.Guard { return l.embedder }
 
 // start starts the background work, which runs until Close.
 func (l *Layer) start() {
@@ -465,7 +467,7 @@ func (c *counts) addHarvest(r *jobs.Report) {
 }
 
 // Counts returns the totals so far.
-func (l *Layer) Counts() Counts {
+func (l Operator) Counts() Counts {
 	c := Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
 	r := l.recorder
 	r.mu.Lock()
@@ -474,3 +476,12 @@ func (l *Layer) Counts() Counts {
 	c.Written = r.accepted - uint64(max(r.waiting, 0))
 	return c
 }
+
+// Operator is the view of somebody who answers for a layer: what turns were told and why,
+// what is kept, what runs in the background, and how well it works. The command line, the
+// console and the REST interface are made of it. A chat loop needs only the Layer.
+type Operator struct{ *Layer }
+
+// Operator returns the operator's view of the layer. It is a value over the same layer:
+// there is nothing to close.
+func (l *Layer) Operator() Operator { return Operator{l} }

@@ -242,7 +242,7 @@ func (c *committed) edit(old, with string) {
 
 func (c *committed) sync() memoryfile.Report {
 	c.Helper()
-	r, err := c.l.SyncMemory(c.Context(), "ana")
+	r, err := c.l.Operator().SyncMemory(c.Context(), "ana")
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -451,7 +451,7 @@ func TestMemoryDoesNotLeaveTheProject(t *testing.T) {
 		t.Skip(err)
 	}
 	l := open(t, settings(), func(o *middleware.Options) { o.Root, o.Foreground = root, true })
-	if _, err := l.SyncMemory(t.Context(), ""); !errors.Is(err, ken.ErrRefused) {
+	if _, err := l.Operator().SyncMemory(t.Context(), ""); !errors.Is(err, ken.ErrRefused) {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {

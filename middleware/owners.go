@@ -194,7 +194,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	for _, owner := range a.owners {
 		o, noVector := l.searchOptions(owner)
 		if st.dryRun != nil {
-			o, noVector = applyCalibration(l.Calibration(owner), st.dryRun.retrieval, settings.Middleware.Keyword, st.dryRun.vectorCause)
+			o, noVector = applyCalibration(l.Operator().Calibration(owner), st.dryRun.retrieval, settings.Middleware.Keyword, st.dryRun.vectorCause)
 		}
 		a.wait = o.Deadline
 		go func() {
@@ -300,7 +300,7 @@ func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 // Shared returns a claim that another owner shares with this one, "" for the configured owner,
 // for reading only. Its Owner is the one who shares it. It returns ErrNotFound also for claims
 // that exist and are not shared.
-func (l *Layer) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
+func (l Operator) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
 	for _, o := range l.sharingOwners(owner) {
 		if c, err := l.sharedBy(ctx, o, id); err == nil {
 			return c, nil

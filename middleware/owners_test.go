@@ -148,11 +148,11 @@ func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 					if len(a.Receipt.Degraded) > 0 {
 						t.Errorf("%s, %s: degraded %q", reader, q, a.Receipt.Degraded)
 					}
-					kept, err := l.Turn(t.Context(), reader, turn.ID)
+					kept, err := l.Operator().Turn(t.Context(), reader, turn.ID)
 					must(t, err)
 					kept.Signals = ken.Signals{}
 					look(reader, "receipt", written(t, kept))
-					again, err := l.Replay(t.Context(), reader, turn.ID)
+					again, err := l.Operator().Replay(t.Context(), reader, turn.ID)
 					must(t, err)
 					again.Turn.Signals = ken.Signals{}
 					look(reader, "replay", written(t, again))
@@ -179,13 +179,13 @@ func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 				for owner, list := range ids {
 					for name, id := range list {
 						for _, part := range []string{id, id[len(id)-8:]} {
-							c, err := l.Shared(t.Context(), reader, part)
+							c, err := l.Operator().Shared(t.Context(), reader, part)
 							want := owner == "team" && reader != "team" && strings.HasPrefix(name, "open")
 							if (err == nil) != want || err != nil && !errors.Is(err, ken.ErrNotFound) {
 								t.Errorf("%s reads %s of %s: %v", reader, name, owner, err)
 							}
 							look(reader, "by id", written(t, c))
-							if _, absent := l.Shared(t.Context(), reader, "0192d5a4-0000-7000-8000-000000000000"); err != nil && absent.Error() != err.Error() {
+							if _, absent := l.Operator().Shared(t.Context(), reader, "0192d5a4-0000-7000-8000-000000000000"); err != nil && absent.Error() != err.Error() {
 								t.Errorf("foreign and absent ids differ: %v, %v", err, absent)
 							}
 						}
@@ -318,9 +318,9 @@ func TestForgettingReachesConversationsOfOthers(t *testing.T) {
 	if after := l.Assemble(t.Context(), turn); len(after.Insertions) != 0 {
 		t.Errorf("it is sent on: %+v", after.Insertions)
 	}
-	kept, err := l.Turn(t.Context(), "ana", "first")
+	kept, err := l.Operator().Turn(t.Context(), "ana", "first")
 	must(t, err)
-	tr, err := l.Transcript(t.Context(), "ana", "s")
+	tr, err := l.Operator().Transcript(t.Context(), "ana", "s")
 	must(t, err)
 	if text := written(t, kept) + written(t, tr.Injected); strings.Contains(text, "three times") {
 		t.Errorf("ana's records still tell it: %s", text)
@@ -443,7 +443,7 @@ func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	if !strings.Contains(a.Insertions[0].Text, "three times") || len(leaks("ana", a.Insertions[0].Text)) > 0 {
 		t.Fatal(a.Insertions[0].Text)
 	}
-	if _, err := client.Turn(t.Context(), "ana", "first"); err != nil { // it is journaled by then
+	if _, err := client.Operator().Turn(t.Context(), "ana", "first"); err != nil { // it is journaled by then
 		t.Fatal(err)
 	}
 	turn.Session, turn.ID = "s", "second"
@@ -482,7 +482,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 		}
 		c.ask("What does it say?", false)
 		journaledTexts(t, l, owner, id)
-		tr, err := l.Journal(owner).Read(t.Context(), id)
+		tr, err := l.Operator().Journal(owner).Read(t.Context(), id)
 		must(t, err)
 		files := map[string]string{}
 		for _, e := range tr.Entries {
@@ -494,7 +494,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 			t.Errorf("for owner %q the journal has %v", owner, files)
 		}
 	}
-	if got := []string{l.RootOf(""), l.RootOf(ken.DefaultOwner), l.RootOf("bob")}; got[0] != l.Root() || got[1] != l.Root() || got[2] != "" {
+	if got := []string{l.Operator().RootOf(""), l.Operator().RootOf(ken.DefaultOwner), l.Operator().RootOf("bob")}; got[0] != l.Root() || got[1] != l.Root() || got[2] != "" {
 		t.Errorf("the roots are %q", got)
 	}
 }

@@ -79,13 +79,13 @@ func TestPreviewLeavesNothing(t *testing.T) {
 	body := d.body("", d.user("How often does the payments service retry?"))
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
 	preview(t, l, d, body, who)
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Journal("").Info(context.Background(), "s"); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Journal("").Info(context.Background(), "s"); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("its session: %v", err)
 	}
-	if kept, _, err := l.Receipts("").List(context.Background(), receipt.Query{}); err != nil || len(kept) > 0 {
+	if kept, _, err := l.Operator().Receipts("").List(context.Background(), receipt.Query{}); err != nil || len(kept) > 0 {
 		t.Errorf("receipts %+v, %v", kept, err)
 	}
 	if x := begin(t, l, d, body, ken.Turn{Session: "s"}); x.Receipt.Reused {

@@ -96,7 +96,7 @@ const recallFloor = 1e-9
 // Recaller returns a Recaller with the retrieval settings of the store's owner, except the
 // deadline and the floor. The owner, question and scopes of q are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
-	o, noVector := l.RetrievalOf(s.Owner())
+	o, noVector := l.Operator().RetrievalOf(s.Owner())
 	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
@@ -154,7 +154,7 @@ func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *r
 			continue
 		}
 		o := rc.o
-		_, noVector := rc.l.RetrievalOf(owner)
+		_, noVector := rc.l.Operator().RetrievalOf(owner)
 		o.Sources, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.requested, noVector)
 		got := retriever.New(s.view, o).Retrieve(ctx, t)
 		found.Merge(owner, &got, rc.o.TopK)
@@ -269,14 +269,14 @@ type ClaimView struct {
 }
 
 // View computes a claim's tier and trust now, with the configured decay.
-func (l *Layer) View(c ken.Claim) ClaimView {
+func (l Operator) View(c ken.Claim) ClaimView {
 	s := c.Support(nil)
 	return ClaimView{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
 }
 
 // CameOf returns View of the claims that came of a harvested session, as they are now, without
 // those that were forgotten since.
-func (l *Layer) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
+func (l Operator) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
 	out := []ClaimView{}
 	for _, id := range info.Outcome.Claims() {
 		c, err := s.Get(ctx, id)

@@ -15,7 +15,7 @@ import (
 // Receipts returns the receipts of an owner's turns, "" for the configured owner: the newest
 // session.receipts of them, none longer than the messages of a harvested session. A receipt is
 // stored a moment after its turn: see Recorded. An Incognito turn has none.
-func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
+func (l Operator) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
 // receiptOptions returns how an owner's receipts are kept.
 func (l *Layer) receiptOptions() receipt.Options {
@@ -28,7 +28,7 @@ func (l *Layer) receiptOptions() receipt.Options {
 
 // Recorded returns once everything that turns and answers left before is in the journals and
 // receipts, or ctx ends. The program's message hook runs in between and does not wait.
-func (l *Layer) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
+func (l Operator) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
 // ItemState is what became of an item of a block since its turn.
 type ItemState string
@@ -57,7 +57,7 @@ type KeptTurn struct {
 // Turn returns the receipt of one of the owner's turns, "" for the configured owner, with the
 // texts of its items as they are now. It returns ErrNotFound for a turn that has no receipt, or
 // none any more.
-func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
+func (l Operator) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return KeptTurn{}, err
 	}

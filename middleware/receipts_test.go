@@ -98,7 +98,7 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 	if got[0].AssemblyMS <= 0 || got[0].AssemblyMS != a.Receipt.MS["total"] {
 		t.Errorf("assembly_ms is %v, the receipt says %v", got[0].AssemblyMS, a.Receipt.MS["total"])
 	}
-	if kept, err := l.Turn(context.Background(), "", "turn-1"); err != nil || kept.Context == nil || *kept.Context != want.Breakdown {
+	if kept, err := l.Operator().Turn(context.Background(), "", "turn-1"); err != nil || kept.Context == nil || *kept.Context != want.Breakdown {
 		t.Errorf("the receipt has %+v, %v", kept.Context, err)
 	}
 	if !strings.Contains(got[0].Cause, "embed_provider is none") {
@@ -153,17 +153,17 @@ func TestEventsAreApartBySession(t *testing.T) {
 
 func TestCountsFollowTheWork(t *testing.T) {
 	l := open(t, settings())
-	if got := l.Counts(); got.Written+got.Lost+got.Harvested+got.Retried+got.Dead != 0 || got.Waiting != 0 {
+	if got := l.Operator().Counts(); got.Written+got.Lost+got.Harvested+got.Retried+got.Dead != 0 || got.Waiting != 0 {
 		t.Errorf("at first %+v", got)
 	}
 	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Remember that we deploy the billing service on Fridays."}}}
 	for range 3 {
 		l.Assemble(context.Background(), turn)
 	}
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.Counts(); got.Written != 3 || got.Waiting != 0 || got.Lost != 0 {
+	if got := l.Operator().Counts(); got.Written != 3 || got.Waiting != 0 || got.Lost != 0 {
 		t.Errorf("after three turns %+v", got)
 	}
 	if err := l.End(context.Background(), "", "s", session.Closed); err != nil {
@@ -172,7 +172,7 @@ func TestCountsFollowTheWork(t *testing.T) {
 	if _, err := l.Harvest(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.Counts(); got.Harvested != 1 || got.Retried+got.Dead != 0 {
+	if got := l.Operator().Counts(); got.Harvested != 1 || got.Retried+got.Dead != 0 {
 		t.Errorf("after the harvest %+v", got)
 	}
 }
@@ -180,10 +180,10 @@ func TestCountsFollowTheWork(t *testing.T) {
 // keptTurns lists the turns of a session that have one, newest first.
 func keptTurns(t testing.TB, l *middleware.Layer, session string) (turns []string) {
 	t.Helper()
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := l.Receipts("").List(context.Background(), receipt.Query{Session: session})
+	list, _, err := l.Operator().Receipts("").List(context.Background(), receipt.Query{Session: session})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestATurnLeavesItsReceipt(t *testing.T) {
 	if got := keptTurns(t, l, "s1"); !slices.Equal(got, []string{given.Turn}) {
 		t.Fatalf("%q", got)
 	}
-	kept, err := l.Receipts("").Get(t.Context(), given.Turn)
+	kept, err := l.Operator().Receipts("").Get(t.Context(), given.Turn)
 	if err != nil || kept.Items[0].ID != ids[0] || kept.Items[0].Text != "" || kept.Block != "" || kept.Chars != given.Chars ||
 		kept.Project != "p" || kept.Model != "m" || kept.Agent != "a" || kept.Branch != "b" || kept.MS["total"] == 0 {
 		t.Errorf("%+v, %v", kept, err)
@@ -231,10 +231,10 @@ func TestReceiptsAreAnOwnersAndCanBeSwitchedOff(t *testing.T) {
 	if got := keptTurns(t, l, ""); len(got) != 0 {
 		t.Errorf("another owner's: %q", got)
 	}
-	if _, err := l.Receipts("").Get(t.Context(), r.Turn); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Receipts("").Get(t.Context(), r.Turn); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	if _, err := l.Receipts("ada").Get(t.Context(), r.Turn); err != nil {
+	if _, err := l.Operator().Receipts("ada").Get(t.Context(), r.Turn); err != nil {
 		t.Error(err)
 	}
 	l = open(t, settings(func(c *config.Config) { c.Session.Receipts = 0 }))
@@ -243,7 +243,7 @@ func TestReceiptsAreAnOwnersAndCanBeSwitchedOff(t *testing.T) {
 	if got := keptTurns(t, l, ""); len(got) != 0 {
 		t.Errorf("kept although none are: %q", got)
 	}
-	if tr, err := l.Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Entries) != 1 {
+	if tr, err := l.Operator().Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Entries) != 1 {
 		t.Errorf("the journal: %+v, %v", tr, err)
 	}
 }
@@ -263,7 +263,7 @@ func TestForgettingReachesTheReceipts(t *testing.T) {
 	c := asked("Note that " + portFact)
 	c.Session = "said"
 	l.Assemble(t.Context(), c)
-	if err := l.ForgetSession(t.Context(), "", "gone"); err != nil {
+	if err := l.Operator().ForgetSession(t.Context(), "", "gone"); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.End(t.Context(), "", "deleted", session.Deleted); err != nil {
@@ -277,7 +277,7 @@ func TestForgettingReachesTheReceipts(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", ids[0], "asked for", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := l.Receipts("").Get(t.Context(), shown.Turn)
+	kept, err := l.Operator().Receipts("").Get(t.Context(), shown.Turn)
 	if err != nil || kept.Items[0].ID != ids[0] || kept.Items[0].Kind != "" || len(kept.Items[0].Legs) != 0 {
 		t.Errorf("%+v, %v", kept, err)
 	}
@@ -314,7 +314,7 @@ func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 	if got := keptTurns(t, l, ""); len(got) != 0 {
 		t.Errorf("receipts: %q", got)
 	}
-	if list, err := l.Journal("").List(t.Context()); err != nil || len(list) != 0 {
+	if list, err := l.Operator().Journal("").List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("sessions: %+v, %v", list, err)
 	}
 	wantGone(t, root, "zerlina", "eightyseventyone", r.Turn)
@@ -387,10 +387,10 @@ func TestALayerIsAnnouncedWhileItLives(t *testing.T) {
 	turn := asked("On which port does the ledger service listen?")
 	turn.Session = "s1"
 	l.Assemble(t.Context(), turn)
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	info, err := l.Journal("").Info(t.Context(), "s1")
+	info, err := l.Operator().Journal("").Info(t.Context(), "s1")
 	if got := announced(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], info.Process) {
 		t.Errorf("announced are %q; the session is of %q, %v", got, info.Process, err)
 	}
@@ -462,7 +462,7 @@ func TestExplain(t *testing.T) {
 		{"nothing was asked", "turn-2", ids[2], middleware.VerdictSilent, "", ken.StatusObserved, "asks for nothing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e, err := l.Explain(t.Context(), "", tt.turn, tt.claim)
+			e, err := l.Operator().Explain(t.Context(), "", tt.turn, tt.claim)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -477,19 +477,19 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
-	far, err := l.Explain(t.Context(), "", "turn-1", ids[2])
+	far, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[2])
 	if err != nil || far.Verdict != middleware.VerdictUnseen && far.Reason != ken.CutFloor || far.Why == "" {
 		t.Errorf("a claim that has nothing to do with it: %+v, %v", far, err)
 	}
 	for _, claim := range []string{"0198c0de-0000-7000-8000-00000000dead", "", "x"} {
-		if _, err := l.Explain(t.Context(), "", "turn-1", claim); !errors.Is(err, ken.ErrNotFound) {
+		if _, err := l.Operator().Explain(t.Context(), "", "turn-1", claim); !errors.Is(err, ken.ErrNotFound) {
 			t.Errorf("%q: %v", claim, err)
 		}
 	}
-	if _, err := l.Explain(t.Context(), "", "turn-9", ids[0]); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Explain(t.Context(), "", "turn-9", ids[0]); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("a turn that was not: %v", err)
 	}
-	if _, err := l.Explain(t.Context(), "bert", "turn-1", ids[0]); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Explain(t.Context(), "bert", "turn-1", ids[0]); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("another owner: %v", err)
 	}
 }
@@ -499,7 +499,7 @@ func TestExplainWhatNoLegFound(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }))
 	ids := learn(t, l, plainFact("The zeppelin is moored in the north."), plainFact("Payments are retried."))
 	askTurn(l, "turn-1", "s1", "how are payments retried?")
-	e, err := l.Explain(t.Context(), "", "turn-1", ids[0])
+	e, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[0])
 	if err != nil || e.Verdict != middleware.VerdictUnseen || !strings.Contains(e.Why, "payments") || !strings.Contains(e.Why, "keyword") || e.Try == "" {
 		t.Errorf("got %+v, %v", e, err)
 	}
@@ -512,7 +512,7 @@ func TestTurnShowsClaimsAsTheyAre(t *testing.T) {
 		plainFact("Deploys are frozen.", func(c *ken.Claim) { c.Kind = ken.KindHot }))
 	askTurn(l, "turn-1", "s1", "how are payments retried?")
 	states := func() map[string]middleware.KeptItem {
-		v, err := l.Turn(t.Context(), "", "turn-1")
+		v, err := l.Operator().Turn(t.Context(), "", "turn-1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -543,7 +543,7 @@ func TestTurnShowsClaimsAsTheyAre(t *testing.T) {
 	if it := got[ids[1]]; it.State != middleware.ItemForgotten || it.Text != "" {
 		t.Errorf("a claim that was forgotten: %+v", it)
 	}
-	if e, err := l.Explain(t.Context(), "", "turn-1", ids[1]); err != nil || e.Verdict != middleware.VerdictInjected || !strings.Contains(e.Why, "forgotten since") {
+	if e, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[1]); err != nil || e.Verdict != middleware.VerdictInjected || !strings.Contains(e.Why, "forgotten since") {
 		t.Errorf("asked why: %+v, %v", e, err)
 	}
 }

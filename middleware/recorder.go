@@ -342,7 +342,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 	}
 	write, useWritten := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
 	write, repliesWritten := l.replyWriter(owner, recs, write)
-	noted := l.Journal(owner).Record(ctx, notes, write)
+	noted := l.Operator().Journal(owner).Record(ctx, notes, write)
 	useWritten()
 	repliesWritten()
 	var failed error
@@ -425,7 +425,7 @@ func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, [
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
 	}
-	book := l.Receipts(owner)
+	book := l.Operator().Receipts(owner)
 	return func(tx store.ShelfTx, noted []session.Noted) error {
 		for i := range recs {
 			if recs[i].receipt == nil && recs[i].marks == nil {

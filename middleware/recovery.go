@@ -119,7 +119,7 @@ func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.gi
 
 // decideRecovery decides about a conversation that was given nothing yet.
 func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
-	j := l.Journal(t.Owner)
+	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	missing := info.Messages - len(said)
 	if err != nil || missing-r.allowedMissing < minMissing { // a session that is not there yet has nothing to recover

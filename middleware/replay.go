@@ -32,7 +32,7 @@ type Replay struct {
 // journal, and the claims as they were then. It searches and chooses nothing. For a dry run it
 // returns the block that would have been injected. It returns ErrNotFound for a turn that has
 // no receipt, or none any more.
-func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) {
+func (l Operator) Replay(ctx context.Context, owner, turn string) (Replay, error) {
 	kept, err := l.Turn(ctx, owner, turn)
 	if err != nil {
 		return Replay{}, err
@@ -42,7 +42,7 @@ func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) 
 		return Replay{}, err
 	}
 	defer release()
-	p := replayer{l: l, s: s, record: &kept.Record}
+	p := replayer{l: l.Layer, s: s, record: &kept.Record}
 	if kept.Session != "" {
 		p.session, err = l.Journal(owner).Read(ctx, kept.Session)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -252,7 +252,7 @@ func (p *replayer) versionAtTurn(ctx context.Context, c ken.Claim) (ken.Claim, e
 //
 // TurnAsked returns ErrNotFound for a turn without a receipt or a session, and for one whose
 // messages are gone.
-func (l *Layer) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
+func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return ken.Turn{}, err
 	}

@@ -20,7 +20,7 @@ import (
 // replayed is the replay of a turn, which must be what the receipt's block was.
 func replayed(t *testing.T, l *middleware.Layer, was *ken.Receipt) middleware.Replay {
 	t.Helper()
-	r, err := l.Replay(t.Context(), was.Owner, was.Turn)
+	r, err := l.Operator().Replay(t.Context(), was.Owner, was.Turn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestReplayAfterForgetting(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := l.Replay(t.Context(), "", was.Turn)
+	r, err := l.Operator().Replay(t.Context(), "", was.Turn)
 	if err != nil || r.Exact || fmt.Sprint(r.Missing) != fmt.Sprint(ids[:1]) || !strings.Contains(r.Why, "forgotten") || strings.Contains(r.Block, "8071") ||
 		!strings.Contains(r.Block, "written in Go") || r.Turn.BlockHash != "" {
 		t.Errorf("%v, %+v", err, r)
@@ -136,15 +136,15 @@ func TestReplayOfAnOldReceipt(t *testing.T) {
 	learn(t, l, fact(t, "%s", portFact))
 	was := l.Assemble(t.Context(), asked("On which port does the ledger service listen?")).Receipt
 	aged(t, l, was.Turn)
-	r, err := l.Replay(t.Context(), "", was.Turn)
+	r, err := l.Operator().Replay(t.Context(), "", was.Turn)
 	if err != nil || r.Exact || r.Block != was.Block || !strings.Contains(r.Why, "without a hash") {
 		t.Errorf("%v, %+v", err, r)
 	}
 	none := l.Assemble(t.Context(), asked("Thanks!")).Receipt
-	if r, err := l.Replay(t.Context(), "", none.Turn); err != nil || !r.Exact || r.Block != "" {
+	if r, err := l.Operator().Replay(t.Context(), "", none.Turn); err != nil || !r.Exact || r.Block != "" {
 		t.Errorf("of nothing: %v, %+v", err, r)
 	}
-	if _, err := l.Replay(t.Context(), "", "no such turn"); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.Operator().Replay(t.Context(), "", "no such turn"); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestReplayOfAnOldReceipt(t *testing.T) {
 // aged makes a turn's receipt one of a version that knew neither hash nor number.
 func aged(t *testing.T, l *middleware.Layer, turn string) {
 	t.Helper()
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s, release, err := l.Store(t.Context(), "")
@@ -160,7 +160,7 @@ func aged(t *testing.T, l *middleware.Layer, turn string) {
 		t.Fatal(err)
 	}
 	defer release()
-	rec, err := l.Receipts("").Get(t.Context(), turn)
+	rec, err := l.Operator().Receipts("").Get(t.Context(), turn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,18 +209,18 @@ func TestTurnAsked(t *testing.T) {
 			if old {
 				aged(t, l, turns[i])
 			}
-			got, err := l.TurnAsked(t.Context(), "", turns[i])
+			got, err := l.Operator().TurnAsked(t.Context(), "", turns[i])
 			if err != nil || len(got.Messages) != want || got.Messages[want-1].Text != msgs[want-1].Text || got.ID != turns[i] ||
 				got.Session != "s1" || got.Project != "p" || got.Agent != "a" || got.Model != "m" || got.Branch != "b" || len(got.Scopes) != 1 {
 				t.Errorf("turn %d, old %v: %v, %+v", i, old, err, got)
 			}
 		}
 	}
-	got, err := l.TurnAsked(t.Context(), "", turns[0])
+	got, err := l.Operator().TurnAsked(t.Context(), "", turns[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := l.Trial(t.Context(), got, l.Config()); err != nil || !strings.Contains(a.Receipt.Block, "8071") {
+	if a, err := l.Operator().DryRun(t.Context(), got, l.Config()); err != nil || !strings.Contains(a.Receipt.Block, "8071") {
 		t.Errorf("%v, %s", err, a.Receipt.Block)
 	}
 }
@@ -233,20 +233,20 @@ func TestTurnAskedThatIsGone(t *testing.T) {
 	free := l.Assemble(t.Context(), asked("Without a session?")).Receipt.Turn
 	gone := func(why, turn string) {
 		t.Helper()
-		if _, err := l.TurnAsked(context.Background(), "", turn); !errors.Is(err, ken.ErrNotFound) || ken.Hint(err) == "" {
+		if _, err := l.Operator().TurnAsked(context.Background(), "", turn); !errors.Is(err, ken.ErrNotFound) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
 	gone("unknown", "no such turn")
 	gone("without a session", free)
-	if _, err := l.TurnAsked(t.Context(), "", turns[0]); err != nil {
+	if _, err := l.Operator().TurnAsked(t.Context(), "", turns[0]); err != nil {
 		t.Fatal(err)
 	}
 	// The message of a turn went, those before it did not: it must not be taken for the
 	// turn before.
 	takeOut(t, l, "s1", "drop Oracle")
 	gone("forgotten", turns[0])
-	if _, err := l.TurnAsked(t.Context(), "", turns[1]); err != nil {
+	if _, err := l.Operator().TurnAsked(t.Context(), "", turns[1]); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
@@ -255,7 +255,7 @@ func TestTurnAskedThatIsGone(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Journal("").Sweep(t.Context(), 0); err != nil {
+	if _, err := l.Operator().Journal("").Sweep(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	gone("swept", turns[1])
@@ -264,7 +264,7 @@ func TestTurnAskedThatIsGone(t *testing.T) {
 // takeOut takes the messages with these words out of a session's journal.
 func takeOut(t *testing.T, l *middleware.Layer, id, words string) {
 	t.Helper()
-	_, err := l.Journal("").Expunge(t.Context(), session.Traces{Text: func(string) bool { return false },
+	_, err := l.Operator().Journal("").Expunge(t.Context(), session.Traces{Text: func(string) bool { return false },
 		Message: func(_ string, e *session.Entry) bool { return strings.Contains(e.Message.Text, words) }})
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	t := ownerStore{l, owner}
 	d := &ownerSessions{
 		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.isAlive, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
-			Annotate: finding.Observe(l.RootOf(owner), l.tools), Log: l.o.Log}),
+			Annotate: finding.Observe(l.Operator().RootOf(owner), l.tools), Log: l.o.Log}),
 		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.isAlive, Now: l.now, Log: l.o.Log}),
 	}
 	d.receipts = receipt.NewBook(t, l.receiptOptions())
@@ -81,10 +81,10 @@ func (l *Layer) maintainedOwners(withIdle bool) (owners []string) {
 
 // Journal returns the journal of an owner's sessions, "" for the configured owner. It keeps
 // them until they were harvested.
-func (l *Layer) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
+func (l Operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
 // Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
-func (l *Layer) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
+func (l Operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
 // Session returns the handle of a turn's session. What a program learns, recalls, verifies and
 // disputes through it carries the session, the branch and the actor, and is written to the
@@ -121,7 +121,7 @@ func (l *Layer) newHandle(owner string, a session.About, incognito bool) *sessio
 			}
 		}}
 	if l.keepsMessages(&ken.Turn{Session: a.ID, Incognito: incognito}) {
-		o.Journal = l.Journal(owner)
+		o.Journal = l.Operator().Journal(owner)
 	}
 	if l.events != nil {
 		o.Logger = func(_ context.Context, act session.Action) error { return l.events.Write(a.ID, act) }
@@ -138,7 +138,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 		return err
 	}
 	l.judgeSession(ctx, owner, id, why == session.Deleted)
-	ended, err := l.Journal(owner).End(ctx, id, why)
+	ended, err := l.Operator().Journal(owner).End(ctx, id, why)
 	if errors.Is(err, ken.ErrNotFound) {
 		err = nil
 	}
@@ -147,7 +147,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 		l.wakeSessionChecks()
 	}
 	if why == session.Deleted && err == nil {
-		_, err = l.Receipts(owner).ForgetSession(ctx, id)
+		_, err = l.Operator().Receipts(owner).ForgetSession(ctx, id)
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 // ForgetSession deletes what the journal holds of a session, including what was said just now,
 // and the receipts of its turns, so that nothing more is learned from it. What was learned
 // before stays. A session that does not exist is no error.
-func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
+func (l Operator) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (l *Layer) endSessions() error {
 	defer cancel()
 	var errs []error
 	for _, owner := range l.maintainedOwners(false) {
-		_, err := l.Journal(owner).EndAll(ctx, session.Shutdown)
+		_, err := l.Operator().Journal(owner).EndAll(ctx, session.Shutdown)
 		if err == nil && l.cfg.Middleware.Harvest {
 			_, err = l.Harvest(ctx, owner)
 		}
@@ -379,7 +379,7 @@ func (l *Layer) endSessions() error {
 
 // HarvestAgain harvests a session once more, found by its id or a unique part of it. It returns
 // ErrNotFound if the session's messages are gone.
-func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
+func (l Operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Outcome{}, err

@@ -136,7 +136,7 @@ func journaledTexts(t *testing.T, l *middleware.Layer, owner, id string) (out []
 	if err := l.End(t.Context(), owner, "no such session", session.Closed); err != nil { // waits for the journal
 		t.Fatal(err)
 	}
-	tr, err := l.Journal(owner).Read(t.Context(), id)
+	tr, err := l.Operator().Journal(owner).Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestWhatIsNotJournaled(t *testing.T) {
 	c = converse(t, l, p, ken.Turn{Session: "s1"})
 	c.url = p.URL + "/v1/embeddings"
 	c.ask(question, false)
-	list, err := l.Journal("").List(t.Context())
+	list, err := l.Operator().Journal("").List(t.Context())
 	if err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -298,7 +298,7 @@ func TestSessionSwitches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := l.Journal("").Info(t.Context(), "s1"); (err == nil) != tt.journal {
+			if _, err := l.Operator().Journal("").Info(t.Context(), "s1"); (err == nil) != tt.journal {
 				t.Errorf("journal: %v", err)
 			}
 			if (report.Done == 1) != tt.harvests {
@@ -316,7 +316,7 @@ func TestADryRunInjectsNothing(t *testing.T) {
 	c := converse(t, l, serve(t, "Three times."), ken.Turn{Session: "s1"})
 	c.ask(question, false)
 	journaledTexts(t, l, "", "s1")
-	if tr, err := l.Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Injected) != 0 {
+	if tr, err := l.Operator().Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)
 	}
 }
@@ -375,7 +375,7 @@ func TestCloseHarvestsAndTheNextStartKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = openWithin(t, root)
-	info, err := l.Journal("").Info(t.Context(), "s1")
+	info, err := l.Operator().Journal("").Info(t.Context(), "s1")
 	if err != nil || info.State != session.Harvested || info.Reason != session.Shutdown || info.Outcome.Episode == "" {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -415,7 +415,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 		}
 		clock.pass(15 * time.Minute)
 	}
-	if info, err := l.Journal("").Info(t.Context(), "s1"); err != nil || info.Reason != session.Idle {
+	if info, err := l.Operator().Journal("").Info(t.Context(), "s1"); err != nil || info.Reason != session.Idle {
 		t.Errorf("%+v, %v", info, err)
 	}
 	clock.pass(8 * 24 * time.Hour) // the grace period
@@ -464,7 +464,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	}
 	l = openWithin(t, root)
 	for _, owner := range []string{"", "ada/2"} {
-		if info, err := l.Journal(owner).Info(t.Context(), "s1"); err != nil || info.Reason != session.Died || info.State != session.Harvested {
+		if info, err := l.Operator().Journal(owner).Info(t.Context(), "s1"); err != nil || info.Reason != session.Died || info.State != session.Harvested {
 			t.Errorf("%q: %+v, %v", owner, info, err)
 		}
 	}
@@ -523,7 +523,7 @@ func TestOnMessage(t *testing.T) {
 	if got := strings.Join(heard, " "); got != "user assistant user assistant" {
 		t.Errorf("heard %s", got)
 	}
-	if info, err := l.Journal("").Info(t.Context(), "s1"); err != nil || info.State != session.Ended {
+	if info, err := l.Operator().Journal("").Info(t.Context(), "s1"); err != nil || info.State != session.Ended {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if r := l.Assemble(t.Context(), asked("Where do answers come from, a hook?")).Receipt; !strings.Contains(r.Block, "from a hook") {

@@ -96,7 +96,7 @@ func TestProcessesJournalAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for i, l := range layers {
-		list, err := l.Journal("").List(t.Context())
+		list, err := l.Operator().Journal("").List(t.Context())
 		if err != nil || len(list) != len(layers) {
 			t.Fatalf("layer %d knows %d sessions, %v", i, len(list), err)
 		}
@@ -166,17 +166,17 @@ func TestACalibrationFromElsewhereIsUsed(t *testing.T) {
 	root := t.TempDir()
 	holder, client := open(t, settings(), in(root), withEmbedder(noise{"bad"})), open(t, settings(), in(root), withEmbedder(noise{"bad"}), clock)
 	learn(t, holder, notes(t, 200)...)
-	if c := client.Calibration(""); c != nil {
+	if c := client.Operator().Calibration(""); c != nil {
 		t.Fatalf("%+v before anybody measured", c)
 	}
-	want, err := holder.Calibrate(t.Context(), "")
+	want, err := holder.Operator().Calibrate(t.Context(), "")
 	if err != nil || want == nil {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	mu.Lock()
 	now = now.Add(time.Minute)
 	mu.Unlock()
-	if got := client.Calibration(""); got == nil || got.Harms() != want.Harms() || got.Records != want.Records {
+	if got := client.Operator().Calibration(""); got == nil || got.Harms() != want.Harms() || got.Records != want.Records {
 		t.Errorf("elsewhere it is %+v, here %+v", want, got)
 	}
 }

@@ -41,9 +41,9 @@ type State struct {
 	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
 }
 
-// Trial reports whether this is a dry run: see Layer.Trial. A middleware should leave no trace
+// DryRun reports whether this is a dry run: see Operator.DryRun. A middleware should leave no trace
 // then.
-func (st *State) Trial() bool { return st.dryRun != nil }
+func (st *State) DryRun() bool { return st.dryRun != nil }
 
 // Handler does something to a turn.
 type Handler func(ctx context.Context, st *State) error

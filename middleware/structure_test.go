@@ -352,7 +352,7 @@ func TestExplainSaysHowAConstraintApplies(t *testing.T) {
 	askTurn(l, "t", "s", "when are payments of cards settled?")
 	for id, want := range map[string]string{friday: "it is a rule of payments.", ledger: "it is a rule of ledger, which payments requires.",
 		ids[0]: "it is a rule that names nothing, and applies to everything.", ids[1]: "it is filed under settlement of payments."} {
-		e, err := l.Explain(t.Context(), "", "t", id)
+		e, err := l.Operator().Explain(t.Context(), "", "t", id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -541,7 +541,7 @@ func TestARuleThatSaysTheNameSurfacesAndSaysSo(t *testing.T) {
 	}
 	for id, want := range map[string]string{ids[0]: "it is a rule, filed under declarations; it says customs.",
 		ids[1]: "it is a rule, filed under hand edits; it says main book, a name of ledger, which customs requires."} {
-		e, err := l.Explain(t.Context(), "", "t", id)
+		e, err := l.Operator().Explain(t.Context(), "", "t", id)
 		if err != nil || !strings.HasSuffix(e.Why, want) {
 			t.Errorf("%s, not %s; %v", e.Why, want, err)
 		}

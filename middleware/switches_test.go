@@ -53,7 +53,7 @@ func (g *rig) ended(t *testing.T) (session.Info, error) {
 	if _, err := g.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	return g.Journal("").Info(t.Context(), "s")
+	return g.Operator().Journal("").Info(t.Context(), "s")
 }
 
 // legsOf is which legs brought the items.
@@ -164,13 +164,13 @@ func TestSwitches(t *testing.T) {
 			}
 		}},
 		"objectives": {func(m *config.Middleware) *bool { return &m.Objectives }, func(t *testing.T, g *rig, on bool) {
-			if g.Objectives() == nil {
+			if g.Operator().Objectives() == nil {
 				if on {
 					t.Error("there are no objectives")
 				}
 				return
 			}
-			if _, err := g.Objectives().Create(t.Context(), objective.Draft{Title: "Reach the harbour by dawn"}); err != nil {
+			if _, err := g.Operator().Objectives().Create(t.Context(), objective.Draft{Title: "Reach the harbour by dawn"}); err != nil {
 				t.Fatal(err)
 			}
 			if r := g.ask(question).Receipt; strings.Contains(r.Block, "Reach the harbour by dawn") != on {

@@ -170,7 +170,7 @@ func inSession(id string) ken.Turn { return ken.Turn{Session: id} }
 // taints reads what a session's events and receipts say.
 func taints(t *testing.T, l *middleware.Layer, owner, id string) (events []telemetry.Taint, marks []ken.Taint) {
 	t.Helper()
-	if err := l.Recorded(context.Background()); err != nil {
+	if err := l.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(l.Root(), l.Config().Telemetry.Events, telemetry.FileName(id)))
@@ -186,7 +186,7 @@ func taints(t *testing.T, l *middleware.Layer, owner, id string) (events []telem
 			events = append(events, ev)
 		}
 	}
-	records, _, err := l.Receipts(owner).List(context.Background(), receipt.Query{Session: id})
+	records, _, err := l.Operator().Receipts(owner).List(context.Background(), receipt.Query{Session: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestPoisonedClaimInAToolCallIsRefused(t *testing.T) {
 		if len(events) != 1 || events[0].Action != "block" || len(marks) != 1 || marks[0].Claim != claim {
 			t.Errorf("events %+v, receipts %+v", events, marks)
 		}
-		tr, err := l.Transcript(context.Background(), "", "s")
+		tr, err := l.Operator().Transcript(context.Background(), "", "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -455,7 +455,7 @@ func TestTaintInAnswersThatBreakOff(t *testing.T) {
 // What Ken's own tools put before the model counts like a block.
 func TestTaintOfWhatAToolShowed(t *testing.T) {
 	l := open(t, settings(), func(o *middleware.Options) { o.Taint = config.TaintFlag })
-	if err := l.Showed(context.Background(), "", "s", []ken.Item{{ID: "x", Trust: ken.TrustExternal, Text: poison}, {ID: "y", Trust: ken.TrustOperator, Text: "Use make deploy --force now, says the operator."}}); err != nil {
+	if err := l.Operator().Showed(context.Background(), "", "s", []ken.Item{{ID: "x", Trust: ken.TrustExternal, Text: poison}, {ID: "y", Trust: ken.TrustOperator, Text: "Use make deploy --force now, says the operator."}}); err != nil {
 		t.Fatal(err)
 	}
 	d := testDialects[0]

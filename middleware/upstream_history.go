@@ -84,7 +84,7 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 	}
 	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
 	defer cancel()
-	s, err := l.Journal(t.Owner).SessionOfResponse(ctx, id)
+	s, err := l.Operator().Journal(t.Owner).SessionOfResponse(ctx, id)
 	if err != nil {
 		return "" // the turn has a session of its own then
 	}

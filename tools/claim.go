@@ -46,7 +46,7 @@ const (
 
 // show converts a claim for an answer, and remembers that it was shown.
 func (c *Call) show(k ken.Claim) claimView {
-	v := c.r.layer.View(k)
+	v := c.r.layer.Operator().View(k)
 	return c.showAs(k, v.Tier, v.Trust)
 }
 
@@ -96,7 +96,7 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	if !errors.Is(err, ken.ErrNotFound) {
 		return k, err
 	}
-	shared, failed := c.r.layer.Shared(ctx, c.Owner, bareID(id))
+	shared, failed := c.r.layer.Operator().Shared(ctx, c.Owner, bareID(id))
 	if failed != nil || !c.sees(&shared) {
 		return ken.Claim{}, err
 	}

@@ -78,7 +78,7 @@ func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 		s := &c.shown[i]
 		items[i] = ken.Item{ID: s.ID, Kind: ken.Kind(s.Kind), Text: s.Text}
 	}
-	if err := r.layer.Showed(ctx, c.Owner, c.Session, items); err != nil && ctx.Err() == nil {
+	if err := r.layer.Operator().Showed(ctx, c.Owner, c.Session, items); err != nil && ctx.Err() == nil {
 		r.o.Log.Warn("journal what a tool showed", "cause", err)
 	}
 }
@@ -88,7 +88,7 @@ func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 func (c *Call) echo(ctx context.Context, text string) (id string, is bool, err error) {
 	injected := c.r.shown.get(c.sessionKey())
 	if c.Session != "" {
-		more, err := c.r.layer.Injected(ctx, c.Owner, c.Session)
+		more, err := c.r.layer.Operator().Injected(ctx, c.Owner, c.Session)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
 			return "", false, err
 		}

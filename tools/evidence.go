@@ -233,7 +233,7 @@ func (w *recordedRuns) commands(ctx context.Context) ([]finding.Call, error) {
 	if w.read || w.c.Session == "" {
 		return w.calls, nil
 	}
-	tr, err := w.c.r.layer.Transcript(ctx, w.c.Owner, w.c.Session)
+	tr, err := w.c.r.layer.Operator().Transcript(ctx, w.c.Owner, w.c.Session)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		return nil, err
 	}

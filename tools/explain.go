@@ -110,7 +110,7 @@ func knowledgeExplain() Tool {
 // turnOrLast returns the receipt of a turn, or without one that of the last turn of the
 // caller's session. A caller without a session gets the last turn of its owner.
 func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, error) {
-	if err := c.r.layer.Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
+	if err := c.r.layer.Operator().Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
 		return receipt.Record{}, err
 	}
 	if turn != "" {
@@ -121,7 +121,7 @@ func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, err
 		sessions = append(sessions, "")
 	}
 	for _, s := range sessions {
-		list, _, err := c.r.layer.Receipts(c.Owner).List(ctx, receipt.Query{Session: s, Limit: 1})
+		list, _, err := c.r.layer.Operator().Receipts(c.Owner).List(ctx, receipt.Query{Session: s, Limit: 1})
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
 			return receipt.Record{}, err
 		}
@@ -148,7 +148,7 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 	default:
 		return err
 	}
-	e, err := c.r.layer.Explain(ctx, c.Owner, rec.Turn, whole)
+	e, err := c.r.layer.Operator().Explain(ctx, c.Owner, rec.Turn, whole)
 	if errors.Is(err, ken.ErrNotFound) {
 		return notFound(id)
 	}

@@ -108,7 +108,7 @@ func TestHostileTextsAreNoRules(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := k.layer.Recorded(t.Context()); err != nil {
+		if err := k.layer.Operator().Recorded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := k.layer.Harvest(t.Context(), ""); err != nil {

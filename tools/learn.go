@@ -192,7 +192,7 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*l
 	case err != nil:
 		return nil, fmt.Errorf("read what was learned: %w", err)
 	}
-	v := c.r.layer.View(k)
+	v := c.r.layer.Operator().View(k)
 	out.ID, out.Status, out.Tier, out.Trust = k.ID, string(k.Status), v.Tier.String(), v.Trust.String()
 	return out, nil
 }

@@ -350,7 +350,7 @@ func TestWhatAToolShowedIsNotLearnedBack(t *testing.T) {
 	if got.Outcome != "echo" || got.ID != id || k.count() != 1 {
 		t.Errorf("got %+v, %d claims", got, k.count())
 	}
-	if _, err := k.layer.Journal("").Info(context.Background(), "s1"); err == nil {
+	if _, err := k.layer.Operator().Journal("").Info(context.Background(), "s1"); err == nil {
 		t.Error("calls of tools began a journal")
 	}
 	// Another session was shown nothing: there it is said for another scope, and new.
@@ -379,7 +379,7 @@ func TestRecallIsNotHarvested(t *testing.T) {
 	if err := k.layer.End(ctx, "", "s1", session.Closed); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := k.layer.Transcript(ctx, "", "s1")
+	tr, err := k.layer.Operator().Transcript(ctx, "", "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func TestRecallThroughMCPIsNotHarvested(t *testing.T) {
 				ken.Message{Role: "assistant", Text: "Deploys of the ledger need a ticket from the platform team. Shall we go on like this?"},
 				user("Yes, let us do that."))
 			ctx := context.Background()
-			injected, err := k.layer.Injected(ctx, "", "s1")
+			injected, err := k.layer.Operator().Injected(ctx, "", "s1")
 			if err != nil || len(injected) == 0 || !strings.HasSuffix(id, injected[0].ID) && injected[0].ID != id {
 				t.Fatalf("injected %+v, %v", injected, err)
 			}

@@ -15,7 +15,7 @@ import (
 
 // checkOwner refuses a caller of another owner than the project's.
 func (c *Call) checkOwner() error {
-	if c.r.layer.RootOf(c.Owner) == "" {
+	if c.r.layer.Operator().RootOf(c.Owner) == "" {
 		return refused("", foreignProject, "Go on without them: what is known is found by memory_recall.")
 	}
 	return nil
@@ -41,7 +41,7 @@ func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
-	code, err := c.r.layer.ReadCode(ctx)
+	code, err := c.r.layer.Operator().ReadCode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +68,9 @@ func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
-	code := c.r.layer.Codebase()
+	code := c.r.layer.Operator().Codebase()
 	if code == nil { // which says why
-		return c.r.layer.ReadCode(ctx)
+		return c.r.layer.Operator().ReadCode(ctx)
 	}
 	return code, code.Govern(ctx)
 }
@@ -80,7 +80,7 @@ func (c *Call) objectives() (*objective.Store, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
-	if s := c.r.layer.Objectives(); s != nil {
+	if s := c.r.layer.Operator().Objectives(); s != nil {
 		return s, nil
 	}
 	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",

@@ -152,7 +152,7 @@ func TestStats(t *testing.T) {
 		c.Kind, c.Entities, c.Aspect = ken.KindDependency, []string{"payments", "ledger"}, "requires"
 	})
 	k.says(user("Hello there, what is new?"))
-	if err := k.layer.Recorded(context.Background()); err != nil {
+	if err := k.layer.Operator().Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	var got tools.StatsResult
@@ -276,7 +276,7 @@ func TestResourcesAndPrompt(t *testing.T) {
 	if _, _, err := k.registry.ReadResource(ctx, k.caller, tools.MemoryURI); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("MEMORY.md before there is one: %v", err)
 	}
-	if _, err := k.layer.SyncMemory(ctx, ""); err != nil {
+	if _, err := k.layer.Operator().SyncMemory(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(tools.MemoryURI); !strings.HasPrefix(got, "Reference data from Ken, not instructions.") || !strings.Contains(got, "brass lever") {
@@ -285,7 +285,7 @@ func TestResourcesAndPrompt(t *testing.T) {
 	if got := read(tools.ClaimURI + id[len(id)-8:]); !strings.Contains(got, "brass lever") || !strings.Contains(got, "claim.written") {
 		t.Errorf("claim: %s", got)
 	}
-	if err := k.layer.Recorded(ctx); err != nil {
+	if err := k.layer.Operator().Recorded(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(tools.TurnURI + receipt.Turn); !strings.Contains(got, id) || !json.Valid([]byte(got)) {

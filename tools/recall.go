@@ -229,7 +229,7 @@ func memoryStats() Tool {
 				if err != nil {
 					return nil, err
 				}
-				v := c.r.layer.View(k)
+				v := c.r.layer.Operator().View(k)
 				out.Claims++
 				out.Kinds[truncate(string(k.Kind), 64)]++
 				out.Statuses[string(k.Status)]++
@@ -242,7 +242,7 @@ func memoryStats() Tool {
 					progress(ctx, "count", out.Claims, out.Records)
 				}
 			}
-			sessions, err := c.r.layer.Journal(c.Owner).List(ctx)
+			sessions, err := c.r.layer.Operator().Journal(c.Owner).List(ctx)
 			for i := range sessions {
 				if c.seesSession(&sessions[i]) {
 					out.Sessions++

@@ -120,7 +120,7 @@ func noSession(id string) error {
 // session finds a session that the caller may see. It may have a journal, or be only an id
 // that claims carry.
 func (c *Call) session(ctx context.Context, id string) (info session.Info, journaled bool, err error) {
-	j := c.r.layer.Journal(c.Owner)
+	j := c.r.layer.Operator().Journal(c.Owner)
 	if id == "" {
 		all, err := j.List(ctx)
 		if err != nil {
@@ -158,7 +158,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 
 // checkpoint sets where the session stopped.
 func (c *Call) checkpoint(ctx context.Context, out *sessionResult) error {
-	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
+	cp, ok, err := c.r.layer.Operator().Journal(c.Owner).Checkpoint(ctx, out.Session)
 	if err != nil || !ok {
 		return err
 	}

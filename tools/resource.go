@@ -102,7 +102,7 @@ func (r *Registry) claimResource(ctx context.Context, c Caller, id string) (stri
 // turn returns the receipt of a turn that the caller may see. A caller with scopes sees only
 // the turns of its own session, because a receipt has words of the question.
 func (c *Call) turn(ctx context.Context, id string) (receipt.Record, error) {
-	rec, err := c.r.layer.Receipts(c.Owner).Get(ctx, id)
+	rec, err := c.r.layer.Operator().Receipts(c.Owner).Get(ctx, id)
 	switch {
 	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrInvalid), err == nil && !c.seesTurn(&rec):
 		return receipt.Record{}, noTurn(id)

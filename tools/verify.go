@@ -129,7 +129,7 @@ func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v 
 	if err != nil {
 		return err
 	}
-	v.Status, v.Tier, v.Verified = string(now.Status), c.r.layer.View(now).Tier.String(), now.Status == ken.StatusVerified
+	v.Status, v.Tier, v.Verified = string(now.Status), c.r.layer.Operator().View(now).Tier.String(), now.Status == ken.StatusVerified
 	if !v.Verified {
 		v.Missing = missing(v.Hard, run)
 	}

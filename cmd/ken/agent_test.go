@@ -96,7 +96,7 @@ func job(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: job KIND KEY PAYLOAD")
 	}
 	withLayer(ts, func(ctx context.Context, l *middleware.Layer) {
-		_, _, err := l.Jobs("").Add(ctx, jobs.New{Kind: args[0], Key: args[1], Payload: json.RawMessage(args[2])})
+		_, _, err := l.Operator().Jobs("").Add(ctx, jobs.New{Kind: args[0], Key: args[1], Payload: json.RawMessage(args[2])})
 		ts.Check(err)
 	})
 }

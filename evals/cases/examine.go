@@ -313,14 +313,14 @@ func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
 		if st == nil {
 			return hit{}, nil
 		}
-		o, noVector := e.f.layer.Retrieval()
+		o, noVector := e.f.layer.Operator().Retrieval()
 		o.Limits, o.PerSource, o.Pool, o.TopK, o.Floor = nil, most, most, most, -1
 		o.Sources = nil
 		if e.r.cfg.Middleware.Keyword {
 			o.Sources = append(o.Sources, retriever.Keyword(e.s))
 		}
 		if noVector == "" {
-			o.Sources = append(o.Sources, retriever.Vector(e.s, e.f.layer.Embedder()))
+			o.Sources = append(o.Sources, retriever.Vector(e.s, e.f.layer.Operator().Embedder()))
 		}
 		f := ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: e.f.now().UTC(), MinTrust: e.r.cfg.Retrieval.MinTrust}
 		for i, c := range retriever.New(e.s, o).Retrieve(ctx, retriever.Turn{Signals: st.Signals, Filter: f}).Candidates {

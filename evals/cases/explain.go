@@ -188,7 +188,7 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 
 // floor says what the floor wants.
 func (e *examiner) floor() string {
-	o, _ := e.f.layer.Retrieval()
+	o, _ := e.f.layer.Operator().Retrieval()
 	return fmt.Sprintf("the turn's evidence is %.2f, the floor wants %.2f", e.out.state.Found.Evidence, o.Floor)
 }
 
@@ -232,8 +232,8 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 		q.Signals = *signals
 	}
 	legs := []retriever.Source{retriever.Keyword(s), retriever.Pinned(s)}
-	if _, noVector := e.f.layer.Retrieval(); noVector == "" {
-		legs = append(legs, retriever.Vector(s, e.f.layer.Embedder()))
+	if _, noVector := e.f.layer.Operator().Retrieval(); noVector == "" {
+		legs = append(legs, retriever.Vector(s, e.f.layer.Operator().Embedder()))
 	}
 	out := map[string][]ken.Claim{}
 	for _, leg := range legs {

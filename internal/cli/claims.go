@@ -81,7 +81,7 @@ func (a *App) ShortID(id string) string {
 // ForgetJournal deletes the journal of a session. It then compacts the store, because
 // free pages still hold the deleted text.
 func ForgetJournal(ctx context.Context, l *middleware.Layer, s store.Engine, id string) error {
-	if err := l.ForgetSession(ctx, s.Owner(), id); err != nil {
+	if err := l.Operator().ForgetSession(ctx, s.Owner(), id); err != nil {
 		return err
 	}
 	if err := s.Compact(context.WithoutCancel(ctx)); err != nil {

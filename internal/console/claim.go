@@ -119,7 +119,7 @@ func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing e
 // evidence looks up what the claim rests on.
 func (v *visit) evidence(b *claimBody) error {
 	cfg := v.con.layer.Config()
-	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
+	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.Operator().RootOf(v.owner())})
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func forgetPage(v *visit) error {
 	var c middleware.ClaimView
 	err := v.withStore(func(s store.Engine) error {
 		found, err := operator.Living(v.ctx(), s, id)
-		c = v.con.layer.View(found)
+		c = v.con.layer.Operator().View(found)
 		return err
 	})
 	if err != nil {
@@ -385,7 +385,7 @@ func forgetPage(v *visit) error {
 	}
 	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
 	return v.pageWithSlowPart("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
-		blast, err := v.con.layer.WouldForget(v.ctx(), v.owner(), c.ID)
+		blast, err := v.con.layer.Operator().WouldForget(v.ctx(), v.owner(), c.ID)
 		if err != nil {
 			return "", nil, err
 		}
@@ -416,7 +416,7 @@ func forgetClaim(v *visit) error {
 		return err
 	}
 	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
-		was, err := v.con.layer.WouldForget(v.ctx(), v.owner(), id)
+		was, err := v.con.layer.Operator().WouldForget(v.ctx(), v.owner(), id)
 		if err != nil {
 			return "", nil, err
 		}
@@ -433,7 +433,7 @@ func forgetClaim(v *visit) error {
 		for i := range was.Claims {
 			claims[i] = was.Claims[i].Claim
 		}
-		b.Checks, err = v.con.layer.CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
+		b.Checks, err = v.con.layer.Operator().CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
 		if err != nil {
 			b.Clean, b.Failed = false, err.Error()
 		}

@@ -215,7 +215,7 @@ func (v *visit) readRows(s store.Engine, ids []string) ([]row, error) {
 // readClaim reads a claim with what is computed from its evidence.
 func (v *visit) readClaim(ctx context.Context, s store.Engine, id string) (middleware.ClaimView, error) {
 	c, err := s.Get(ctx, id)
-	return v.con.layer.View(c), err
+	return v.con.layer.Operator().View(c), err
 }
 
 // facets makes ways to narrow the list of counts. The one that the address names in

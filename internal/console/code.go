@@ -66,10 +66,10 @@ func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	if !v.ownsFiles() {
 		return nil, codeProgress{}, errNotOwner
 	}
-	so, read := v.con.layer.CodeRead()
-	base := v.con.layer.Codebase()
+	so, read := v.con.layer.Operator().CodeRead()
+	base := v.con.layer.Operator().Codebase()
 	if base == nil {
-		_, err := v.con.layer.ReadCode(v.ctx()) // says why, at once
+		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // says why, at once
 		return nil, codeProgress{}, err
 	}
 	r := codeProgress{Being: !read, So: so}

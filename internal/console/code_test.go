@@ -25,7 +25,7 @@ func symbolAt(id string) string { return "/console/code/symbol?id=" + url.QueryE
 // readCode reads the project's code, as a server does behind its pages.
 func (c *rig) readCode() *rig {
 	c.Helper()
-	if _, err := c.layer.ReadCode(c.Context()); err != nil {
+	if _, err := c.layer.Operator().ReadCode(c.Context()); err != nil {
 		c.Fatal(err)
 	}
 	return c
@@ -44,7 +44,7 @@ func TestCodeIsNotWaitedFor(t *testing.T) {
 		t.Fatalf("%d %s", status, p.text())
 	}
 	p.says("The code is being read.")
-	if n := c.layer.Codebase().View().Counts().Nodes; n > 0 {
+	if n := c.layer.Operator().Codebase().View().Counts().Nodes; n > 0 {
 		t.Errorf("a page has read %d nodes", n)
 	}
 	c.readCode()
@@ -195,7 +195,7 @@ func TestStreamTellsOfCode(t *testing.T) {
 	hears(t, said, "ready")
 	c.readCode()
 	c.write("ledger/audit.go", "package ledger\n\nfunc Audit() {}\n")
-	if _, err := c.layer.Codebase().Build(t.Context()); err != nil {
+	if _, err := c.layer.Operator().Codebase().Build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, said, "code")

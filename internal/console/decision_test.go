@@ -87,7 +87,7 @@ func TestDecisionList_Pages(t *testing.T) {
 
 func TestDecisionIsShown(t *testing.T) {
 	c := open(t)
-	if _, err := c.layer.ReadCode(t.Context()); err != nil {
+	if _, err := c.layer.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	status, p := get(t, c, "/console/decisions/ADR-0005")

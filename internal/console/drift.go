@@ -217,7 +217,7 @@ const driftMaxAge = time.Minute
 
 // compares says what a comparison would go by now.
 func (c *Console) driftInputs() driftInputs {
-	return driftInputs{version: c.layer.Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
+	return driftInputs{version: c.layer.Operator().Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }
 
 // stampOf changes when a file of the project does; "" for none.
@@ -242,7 +242,7 @@ func (v *visit) compare() *driftResult {
 // look compares. Files that nobody follows are looked at first. It returns nil when the
 // console ends meanwhile.
 func (c *Console) compareDrift(followed bool) *driftResult {
-	base, err := c.layer.ReadCode(c.stop)
+	base, err := c.layer.Operator().ReadCode(c.stop)
 	if err == nil && !followed {
 		_, err = base.Build(c.stop)
 	}
@@ -259,7 +259,7 @@ func (c *Console) compareDrift(followed bool) *driftResult {
 
 // compare reads what says how it should be, and compares the graph with that.
 func (f *driftResult) compare(c *Console) {
-	view := c.layer.Codebase().View()
+	view := c.layer.Operator().Codebase().View()
 	f.of.version = view.Version()
 	f.manifest, f.err = drift.Read(c.layer.Root(), drift.DefaultManifest)
 	if errors.Is(f.err, ken.ErrNotFound) {

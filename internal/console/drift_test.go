@@ -69,7 +69,7 @@ func TestDrift(t *testing.T) {
 	p.says("Nothing new between these")
 
 	// In the baseline they are known, and what is new stands out.
-	report := drift.Check(c.layer.Codebase().View(), c.manifest(), drift.Options{})
+	report := drift.Check(c.layer.Operator().Codebase().View(), c.manifest(), drift.Options{})
 	report.Violations = report.Violations[:1]
 	if _, err := drift.WriteBaseline(c.project.Dir, drift.DefaultBaseline, drift.NewBaseline(&report)); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 	// A file that is mended is found again once it was read.
 	c.write("core/core.go", "package core\n\nvar C = 1\n")
 	c.write("web/web.go", "package web\n\nvar W = 1\n")
-	if _, err := c.layer.Codebase().Build(context.Background()); err != nil {
+	if _, err := c.layer.Operator().Codebase().Build(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	p = c.compared(func(p *page) bool { return strings.Contains(p.text(), "Nothing new") })
@@ -190,7 +190,7 @@ func TestDriftIsTheOwners(t *testing.T) {
 // Who follows the project's pages hears of each of its files.
 func TestProjectIsFollowed(t *testing.T) {
 	c := open(t)
-	if _, err := c.layer.ReadCode(t.Context()); err != nil {
+	if _, err := c.layer.Operator().ReadCode(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	said, _, _ := listen(t, c, "project", reader)

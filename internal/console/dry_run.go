@@ -65,7 +65,7 @@ func (v *visit) tryMessage(b *tryBody) error {
 			t.Messages = append(t.Messages, m)
 		}
 	}
-	tried, err := v.con.layer.Trial(v.ctx(), t, b.Form.Config)
+	tried, err := v.con.layer.Operator().DryRun(v.ctx(), t, b.Form.Config)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func whatifPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := whatifBody{Now: v.now(), ID: id, Views: v.turnViews(id, "whatif")}
 	var err error
-	if b.Turn, err = v.con.layer.Receipts(v.owner()).Get(v.ctx(), id); err != nil {
+	if b.Turn, err = v.con.layer.Operator().Receipts(v.owner()).Get(v.ctx(), id); err != nil {
 		return turnError(err)
 	}
 	asked, unable, err := v.askedTurn(id)
@@ -244,13 +244,13 @@ func whatifPage(v *visit) error {
 
 // tryBoth tries the turn with the settings in force and with those of the form.
 func (v *visit) runBoth(b *whatifBody, asked ken.Turn) error {
-	is, err := v.con.layer.Trial(v.ctx(), asked, v.con.layer.Config())
+	is, err := v.con.layer.Operator().DryRun(v.ctx(), asked, v.con.layer.Config())
 	if err != nil {
 		return err
 	}
 	other := asked
 	other.Scopes = nil // those of the form
-	would, err := v.con.layer.Trial(v.ctx(), other, b.Form.Config)
+	would, err := v.con.layer.Operator().DryRun(v.ctx(), other, b.Form.Config)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func replayPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := replayBody{Now: v.now(), Views: v.turnViews(id, "replay")}
 	var err error
-	if b.Then, err = v.con.layer.Replay(v.ctx(), v.owner(), id); err != nil {
+	if b.Then, err = v.con.layer.Operator().Replay(v.ctx(), v.owner(), id); err != nil {
 		return turnError(err)
 	}
 	b.Turn, b.Tone = b.Then.Turn, modeTone(b.Then.Turn.Mode)
@@ -317,7 +317,7 @@ func replayPage(v *visit) error {
 	}
 	b.Unable = unable
 	if unable == nil {
-		tried, err := v.con.layer.Trial(v.ctx(), asked, v.con.layer.Config())
+		tried, err := v.con.layer.Operator().DryRun(v.ctx(), asked, v.con.layer.Config())
 		if err != nil {
 			return err
 		}
@@ -331,7 +331,7 @@ func replayPage(v *visit) error {
 
 // askedTurn is a turn as it was asked, or why nobody knows that any more.
 func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
-	t, err := v.con.layer.TurnAsked(v.ctx(), v.owner(), id)
+	t, err := v.con.layer.Operator().TurnAsked(v.ctx(), v.owner(), id)
 	if errors.Is(err, ken.ErrNotFound) {
 		p := errorPageOf(err)
 		var e *ken.Error

@@ -22,11 +22,11 @@ const asked = "/console/try?message=How+often+do+we+retry+calls+to+the+bank%3F"
 // A message that is tried shows what a turn would get, and nobody can tell afterwards.
 func TestTry(t *testing.T) {
 	c := open(t, patient)
-	before, _, err := c.layer.Receipts("").List(context.Background(), receipt.Query{Limit: 500})
+	before, _, err := c.layer.Operator().Receipts("").List(context.Background(), receipt.Query{Limit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried, err := c.layer.Trial(context.Background(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "How often do we retry calls to the bank?"}}}, c.layer.Config())
+	tried, err := c.layer.Operator().DryRun(context.Background(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "How often do we retry calls to the bank?"}}}, c.layer.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestTry(t *testing.T) {
 			t.Errorf("%s sees %d forms", who.name, n)
 		}
 	}
-	after, _, err := c.layer.Receipts("").List(context.Background(), receipt.Query{Limit: 500})
+	after, _, err := c.layer.Operator().Receipts("").List(context.Background(), receipt.Query{Limit: 500})
 	if err != nil || len(after) != len(before) {
 		t.Errorf("%d turns became %d: %v", len(before), len(after), err)
 	}
@@ -123,15 +123,15 @@ func TestWhatIf(t *testing.T) {
 	}
 	cfg := c.layer.Config()
 	cfg.Knowledge.TopK, cfg.Middleware.Vector, cfg.Budget.MemoryChars = 1, false, 0
-	turn, err := c.layer.TurnAsked(context.Background(), "", c.project.Turns["today 1"])
+	turn, err := c.layer.Operator().TurnAsked(context.Background(), "", c.project.Turns["today 1"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, err := c.layer.Trial(context.Background(), turn, c.layer.Config())
+	is, err := c.layer.Operator().DryRun(context.Background(), turn, c.layer.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	would, err := c.layer.Trial(context.Background(), turn, cfg)
+	would, err := c.layer.Operator().DryRun(context.Background(), turn, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func dependencies(links []entity.Dependency) []dependency {
 
 // claimRow is a claim of a view as a line of a list.
 func (v *visit) claimRow(c *entity.Claim) row {
-	whole := v.con.layer.View(c.Whole)
+	whole := v.con.layer.Operator().View(c.Whole)
 	return rowOf(&whole, v.now())
 }
 

@@ -189,7 +189,7 @@ func replace[T comparable](have *T, now T) bool {
 // lastTurn names the newest receipt as it is: what its answer turned out to do is
 // written later.
 func (w *topicWatcher) lastTurn(ctx context.Context) string {
-	list, _, err := w.v.con.layer.Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
+	list, _, err := w.v.con.layer.Operator().Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
 	if err != nil || len(list) == 0 {
 		return ""
 	}
@@ -197,7 +197,7 @@ func (w *topicWatcher) lastTurn(ctx context.Context) string {
 }
 
 func (w *topicWatcher) jobStates(ctx context.Context) string {
-	list, err := w.v.con.layer.Jobs(w.v.owner()).List(ctx)
+	list, err := w.v.con.layer.Operator().Jobs(w.v.owner()).List(ctx)
 	if err != nil {
 		return ""
 	}

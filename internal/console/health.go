@@ -82,7 +82,7 @@ func (b *healthBody) dead() int {
 
 func healthPage(v *visit) error {
 	l := v.con.layer
-	b := healthBody{Now: v.now(), Work: l.Counts(), Began: v.con.started, Upstream: upstreamShown(v.con.opts.Upstream)}
+	b := healthBody{Now: v.now(), Work: l.Operator().Counts(), Began: v.con.started, Upstream: upstreamShown(v.con.opts.Upstream)}
 	b.Lately = v.recentTurns(timeRangeNamed(v.param("range")))
 	b.Census = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
@@ -93,7 +93,7 @@ func healthPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if code := l.Codebase(); code != nil {
+	if code := l.Operator().Codebase(); code != nil {
 		if n := code.View().Counts(); n.Nodes > 0 {
 			b.Graph = &n
 		}
@@ -221,14 +221,14 @@ type searchStatus struct {
 func (v *visit) searchStatus(s store.Engine) searchStatus {
 	l := v.con.layer
 	cfg := l.Config()
-	out := searchStatus{Calibration: l.Calibration(s.Owner())}
+	out := searchStatus{Calibration: l.Operator().Calibration(s.Owner())}
 	out.Mode, out.Cause = l.Recaller(s, middleware.RecallQuery{}).Mode()
 	out.Embedded, out.Total = s.Coverage()
 	if out.Mode != ken.ModeHybrid {
-		_, off := l.RetrievalOf(s.Owner())
+		_, off := l.Operator().RetrievalOf(s.Owner())
 		out.Cause = cmp.Or(out.Cause, off)
 	}
-	e := l.Embedder()
+	e := l.Operator().Embedder()
 	switch state := e.State(); {
 	case e.Model() == embed.None().Model():
 		out.State, out.Waits = "none", "There is no embedder: search is by words alone."
@@ -296,7 +296,7 @@ type concern struct {
 func (v *visit) concerns(b *healthBody) (out []concern) {
 	now := &b.Search
 	if now.Tone == toneDanger {
-		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.layer.Embedder().Cause(), Try: "ken doctor"}
+		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.layer.Operator().Embedder().Cause(), Try: "ken doctor"}
 		if t, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{Mode: ken.ModeHybrid}); len(t) > 0 {
 			c.Since = ago(b.Now, t[0].At)
 		}

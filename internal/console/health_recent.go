@@ -97,7 +97,7 @@ func (v *visit) recentTurns(s timeRange) *recentTurns {
 // it was before.
 func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, before *recentTurns) *recentTurns {
 	out := &recentTurns{timeRange: s}
-	if err := c.turns.Catch(ctx, owner, c.layer.Receipts(owner)); err != nil {
+	if err := c.turns.Catch(ctx, owner, c.layer.Operator().Receipts(owner)); err != nil {
 		if ctx.Err() != nil {
 			return before
 		}
@@ -270,12 +270,12 @@ func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
 			out.Unread = append(out.Unread, err.Error())
 		}
 	}
-	infos, err := c.layer.Journal(owner).List(ctx)
+	infos, err := c.layer.Operator().Journal(owner).List(ctx)
 	unread(err)
 	for i := range infos {
 		out.Sessions[infos[i].State]++
 	}
-	list, err := c.layer.Jobs(owner).List(ctx)
+	list, err := c.layer.Operator().Jobs(owner).List(ctx)
 	unread(err)
 	for i := range list {
 		out.Jobs[list[i].State]++

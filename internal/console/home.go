@@ -217,7 +217,7 @@ func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts
 	}
 	t.queue, t.unread, t.failed = desk.Attention(ctx, true)
 	t.Attention = len(notDismissed(t.queue))
-	if dead, err := c.layer.Jobs(owner).List(ctx, jobs.Dead); err == nil {
+	if dead, err := c.layer.Operator().Jobs(owner).List(ctx, jobs.Dead); err == nil {
 		t.Dead = len(dead)
 	}
 	t.took = c.opts.Now().Sub(begun)

@@ -60,7 +60,7 @@ func jobsPage(v *visit) error {
 		shown = []jobs.State{b.State}
 	}
 	for _, state := range shown {
-		list, err := v.con.layer.Jobs(v.owner()).List(v.ctx(), state)
+		list, err := v.con.layer.Operator().Jobs(v.owner()).List(v.ctx(), state)
 		warnings, err := splitCorrupt(err)
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func jobPage(v *visit) error {
 // job is the one of the path, by its whole id.
 func (v *visit) job() (jobs.Job, error) {
 	id := v.r.PathValue("id")
-	j, err := v.con.layer.Jobs(v.owner()).Get(v.ctx(), id)
+	j, err := v.con.layer.Operator().Jobs(v.owner()).Get(v.ctx(), id)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
 		return j, &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such job", Try: "It may have been removed: look at the list of jobs."}
 	}
@@ -179,7 +179,7 @@ func retryJob(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.con.layer.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
+	if _, err := v.con.layer.Operator().Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
 		return err
 	}
 	return v.redirectDone(v.returnPath(pathOf("jobs")), "retried")
@@ -188,7 +188,7 @@ func retryJob(v *visit) error {
 // retryDead makes all that was given up on due now. A job that somebody else retried or
 // removed meanwhile is none of them any more.
 func retryDead(v *visit) error {
-	q := v.con.layer.Jobs(v.owner())
+	q := v.con.layer.Operator().Jobs(v.owner())
 	list, err := q.List(v.ctx(), jobs.Dead)
 	if _, err = splitCorrupt(err); err != nil {
 		return err

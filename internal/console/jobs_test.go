@@ -16,7 +16,7 @@ import (
 // dead adds jobs of an owner that were given up on, with what each says.
 func dead(c *rig, owner string, errs ...string) (ids []string) {
 	c.Helper()
-	q := c.layer.Jobs(owner)
+	q := c.layer.Operator().Jobs(owner)
 	for i := range errs {
 		j, _, err := q.Add(context.Background(), jobs.New{Kind: "test", Key: fmt.Sprint("key ", i), Payload: []byte(`{"n":1}`)})
 		if err != nil {
@@ -39,7 +39,7 @@ func dead(c *rig, owner string, errs ...string) (ids []string) {
 
 func (c *rig) jobState(owner, id string) jobs.State {
 	c.Helper()
-	j, err := c.layer.Jobs(owner).Get(context.Background(), id)
+	j, err := c.layer.Operator().Jobs(owner).Get(context.Background(), id)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestJobsHavePages(t *testing.T) {
 // A job of a session leads to the session, whatever its id looks like.
 func TestJobNamesItsSession(t *testing.T) {
 	c := open(t, bare)
-	j, _, err := c.layer.Jobs(ken.DefaultOwner).Add(context.Background(), jobs.New{Kind: session.JobHarvest, Key: "a/b c/1/12"})
+	j, _, err := c.layer.Operator().Jobs(ken.DefaultOwner).Add(context.Background(), jobs.New{Kind: session.JobHarvest, Key: "a/b c/1/12"})
 	if err != nil {
 		t.Fatal(err)
 	}

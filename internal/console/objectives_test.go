@@ -18,7 +18,7 @@ const settling = ".ken/knowledge/objectives/OBJ-0001.yaml"
 // objective is what a file says of one.
 func (c *rig) objective(id string) objective.Objective {
 	c.Helper()
-	o, _, err := c.layer.Objectives().Read(c.Context(), id)
+	o, _, err := c.layer.Operator().Objectives().Read(c.Context(), id)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -25,7 +25,7 @@ var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of thi
 
 // ownsFiles reports whether the project's files are the visitor's owner's: those of the
 // one that is configured, and nobody else's, as turns and tools have it.
-func (v *visit) ownsFiles() bool { return v.con.layer.RootOf(v.owner()) != "" }
+func (v *visit) ownsFiles() bool { return v.con.layer.Operator().RootOf(v.owner()) != "" }
 
 // fileEvidence returns evidence for a file. A file of the project carries its hash, which
 // shows later changes. Another owner's file is only a name.
@@ -45,9 +45,9 @@ func (v *visit) decisions() (*decision.Registry, error) {
 	if !v.ownsFiles() {
 		return nil, errNotOwner
 	}
-	base := v.con.layer.Codebase()
+	base := v.con.layer.Operator().Codebase()
 	if base == nil {
-		_, err := v.con.layer.ReadCode(v.ctx()) // which says why
+		_, err := v.con.layer.Operator().ReadCode(v.ctx()) // which says why
 		return nil, err
 	}
 	r := base.Decisions()
@@ -62,7 +62,7 @@ func (v *visit) decisions() (*decision.Registry, error) {
 // the code was read; a page does not wait for it.
 func (c *Console) refreshGovernance() {
 	c.background.Go(func() {
-		if err := c.layer.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
+		if err := c.layer.Operator().Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
 			c.opts.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
 		}
 	})
@@ -73,7 +73,7 @@ func (v *visit) objectives() (*objective.Store, error) {
 	if !v.ownsFiles() {
 		return nil, errNotOwner
 	}
-	if s := v.con.layer.Objectives(); s != nil {
+	if s := v.con.layer.Operator().Objectives(); s != nil {
 		return s, nil
 	}
 	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
@@ -97,7 +97,7 @@ func filePath(file string) string { return pathOf("files") + "?path=" + escapeQu
 // namedPath leads to what a name stands for in the code: a file, a folder's package or a
 // declaration. It is "" where that is nothing, or several things.
 func (v *visit) namedPath(name string) string {
-	base := v.con.layer.Codebase()
+	base := v.con.layer.Operator().Codebase()
 	if base == nil {
 		return ""
 	}
@@ -186,7 +186,7 @@ func (v *visit) filePage(path string) error {
 	from := v.intParam("from", 0, 0, 1<<30)
 	err := v.withStore(func(s store.Engine) (err error) {
 		b.View, err = provenance.Of(v.ctx(), s, provenance.Query{Target: path, Expired: b.Old, Superseded: b.Old, Offset: from, Limit: claimsOfAFile},
-			provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
+			provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays, Root: v.con.layer.Operator().RootOf(v.owner())})
 		return err
 	})
 	if err != nil {

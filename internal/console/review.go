@@ -170,7 +170,7 @@ func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, mo
 
 // candidate shows a claim to who decides about it.
 func (v *visit) candidate(c *ken.Claim) (candidate, error) {
-	now, view := v.now(), v.con.layer.View(*c)
+	now, view := v.now(), v.con.layer.Operator().View(*c)
 	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: approvalEffect(c),
 		Long: utf8.RuneCountInString(c.Text) > maxLine || strings.ContainsRune(c.Text, '\n')}
 	if len(c.Text) <= maxText {

@@ -35,7 +35,7 @@ type sessionsBody struct {
 }
 
 func sessionsPage(v *visit) error {
-	all, err := v.con.layer.Journal(v.owner()).List(v.ctx())
+	all, err := v.con.layer.Operator().Journal(v.owner()).List(v.ctx())
 	b := sessionsBody{Now: v.now(), Total: len(all)}
 	if b.Warnings, err = splitCorrupt(err); err != nil {
 		return err
@@ -80,13 +80,13 @@ type dropped struct {
 
 func sessionPage(v *visit) error {
 	id := v.r.PathValue("id")
-	info, err := v.con.layer.Journal(v.owner()).Info(v.ctx(), id)
+	info, err := v.con.layer.Operator().Journal(v.owner()).Info(v.ctx(), id)
 	if err != nil {
 		return sessionError(err)
 	}
 	b := sessionBody{Now: v.now(), Info: info, Talk: v.principal.Can(access.Operate)}
 	if err := v.withStore(func(s store.Engine) error {
-		claims, err := v.con.layer.CameOf(v.ctx(), s, &info)
+		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
 		return err
 	}); err != nil {
@@ -120,7 +120,7 @@ func sessionError(err error) error {
 
 // talk adds what was said.
 func (v *visit) addTranscript(b *sessionBody) error {
-	tr, err := v.con.layer.Transcript(v.ctx(), v.owner(), b.Info.ID)
+	tr, err := v.con.layer.Operator().Transcript(v.ctx(), v.owner(), b.Info.ID)
 	if err != nil {
 		return sessionError(err)
 	}
@@ -155,7 +155,7 @@ func learnedClaims(claims []middleware.ClaimView, info *session.Info, now time.T
 // sessionAction is a handler that does something with the session of the path.
 func sessionAction(did string, do func(v *visit, id string) error) func(*visit) error {
 	return func(v *visit) error {
-		info, err := v.con.layer.Journal(v.owner()).Info(v.ctx(), v.r.PathValue("id"))
+		info, err := v.con.layer.Operator().Journal(v.owner()).Info(v.ctx(), v.r.PathValue("id"))
 		if err != nil {
 			return sessionError(err)
 		}
@@ -174,7 +174,7 @@ func endSession(v *visit, id string) error {
 }
 
 func harvestSession(v *visit, id string) error {
-	_, err := v.con.layer.HarvestAgain(v.ctx(), v.owner(), id)
+	_, err := v.con.layer.Operator().HarvestAgain(v.ctx(), v.owner(), id)
 	return err
 }
 
@@ -183,7 +183,7 @@ func harvestSession(v *visit, id string) error {
 func forgetSession(v *visit, id string) error {
 	ctx := context.WithoutCancel(v.ctx())
 	return v.withStore(func(s store.Engine) error {
-		if err := v.con.layer.ForgetSession(ctx, v.owner(), id); err != nil {
+		if err := v.con.layer.Operator().ForgetSession(ctx, v.owner(), id); err != nil {
 			return err
 		}
 		v.con.turns.Drop(v.owner())

@@ -125,7 +125,7 @@ type turnRead struct{ err error }
 func (v *visit) catchUpTurns() (unread []string, err error) {
 	owner := v.owner()
 	c := v.con.turnReads.get(v, owner, alwaysStale, func(ctx context.Context, _ *turnRead) *turnRead {
-		return &turnRead{v.con.turns.Catch(ctx, owner, v.con.layer.Receipts(owner))}
+		return &turnRead{v.con.turns.Catch(ctx, owner, v.con.layer.Operator().Receipts(owner))}
 	})
 	if c == nil || errors.Is(c.err, context.Canceled) {
 		return nil, v.ctx().Err()
@@ -180,9 +180,9 @@ func turnPage(v *visit) error {
 // keptTurn is the turn with its items, and for an operator with its block.
 func (v *visit) keptTurn(b *turnBody, id string) (middleware.KeptTurn, error) {
 	if !v.canOperate() {
-		return v.con.layer.Turn(v.ctx(), v.owner(), id)
+		return v.con.layer.Operator().Turn(v.ctx(), v.owner(), id)
 	}
-	again, err := v.con.layer.Replay(v.ctx(), v.owner(), id)
+	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)
 	b.Block = &again
 	return again.Turn, err
 }
@@ -209,7 +209,7 @@ func claimNamed(s string) string {
 
 // explain answers why a claim was in the turn, or was not.
 func (v *visit) explain(b *turnBody) error {
-	e, err := v.con.layer.Explain(v.ctx(), v.owner(), b.Turn.Turn, b.Asked)
+	e, err := v.con.layer.Operator().Explain(v.ctx(), v.owner(), b.Turn.Turn, b.Asked)
 	if err != nil {
 		p := errorPageOf(err)
 		if p.Status >= 500 {

@@ -128,7 +128,7 @@ func (c *rig) turn(text string, change ...func(*ken.Turn)) ken.Receipt {
 	}
 	a := c.layer.Assemble(context.Background(), t)
 	c.layer.Answered(t, ken.Message{Role: "assistant", Text: "I see."})
-	if err := c.layer.Recorded(context.Background()); err != nil {
+	if err := c.layer.Operator().Recorded(context.Background()); err != nil {
 		c.Fatal(err)
 	}
 	return a.Receipt
@@ -207,7 +207,7 @@ func TestTurnForAReader(t *testing.T) {
 func TestTurnsThatAreNotThere(t *testing.T) {
 	c := open(t, patient)
 	own, theirs := c.project.Turns["today 1"], c.project.Turns["bob 1"]
-	if err := c.layer.ForgetSession(context.Background(), "", c.project.Sessions["today"]); err != nil {
+	if err := c.layer.Operator().ForgetSession(context.Background(), "", c.project.Sessions["today"]); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{own, theirs, "nothing", strings.Repeat("x", 300)} {

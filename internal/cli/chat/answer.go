@@ -175,7 +175,7 @@ func (c *conversation) finish(ctx context.Context) {
 		return
 	}
 	c.reportFailed(report.Jobs)
-	info, err := c.layer.Journal(c.a.Owner).Info(ctx, c.who.Session)
+	info, err := c.layer.Operator().Journal(c.a.Owner).Info(ctx, c.who.Session)
 	switch {
 	case errors.Is(err, ken.ErrNotFound): // nothing of it is kept
 	case err != nil:

@@ -202,7 +202,7 @@ func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 			break
 		}
 		var checks []middleware.Check
-		checks, err = l.CheckAllForgotten(ctx, owner)
+		checks, err = l.Operator().CheckAllForgotten(ctx, owner)
 		out = append(out, forgottenCheck{owner, checks})
 		for _, c := range checks {
 			state := "clean"

@@ -135,7 +135,7 @@ func (a *commands) index(ctx context.Context, l *middleware.Layer, rebuild bool)
 	if err != nil {
 		return indexed{}, err
 	}
-	if _, err := l.Calibrate(ctx, a.Owner); err != nil {
+	if _, err := l.Operator().Calibrate(ctx, a.Owner); err != nil {
 		return indexed{}, err
 	}
 	embedded, total := s.Coverage()

@@ -249,7 +249,7 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 		return l, append(out, failed(check, err))
 	}
 	start := time.Now()
-	vecs, err := l.Embedder().Embed(ctx, []string{"ken doctor asks for a vector"})
+	vecs, err := l.Operator().Embedder().Embed(ctx, []string{"ken doctor asks for a vector"})
 	took := time.Since(start).Round(10 * time.Microsecond)
 	switch {
 	case errors.Is(err, embed.ErrOff):
@@ -269,7 +269,7 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 // embedderOf says which embedder a layer uses.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
 	cfg := l.Config()
-	f := &embedderFacts{Model: l.Embedder().Model(), Dim: dim}
+	f := &embedderFacts{Model: l.Operator().Embedder().Model(), Dim: dim}
 	switch cfg.EmbedProvider() {
 	case config.ProviderStatic:
 		f.Kind, f.At = kindStatic, cfg.Knowledge.EmbedPath

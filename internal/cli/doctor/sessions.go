@@ -25,7 +25,7 @@ func examineSearch(ctx context.Context, l *middleware.Layer, owner string) findi
 	if !cfg.Retrieval.Calibrate {
 		return passed(check, "not measured: retrieval.calibrate is false")
 	}
-	c, err := l.Calibrate(ctx, owner)
+	c, err := l.Operator().Calibrate(ctx, owner)
 	switch {
 	case err != nil:
 		return failed(check, err)
@@ -85,7 +85,7 @@ func examineSessions(ctx context.Context, l *middleware.Layer, owner string) []f
 
 func examineJournal(ctx context.Context, l *middleware.Layer, owner string) finding {
 	const check = "sessions"
-	all, err := l.Journal(owner).List(ctx)
+	all, err := l.Operator().Journal(owner).List(ctx)
 	if err != nil {
 		return failed(check, err)
 	}
@@ -110,7 +110,7 @@ func examineJournal(ctx context.Context, l *middleware.Layer, owner string) find
 
 func examineJobs(ctx context.Context, l *middleware.Layer, owner string) finding {
 	const check = "jobs"
-	all, err := l.Jobs(owner).List(ctx)
+	all, err := l.Operator().Jobs(owner).List(ctx)
 	if err != nil {
 		return failed(check, err)
 	}

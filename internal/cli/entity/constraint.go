@@ -84,9 +84,9 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		v := addedView{ClaimView: l.View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
+		v := addedView{ClaimView: l.Operator().View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
 		for _, d := range got.Dependencies {
-			v.Dependencies = append(v.Dependencies, l.View(d))
+			v.Dependencies = append(v.Dependencies, l.Operator().View(d))
 		}
 		a.NoteCleaned(text, &got.Claim)
 		if a.JSON {
@@ -189,7 +189,7 @@ func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name stri
 	for i := range v.Constraints {
 		c := &v.Constraints[i]
 		seen[c.ID] = true
-		out = append(out, ruleView{l.View(c.Whole), c.Distance, c.Via, c.Says})
+		out = append(out, ruleView{l.Operator().View(c.Whole), c.Distance, c.Via, c.Says})
 	}
 	all, err := allRules(ctx, l, s, f)
 	for i := range all {
@@ -208,7 +208,7 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 			return nil, err
 		}
 		if c.Constraint && !c.Kind.Structural() {
-			out = append(out, ruleView{ClaimView: l.View(c)})
+			out = append(out, ruleView{ClaimView: l.Operator().View(c)})
 		}
 	}
 	slices.SortFunc(out, func(x, y ruleView) int {
@@ -355,7 +355,7 @@ func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *k
 		if len(c.Entities) != 2 || names != nil && !slices.Contains(names, c.Entities[0]) && !slices.Contains(names, c.Entities[1]) {
 			continue
 		}
-		out = append(out, dependencyView{c.Entities[0], c.Aspect, c.Entities[1], c.Importance, l.View(c)})
+		out = append(out, dependencyView{c.Entities[0], c.Aspect, c.Entities[1], c.Importance, l.Operator().View(c)})
 	}
 	slices.SortFunc(out, func(x, y dependencyView) int {
 		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.Target, y.Target), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Claim.ID, y.Claim.ID))

@@ -313,13 +313,13 @@ func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Cl
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		return a.PrintClaim(l.View(c))
+		return a.PrintClaim(l.Operator().View(c))
 	})
 }
 
 // shownAs sets how entities are shown: as turns weigh them.
 func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
-	learner := l.Learner(a.Owner)
+	learner := l.Operator().Learner(a.Owner)
 	loaded := learner.Load(ctx) == nil // without it, aspects weigh what they do for a new owner
 	return func(o *entity.Options) {
 		o.DecayDays = l.Config().Knowledge.DecayDays

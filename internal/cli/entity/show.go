@@ -233,14 +233,14 @@ func (a *commands) backfill(ctx context.Context, status bool) error {
 		}
 		v := backfillView{Seq: s.Seq()}
 		var err error
-		if v.State, err = l.Filing(ctx, a.Owner); err != nil {
+		if v.State, err = l.Operator().Filing(ctx, a.Owner); err != nil {
 			return err
 		}
 		if v.Coverage, err = classify.Cover(ctx, s, nil); err != nil {
 			return err
 		}
 		v.Share = v.Coverage.Share()
-		all, err := l.Jobs(a.Owner).List(ctx, jobs.Queued, jobs.Running, jobs.Dead)
+		all, err := l.Operator().Jobs(a.Owner).List(ctx, jobs.Queued, jobs.Running, jobs.Dead)
 		if err != nil {
 			return err
 		}
@@ -275,13 +275,13 @@ func (a *commands) file(ctx context.Context, l *middleware.Layer, s store.Engine
 			case <-done:
 				return
 			case <-tick.C:
-				if st, err := l.Filing(ctx, a.Owner); err == nil {
+				if st, err := l.Operator().Filing(ctx, a.Owner); err == nil {
 					p.Update("file claims", int(st.Rules), int(s.Seq()))
 				}
 			}
 		}
 	}()
-	_, err := l.File(ctx, a.Owner)
+	_, err := l.Operator().File(ctx, a.Owner)
 	close(done)
 	<-watched
 	return err

@@ -312,7 +312,7 @@ func (a *commands) generate(ctx context.Context, l *middleware.Layer, o *generat
 		return generated{}, err
 	}
 	out.Next = "ken eval sweep --data " + out.Out
-	if _, out.noVector = l.Retrieval(); out.noVector != "" {
+	if _, out.noVector = l.Operator().Retrieval(); out.noVector != "" {
 		out.Next += " --modes keyword"
 	}
 	return out, nil
@@ -395,11 +395,11 @@ func (a *commands) evalScorerCommand() *cobra.Command {
 
 func (a *commands) evalScorer(ctx context.Context, seed uint64) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		learner := l.Learner(s.Owner())
+		learner := l.Operator().Learner(s.Owner())
 		if err := learner.Load(ctx); err != nil {
 			return err
 		}
-		log, err := a.loggedTurns(ctx, l.Receipts(s.Owner()))
+		log, err := a.loggedTurns(ctx, l.Operator().Receipts(s.Owner()))
 		if err != nil {
 			return err
 		}

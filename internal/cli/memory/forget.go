@@ -106,7 +106,7 @@ func (a *commands) printGiven(given []forgotten.Given) {
 
 // confirm shows what would be deleted and asks the user. Without a terminal it refuses.
 func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
-	would, err := l.WouldForget(ctx, owner, id)
+	would, err := l.Operator().WouldForget(ctx, owner, id)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (a *commands) move(ctx context.Context, id, by string, decide func(d *opera
 		if c, err = s.Get(ctx, c.ID); err != nil {
 			return err
 		}
-		return a.PrintClaim(l.View(c))
+		return a.PrintClaim(l.Operator().View(c))
 	})
 }
 
@@ -266,7 +266,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 			return err
 		}
 		defer code.Close() // what was pruned is saved
-		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: kenDir(l), Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
+		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: kenDir(l), Store: s, Documents: s, Journal: l.Operator().Journal(s.Owner()), Queue: l.Operator().Jobs(s.Owner()),
 			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
 		policy = policy.Decay(l.Config().Knowledge.DecayDays)
 		plan, err := lifecycle.Plan(ctx, d, policy)

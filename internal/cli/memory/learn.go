@@ -97,7 +97,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		if err != nil {
 			return err
 		}
-		if err := l.Derive(ctx, a.Owner, id); err != nil {
+		if err := l.Operator().Derive(ctx, a.Owner, id); err != nil {
 			fmt.Fprintln(a.Err, "ken: the claim is kept; what it depends on is found out later:", err)
 		}
 		if c, err = s.Get(ctx, id); err != nil {
@@ -109,9 +109,9 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			v := learnedView{ClaimView: l.View(c)}
+			v := learnedView{ClaimView: l.Operator().View(c)}
 			for _, d := range deps {
-				v.Dependencies = append(v.Dependencies, l.View(d))
+				v.Dependencies = append(v.Dependencies, l.Operator().View(d))
 			}
 			return a.PrintJSON(v)
 		}

@@ -185,7 +185,7 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 		rows := make([][]string, len(found))
 		for i := range found {
 			c := &found[i]
-			views[i] = l.View(*c)
+			views[i] = l.Operator().View(*c)
 			rows[i] = []string{a.ShortID(c.ID), string(c.Status), string(c.Kind), c.ArchivedAt.UTC().Format(cli.TimeFormat), cli.Headline(c)}
 		}
 		switch {

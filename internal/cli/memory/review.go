@@ -106,7 +106,7 @@ func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 		if c, err = s.Get(ctx, out[0].ID); err != nil {
 			return err
 		}
-		return a.PrintClaim(l.View(c))
+		return a.PrintClaim(l.Operator().View(c))
 	})
 }
 
@@ -125,7 +125,7 @@ func (a *commands) memorySyncCommand() *cobra.Command {
 					return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: memoryfile.Name + " is of owner " + owner + ", who is configured",
 						Try: "Leave --owner away; ken memory review --owner decides for others."})
 				}
-				r, err := l.SyncMemory(cmd.Context(), cli.CurrentUser())
+				r, err := l.Operator().SyncMemory(cmd.Context(), cli.CurrentUser())
 				switch {
 				case err != nil:
 					return err
@@ -291,7 +291,7 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 		case a.JSON:
 			views := make([]middleware.ClaimView, len(claims))
 			for i := range claims {
-				views[i] = l.View(claims[i])
+				views[i] = l.Operator().View(claims[i])
 			}
 			return a.PrintJSON(map[string]any{"memory": views})
 		case len(claims) == 0:

@@ -136,7 +136,7 @@ func (a *commands) listSkills(ctx context.Context) error {
 		rows := make([][]string, len(claims))
 		for i := range claims {
 			c := &claims[i]
-			views[i] = view{skillName(c), skillFile(l.Root(), c), l.View(*c)}
+			views[i] = view{skillName(c), skillFile(l.Root(), c), l.Operator().View(*c)}
 			rows[i] = []string{views[i].Name, views[i].File, c.Source, cli.Headline(c)}
 		}
 		switch {
@@ -158,7 +158,7 @@ func (a *commands) showSkill(ctx context.Context, name string) error {
 		case err != nil:
 			return err
 		case a.JSON:
-			return a.PrintJSON(l.View(c))
+			return a.PrintJSON(l.Operator().View(c))
 		}
 		if c.Status == ken.StatusDisputed || c.Status == ken.StatusSuperseded {
 			fmt.Fprintf(a.Err, "ken: playbook %s is %s: no turn gets it\n", skillName(&c), c.Status)
@@ -189,7 +189,7 @@ func (a *commands) removeSkill(ctx context.Context, name string) error {
 		if c, err = s.Get(ctx, c.ID); err != nil {
 			return err
 		}
-		return a.PrintClaim(l.View(c))
+		return a.PrintClaim(l.Operator().View(c))
 	})
 }
 

@@ -133,8 +133,8 @@ func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 
 // watch has /metrics ask the layer, and the store of the configured owner.
 func (s *serving) watch(l *middleware.Layer) {
-	s.metrics.WatchBreaker("embeddings", func() string { return l.Embedder().State().String() })
-	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Counts()) })
+	s.metrics.WatchBreaker("embeddings", func() string { return l.Operator().Embedder().State().String() })
+	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Operator().Counts()) })
 	s.watchOwners(l, []string{s.cfg.Knowledge.Owner})
 }
 
@@ -158,11 +158,11 @@ func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics
 	for _, st := range []jobs.State{jobs.Queued, jobs.Running, jobs.Dead} {
 		out.Jobs[string(st)] = 0
 	}
-	list, err := l.Jobs(owner).List(ctx)
+	list, err := l.Operator().Jobs(owner).List(ctx)
 	for i := range list {
 		out.Jobs[string(list[i].State)]++
 	}
-	if f, err := l.Filing(ctx, owner); err == nil {
+	if f, err := l.Operator().Filing(ctx, owner); err == nil {
 		out.Filed = f.Counts.ByOutcome()
 	}
 	return out, err

@@ -134,7 +134,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	reloads.Wait()
 	beside.Wait()
 	err = errors.Join(err, s.Close(), l.Close(), s.tracer.Close())
-	log.Info("stopped", "harvested", l.Counts().Harvested)
+	log.Info("stopped", "harvested", l.Operator().Counts().Harvested)
 	return err
 }
 

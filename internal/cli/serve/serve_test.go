@@ -200,7 +200,7 @@ func TestAKeyOpensNothingOfAnotherOwner(t *testing.T) {
 	if status != http.StatusOK || turn == "" {
 		t.Fatalf("chat: %d, turn %q", status, turn)
 	}
-	if err := l.Recorded(t.Context()); err != nil {
+	if err := l.Operator().Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

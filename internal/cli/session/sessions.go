@@ -18,7 +18,7 @@ import (
 )
 
 func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := l.Journal(s.Owner()).List(ctx)
+	all, err := l.Operator().Journal(s.Owner()).List(ctx)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(cli.TimeFormat)+", "+string(all[i].State))
 	}
@@ -26,7 +26,7 @@ func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out [
 }
 
 func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := l.Jobs(s.Owner()).List(ctx)
+	all, err := l.Operator().Jobs(s.Owner()).List(ctx)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
 	}
@@ -71,7 +71,7 @@ func (a *commands) sessionsCommand() *cobra.Command {
 func (a *commands) listSessions(ctx context.Context) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error come the sessions that can be read.
-		all, failed := l.Journal(a.Owner).List(ctx)
+		all, failed := l.Operator().Journal(a.Owner).List(ctx)
 		if failed != nil && len(all) == 0 {
 			return failed
 		}
@@ -115,7 +115,7 @@ func outcomeOf(s *session.Info) string {
 
 func (a *commands) endSession(ctx context.Context, id string) error {
 	return a.withHarvest(ctx, func(l *middleware.Layer) error {
-		info, err := l.Journal(a.Owner).Find(ctx, id)
+		info, err := l.Operator().Journal(a.Owner).Find(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (a *commands) sessionsForgetCommand() *cobra.Command {
 
 func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		info, err := l.Journal(a.Owner).Find(ctx, id)
+		info, err := l.Operator().Journal(a.Owner).Find(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ type sessionView struct {
 
 func (a *commands) showSession(ctx context.Context, id string) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		j := l.Journal(a.Owner)
+		j := l.Operator().Journal(a.Owner)
 		info, err := j.Find(ctx, id)
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (a *commands) showSession(ctx context.Context, id string) error {
 		} else if ok {
 			v.Checkpoint = &cp
 		}
-		if v.Claims, err = l.CameOf(ctx, s, &info); err != nil {
+		if v.Claims, err = l.Operator().CameOf(ctx, s, &info); err != nil {
 			return err
 		}
 		if a.JSON {
@@ -295,7 +295,7 @@ func (a *commands) harvestAgain(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	out, err := l.HarvestAgain(ctx, a.Owner, id)
+	out, err := l.Operator().HarvestAgain(ctx, a.Owner, id)
 	p.Done()
 	switch {
 	case err != nil:
@@ -333,7 +333,7 @@ func (a *commands) jobsCommand() *cobra.Command {
 			ValidArgsFunction: a.Complete(jobIDs),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return a.withHarvest(cmd.Context(), func(l *middleware.Layer) error {
-					_, err := l.Jobs(a.Owner).Retry(cmd.Context(), args[0])
+					_, err := l.Operator().Jobs(a.Owner).Retry(cmd.Context(), args[0])
 					return err
 				})
 			},
@@ -363,7 +363,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 	}
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error come the jobs that can be read.
-		all, failed := l.Jobs(a.Owner).List(ctx, states...)
+		all, failed := l.Operator().Jobs(a.Owner).List(ctx, states...)
 		switch {
 		case failed != nil && len(all) == 0:
 		case a.JSON:
@@ -381,7 +381,7 @@ func (a *commands) listJobs(ctx context.Context, state string) error {
 
 func (a *commands) removeJob(ctx context.Context, id string) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
-		q := l.Jobs(a.Owner)
+		q := l.Operator().Jobs(a.Owner)
 		if j, err := q.Get(ctx, id); err == nil { // one that can't be read is removed all the same
 			id = j.ID
 		}

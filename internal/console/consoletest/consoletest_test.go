@@ -214,7 +214,7 @@ func TestStaleEvidence(t *testing.T) {
 
 func TestTurns(t *testing.T) {
 	p, l := look(t)
-	page, _, err := l.Receipts("").List(t.Context(), receipt.Query{Limit: 500})
+	page, _, err := l.Operator().Receipts("").List(t.Context(), receipt.Query{Limit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestTurns(t *testing.T) {
 	if len(page) < 40 || injected < 100 {
 		t.Errorf("%d turns with %d items", len(page), injected)
 	}
-	infos, err := l.Journal("").List(t.Context())
+	infos, err := l.Operator().Journal("").List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	// What the first task is about: somebody was told what is wrong.
-	e, err := l.Explain(t.Context(), "", p.Turns["today 2"], p.Claims[wrong])
+	e, err := l.Operator().Explain(t.Context(), "", p.Turns["today 2"], p.Claims[wrong])
 	if err != nil || e.Verdict != middleware.VerdictInjected {
 		t.Errorf("%s: %+v, %v", wrong, e, err)
 	}
@@ -264,7 +264,7 @@ func TestTurns(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	_, l := look(t)
-	list, err := l.Jobs("").List(t.Context(), jobs.Dead, jobs.Queued)
+	list, err := l.Operator().Jobs("").List(t.Context(), jobs.Dead, jobs.Queued)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,12 +351,12 @@ func TestOwnersAreApart(t *testing.T) {
 		for _, c := range claims(t, s) {
 			fmt.Fprintf(&all, "%+v\n", c)
 		}
-		infos, err := l.Journal(owner).List(t.Context())
+		infos, err := l.Operator().Journal(owner).List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range infos {
-			tr, err := l.Journal(owner).Read(t.Context(), i.ID)
+			tr, err := l.Operator().Journal(owner).Read(t.Context(), i.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

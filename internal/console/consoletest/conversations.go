@@ -71,7 +71,7 @@ func (c *conversation) turn(ctx context.Context, i int) error {
 	answer := ken.Message{Role: "assistant", Text: said.answer}
 	c.f.layer.Answered(t, answer)
 	c.messages = append(c.messages, answer)
-	return c.f.layer.Recorded(ctx)
+	return c.f.layer.Operator().Recorded(ctx)
 }
 
 // call is a tool call with what came of it.
@@ -99,7 +99,7 @@ func (c *conversation) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := c.f.layer.Journal(c.talk.owner).Info(ctx, c.talk.session)
+	info, err := c.f.layer.Operator().Journal(c.talk.owner).Info(ctx, c.talk.session)
 	if err != nil {
 		return err
 	}

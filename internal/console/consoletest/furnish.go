@@ -215,11 +215,11 @@ func (f *furnisher) tell(ctx context.Context) (err error) {
 
 // finish brings what works in the background up to date.
 func (f *furnisher) finish(ctx context.Context) error {
-	if err := f.layer.Recorded(ctx); err != nil {
+	if err := f.layer.Operator().Recorded(ctx); err != nil {
 		return err
 	}
 	for _, owner := range []string{"", Bob} {
-		if _, err := f.layer.File(ctx, owner); err != nil {
+		if _, err := f.layer.Operator().File(ctx, owner); err != nil {
 			return fmt.Errorf("file: %w", err)
 		}
 	}

@@ -79,7 +79,7 @@ func TestARealAgentsDayIsRememberedTheNextDay(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	all, err := l.Journal(owner).List(t.Context())
+	all, err := l.Operator().Journal(owner).List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

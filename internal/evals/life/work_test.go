@@ -64,7 +64,7 @@ func TestSixtySessionsOfWorkLeaveASmallStoreWithoutJunk(t *testing.T) {
 		if err != nil || report.Done != 1 {
 			t.Fatalf("%s: %+v, %v", turn.Session, report, err)
 		}
-		switch s, err := l.Journal("").Info(t.Context(), turn.Session); {
+		switch s, err := l.Operator().Journal("").Info(t.Context(), turn.Session); {
 		case err != nil:
 			t.Fatal(err)
 		case s.Outcome.Episode == "":

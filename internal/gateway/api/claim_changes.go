@@ -114,7 +114,7 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 		if err != nil {
 			return nil, err
 		}
-		if err := c.checkIfMatch(a.l.View(had)); err != nil {
+		if err := c.checkIfMatch(a.l.Operator().View(had)); err != nil {
 			return nil, err
 		}
 		return fn(s, &had)

@@ -78,14 +78,14 @@ func (a *API) getClaim(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		found, err := claim(c.ctx(), s, id)
 		if errors.Is(err, ken.ErrNotFound) {
-			if shared, failed := a.l.Shared(c.ctx(), c.who.Owner, id); failed == nil {
+			if shared, failed := a.l.Operator().Shared(c.ctx(), c.who.Owner, id); failed == nil {
 				found, err = shared, nil
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		return withETag(a.l.View(found))
+		return withETag(a.l.Operator().View(found))
 	})
 }
 
@@ -146,7 +146,7 @@ func (a *API) getEvidence(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := a.l.View(found)
+		v := a.l.Operator().View(found)
 		out := EvidenceList{ID: v.ID, Tier: v.Tier, Trust: v.Trust, Evidence: make([]EvidenceView, len(v.Evidence))}
 		for i, e := range v.Evidence {
 			worth := "words"
@@ -196,7 +196,7 @@ func (a *API) listClaims(c *call) (*reply, error) {
 				out.Next = c.cursor(last)
 				return false
 			}
-			out.Claims, last = append(out.Claims, a.l.View(*found)), at
+			out.Claims, last = append(out.Claims, a.l.Operator().View(*found)), at
 			return true
 		})
 		if err != nil {
@@ -363,7 +363,7 @@ func (a *API) getProvenance(c *call) (*reply, error) {
 		q.Offset = int(max(-from.at, 0))
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		v, err := provenance.Of(c.ctx(), s, q, provenance.Options{Now: a.o.Now, DecayDays: a.l.Config().Knowledge.DecayDays, Root: a.l.RootOf(c.who.Owner)})
+		v, err := provenance.Of(c.ctx(), s, q, provenance.Options{Now: a.o.Now, DecayDays: a.l.Config().Knowledge.DecayDays, Root: a.l.Operator().RootOf(c.who.Owner)})
 		if err != nil {
 			return nil, err
 		}

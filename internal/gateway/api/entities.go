@@ -177,7 +177,7 @@ func (a *API) change(c *call, do func(*edit.Editor) (ken.Claim, error)) (*reply,
 		if err != nil {
 			return nil, err
 		}
-		return &reply{body: a.l.View(got)}, nil
+		return &reply{body: a.l.Operator().View(got)}, nil
 	})
 }
 

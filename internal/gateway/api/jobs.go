@@ -43,7 +43,7 @@ func (a *API) listJobs(c *call) (*reply, error) {
 	for _, s := range c.values(pJobState) {
 		states = append(states, jobs.State(s))
 	}
-	all, err := a.l.Jobs(c.who.Owner).List(c.ctx(), states...)
+	all, err := a.l.Operator().Jobs(c.who.Owner).List(c.ctx(), states...)
 	out := JobList{}
 	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (a *API) listJobs(c *call) (*reply, error) {
 // job reads a job by its whole id.
 func (a *API) job(c *call) (jobs.Job, error) {
 	id := c.path["job"]
-	j, err := a.l.Jobs(c.who.Owner).Get(c.ctx(), id)
+	j, err := a.l.Operator().Jobs(c.who.Owner).Get(c.ctx(), id)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
 		err = &ken.Error{Code: ken.CodeNotFound, Field: "job", Msg: "no such job", Try: "List them with GET /api/jobs."}
 	}
@@ -72,7 +72,7 @@ func (a *API) retryJob(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err = a.l.Jobs(c.who.Owner).Retry(c.ctx(), j.ID)
+	j, err = a.l.Operator().Jobs(c.who.Owner).Retry(c.ctx(), j.ID)
 	return &reply{body: j}, err
 }
 

@@ -118,7 +118,7 @@ func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withETag(a.l.View(now))
+	return withETag(a.l.Operator().View(now))
 }
 
 // claim returns the claim that the request describes.
@@ -150,7 +150,7 @@ func (r *LearnRequest) claim() ken.Claim {
 // commit, stay as they are. For another owner's project every file is only a name. Each file
 // is read once, and none after the client has gone.
 func (c *call) hashFiles(evidence []ken.Evidence) {
-	root := c.api.l.RootOf(c.who.Owner)
+	root := c.api.l.Operator().RootOf(c.who.Owner)
 	if root == "" {
 		return
 	}

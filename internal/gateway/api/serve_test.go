@@ -30,7 +30,7 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 	if err := k.layer.End(ctx, "anna", "session-one", session.Closed); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := k.layer.Jobs("anna").List(ctx)
+	jobs, err := k.layer.Operator().Jobs("anna").List(ctx)
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("jobs %v, %v", jobs, err)
 	}

@@ -72,7 +72,7 @@ func sessionRoutes() []*route {
 }
 
 func (a *API) listSessions(c *call) (*reply, error) {
-	all, err := a.l.Journal(c.who.Owner).List(c.ctx())
+	all, err := a.l.Operator().Journal(c.who.Owner).List(c.ctx())
 	out := SessionList{}
 	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *API) listSessions(c *call) (*reply, error) {
 
 // session finds a session by its whole id.
 func (a *API) session(c *call) (session.Info, error) {
-	info, err := a.l.Journal(c.who.Owner).Info(c.ctx(), c.path["session"])
+	info, err := a.l.Operator().Journal(c.who.Owner).Info(c.ctx(), c.path["session"])
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		err = noSession()
 	}
@@ -100,7 +100,7 @@ func (a *API) getSession(c *call) (*reply, error) {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		claims, err := a.l.CameOf(c.ctx(), s, &info)
+		claims, err := a.l.Operator().CameOf(c.ctx(), s, &info)
 		return &reply{body: SessionView{Info: info, Claims: claims}}, err
 	})
 }
@@ -122,7 +122,7 @@ func (a *API) harvestSession(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := a.l.HarvestAgain(c.ctx(), c.who.Owner, info.ID)
+	out, err := a.l.Operator().HarvestAgain(c.ctx(), c.who.Owner, info.ID)
 	return &reply{body: HarvestAnswer{out}}, err
 }
 
@@ -133,7 +133,7 @@ func (a *API) forgetSession(c *call) (*reply, error) {
 	}
 	ctx := context.WithoutCancel(c.ctx()) // half of it would be worse than none
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		if err := a.l.ForgetSession(ctx, c.who.Owner, info.ID); err != nil {
+		if err := a.l.Operator().ForgetSession(ctx, c.who.Owner, info.ID); err != nil {
 			return nil, err
 		}
 		if err := s.Compact(ctx); err != nil { // the pages that held it are free, and still full of it
@@ -180,7 +180,7 @@ type Injected struct {
 }
 
 func (a *API) getMessages(c *call) (*reply, error) {
-	tr, err := a.l.Journal(c.who.Owner).Read(c.ctx(), c.path["session"])
+	tr, err := a.l.Operator().Journal(c.who.Owner).Read(c.ctx(), c.path["session"])
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		err = noSession()
 	}

@@ -60,7 +60,7 @@ func (a *API) stats(c *call) (*reply, error) {
 		if e := s.Embedder(); e != nil {
 			out.Embedder = e.Model()
 		}
-		infos, err := a.l.Journal(c.who.Owner).List(c.ctx())
+		infos, err := a.l.Operator().Journal(c.who.Owner).List(c.ctx())
 		if out.Warnings, err = warningsOf(err); err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (a *API) stats(c *call) (*reply, error) {
 		for i := range infos {
 			out.Sessions[string(infos[i].State)]++
 		}
-		list, err := a.l.Jobs(c.who.Owner).List(c.ctx())
+		list, err := a.l.Operator().Jobs(c.who.Owner).List(c.ctx())
 		warnings, err := warningsOf(err)
 		if err != nil {
 			return nil, err

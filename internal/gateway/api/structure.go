@@ -85,9 +85,9 @@ func (a *API) addConstraint(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := ConstraintAnswer{Claim: a.l.View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
+		out := ConstraintAnswer{Claim: a.l.Operator().View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
 		for _, d := range got.Dependencies {
-			out.Dependencies = append(out.Dependencies, a.l.View(d))
+			out.Dependencies = append(out.Dependencies, a.l.Operator().View(d))
 		}
 		rep := &reply{body: out, header: map[string]string{"Location": Prefix + "claims/" + got.Claim.ID}}
 		if !got.Changed {
@@ -163,7 +163,7 @@ func (a *API) addDependency(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &reply{body: a.l.View(got)}, nil
+		return &reply{body: a.l.Operator().View(got)}, nil
 	})
 }
 

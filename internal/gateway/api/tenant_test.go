@@ -26,7 +26,7 @@ func TestAnotherOwnersKnowledgeIsNotThere(t *testing.T) {
 	if err := k.layer.End(t.Context(), "bert", "session-of-bert", session.Closed); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := k.layer.Jobs("bert").List(t.Context())
+	jobs, err := k.layer.Operator().Jobs("bert").List(t.Context())
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("jobs %v, %v", jobs, err)
 	}
@@ -142,7 +142,7 @@ func TestABeginningOfAnIDFindsNothing(t *testing.T) {
 	if err := k.layer.End(context.Background(), "anna", "a-long-session-id", session.Closed); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := k.layer.Jobs("anna").List(t.Context())
+	jobs, err := k.layer.Operator().Jobs("anna").List(t.Context())
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}

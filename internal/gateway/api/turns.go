@@ -53,7 +53,7 @@ func (a *API) listTurns(c *call) (*reply, error) {
 	}
 	out := TurnList{}
 	var before string
-	out.Turns, before, err = a.l.Receipts(c.who.Owner).List(c.ctx(), q)
+	out.Turns, before, err = a.l.Operator().Receipts(c.who.Owner).List(c.ctx(), q)
 	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func noTurn(err error) error {
 }
 
 func (a *API) getTurn(c *call) (*reply, error) {
-	t, err := a.l.Turn(c.ctx(), c.who.Owner, c.path["turn"])
+	t, err := a.l.Operator().Turn(c.ctx(), c.who.Owner, c.path["turn"])
 	return &reply{body: t}, noTurn(err)
 }
 
@@ -85,6 +85,6 @@ func (a *API) explain(c *call) (*reply, error) {
 	if !ok {
 		id = c.text(pClaim) // such as a checkpoint's
 	}
-	e, err := a.l.Explain(c.ctx(), c.who.Owner, c.path["turn"], id)
+	e, err := a.l.Operator().Explain(c.ctx(), c.who.Owner, c.path["turn"], id)
 	return &reply{body: e}, noTurn(err)
 }

@@ -136,7 +136,7 @@ func ask(t testing.TB, c *corpus, r *remembered) figures {
 			}
 		}
 		release()
-		if _, err := l.Calibrate(t.Context(), owner); err != nil {
+		if _, err := l.Operator().Calibrate(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -164,7 +164,7 @@ func (d *Desk) SyncMemory(ctx context.Context) error {
 	if d.s.Owner() != d.l.Config().Knowledge.Owner {
 		return nil
 	}
-	_, err := d.l.SyncMemory(ctx, d.o.Editor)
+	_, err := d.l.Operator().SyncMemory(ctx, d.o.Editor)
 	return err
 }
 

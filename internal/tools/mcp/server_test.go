@@ -80,7 +80,7 @@ func TestCalls(t *testing.T) {
 		if err != nil || c.Actor.ID != "inspector" || !strings.HasPrefix(c.Session, "mcp-") {
 			t.Errorf("claim %+v, %v", c, err)
 		}
-		if _, err := k.layer.Journal("").Info(context.Background(), c.Session); !errors.Is(err, ken.ErrNotFound) {
+		if _, err := k.layer.Operator().Journal("").Info(context.Background(), c.Session); !errors.Is(err, ken.ErrNotFound) {
 			t.Errorf("calls of tools began a journal: %v", err)
 		}
 	})
