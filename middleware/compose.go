@@ -309,7 +309,7 @@ func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do fun
 			panic(o.panic)
 		}
 		return o.result, true
-	case <-timer.C: // not at ctx's end: the stages see that, and rules are there in no time
+	case <-timer.C: // not when ctx ends: the stages notice that, and still return the rules
 	}
 	if over.CompareAndSwap(false, true) {
 		l.overdue.Add(1)

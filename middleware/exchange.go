@@ -54,7 +54,7 @@ type ObservedAnswer struct {
 	OK bool
 }
 
-// Begin assembles the turn of a request. who returns whose request it is, from what the caller
+// Begin assembles the turn of a request. turnOf returns whose request it is, from what the caller
 // knows and, if it likes, from the request: owner, project, session, agent, branch, scopes,
 // weight and the rest. Its ID, Model, Messages and Tools are not used. Nil means the configured
 // owner and no session. Never take an owner from the request's own fields.
@@ -70,13 +70,13 @@ type ObservedAnswer struct {
 // Nothing else fails: the receipt lists what was left out. Begin does not change body and
 // returns when ctx ends at the latest. Nobody may change body until the answer was observed,
 // because the turn's messages are parts of it.
-func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) (*Exchange, error) {
+func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
 		return nil, err
 	}
-	t := l.requestTurn(&r, who)
+	t := l.requestTurn(&r, turnOf)
 	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves no trace
 		t.Session, t.Parent = "", ""
 		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
@@ -103,9 +103,9 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 }
 
 // requestTurn returns the turn of a request, without its messages.
-func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
-	if who != nil {
-		t = who(r)
+func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn) (t ken.Turn) {
+	if turnOf != nil {
+		t = turnOf(r)
 	}
 	t.Owner = l.ownerOrDefault(t.Owner)
 	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
@@ -149,13 +149,13 @@ func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 // trace, as Trial does. The model call that follows composes its own block, which is the same
 // unless something was learned in between. If composing takes longer than a turn may, the new
 // block is left out.
-func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) ([]byte, error) {
+func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
 		return nil, err
 	}
-	t := l.requestTurn(&r, who)
+	t := l.requestTurn(&r, turnOf)
 	up := l.loadUpstream(ctx, &t, &r, start)
 	l.previewSession(ctx, &t, start)
 	var ins []wire.Insertion

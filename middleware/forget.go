@@ -1,15 +1,22 @@
 package middleware
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
@@ -167,4 +174,212 @@ func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.
 		return fmt.Errorf("forgotten, but MEMORY.md may still tell of it: %w", err)
 	}
 	return nil
+}
+
+// evalDir holds the question sets that ken eval generate makes of claims, and the sweeps over
+// them. They can be generated again.
+const evalDir = ".ken/eval"
+
+// maxKnowledgeFile bounds the files of a person that are searched, in bytes.
+const maxKnowledgeFile = 16 << 20
+
+// eraseFiles removes the text from Ken's own files outside the store, and lists the person's
+// files that have it.
+func (e *erasure) eraseFiles(ctx context.Context) error {
+	ids := e.record.IDs()
+	says := func(line []byte) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unescapeJSON(line))
+	}
+	err := walkFiles(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return removeLines(path, says) })
+	if err != nil {
+		return fmt.Errorf("erase from evaluation sets: %w", err)
+	}
+	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
+		if errors.Is(err, projectfile.ErrTooLarge) { // no file that a person reads
+			return nil
+		}
+		if err == nil && e.traces.In(string(b)) {
+			e.record.Files = union(e.record.Files, []string{relativePath(e.l.o.Root, path)})
+		}
+		return err
+	})
+}
+
+// unescapeJSON returns a line of JSON without its escapes of white space and quotes.
+func unescapeJSON(line []byte) string {
+	return strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(line))
+}
+
+// relativePath returns a path relative to root, with slashes.
+func relativePath(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// walkFiles calls fn for every regular file below a folder, which may be missing.
+func walkFiles(ctx context.Context, dir string, fn func(path string) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// removeLines writes a file of lines again without the lines for which says is true. A file of
+// another form that has any is deleted. It needs no room on the disk.
+func removeLines(path string, says func([]byte) bool) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var rest []byte
+	for line := range bytes.Lines(b) {
+		if !says(line) {
+			rest = append(rest, line...)
+		}
+	}
+	switch {
+	case len(rest) == len(b):
+		return nil
+	case filepath.Ext(path) != ".jsonl":
+		return os.Remove(path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	// In place, so that the text is overwritten; the rest is cut off afterwards.
+	_, err = f.WriteAt(append(slices.Clone(rest), bytes.Repeat([]byte{'\n'}, len(b)-len(rest))...), 0)
+	return errors.Join(err, f.Sync(), f.Truncate(int64(len(rest))), f.Close())
+}
+
+// CheckAllForgotten searches for everything that was ever forgotten: every byte of the owner's
+// files and of the project's folder .ken, including free pages, by the stored fingerprints, and
+// the claims by their ids. It changes nothing. What somebody said again later is found as well,
+// and reported apart where it is a claim. Texts of one or two words have no fingerprint, and
+// single words, as in the keyword index, are not recognized. After an error nothing is known.
+func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := l.recorder.flush(ctx); err != nil {
+		return nil, err
+	}
+	var gone *forgotten.Set
+	var all []forgotten.Record
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
+		if gone, err = forgotten.In(r); err == nil {
+			all, err = forgotten.All(r)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	erased := Check{Name: "erased", Where: "what is noted of each of them"}
+	claims := Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
+	var pending, there, again, in []string
+	short := 0
+	for i := range all {
+		short += all[i].Short
+		if all[i].Pending != nil {
+			pending = append(pending, all[i].Claim)
+		}
+		for _, id := range all[i].IDs() {
+			if s.Has(id) {
+				there = append(there, id)
+			}
+		}
+	}
+	for c, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind != ken.KindDocument && gone.Says(c.Text) {
+			again = append(again, c.ID)
+		}
+	}
+	erased.Detail = listIDs("not everywhere yet:", pending)
+	erased.Clean = len(pending) == 0
+	if short > 0 {
+		erased.Detail = joinDetails(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
+	}
+	claims.Detail = joinDetails(listIDs("still there:", there), listIDs("said again since by", again))
+	claims.Clean = claims.Detail == ""
+	n := 0
+	look := func(path string) error {
+		n++
+		found, err := scanFile(ctx, gone, path)
+		for _, id := range found {
+			in = append(in, relativePath(l.o.Root, path)+" ("+id+")")
+		}
+		return err
+	}
+	if len(all) > 0 {
+		state := l.cfg.State(l.o.Root)
+		err = walkFiles(ctx, s.Dir(), look)
+		if err == nil {
+			err = walkFiles(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
+				if rest, below := strings.CutPrefix(path, state+string(filepath.Separator)); below {
+					if folder, _, _ := strings.Cut(filepath.ToSlash(rest), "/"); folder != rest && folder != "events" {
+						return nil // of an owner; this owner's were searched above
+					}
+				}
+				return look(path)
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
+	bytes.Clean = bytes.Detail == ""
+	return []Check{erased, claims, bytes}, nil
+}
+
+// Bytes of a file that are read at once, and of them those that are read twice because a text
+// may lie across.
+const (
+	scanBytes   = 4 << 20
+	scanOverlap = 64 << 10
+)
+
+// scanFile searches a file for what was forgotten.
+func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, scanBytes)
+	kept := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := io.ReadFull(f, buf[kept:])
+		ids = union(ids, gone.Scan(buf[:kept+n]))
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return ids, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		kept = copy(buf, buf[len(buf)-scanOverlap:])
+	}
 }

@@ -136,7 +136,7 @@ func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Mes
 	if err != nil || !ok {
 		return r
 	}
-	if c.Structure.Enabled { // those that still hold surface by themselves: see keptFocus
+	if c.Structure.Enabled { // constraints that still hold come by themselves: see checkpointFocus
 		cp.Constraints = nil
 	}
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}

@@ -31,7 +31,8 @@ import (
 // found, in which order, what is cut and why, and the block to the byte.
 func TestATurnIsTheSameInEveryProcess(t *testing.T) {
 	root := t.TempDir()
-	holder, client := open(t, settings(), in(root)), open(t, settings(), in(root))
+	withoutJournal := settings(func(c *config.Config) { c.Middleware.Journal = false }) // otherwise the client may find the holder's block there
+	holder, client := open(t, withoutJournal, in(root)), open(t, withoutJournal, in(root))
 	claims := notes(t, 120)
 	for i := range claims {
 		claims[i].Session = fmt.Sprint("talk ", i/10) // so that they have neighbours
