@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// LineBreakSign stands for a line break inside a message, because the editor only knows
+// lineBreakSign stands for a line break inside a message, because the editor only knows
 // single lines.
-const LineBreakSign = "␤"
+const lineBreakSign = "␤"
 
 var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
 
@@ -72,9 +72,9 @@ func (k *keys) translate() bool {
 	case r == '\r' && len(k.raw) == 1: // perhaps \r\n
 		return false
 	case r == '\r' && k.raw[1] == '\n':
-		return k.emit(2, LineBreakSign)
+		return k.emit(2, lineBreakSign)
 	case r == '\r' || r == '\n':
-		return k.emit(size, LineBreakSign)
+		return k.emit(size, lineBreakSign)
 	}
 	return k.emit(size, "")
 }

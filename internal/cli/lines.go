@@ -66,8 +66,8 @@ func (h *history) save() error {
 	}
 	var b strings.Builder
 	for _, e := range h.entries {
-		safe, _ := guardrail.Redact(strings.ReplaceAll(e, LineBreakSign, "\n")) // keys span lines
-		b.WriteString(strings.ReplaceAll(safe, "\n", LineBreakSign) + "\n")
+		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineBreakSign, "\n")) // keys span lines
+		b.WriteString(strings.ReplaceAll(safe, "\n", lineBreakSign) + "\n")
 	}
 	if err := writePrivate(h.path, b.String()); err != nil {
 		return fmt.Errorf("save chat history: %w", err)
@@ -217,7 +217,7 @@ func (e *editor) Read(ctx context.Context) (string, error) {
 	if err != nil {
 		fmt.Fprint(e.out, "\r\n") // what comes next starts a line
 	}
-	line = strings.ReplaceAll(line, LineBreakSign, "\n")
+	line = strings.ReplaceAll(line, lineBreakSign, "\n")
 	if restored := term.Restore(e.fd, old); restored != nil {
 		return "", errors.Join(err, fmt.Errorf("restore terminal: %w", restored))
 	}
