@@ -188,7 +188,7 @@ const maxKnowledgeFile = 16 << 20
 func (e *erasure) eraseFiles(ctx context.Context) error {
 	ids := e.record.IDs()
 	says := func(line []byte) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unescapeJSON(line))
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.matcher.MatchAny(unescapeJSON(line))
 	}
 	err := walkFiles(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return removeLines(path, says) })
 	if err != nil {
@@ -199,7 +199,7 @@ func (e *erasure) eraseFiles(ctx context.Context) error {
 		if errors.Is(err, projectfile.ErrTooLarge) { // no file that a person reads
 			return nil
 		}
-		if err == nil && e.traces.In(string(b)) {
+		if err == nil && e.matcher.MatchText(string(b)) {
 			e.record.Files = union(e.record.Files, []string{relativePath(e.l.o.Root, path)})
 		}
 		return err
