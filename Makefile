@@ -72,7 +72,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 # What reads free text with names that are known: a sentence must never end the process.
 fuzz-text: ## search a minute each with the fuzz targets that read free text, two at a time
-	@printf '%s\n' ./internal/knowledge/structure/reading:FuzzRead ./internal/knowledge/structure/reading:FuzzReadOfKnownNames ./structure:FuzzFocal ./internal/knowledge/structure/classify:FuzzAspect | \
+	@printf '%s\n' ./internal/knowledge/structure/reading:FuzzRead ./internal/knowledge/structure/reading:FuzzReadOfKnownNames ./internal/knowledge/structure:FuzzFocal ./internal/knowledge/structure/classify:FuzzAspect | \
 		xargs -P 2 -I{} bash -c 't={}; echo "$$t"; go test -run "^$$" -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTEXT) -fuzzminimizetime 20x -parallel 1 "$${t%:*}" </dev/null'
 
 # On Linux, as root or where FUSE may be mounted; skipped by name elsewhere.
