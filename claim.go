@@ -202,7 +202,7 @@ func validKind(k Kind) bool {
 	return k != "" && len(k) <= 64
 }
 
-// Assigner is who assigned a claim to its entities.
+// Assigner names the source of a claim's entities and aspect.
 type Assigner string
 
 // Assigners, the weakest first: what one has found out, a weaker one does not
@@ -235,7 +235,7 @@ type Assignment struct {
 	ID string // of the claim
 	By Assigner
 
-	// Entities is what the claim is about, the primary one first. Rules and models
+	// Entities names the subjects of the claim, the primary one first. Rules and models
 	// add to what is there already; an operator replaces it, unless they are nil.
 	Entities []string
 	Aspect   string // of the primary entity; empty leaves it as it is

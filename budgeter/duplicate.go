@@ -7,8 +7,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// shownText is what the block says so far: the words of its items, as hashes, without
-// case, punctuation and articles.
+// shownText holds the words of the block's items so far, as hashes. Case, punctuation and
+// articles are ignored.
 type shownText struct {
 	items []shownItem
 	words []uint64 // under consideration

@@ -210,8 +210,8 @@ func shortIDs(candidates []Candidate) []string {
 	return short
 }
 
-// ending is what an item's short id is the end of: its id, or a hash of a symbol's, which
-// would end in the middle of a word.
+// ending returns the string whose last characters are an item's short id: its id, or for a
+// symbol a hash of the id, because the id itself would be cut in the middle of a word.
 func ending(it *ken.Item) string {
 	if it.Kind != KindSymbol {
 		return it.ID
@@ -240,7 +240,7 @@ func shown(r rune) rune {
 	return -1
 }
 
-// playbookKey is what the key of a playbook starts with; its name follows.
+// playbookKey is the prefix of a playbook's key. The playbook's name follows.
 const playbookKey = "playbook:"
 
 // method returns a playbook's text, or as much of its start as fits into so many

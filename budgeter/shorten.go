@@ -117,10 +117,10 @@ func (e *entry) compress(level int) {
 type Kept struct {
 	// Item is as Compose returned it, if need be without Key, Source, Heading and Text.
 	Item ken.Item
-	// Claim is what Item was made of, as it was then; nil for what is no claim, whose
-	// Item has Source and Heading.
+	// Claim is the claim behind Item, as it was then. It is nil for an item that is no
+	// claim; such an item has Source and Heading.
 	Claim *ken.Claim
-	// Texts are what Item's text may have been, the likeliest first.
+	// Texts are the possible texts of Item, the likeliest first.
 	Texts []string
 }
 

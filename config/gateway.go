@@ -324,7 +324,7 @@ func (t *Tools) keys() []key {
 	}
 }
 
-// Telemetry is what is recorded about turns.
+// Telemetry configures where events and traces of turns go.
 type Telemetry struct {
 	Events string // a folder; relative to the project's root unless absolute
 	Traces string // the URL of an OpenTelemetry collector; empty leaves it to the environment

@@ -45,7 +45,7 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 	return c, o, noVector
 }
 
-// Trial composes the block of a turn with other settings, to show their effect. It works as
+// DryRun composes the block of a turn with other settings, to show their effect. It works as
 // Assemble for a new turn whose conversation holds no block, with what is known now and with
 // the present focus of its session. Receipt.Block is the block, and Insertions is its place,
 // also in a dry run.

@@ -330,7 +330,7 @@ func (v *visit) canManageKeys() bool {
 	return v.con.opts.Keys != nil && v.canOperate() && v.owner() == v.con.layer.Config().Knowledge.Owner && !v.principal.Limited()
 }
 
-// used sums up the usage that the visitor may see.
+// fillUsage sums up the usage that the visitor may see.
 func (v *visit) fillUsage(b *keysBody, days int) error {
 	if v.con.opts.Usage == nil {
 		return nil

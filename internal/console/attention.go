@@ -201,7 +201,7 @@ func (v *visit) attentionByID(s store.Engine, id string) (attention.Item, error)
 		Try: "Look at the queue: what still needs a decision is there as it is now."}
 }
 
-// past merges the histories of the item's claims.
+// addHistory merges the histories of the item's claims.
 func (v *visit) addHistory(s store.Engine, b *attentionItemBody) error {
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID
@@ -304,7 +304,7 @@ var attentionActions = map[string]attentionAction{
 	"write":   {"written", []attention.Event{attention.Rejected}, writeRefused},
 }
 
-// settle carries out a decision about an item and goes back to the queue: the item is
+// decideAttention carries out a decision about an item and goes back to the queue: the item is
 // gone from it then, or another one.
 func decideAttention(v *visit) error {
 	what, ok := attentionActions[v.r.PathValue("what")]
@@ -332,7 +332,7 @@ func decideAttention(v *visit) error {
 	return v.redirectDone(back, what.did)
 }
 
-// stand decides a contradiction for one of the two.
+// resolveContradiction decides a contradiction for one of the two.
 func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 	for i, id := range it.Claims {
 		if id == v.param("claim") {
@@ -342,7 +342,7 @@ func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "none of the two", Try: "Choose the one that stands."}
 }
 
-// dispute disputes what an agent asks to dispute, and of a supersession the claim that
+// disputeItem disputes what an agent asks to dispute, and of a supersession the claim that
 // has replaced the other.
 func disputeItem(v *visit, s store.Engine, it *attention.Item) error {
 	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("reason"))

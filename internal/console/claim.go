@@ -106,7 +106,7 @@ func claimPage(v *visit) error {
 	return v.page("claim", p)
 }
 
-// goneClaim shows what is left of a claim that was forgotten.
+// showForgotten shows what is left of a claim that was forgotten.
 func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing error) error {
 	events, err := s.History(v.ctx(), id)
 	if err != nil || len(events) == 0 {
@@ -139,7 +139,7 @@ func (v *visit) evidence(b *claimBody) error {
 	return nil
 }
 
-// leads says where a piece of evidence can be looked at: a page of the console, or an
+// evidenceLinks says where a piece of evidence can be looked at: a page of the console, or an
 // address of the web. Only what is one becomes a link.
 func evidenceLinks(e *ken.Evidence) (path, link string) {
 	switch {
@@ -159,7 +159,7 @@ func evidenceLinks(e *ken.Evidence) (path, link string) {
 	return path, link
 }
 
-// steps words a history, the latest first.
+// historyEntries words a history, the latest first.
 func historyEntries(events []ken.ClaimEvent) []historyEntry {
 	out := make([]historyEntry, 0, len(events))
 	for i := len(events) - 1; i >= 0; i-- {
@@ -176,7 +176,7 @@ func historyEntries(events []ken.ClaimEvent) []historyEntry {
 	return out
 }
 
-// chain follows supersessions from a claim on. A circle ends it, and so does a claim
+// supersessions follows supersessions from a claim on. A circle ends it, and so does a claim
 // that was forgotten.
 func (v *visit) supersessions(ctx context.Context, s store.Engine, from *middleware.ClaimView, next func(*ken.Claim) string) ([]row, error) {
 	var out []row
@@ -405,7 +405,7 @@ type deletionReport struct {
 	Failed string // why the check could not be made
 }
 
-// forget erases a claim and shows what went with it, and that it is gone.
+// forgetClaim erases a claim and shows what went with it, and that it is gone.
 func forgetClaim(v *visit) error {
 	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.param("reason"))
 	err := v.withStore(func(s store.Engine) error {

@@ -334,7 +334,7 @@ func rowOf(c *middleware.ClaimView, now time.Time) row {
 		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
 }
 
-// standing says in a line why a claim stands where it does: "confidence 0.9 · from
+// statusLine says in a line why a claim stands where it does: "confidence 0.9 · from
 // tool_result", "2 conflicting evidence refs", "by ana · 2026-05-20".
 func statusLine(c *ken.Claim, now time.Time) string {
 	var parts []string

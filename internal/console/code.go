@@ -285,7 +285,7 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 	return err
 }
 
-// aroundSymbol draws what is around a node, as far as the address asks for.
+// symbolGraph draws what is around a node, as far as the address asks for.
 func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.NodeDetails) (neighbourhood, error) {
 	depth := v.intParam("depth", 1, 1, deepestPicture)
 	p, err := view.Picture(s.ID, depth, depth*maxPictured)

@@ -150,7 +150,7 @@ func (c *Console) handler(rt route) http.Handler {
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ken"
 
-// secure sets what keeps a browser from doing more with a page than to show it.
+// setSecurityHeaders sets what keeps a browser from doing more with a page than to show it.
 func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -210,7 +210,7 @@ func references(refs []decision.Reference, line []decision.Record) (out []choice
 var likelyStatuses = map[decision.Status][]decision.Status{decision.Proposed: {decision.Accepted, decision.Rejected}, decision.Unknown: {decision.Proposed, decision.Accepted, decision.Rejected},
 	decision.Accepted: {decision.Deprecated}}
 
-// offer says what a person may do about the record.
+// fillActions says what a person may do about the record.
 func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	for _, s := range decision.Statuses() {
 		switch {
@@ -275,7 +275,7 @@ func decisionAction(change func(v *visit, reg *decision.Registry, r *decision.Re
 	}
 }
 
-// changedMeanwhile refuses to change a file that says something else than the page with
+// fileChangedError refuses to change a file that says something else than the page with
 // the form did: who decides has not read it.
 func fileChangedError(file string) error {
 	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was made", Try: "Read it as it is now, and decide again."}

@@ -129,7 +129,7 @@ func statusName(s decision.Status) string {
 	return string(s)
 }
 
-// amongDecisions picks the records that the address selects, and counts the values of each facet
+// filterDecisions picks the records that the address selects, and counts the values of each facet
 // as package facet does: without the facet's own selection.
 func filterDecisions(records []decision.Record, q url.Values) (chosen []decision.Record, counts []map[string]int) {
 	counts = make([]map[string]int, len(facetsOfDecisions))

@@ -104,7 +104,7 @@ func driftPage(v *visit) error {
 	return v.page("drift", page{Title: "Drift", Section: secStructure, Tab: "Drift", Live: []string{liveProject, liveCode}, Body: b})
 }
 
-// tellDrift says what was found.
+// fillDrift says what was found.
 func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
@@ -124,7 +124,7 @@ func (v *visit) fillDrift(b *driftBody) {
 	b.layers(c)
 }
 
-// tellNew says what is new, pair by pair of layers: of those that the address names, as
+// fillNewViolations says what is new, pair by pair of layers: of those that the address names, as
 // much as it asks for.
 func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
 	show := v.intParam("show", violationsPage, 1, maxListed)
@@ -215,12 +215,12 @@ type driftInputs struct {
 // driftMaxAge is how long a result is valid when files are not watched.
 const driftMaxAge = time.Minute
 
-// compares says what a comparison would go by now.
+// driftInputs says what a comparison would go by now.
 func (c *Console) driftInputs() driftInputs {
 	return driftInputs{version: c.layer.Operator().Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }
 
-// stampOf changes when a file of the project does; "" for none.
+// fileStamp changes when a file of the project does; "" for none.
 func (c *Console) fileStamp(file string) string {
 	info, err := os.Lstat(filepath.Join(c.layer.Root(), filepath.FromSlash(file)))
 	if err != nil {
@@ -239,7 +239,7 @@ func (v *visit) compare() *driftResult {
 	}, func(context.Context, *driftResult) *driftResult { return c.compareDrift(follows) })
 }
 
-// look compares. Files that nobody follows are looked at first. It returns nil when the
+// compareDrift compares. Files that nobody follows are looked at first. It returns nil when the
 // console ends meanwhile.
 func (c *Console) compareDrift(followed bool) *driftResult {
 	base, err := c.layer.Operator().ReadCode(c.stop)

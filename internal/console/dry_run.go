@@ -156,7 +156,7 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 	return f, nil
 }
 
-// refuse notes that a value can't be used, at the field that the error names or else at
+// markInvalid notes that a value can't be used, at the field that the error names or else at
 // the one with the key. It reports whether there is such a field.
 func (f *settingsForm) markInvalid(key string, err error) bool {
 	var e *ken.Error
@@ -242,7 +242,7 @@ func whatifPage(v *visit) error {
 	return v.page("whatif", page{Title: "What if", Section: secTurns, Tab: "Live", Body: &b})
 }
 
-// tryBoth tries the turn with the settings in force and with those of the form.
+// runBoth tries the turn with the settings in force and with those of the form.
 func (v *visit) runBoth(b *whatifBody, asked ken.Turn) error {
 	is, err := v.con.layer.Operator().DryRun(v.ctx(), asked, v.con.layer.Config())
 	if err != nil {
@@ -343,7 +343,7 @@ func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
 	return t, nil, err
 }
 
-// thenAndNow compares the block that was given with the one that was tried.
+// compareReplay compares the block that was given with the one that was tried.
 func (v *visit) compareReplay(b *replayBody) error {
 	return v.withStore(func(s store.Engine) error {
 		before, err := v.receiptView(s, &b.Turn.Receipt, b.Turn.Items, nil)
@@ -476,7 +476,7 @@ func compareBlocks(before, after blockSide, lost func(*itemView) string) blockCo
 	return out
 }
 
-// leftOut says why a turn did not have something, as far as its receipt knows.
+// whyAbsent says why a turn did not have something, as far as its receipt knows.
 func whyAbsent(r *ken.Receipt, id string) string {
 	for _, c := range r.Cut {
 		if c.ID != id {

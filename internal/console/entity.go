@@ -179,7 +179,7 @@ func taskLineOf(t task.Task) taskLine {
 	return r
 }
 
-// aroundEntity draws what is around an entity, as far as the address asks for.
+// entityGraph draws what is around an entity, as far as the address asks for.
 func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) {
 	depth := v.intParam("depth", 1, 1, entity.MaxDepth)
 	g, err := entity.Neighbourhood(v.ctx(), s, name, depth, v.currentFilter(), func(o *entity.Options) { o.Now = v.con.opts.Now })
@@ -204,7 +204,7 @@ func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) 
 	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }
 
-// drawn draws a neighbourhood, with links to others of another depth.
+// drawGraph draws a neighbourhood, with links to others of another depth.
 func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbourhood {
 	out := neighbourhood{Drawn: chart.Graph(*d), List: chart.GraphList(*d), Nodes: len(d.Nodes), Left: left}
 	for i := 1; i <= deepest; i++ {

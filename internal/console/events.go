@@ -102,7 +102,7 @@ func (s *eventStream) put(text string) {
 	}
 }
 
-// watch knows what a stream has told of.
+// topicWatcher knows what a stream has told of.
 type topicWatcher struct {
 	v       *visit
 	s       store.Engine
@@ -114,7 +114,7 @@ type topicWatcher struct {
 	project string
 }
 
-// moment says what a page was made of: how far the log had come, and the last turn.
+// pageState says what a page was made of: how far the log had come, and the last turn.
 func (v *visit) pageState() string {
 	turn, _, _ := v.con.turns.Latest(v.owner())
 	return fmt.Sprintf("%d.%s", v.logSeq, turn)

@@ -164,7 +164,7 @@ const (
 	maxLine = 280
 )
 
-// shown writes a text that anybody may have written, cut to most code points: escaped,
+// escapeVisible writes a text that anybody may have written, cut to most code points: escaped,
 // isolated from the direction of what surrounds it, and with what can't be seen but
 // changes what is seen made visible.
 func escapeVisible(s string, most int) template.HTML {

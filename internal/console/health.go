@@ -245,7 +245,7 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	return out
 }
 
-// waits says what has to happen for an open circuit to close.
+// breakerWait says what has to happen for an open circuit to close.
 func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
 		return "One word is being tried now. If it is answered, searches go by meaning again at once."
@@ -260,7 +260,7 @@ func orDefault(every time.Duration) time.Duration {
 	return every
 }
 
-// verdict says what a calibration found, or why there is none.
+// calibrationText says what a calibration found, or why there is none.
 func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
 	switch {
 	case !embeds:

@@ -93,7 +93,7 @@ func (v *visit) recentTurns(s timeRange) *recentTurns {
 	})
 }
 
-// sum brings the ledger up to date and sums it up. Where nothing has changed it is what
+// sumTurns brings the ledger up to date and sums it up. Where nothing has changed it is what
 // it was before.
 func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, before *recentTurns) *recentTurns {
 	out := &recentTurns{timeRange: s}
@@ -262,7 +262,7 @@ func (v *visit) ownerStats() *ownerStats {
 	return v.con.health.stats.get(v, owner, newerThan[ownerStats](v.con, ownerStatsMaxAge), func(ctx context.Context, _ *ownerStats) *ownerStats { return v.con.countOwner(ctx, owner) })
 }
 
-// takeCensus counts. What can't be read is said, and counts as nothing.
+// countOwner counts. What can't be read is said, and counts as nothing.
 func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
 	out := &ownerStats{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
 	unread := func(err error) {

@@ -232,7 +232,7 @@ func notDismissed(queue []attention.Item) []attention.Item {
 // decisionWait is how long a page waits for the queue after a decision about one of its items.
 const decisionWait = 5 * time.Second
 
-// queue lists what needs attention, with all also what was dismissed. unread is what is
+// attentionQueue lists what needs attention, with all also what was dismissed. unread is what is
 // missing from the list. made is false while it is made for the first time.
 func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.Item, made bool, unread, err error) {
 	switch t := v.cachedPending(wait); {

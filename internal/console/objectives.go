@@ -212,7 +212,7 @@ func addTask(v *visit, s *objective.Store, id string) (string, error) {
 	return "added", err
 }
 
-// tickTask marks a task as done by the visitor. The form names it by its text: others may
+// completeTask marks a task as done by the visitor. The form names it by its text: others may
 // have moved it meanwhile.
 func completeTask(v *visit, s *objective.Store, id string) (string, error) {
 	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.r.PostForm.Get("task"), Done: true, By: v.principal.Name})

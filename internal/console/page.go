@@ -264,7 +264,7 @@ func (l *templateCache) page(name string) (*template.Template, error) {
 	return t, nil
 }
 
-// slowly shows a page of which a part takes its time: what stands before that part is
+// pageWithSlowPart shows a page of which a part takes its time: what stands before that part is
 // sent at once, and the part when it is there. The template of the page puts .Body.Later
 // where the part goes; fill returns the part's template and its data. What it fails with
 // is told in the part's place, since the page has begun.
@@ -293,7 +293,7 @@ func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill 
 	return nil
 }
 
-// part renders the slow part of a page, or what went wrong with it.
+// renderPart renders the slow part of a page, or what went wrong with it.
 func (v *visit) renderPart(name string, fill func() (string, any, error)) []byte {
 	part, data, err := fill()
 	if err == nil {

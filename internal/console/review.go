@@ -235,7 +235,7 @@ func listOffset(s string, n int) int {
 // several it is "decided".
 var reviewMessages = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
 
-// review carries out one decision about the chosen candidates, each by itself. When one
+// decideReview carries out one decision about the chosen candidates, each by itself. When one
 // fails, the answer is the list with what became of each, since no address can hold
 // that.
 func decideReview(v *visit) error {

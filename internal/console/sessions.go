@@ -110,7 +110,7 @@ func sessionPage(v *visit) error {
 	return v.page("session", page{Title: "Session", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
 
-// noSession words that there is none: another owner's is none either.
+// sessionError words that there is none: another owner's is none either.
 func sessionError(err error) error {
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "Look at the list of sessions: what was forgotten is not in it."}
@@ -118,7 +118,7 @@ func sessionError(err error) error {
 	return err
 }
 
-// talk adds what was said.
+// addTranscript adds what was said.
 func (v *visit) addTranscript(b *sessionBody) error {
 	tr, err := v.con.layer.Operator().Transcript(v.ctx(), v.owner(), b.Info.ID)
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *visit) addTranscript(b *sessionBody) error {
 	return nil
 }
 
-// lessons says how each claim came of a session.
+// learnedClaims says how each claim came of a session.
 func learnedClaims(claims []middleware.ClaimView, info *session.Info, now time.Time) []learnedClaim {
 	how := map[string]string{}
 	if o := info.Outcome; o != nil {

@@ -55,7 +55,7 @@ type sweepFindings struct {
 	Comparisons []*sweepComparison
 }
 
-// weigh compares reports, the oldest first. With many questions that takes a second, so
+// sweepFindings compares reports, the oldest first. With many questions that takes a second, so
 // it is done behind the page; nil as long as it is not done.
 func (v *visit) sweepFindings(list []openedSweep) *sweepFindings {
 	var key strings.Builder
@@ -160,7 +160,7 @@ type sweepAnswer struct {
 	Tone    string
 }
 
-// answers looks, for each data set, for a run by words alone and one by words and by
+// hybridAnswers looks, for each data set, for a run by words alone and one by words and by
 // meaning: in one report if there is one that has both.
 func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	type found struct{ keyword, hybrid *openedSweep }
@@ -190,7 +190,7 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	return out
 }
 
-// answerOf puts a comparison of words alone with both into words.
+// hybridAnswer puts a comparison of words alone with both into words.
 func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {

@@ -322,7 +322,7 @@ func zeroLast(a, b int) int {
 	return -1
 }
 
-// fusion draws them. label gives the words of an item, and where it leads.
+// drawFusion draws them. label gives the words of an item, and where it leads.
 func drawFusion(list []fusedItem, label func(id string) (words, path string)) *drawing {
 	d := chart.FusionData{Title: "How the legs became one list"}
 	for _, leg := range retrieverOrder {

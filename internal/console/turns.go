@@ -106,7 +106,7 @@ func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
 	return r
 }
 
-// noTurn words that there is no such turn for somebody who looks at a page.
+// turnError words that there is no such turn for somebody who looks at a page.
 func turnError(err error) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
@@ -119,7 +119,7 @@ func turnError(err error) error {
 // turnRead is the result of reading receipts.
 type turnRead struct{ err error }
 
-// remember brings what is remembered of turns up to the receipts, or as far as that comes
+// catchUpTurns brings what is remembered of turns up to the receipts, or as far as that comes
 // within a moment: usually that is all, and for the first page after the start it may take
 // seconds. unread says what could not be read, and is missing.
 func (v *visit) catchUpTurns() (unread []string, err error) {
@@ -236,7 +236,7 @@ func contextParts(r *receipt.Record) *drawing {
 		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
 }
 
-// marksOf say in a word each what is remarkable about a turn.
+// turnBadges say in a word each what is remarkable about a turn.
 func turnBadges(r *receipt.Record) []badge {
 	used, corrected := 0, 0
 	for _, u := range r.Used {
@@ -274,7 +274,7 @@ func faults(degraded []string) (out []fault) {
 	return out
 }
 
-// cutWord says what a reason to leave something out means.
+// cutLabel says what a reason to leave something out means.
 type cutLabel struct {
 	reason ken.CutReason
 	says   string
@@ -310,7 +310,7 @@ var verdictLabels = map[middleware.Verdict]string{
 // badge is a short remark about a turn or an item, with its colour.
 type badge struct{ Tone, Says string }
 
-// useMarks say what the model's answer made of an item.
+// useBadges say what the model's answer made of an item.
 func useBadges(u ken.Use) (out []badge) {
 	for _, m := range []struct {
 		is   bool
@@ -339,7 +339,7 @@ func modeTone(m ken.Mode) string {
 	return "info"
 }
 
-// countMarks say in a word each what is remarkable about a turn, the worst first.
+// countBadges say in a word each what is remarkable about a turn, the worst first.
 func countBadges(corrected, tainted, degraded, overflowed, used int) (out []badge) {
 	for _, m := range []struct {
 		n         int

@@ -46,7 +46,7 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// admit checks what the route's line promises.
+// authorize checks what the route's line promises.
 func (v *visit) authorize(rt route) error {
 	if rt.method == http.MethodPost {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
@@ -116,13 +116,13 @@ func (v *visit) intParam(name string, otherwise, least, most int) int {
 	return n
 }
 
-// to sends the browser on to another page of the console.
+// redirect sends the browser on to another page of the console.
 func (v *visit) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
 }
 
-// did sends the browser on to a page that begins with what was done, one of the words
+// redirectDone sends the browser on to a page that begins with what was done, one of the words
 // of doings.
 func (v *visit) redirectDone(path, what string) error {
 	u, err := url.Parse(path)
@@ -160,7 +160,7 @@ type errorPage struct {
 	Back     string // where the visitor came from; "" when that is not known
 }
 
-// fail shows an error as a page. What a person can't act on is for the log.
+// renderError shows an error as a page. What a person can't act on is for the log.
 func (v *visit) renderError(err error) {
 	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
 		path := LoginPath

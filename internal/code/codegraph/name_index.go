@@ -27,7 +27,7 @@ const (
 	maxGuesses = 3  // edges of one use
 )
 
-// nameIndex finds them. What only tests declare counts for tests alone.
+// namesOf finds them. What only tests declare counts for tests alone.
 func (r *resolver) namesOf(x sym) *nameIndex {
 	key := memoKey{x, r.u.fam, r.u.has(forTests)}
 	if b := r.memo[key]; b != nil {

@@ -94,7 +94,7 @@ func (p *planner) weigh(k *ken.Claim) {
 // isOwn reports whether k is the new claim itself, as an earlier run wrote it.
 func isOwn(k, c *ken.Claim) bool { return c.ID != "" && k.ID == c.ID || c.Key != "" && k.Key == c.Key }
 
-// heard reports whether k has the word of the session that c comes from.
+// hasSessionEvidence reports whether k has the word of the session that c comes from.
 func hasSessionEvidence(k, c *ken.Claim) bool {
 	return c.Session != "" && (k.Session == c.Session ||
 		slices.ContainsFunc(k.Evidence, func(e ken.Evidence) bool { return e.SessionID == c.Session }))

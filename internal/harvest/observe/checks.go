@@ -219,7 +219,7 @@ func subtest(t outcome.Test) bool {
 	return !t.Group && strings.Contains(t.Name, "/") && !strings.Contains(t.Name, "::") && !strings.Contains(t.Name, " ") && t.Passed
 }
 
-// some names the first few of a list.
+// firstNames names the first few of a list.
 func firstNames(list []string) string {
 	if len(list) > maxNamed {
 		return strings.Join(list[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(list)-maxNamed)

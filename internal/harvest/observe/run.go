@@ -126,7 +126,7 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 	return func() { close(over); <-done }
 }
 
-// both are the results of two outputs. What only the second tells of comes behind.
+// mergeResults are the results of two outputs. What only the second tells of comes behind.
 func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
 	all, first := out.stream.Tests()
 	if out == errs {
@@ -141,7 +141,7 @@ func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
 	return all, first && second
 }
 
-// one reports whether two streams are the same.
+// sameStream reports whether two streams are the same.
 func sameStream(a, b io.Writer) bool {
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
@@ -197,7 +197,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// honest reports whether the exit status speaks for what the output tells of: not one of
+// exitIsReliable reports whether the exit status speaks for what the output tells of: not one of
 // a filter behind a pipe.
 func exitIsReliable(args []string) bool {
 	name := filepath.Base(args[0])

@@ -16,6 +16,6 @@ func Signals() (signals <-chan os.Signal, stop func()) {
 
 func ends(sig os.Signal) bool { return sig == os.Interrupt }
 
-// heard reports whether the command got a signal by itself: a console tells all that
+// alreadySignalled reports whether the command got a signal by itself: a console tells all that
 // run in it.
 func alreadySignalled(os.Signal) bool { return true }

@@ -22,7 +22,7 @@ func ends(sig os.Signal) bool {
 	return sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGQUIT
 }
 
-// heard reports whether the command got a signal by itself: what is typed in a terminal
+// alreadySignalled reports whether the command got a signal by itself: what is typed in a terminal
 // goes to all that runs in front. A broken pipe is nobody's but ours.
 func alreadySignalled(sig os.Signal) bool {
 	switch sig {

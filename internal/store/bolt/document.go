@@ -180,7 +180,7 @@ func (t *txn) dropChunks(path string) {
 	}
 }
 
-// recite adds to the batch the claims that vouch for the content of documents
+// updateCiting adds to the batch the claims that vouch for the content of documents
 // which change in it: their tiers are computed again.
 func (s *Store) updateCiting(tx *bbolt.Tx, l *layer) error {
 	for path, entry := range l.docs {
@@ -343,7 +343,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
 }
 
-// referAgain writes the entries of records, from their claims.
+// rebuildReferences writes the entries of records, from their claims.
 func (s *Store) rebuildReferences(tx *bbolt.Tx, refs []store.Ref) error {
 	m := refersChange{}
 	for _, ref := range refs {

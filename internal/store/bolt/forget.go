@@ -60,7 +60,7 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 	return ids, s.checkForgotten(ctx, gone)
 }
 
-// forgetAgain finishes what was cut off after claims were forgotten, by a process
+// finishForget finishes what was cut off after claims were forgotten, by a process
 // that has ended since. What they said is known to nobody any more.
 func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	gone := make([]ken.Claim, len(ids))

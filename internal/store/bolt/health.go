@@ -61,7 +61,7 @@ func (s *Store) Faults(context.Context) (out []store.Fault, err error) {
 	return out, nil
 }
 
-// report notes a value that can't be read, and logs it the first time.
+// noteDamage notes a value that can't be read, and logs it the first time.
 func (s *Store) noteDamage(err error) {
 	h := &s.health
 	h.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Store) noteDamage(err error) {
 	}
 }
 
-// wrote notes how a write ended.
+// noteWrite notes how a write ended.
 func (s *Store) noteWrite(err error) {
 	h := &s.health
 	h.mu.Lock()
@@ -99,7 +99,7 @@ func (s *Store) writable() error {
 	return h.broken
 }
 
-// broke notes that a page of the file makes no sense, and returns the error that says so.
+// notePageFault notes that a page of the file makes no sense, and returns the error that says so.
 func (s *Store) notePageFault(p any) error {
 	err := damaged("a page of "+dbFile+" can't be read", fmt.Errorf("%v", p))
 	h := &s.health
@@ -180,7 +180,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	committing := false
 	err := closedOr(s.protect(func() error {
 		return write(s.db, func(tx *bbolt.Tx) error {
-			if err := s.waitForReaders(); err != nil {
+			if err := s.makeDurable(); err != nil {
 				return err
 			}
 			if err := fn(tx); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	return err
 }
 
-// secure makes durable what the file shows. A commit that failed late, or the process
+// makeDurable makes durable what the file shows. A commit that failed late, or the process
 // that had the file before and was killed, may leave a state that is read and not yet
 // on the disk, and what is built on it would be lost with it, or overwrite what a power
 // cut falls back to. The two pages at the start of the file say which state it is; what
@@ -212,10 +212,10 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 // them. The name of the file is made durable as well: it may have been renamed to it just
 // now.
 //
-// After a commit that failed and is shown, bbolt takes the pages of the state before it
-// for free, even while that is being read. So secure waits until it is not: what reads
-// from then on reads the new state. The caller holds updMu and bbolt's lock for writers.
-func (s *Store) waitForReaders() error {
+// When a commit failed late, bbolt counts the pages of the state before it as free, even
+// while a transaction still reads them. So makeDurable waits until those transactions have
+// ended; later ones read the new state. The caller holds updMu and bbolt's lock for writers.
+func (s *Store) makeDurable() error {
 	if s.secured {
 		return nil
 	}
@@ -242,13 +242,13 @@ func (s *Store) waitForReaders() error {
 	return nil
 }
 
-// renamed makes the name durable of a file that was put in the place of the store's.
+// syncRename makes the name durable of a file that was put in the place of the store's.
 // Where that fails, nothing is written until it is. Nobody else writes meanwhile.
 func (s *Store) syncRename() error {
 	s.updMu.Lock()
 	defer s.updMu.Unlock()
 	s.secured = false
-	return s.waitForReaders()
+	return s.makeDurable()
 }
 
 // commitVisible reports whether the file shows a commit although it failed, and makes it

@@ -153,7 +153,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	return s, nil
 }
 
-// mended folds the store from its log and loads it again.
+// openRebuilt folds the store from its log and loads it again.
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
 	l.o.Log.Warn("the store is damaged and is folded from its log again", "store", l.dir, "cause", cause)
 	err := s.closeProjections()

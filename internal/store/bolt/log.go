@@ -249,7 +249,7 @@ func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) err
 	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), result: result, done: make(chan error, 1)})
 }
 
-// goodName refuses a write's name that does not say when it was made: it would be
+// checkCommitID refuses a write's name that does not say when it was made: it would be
 // forgotten at any time.
 func checkCommitID(id uuid.UUID) error {
 	if id == uuid.Nil || id.Version() == 7 {

@@ -85,9 +85,9 @@ type Store struct {
 	dbMu    sync.RWMutex // held for writing only while the file is swapped
 	db      *bbolt.DB
 	updMu   sync.Mutex // held while something is written to it; guards secured
-	secured bool       // what the file shows is durable; see secure
+	secured bool       // what the file shows is durable; see makeDurable
 
-	snapshots sync.RWMutex // held for reading by each read transaction; see secure
+	snapshots sync.RWMutex // held for reading by each read transaction; see makeDurable
 	index     atomic.Pointer[keyword.Index]
 	vecs      *vectors
 	cache     *claimCache

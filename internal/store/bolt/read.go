@@ -329,7 +329,7 @@ func (s *Store) openApproved(ctx context.Context) error {
 	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kApproved, key64(s.commit)) })
 }
 
-// approveAgain sets the flag of records by their claims. A claim that can't be read is not
+// rebuildApproved sets the flag of records by their claims. A claim that can't be read is not
 // approved: whoever reads it next hears of the damage.
 func (s *Store) rebuildApproved(tx *bbolt.Tx, refs []store.Ref) error {
 	for _, ref := range refs {
@@ -436,7 +436,7 @@ func (t *table) admit(kinds []ken.Kind, f *ken.Filter, limit int) (res store.Res
 	return res
 }
 
-// backwards yields the records of small kinds, newest first; t.mu is held.
+// newestFirst yields the records of small kinds, newest first; t.mu is held.
 func (t *table) newestFirst(kinds []ken.Kind) iter.Seq[store.Ref] {
 	var lists [][]store.Ref
 	for i, k := range kinds {

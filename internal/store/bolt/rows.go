@@ -121,7 +121,7 @@ func (t *table) put(ref store.Ref, r row) {
 	t.byID[r.id] = ref
 }
 
-// timely corrects a row with times that have not come yet, as of a file from before writes
+// clampTimes corrects a row with times that have not come yet, as of a file from before writes
 // did so, or from when the clock was ahead: it would be the newest until then, and not
 // grow old. What its newest evidence says is then no better than the record's own time.
 func (t *table) clampTimes(r *row) {

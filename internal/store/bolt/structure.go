@@ -197,7 +197,7 @@ func (s *Store) catchUp(ctx context.Context, mark uint64) error {
 	return s.rebuildAllNames(ctx, refs)
 }
 
-// fileAll writes what records are about.
+// rebuildAllNames writes what records are about.
 func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	done := 0
 	for chunk := range slices.Chunk(refs, replayBatch) {
@@ -223,7 +223,7 @@ func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	return nil
 }
 
-// fileAgain writes what a record is about, from its claim.
+// rebuildNames writes what a record is about, from its claim.
 func (s *Store) rebuildNames(tx *bbolt.Tx, ref store.Ref) error {
 	key := key32(ref)
 	c, err := s.claimAt(tx, ref)

@@ -21,7 +21,7 @@ func setFiled(c *ken.Claim, f store.Filed) {
 	c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate = f.By, f.Entities, f.Aspect, f.Constraint, f.Candidate
 }
 
-// same reports that both say one thing; a name may be written in two ways.
+// sameFiled reports that both say one thing; a name may be written in two ways.
 func sameFiled(f, o store.Filed) bool {
 	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint && f.Candidate == o.Candidate &&
 		slices.EqualFunc(f.Entities, o.Entities, func(a, b string) bool { return a == b || spelledAlike(a, b) })
@@ -110,7 +110,7 @@ func addNames(have, more []string) []string {
 // external reports a claim that rests on what somebody outside says.
 func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
 
-// rule makes a claim that reads like a rule one if an operator vouches for it, and a
+// markRule makes a claim that reads like a rule one if an operator vouches for it, and a
 // candidate otherwise: in a session nobody is asked who says it. What an external source
 // says is neither, nor does a candidate outlive its becoming a rule.
 func markRule(f *store.Filed, c *ken.Claim, rule, candidate bool) {
@@ -165,7 +165,7 @@ func assign(c *ken.Claim, env store.Env) {
 	tame(c, nil)
 }
 
-// assigned runs Assign. A text that makes it panic must not end the writer, and with it
+// callAssign runs Assign. A text that makes it panic must not end the writer, and with it
 // the process: the claim stays unfiled, and the log names it.
 func callAssign(c *ken.Claim, env store.Env) (ok bool) {
 	defer func() {

@@ -47,7 +47,7 @@ func newCache() *cache {
 	return &cache{rows: map[store.Ref]seenRow{}, links: map[store.Ref]neighbourRow{}, read: map[store.Ref]readClaim{}, dropped: map[store.Ref]time.Time{}, whole: map[string]bool{}}
 }
 
-// hear notes the commit that an answer carries, and reports whether what the answer
+// invalidate notes the commit that an answer carries, and reports whether what the answer
 // says is the newest there is.
 func (c *cache) invalidate(commit uint64) bool {
 	c.mu.Lock()
@@ -96,7 +96,7 @@ func (c *cache) seen(search string) uint64 {
 	return c.commit
 }
 
-// see adds what an answer says of records. search names the one that it is all of,
+// applyPrefetch adds what an answer says of records. search names the one that it is all of,
 // "" for none.
 func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error {
 	if len(sight) == 0 {

@@ -82,7 +82,7 @@ func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
 	return out
 }
 
-// look asks for what is known of a record and, at once, of those that are likely to
+// prefetchRow asks for what is known of a record and, at once, of those that are likely to
 // be asked for next. It returns nothing when there was no answer.
 func (c *Client) prefetchRow(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	q := &prefetchRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}

@@ -108,7 +108,7 @@ func IsHung(err error) bool {
 	return errors.As(err, &e) && e.Code == ken.CodeUnavailable && e.Field == fieldHolder
 }
 
-// awake waits for a holder that hangs, where the caller set no deadline of its own.
+// ping waits for a holder that hangs, where the caller set no deadline of its own.
 func (c *Client) ping(ctx context.Context) error {
 	err := c.hangs(false)
 	if _, bounded := ctx.Deadline(); err == nil || bounded {

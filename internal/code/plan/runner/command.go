@@ -78,7 +78,7 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// await waits for a command, and ends it when ctx is done.
+// waitFor waits for a command, and ends it when ctx is done.
 func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
 	var how error // set when it has exited
 	exited := make(chan struct{})
@@ -106,7 +106,7 @@ func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
 	return context.Cause(ctx)
 }
 
-// endRest ends what a command has left in its group. The group's number can't be
+// endGroupRest ends what a command has left in its group. The group's number can't be
 // another's meanwhile: numbers come round after thousands of processes.
 func (r *run) endGroupRest(p *os.Process) {
 	if !groupLives(p) {
@@ -127,7 +127,7 @@ func (r *run) endGroupRest(p *os.Process) {
 	}
 }
 
-// explain says how a command ended.
+// describeExit says how a command ended.
 func describeExit(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("its command ended with %s", exit.ProcessState)
@@ -135,7 +135,7 @@ func describeExit(err error) error {
 	return err
 }
 
-// judge says what became of an agent that has ended.
+// outcomeOf says what became of an agent that has ended.
 func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 	a := r.steps[e.step].Agent
 	err := e.err
@@ -277,7 +277,7 @@ func (l *logFile) write(p []byte) error {
 	return err
 }
 
-// put writes text without what looks like a secret.
+// writeCleaned writes text without what looks like a secret.
 func (l *logFile) writeCleaned(text []byte) error {
 	clean, _ := guardrail.Redact(string(text))
 	_, err := l.file.WriteString(clean)
