@@ -232,6 +232,10 @@ func findSymbols(out *ranking, words []word) {
 		if !w.code {
 			score += 4
 		}
+		if i+1 < len(words) && joined(w, &words[i+1]) {
+			out.add(w.text+words[i+1].text, score+1)
+			continue
+		}
 		switch kind := isSymbol(w); {
 		case kind != notSymbol:
 			out.add(location(w.text), score)
@@ -239,6 +243,11 @@ func findSymbols(out *ranking, words []word) {
 			out.add(w.text, score+1) // `retry`: code, whatever its shape
 		}
 	}
+}
+
+// joined reports whether two words are a method with its receiver, "(*Conn).Drain".
+func joined(w, next *word) bool {
+	return next.start == w.end+1 && next.text[0] == '.' && len(next.text) > 2 && plainName(w.text) && isSymbol(next) != notSymbol
 }
 
 // isSymbol classifies a word by its spelling.

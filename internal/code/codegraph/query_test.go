@@ -32,7 +32,11 @@ func TestFind(t *testing.T) {
 		"shop/pay":                            {"package:example.com/shop/pay"},
 		"pay":                                 {"package:example.com/shop/pay"},
 		"ADR-0001":                            {"adr:ADR-0001"},
-		"art.Line":                            nil, // not from a dot on
+		"art.Line":                            nil,                                 // not from a dot on
+		"shop.Line":                           {"type:example.com/shop/cart.Line"}, // as re-exported
+		"Shop.Line":                           {"type:example.com/shop/cart.Line"},
+		"l.Total":                             {"method:example.com/shop/cart.Line.Total"}, // by the receiver
+		"depot.Line":                          nil,
 		"type:cart.Line":                      nil, // an ID is whole
 		"":                                    nil,
 		"total":                               nil,

@@ -241,7 +241,7 @@ func (p *pythonReader) definition(head, i, end int) {
 		parent, scope := p.around()
 		name := p.text(nameAt)
 		d := declaration{kind: codegraph.KindFunction, name: name, within: scope, parent: parent, first: first, head: head, stop: colon, last: end - 1,
-			exported: p.public(name, parent), doc: p.docstring(colon, end), test: test || strings.HasPrefix(name, "test_") || name == "test"}
+			exported: p.public(name, parent), doc: p.docstring(colon, end), test: test || p.namesTest(name, parent)}
 		if parent >= 0 {
 			d.kind = codegraph.KindMethod
 			if prop {
@@ -319,7 +319,7 @@ func (p *pythonReader) class(i, end int) {
 		if p.op(open) == '(' && p.protocol(open+1, colon-1) {
 			d.kind = codegraph.KindInterface
 		}
-		d.test = strings.HasPrefix(name, "Test")
+		d.test = strings.HasPrefix(name, "Test") || strings.HasSuffix(name, "Test") || strings.HasSuffix(name, "Tests") || strings.HasSuffix(name, "TestCase")
 		b.decl = p.declare(d)
 		if p.op(open) == '(' {
 			p.list(open+1, p.match(open), func(i, end int) {
@@ -476,4 +476,10 @@ func parentModule(m string) string {
 		return ""
 	}
 	return m[:i]
+}
+
+// namesTest reports whether a function is a test by its name: pytest and unittest look for
+// methods in classes of tests only, so that Flask.test_client is none.
+func (p *pythonReader) namesTest(name string, parent int) bool {
+	return (strings.HasPrefix(name, "test_") || name == "test") && (parent < 0 || p.places[parent].test)
 }

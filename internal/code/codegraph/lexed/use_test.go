@@ -77,3 +77,19 @@ func TestUses(t *testing.T) {
 		})
 	}
 }
+
+// A class with methods called test_x is one of tests only by its own name.
+func TestAClassWithTestMethodsIsNoTest(t *testing.T) {
+	for src, want := range map[string]bool{
+		"class Flask:\n    def test_client(self):\n        return Client(self)\n":       false,
+		"class TestFlask:\n    def test_client(self):\n        return Client(self)\n":   true,
+		"class FlaskTests:\n    def test_client(self):\n        return Client(self)\n":  true,
+		"def test_client():\n    return Client()\n":                                     true,
+		"class App:\n    pass\n\n\ndef run():\n    return App()\n":                      false,
+		"class CliTestCase(Base):\n    def test_run(self):\n        return run(self)\n": true,
+	} {
+		if f := New(Options{}).Extract("flask/app.py", []byte(src)); f.Test != want {
+			t.Errorf("test is %v, want %v: %s", f.Test, want, src)
+		}
+	}
+}
