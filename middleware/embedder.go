@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/embed/openai"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/internal/embed/table"
@@ -141,7 +142,7 @@ func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVe
 func (l *Layer) indexing() repository.Options {
 	r := &l.cfg.Repository
 	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
-		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.decisionStatus(),
+		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.decisionStatus(), Declarations: codebase.Declarations,
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }
 

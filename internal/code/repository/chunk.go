@@ -19,7 +19,7 @@ import (
 // chunkerVersion changes whenever the same source would be cut, or rated,
 // differently than before, so that what was indexed by an older version is cut
 // again.
-const chunkerVersion = "1"
+const chunkerVersion = "2"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path
@@ -29,15 +29,15 @@ const (
 	headingSeparator = " › "
 
 	documentImportance = 0.5
-	testImportance     = 0.3 // a test shows use, but a reader asks for the thing itself
 )
 
 // source is a file's content with what its chunks need to say about it.
 type source struct {
-	path    string
-	text    string // valid UTF-8
-	hash    string
-	modTime time.Time
+	path     string
+	text     string // valid UTF-8
+	hash     string
+	modTime  time.Time
+	declared []Declaration // nil for a file of which nothing of the kind is known
 }
 
 // chunks cuts a file by what its name says it is.
@@ -53,10 +53,16 @@ func (s source) chunks(lim limits) []chunk {
 			prefix = append(prefix, "Status: "+status)
 		}
 		parsed = true
+	case strings.EqualFold(path.Ext(s.path), ".rst"):
+		lines, pieces = cutReStructured(lines, lim)
+		parsed = true
 	case strings.EqualFold(path.Ext(s.path), ".go"):
 		if l, p, ok := cutGo(s.text, lines, lim); ok {
 			lines, pieces, parsed = l, p, true
 		}
+	}
+	if !parsed && len(s.declared) > 0 && len(lines) > 0 {
+		pieces, parsed = cutDeclared(lines, s.declared, lim), true
 	}
 	if !parsed {
 		lines, pieces = cutBlocks(lines, proseFile(s.path), lim)
@@ -72,7 +78,6 @@ func (s source) chunks(lim limits) []chunk {
 		heading := strings.Join(append(slices.Clone(prefix), p.path...), headingSeparator)
 		c := claim(ids, heading, text, s.modTime)
 		c.Source, c.SourceType = s.path+":"+strconv.Itoa(first), "repository"
-		c.Importance = importance(s.path)
 		c.Entities = entities(p.names)
 		e := ken.FromFile(s.path, "", "")
 		e.Line, e.ContentHash = first, s.hash
@@ -133,20 +138,6 @@ func entities(names []string) []string {
 	return out
 }
 
-func importance(p string) float64 {
-	base := path.Base(p)
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	for _, mark := range []string{"_test", ".test", ".spec", "_spec"} {
-		if strings.HasSuffix(stem, mark) {
-			return testImportance
-		}
-	}
-	if strings.HasPrefix(base, "test_") || slices.Contains(strings.Split(path.Dir(p), "/"), "testdata") {
-		return testImportance
-	}
-	return documentImportance
-}
-
 // cutBlocks cuts any text into blocks: what stands between blank lines, with
 // everything that is indented under it. Small neighbours share a chunk up to
 // half the limit; a block that is too long is cut where its indentation is
@@ -187,7 +178,11 @@ func blocksOf(lines []line, run span, prose bool, lim limits) []piece {
 		}
 		open = span{}
 	}
-	for _, u := range units(lines, run) {
+	blocks := units(lines, run)
+	if !prose {
+		blocks = withComments(lines, blocks, lim)
+	}
+	for _, u := range blocks {
 		if !open.empty() && width(lines[open.from:u.to])-1 <= lim.max/2 {
 			open.to = u.to
 			continue
@@ -235,6 +230,28 @@ func units(lines []line, run span) []span {
 		}
 	}
 	return out
+}
+
+// withComments joins a block that is a comment with the block that it is about.
+func withComments(lines []line, blocks []span, lim limits) []span {
+	out := blocks[:0]
+	for i := 0; i < len(blocks); i++ {
+		b := blocks[i]
+		if i+1 < len(blocks) && isComment(lines[b.from:b.to]) && width(lines[b.from:blocks[i+1].to])-1 <= lim.max {
+			i++
+			b.to = blocks[i].to
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// isComment reports whether lines are one block comment, or line comments alone.
+func isComment(lines []line) bool {
+	if strings.HasPrefix(lines[0].trimmed(), "/*") {
+		return strings.HasSuffix(lines[len(lines)-1].trimmed(), "*/")
+	}
+	return !slices.ContainsFunc(lines, func(l line) bool { return !l.blank() && !comment(l.trimmed()) })
 }
 
 // enclosing returns the lines of the unit that line at stands under, outermost
@@ -303,8 +320,15 @@ func proseFile(name string) bool {
 	return false
 }
 
-// limits are the sizes that every chunker keeps to, in characters.
-type limits struct{ max, min int }
+// limits are the sizes that every chunker keeps to, in characters. A declaration of code
+// may have whole, everything else max.
+type limits struct{ max, min, whole int }
+
+// wholeChunks is how many times longer than other chunks a declaration may be. What a
+// function does is not told by a part of it, and its parts would compete for one place.
+const wholeChunks = 8
+
+func newLimits(most, least int) limits { return limits{most, least, wholeChunks * most} }
 
 // lead is the most that repeated context (a signature, the head of a table, the
 // opening of a fence) may take of a chunk.

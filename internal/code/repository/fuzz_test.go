@@ -28,7 +28,7 @@ func addGolden(f *testing.F, pattern string) {
 func fuzzChunks(f *testing.F, name string) {
 	f.Fuzz(func(t *testing.T, text string, size uint16) {
 		text = strings.ToValidUTF8(text, "\uFFFD") // anything else is skipped before it is cut
-		checkChunks(t, name, text, limits{max: smallestMaxChunk + int(size%2000), min: int(size % 80)})
+		checkChunks(t, name, text, newLimits(smallestMaxChunk+int(size%2000), int(size%80)))
 	})
 }
 

@@ -176,7 +176,7 @@ func TestTrimTrailers(t *testing.T) {
 }
 
 func TestLongCommitsAreCut(t *testing.T) {
-	x := &indexer{lim: limits{max: 300, min: 40}, o: Options{Now: later}}
+	x := &indexer{lim: newLimits(300, 40), o: Options{Now: later}}
 	paths := make([]string, 99)
 	for i := range paths {
 		paths[i] = strings.Repeat("p", 9)

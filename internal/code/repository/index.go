@@ -76,7 +76,7 @@ func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
 		cut += "/standing"
 	}
 	return &indexer{root: r, dir: dir, tree: findWorkTree(dir), sink: sink, o: o,
-		lim: limits{max: o.MaxChunk, min: o.MinChunk}, cut: cut, touched: map[string]Known{}}, nil
+		lim: newLimits(o.MaxChunk, o.MinChunk), cut: cut, touched: map[string]Known{}}, nil
 }
 
 func (x *indexer) run(ctx context.Context) error {
@@ -241,7 +241,7 @@ func (x *indexer) flush(ctx context.Context) error {
 // error.
 type Options struct {
 	MaxFileBytes int64 // larger files are skipped; 0 means 1 MiB
-	MaxChunk     int   // most characters (code points) of a chunk's text; 0 means 1,200, at least 200
+	MaxChunk     int   // most characters (code points) of a chunk's text, and an eighth of what a declaration's may have; 0 means 1,200, at least 200
 	MinChunk     int   // shorter chunks join a neighbour where one fits; 0 means 60
 
 	// Include, when not empty, admits only files that match one of these
@@ -253,6 +253,11 @@ type Options struct {
 	// chunks, or "" for the usual one, which is observed. It is called from several
 	// goroutines, must not keep content, and its answer must follow from its arguments.
 	Standing func(path string, content []byte) ken.Status
+
+	// Declarations, if not nil, says what a file of code declares; nil for one that it can't
+	// read. It is not asked about Go and Markdown. It is called from several goroutines, and
+	// its answer must follow from its arguments.
+	Declarations func(path string, content []byte) []Declaration
 
 	NoHistory  bool // leave git history out, and remove what was indexed of it
 	MaxCommits int  // newest commits to keep; 0 means 2,000

@@ -23,9 +23,15 @@ func cutMarkdown(lines []line, lim limits) (_ []line, _ []piece, status string) 
 	if t := front["title"]; t != "" && !startsWithTitle(atoms) {
 		root = []string{clip(t, maxTitle)}
 	}
-	var out []piece
-	path, levels := root, []int(nil)
 	section := []atom{{span: span{0, body}, kind: atomText}}
+	return lines, sections(lines, append(section, atoms...), root, lim), documentStatus(lines, front["status"])
+}
+
+// sections cuts a document by its headings, under root.
+func sections(lines []line, atoms []atom, root []string, lim limits) []piece {
+	var out []piece
+	var section []atom
+	path, levels := root, []int(nil)
 	flush := func() {
 		out = append(out, pack(lines, section, path, lim)...)
 		section = section[:0]
@@ -42,7 +48,57 @@ func cutMarkdown(lines []line, lim limits) (_ []line, _ []piece, status string) 
 		section = append(section, a)
 	}
 	flush()
-	return lines, merge(lines, out, lim), documentStatus(lines, front["status"])
+	return merge(lines, out, lim)
+}
+
+// cutReStructured cuts reStructuredText by heading: a line that a line of punctuation of at
+// least its length is under. The level of a heading follows from when its mark was first
+// used, as the format says: https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#sections.
+func cutReStructured(lines []line, lim limits) ([]line, []piece) {
+	lines = wrapLines(lines, lim.line())
+	var atoms []atom
+	var marks []string // in the order in which they were first used, as "=" or "==" with a line above
+	for i := 0; i < len(lines); {
+		if lines[i].blank() {
+			i++
+			continue
+		}
+		over, at := "", i
+		if m := titleMark(lines[i]); m != "" && i+2 < len(lines) && titleMark(lines[i+2]) == m && !lines[i+1].blank() {
+			over, at = m, i+1
+		}
+		if m := underline(lines, at); m != "" {
+			level := slices.Index(marks, over+m)
+			if level < 0 {
+				level, marks = len(marks), append(marks, over+m)
+			}
+			atoms = append(atoms, atom{span: span{i, at + 2}, kind: atomHeading, level: level + 1, title: plainTitle(lines[at].trimmed())})
+			i = at + 2
+			continue
+		}
+		from := i // a paragraph, with what is indented under it
+		for i++; i < len(lines) && underline(lines, i) == "" && (!lines[i].blank() || i+1 < len(lines) && lines[i+1].indent > lines[from].indent); i++ {
+		}
+		atoms = append(atoms, atom{span: span{from, i}, kind: atomText})
+	}
+	return lines, sections(lines, atoms, nil, lim)
+}
+
+// underline returns the mark of the heading on line i; "" for a line that is none.
+func underline(lines []line, i int) string {
+	if i+1 >= len(lines) || lines[i].blank() || lines[i].indent > 0 && titleMark(lines[i]) != "" || lines[i+1].chars < len(strings.TrimRight(lines[i].text, " ")) {
+		return ""
+	}
+	return titleMark(lines[i+1])
+}
+
+// titleMark returns the character that a line consists of, if that can mark a heading.
+func titleMark(l line) string {
+	t := strings.TrimRight(l.text, " \t")
+	if len(t) < 3 || strings.Trim(t, t[:1]) != "" || !strings.ContainsAny(t[:1], "=-`:.'\"~^_*+#<>") {
+		return ""
+	}
+	return t[:1]
 }
 
 func startsWithTitle(atoms []atom) bool {

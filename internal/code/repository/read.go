@@ -90,6 +90,9 @@ func (x *indexer) read(f file) reading {
 	}
 	text := string(got.content)
 	s := source{path: f.path, text: text, hash: doc.Hash, modTime: doc.ModTime}
+	if x.o.Declarations != nil {
+		s.declared = x.o.Declarations(f.path, got.content)
+	}
 	doc.Chunks, doc.Withheld = withhold(text, s.chunks(x.lim))
 	if x.o.Standing != nil {
 		if status := x.o.Standing(f.path, got.content); status != "" {
@@ -330,20 +333,11 @@ func (g *goFile) comments(s span) {
 
 // add appends a span as one piece, or as several that start with lead.
 func (g *goFile) add(s span, lead string, path, names []string) {
-	for _, run := range runs(g.lines[s.from:s.to], false, g.lim.line()) {
-		run = span{run.from + s.from, run.to + s.from}
-		first := g.lim.max
-		if run.from > s.from {
-			first = g.lim.rest()
-		}
-		for _, part := range cut(g.lines, run, first, g.lim.rest()) {
-			p := piece{span: part, path: path, names: names}
-			if part.from > s.from && !strings.HasPrefix(g.lines[part.from].text, "//") && g.lines[part.from].text != lead {
-				p.lead = clip(lead, g.lim.lead())
-			}
-			g.pieces = append(g.pieces, p)
-		}
+	lim := g.lim
+	if lead == "" { // a comment that belongs to no declaration
+		lim.whole = lim.max
 	}
+	g.pieces = append(g.pieces, declarationParts(g.lines, s, lead, path, names, lim)...)
 }
 
 // describe returns a declaration's doc comment, its title in a heading, and the

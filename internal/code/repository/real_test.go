@@ -34,8 +34,8 @@ func checkFolder(t *testing.T, dir string) {
 			return nil
 		}
 		files++
-		chunks += len(checkChunks(t, filepath.ToSlash(rel), string(text), limits{defaultMaxChunk, defaultMinChunk}))
-		checkChunks(t, filepath.ToSlash(rel), string(text), limits{300, 60})
+		chunks += len(checkChunks(t, filepath.ToSlash(rel), string(text), newLimits(defaultMaxChunk, defaultMinChunk)))
+		checkChunks(t, filepath.ToSlash(rel), string(text), newLimits(300, 60))
 		return nil
 	})
 	if err != nil || files == 0 || chunks < files/2 {
