@@ -1,0 +1,140 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/evals/coderecall"
+)
+
+// codeOptions are code's flags.
+type codeOptions struct {
+	data, repositories string
+	set                []string
+	misses, fetch      bool
+	htmlFile           string
+}
+
+func (a *commands) evalCodeCommand() *cobra.Command {
+	var o codeOptions
+	cmd := &cobra.Command{
+		Use:   "code --data PATH --repositories FOLDER",
+		Short: "Measure whether questions about repositories get the code that answers them",
+		Long: "Index each repository, ask its questions as turns, and say for how many the block holds the answer: among the first three " +
+			"items, anywhere, and as the implementing code. PATH is a file of questions or a folder of such files; docs/evals.md " +
+			"describes the format. A repository's files lie in FOLDER under its name. Nothing is written to either.",
+		Example: `  ken eval code --data questions --repositories ~/src
+  ken eval code --data questions/gin.yaml --repositories ~/src --misses`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalCode(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "the questions' `path`")
+	f.StringVar(&o.repositories, "repositories", "", "the `folder` of the repositories")
+	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `key=value` (repeatable)")
+	f.BoolVar(&o.fetch, "fetch", false, "fetch the repositories that FOLDER lacks, as modules or packages: needs go, npm or pip")
+	f.StringVar(&o.htmlFile, "html", "", "write a report to this `file`")
+	f.BoolVar(&o.misses, "misses", false, "list the questions whose turn is not as it should be, with what the block holds")
+	return cmd
+}
+
+func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
+	switch {
+	case o.data == "":
+		return cli.Usagef("--data is missing: the path of the questions")
+	case o.repositories == "":
+		return cli.Usagef("--repositories is missing: the folder of the repositories")
+	}
+	sets, err := coderecall.Load(o.data)
+	if err != nil {
+		return err
+	}
+	r, err := a.Resolve()
+	if err != nil {
+		return err
+	}
+	for _, s := range o.set {
+		key, value, err := assignment("--set", s)
+		if err == nil {
+			key, err = evals.Resolve(key, value)
+		}
+		if err == nil {
+			err = r.Config.Set(key, value)
+		}
+		if err != nil {
+			return cli.UsageError(err)
+		}
+	}
+	var reports []coderecall.Report
+	p := a.Progress()
+	defer p.Done()
+	for i := range sets {
+		s := &sets[i]
+		root := filepath.Join(o.repositories, s.Repository)
+		if _, err := os.Stat(root); o.fetch && errors.Is(err, fs.ErrNotExist) {
+			if err := coderecall.Fetch(ctx, s.Source, root); err != nil {
+				return err
+			}
+		}
+		if err := s.Check(os.DirFS(root)); err != nil {
+			return fmt.Errorf("%s: %w", s.Repository, err)
+		}
+		report, err := coderecall.Run(ctx, s, root, r.Config, p.Update)
+		p.Done()
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	if o.htmlFile != "" {
+		if err := writeFile(o.htmlFile, func(w io.Writer) error { return coderecall.HTML(w, reports) }); err != nil {
+			return err
+		}
+	}
+	return a.printCode(reports, o.misses)
+}
+
+func (a *commands) printCode(reports []coderecall.Report, misses bool) error {
+	if a.JSON {
+		return a.PrintJSON(struct {
+			Figures coderecall.Figures  `json:"figures"`
+			Reports []coderecall.Report `json:"reports"`
+		}{coderecall.Sum(reports), reports})
+	}
+	if misses {
+		for i := range reports {
+			for j := range reports[i].Answers {
+				if q := &reports[i].Answers[j]; !q.Right() || q.Answerable() && (q.First > 3 || q.Marker != "" && q.CodeAt == 0) {
+					fmt.Fprintf(a.Out, "%s: %s (%s)\n  answer at %d, code at %d of %d items, %d characters, %s %s\n", reports[i].Repository, q.Ask, q.Kind, q.First, q.CodeAt,
+						len(q.Items), q.Chars, q.Code, q.Marker)
+					for _, it := range q.Items {
+						fmt.Fprintln(a.Out, "    "+it)
+					}
+				}
+			}
+		}
+	}
+	row := func(name string, f coderecall.Figures) []string {
+		share := func(x float64, of int) string { return fmt.Sprintf("%.0f %% of %d", 100*x, of) }
+		return []string{name, share(f.First3, f.Questions), share(f.InBlock, f.Questions), share(f.Code, f.Questions), share(f.Declared, f.Names),
+			share(f.Silent, f.Absent), fmt.Sprint(f.Chars), fmt.Sprintf("%.0f %%", 100*f.Headers), fmt.Sprintf("%.1f", f.MS)}
+	}
+	var rows [][]string
+	for i := range reports {
+		rows = append(rows, row(reports[i].Repository, coderecall.Sum(reports[i:i+1])))
+	}
+	if len(reports) > 1 {
+		rows = append(rows, row("all", coderecall.Sum(reports)))
+	}
+	a.PrintTable([]string{"REPOSITORY", "FIRST THREE", "IN THE BLOCK", "CODE", "DECLARATION", "SILENT", "CHARS", "HEADERS", "MS"}, rows)
+	return nil
+}

@@ -1,0 +1,125 @@
+package coderecall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// SilentChars is what a block may have, in characters, where a question has no answer.
+const SilentChars = 600
+
+// Answer is what one question's turn brought.
+type Answer struct {
+	Question
+	First   int      `json:"first"`   // place of the first item that answers, from 1; 0 for none
+	CodeAt  int      `json:"code_at"` // place of the first item of implementing code; 0 for none
+	Chars   int      `json:"chars"`   // of the block
+	Headers int      `json:"headers"` // of these, in the items' headers
+	Items   []string `json:"items"`   // the items' sources, in the order of the block
+	MS      float64  `json:"ms"`      // of the turn
+	Mode    ken.Mode `json:"mode,omitempty"`
+}
+
+// Right reports whether the turn is as it should be: with an answer, or silent.
+func (a *Answer) Right() bool {
+	if a.Answerable() {
+		return a.First > 0
+	}
+	return a.Chars < SilentChars
+}
+
+// Report is the answers of one repository.
+type Report struct {
+	Repository string   `json:"repository"`
+	Answers    []Answer `json:"answers"`
+}
+
+// patience is the deadline of a turn: how soon a busy machine answers is not measured here.
+const patience = 10 * time.Second
+
+// Run indexes the repository in root, with its state in a temporary folder, and asks every
+// question of s by itself. cfg is not changed. progress may be nil.
+func Run(ctx context.Context, s *Set, root string, cfg config.Config, progress func(stage string, done, total int)) (r Report, err error) {
+	r.Repository = s.Repository
+	state, err := os.MkdirTemp("", "ken-code-")
+	if err != nil {
+		return r, fmt.Errorf("make a folder for the state: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, patience
+	cfg.Middleware.Events, cfg.Middleware.Journal = false, false
+	l, err := middleware.Open(ctx, middleware.Options{Root: root, Config: &cfg, Strict: true, Foreground: true, Progress: progress})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if _, err := l.Refresh(ctx, ken.DefaultOwner); err != nil {
+		return r, fmt.Errorf("index %s: %w", root, err)
+	}
+	for i := range s.Questions {
+		q := s.Questions[i]
+		t := ken.Turn{Owner: ken.DefaultOwner, Session: "question-" + strconv.Itoa(i), Messages: []ken.Message{{Role: "user", Text: q.Ask}}}
+		in := l.Assemble(ctx, t)
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		r.Answers = append(r.Answers, judge(q, root, &in.Receipt))
+	}
+	return r, nil
+}
+
+// judge finds the places of the answer in a turn's items.
+func judge(q Question, root string, r *ken.Receipt) Answer {
+	a := Answer{Question: q, Chars: r.Chars, MS: r.MS["total"], Mode: r.Mode}
+	declared := map[string]bool{}
+	if q.Kind == What {
+		declared = markedLines(&q, root)
+	}
+	for i := range r.Items {
+		it := &r.Items[i]
+		a.Items = append(a.Items, it.Source)
+		a.Headers += it.Chars - utf8.RuneCountInString(it.Text)
+		path := it.Source
+		if at := strings.LastIndexByte(path, ':'); at > 0 {
+			path = path[:at]
+		}
+		code := q.marker != nil && path == q.Code && (q.marker.MatchString(it.Text) || it.Kind == budgeter.KindSymbol && declared[it.Source])
+		answers := code
+		for _, also := range q.also {
+			answers = answers || also[0].MatchString(path) && also[1].MatchString(it.Text)
+		}
+		if code && a.CodeAt == 0 {
+			a.CodeAt = i + 1
+		}
+		if answers && a.First == 0 {
+			a.First = i + 1
+		}
+	}
+	return a
+}
+
+// markedLines returns the places that the marker matches, as a symbol's card has its source.
+func markedLines(q *Question, root string) map[string]bool {
+	out := map[string]bool{}
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(q.Code)))
+	if err != nil || q.marker == nil {
+		return out
+	}
+	for _, at := range q.marker.FindAllIndex(data, -1) {
+		out[q.Code+":"+strconv.Itoa(1+bytes.Count(data[:at[0]], []byte("\n")))] = true
+	}
+	return out
+}
