@@ -51,6 +51,9 @@ type Candidate struct {
 	// Distance of a constraint is how far what it rules is from what the turn is about:
 	// the nearest come first, before tier and trust.
 	Distance int
+	// MaxChars is Options.MaxItemChars for this one; 0 means that of Options. It is for
+	// knowledge, not for memory and constraints.
+	MaxChars int
 	// Version is another number after every change of the claim; 0 is unknown. See
 	// Options.Cache.
 	Version uint64
@@ -74,6 +77,10 @@ type Options struct {
 
 	Tokens int              // of the whole block, on top of the limits in characters; <= 0 sets no limit
 	Count  func(string) int // counts tokens; nil counts one for each byte, which no tokenizer exceeds
+
+	// Excerpt returns what of a document's text bears on the turn, in at most so many code
+	// points; nil takes the beginning.
+	Excerpt func(text string, most int) string
 
 	MinTier ken.Tier // cuts what is weaker, except constraints and checkpoints
 	// Seen reports whether the context holds the item with exactly this text

@@ -424,3 +424,54 @@ func ExampleCompose() {
 	// The user is called Mo.
 	// [/Pipeline Knowledge]
 }
+
+// A piece of a file says its path once, and no title that its text has.
+func TestAFilesPieceHasAShortHeader(t *testing.T) {
+	piece := func(source, heading, text string) string {
+		it := item(1, text)
+		it.Kind, it.Source, it.Heading = ken.KindDocument, source, heading
+		_, rest, _ := strings.Cut(compose(Options{}, whole(it)...).Text, "| 2025-03-04")
+		header, _, _ := strings.Cut(rest, "\n")
+		return header
+	}
+	for _, c := range []struct{ source, heading, text, want string }{
+		{"lib/view.js:104", "lib/view.js › View.lookup", "View.lookup = function lookup(name) {}", " | lib/view.js:104"},
+		{"src/app.py:81", "src/app.py › Flask.url_for", "def url_for(self): pass", " | src/app.py:81 | Flask.url_for"},
+		{"README.md:9", "README.md › Install › Linux", "## Linux\n\nRun it.", " | README.md:9 | Install"},
+		{"README.md:9", "README.md", "Run it.", " | README.md:9"},
+		{"commit 12ab", "commit: Mend the gate", "Mend the gate\n\nIt was open.", " | commit 12ab"},
+	} {
+		if got := piece(c.source, c.heading, c.text); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// A document that has no room is shortened to the room that is left, by what the turn asks.
+func TestADocumentIsShortenedToTheRoomThatIsLeft(t *testing.T) {
+	big := item(1, strings.Repeat("word ", 500))
+	big.Kind = ken.KindDocument
+	first := item(2, strings.Repeat("other ", 150))
+	first.Fused = 1
+	var asked []int
+	b := compose(Options{Chars: 2000, Excerpt: func(text string, most int) string {
+		asked = append(asked, most)
+		return "the part that is asked for"
+	}}, whole(first, big)...)
+	if len(b.Items) != 2 || b.Items[1].Text != "the part that is asked for" || len(asked) == 0 || asked[0] != DefaultMaxItemChars {
+		t.Errorf("asked for %v:\n%s", asked, b.Text)
+	}
+	b = compose(Options{Chars: 2000, Excerpt: func(text string, most int) string { return text[:most] }}, whole(first, big)...)
+	if len(b.Items) != 2 || b.Chars > 2000 {
+		t.Errorf("%d characters in %d items: %v", b.Chars, len(b.Items), b.Cut)
+	}
+}
+
+// Equal bodies in two files are one item.
+func TestEqualPiecesOfTwoFilesAreOne(t *testing.T) {
+	a, b := item(1, "export function parse(text) { return text.trim().split(separator) }"), item(2, "export function parse(text) { return text.trim().split(separator) }")
+	a.Kind, a.Heading, b.Kind, b.Heading = ken.KindDocument, "types.d.ts › parse", ken.KindDocument, "types.d.cts › parse"
+	if got := compose(Options{}, whole(a, b)...); len(got.Items) != 1 {
+		t.Errorf("%v", ids(got.Items))
+	}
+}

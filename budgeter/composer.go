@@ -1,6 +1,7 @@
 package budgeter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -110,6 +111,10 @@ func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, du
 		return p, lack, dup, true
 	}
 	p, lack, dup = c.fit(i, &e, room)
+	if lack != "" && !memory && e.item.Kind == ken.KindDocument && c.o.Excerpt != nil && room >= leastExcerpt {
+		e.item.Text = e.excerpt(&c.o, min(room, cmp.Or(e.most, c.o.MaxItemChars))-e.overhead())
+		p, lack, dup = c.fit(i, &e, room)
+	}
 	if lack != "" && memory && e.item.Kind == ken.KindPlaybook {
 		e.whole, e.item.Text = e.item.Text, pointer(&e.item, c.o.Show)
 		p, lack, dup = c.fit(i, &e, room)
@@ -214,7 +219,7 @@ func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 		complete(&item, &claim)
 		session = claim.Session
 	}
-	e := entry{item: item, short: c.short[i], memory: memory}
+	e := entry{item: item, short: c.short[i], memory: memory, most: cand.MaxChars, full: item.Text}
 	e.show(&c.o, session, room)
 	if e.item.Text == "" {
 		c.cut(i, ken.CutFloor, "no text to show")
@@ -237,9 +242,22 @@ func (e *entry) show(o *Options, session string, room int) {
 		e.whole = body(item.Text, o.MaxItemChars)
 		e.item.Text = digest(body(item.Text, digestSource))
 		e.item.Source = attributed(item.Source, session)
+	case kind == ken.KindDocument:
+		e.item.Text = e.excerpt(o, cmp.Or(e.most, o.MaxItemChars))
 	default:
-		e.item.Text = body(item.Text, o.MaxItemChars)
+		e.item.Text = body(item.Text, cmp.Or(e.most, o.MaxItemChars))
 	}
+}
+
+// leastExcerpt is the least room, in code points, into which a document is shortened.
+const leastExcerpt = 400
+
+// excerpt returns what of the whole text bears on the turn, in at most so many code points.
+func (e *entry) excerpt(o *Options, most int) string {
+	if o.Excerpt == nil {
+		return body(e.full, most)
+	}
+	return body(o.Excerpt(e.full, most), most)
 }
 
 // claim fetches a candidate's claim, as long as there is time.

@@ -23,7 +23,10 @@ type shownItem struct {
 
 // read returns the words of an item. They are good until the next read.
 func (s *shownText) read(it *ken.Item) []uint64 {
-	s.arena = appendWords(s.arena[:s.taken], it.Heading)
+	s.arena = s.arena[:s.taken]
+	if it.Kind != ken.KindDocument { // the heading of a file's piece begins with its path
+		s.arena = appendWords(s.arena, it.Heading)
+	}
 	s.arena = appendWords(s.arena, it.Text)
 	return s.arena[s.taken:]
 }

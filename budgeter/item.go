@@ -27,6 +27,8 @@ type entry struct {
 	// memory marks the item in its header: a line above the memory part would be one
 	// that content could forge.
 	memory bool
+	most   int    // Candidate.MaxChars
+	full   string // the text as it was loaded
 }
 
 // complete fills in what only the claim knows.
@@ -132,13 +134,14 @@ func (e entry) piece(level int) piece {
 		b.Write(it.CreatedAt.UTC().AppendFormat(buf[:0], time.DateOnly))
 	}
 	free := b.Len()
-	if it.Source != "" || it.Heading != "" {
+	heading := shownHeading(it)
+	if it.Source != "" || heading != "" {
 		b.WriteString(" | ")
 		b.WriteString(cmp.Or(it.Source, "-"))
 	}
-	if it.Heading != "" {
+	if heading != "" {
 		b.WriteString(" | ")
-		b.WriteString(it.Heading)
+		b.WriteString(heading)
 	}
 	b.WriteByte('\n')
 	b.WriteString(it.Text)
@@ -153,6 +156,33 @@ func (e entry) piece(level int) piece {
 	it.Chars = utf8.RuneCountInString(text)
 	return piece{item: *it, text: text}
 }
+
+// shownHeading returns what a heading says that neither source nor text do: of a piece of a
+// file it leaves out the path, and the last title where the text has it.
+func shownHeading(it *ken.Item) string {
+	if it.Kind != ken.KindDocument {
+		return it.Heading
+	}
+	path := it.Source
+	if at := strings.LastIndexByte(path, ':'); at > 0 {
+		path = path[:at]
+	}
+	heading := it.Heading
+	if rest, ok := strings.CutPrefix(heading, path); ok && path != "" {
+		heading = strings.TrimPrefix(rest, headingSeparator)
+	}
+	before, last := "", strings.TrimPrefix(heading, "commit: ")
+	if at := strings.LastIndex(heading, headingSeparator); at >= 0 {
+		before, last = heading[:at], heading[at+len(headingSeparator):]
+	}
+	if strings.Contains(it.Text, last) {
+		return before
+	}
+	return heading
+}
+
+// headingSeparator stands between the titles of a heading.
+const headingSeparator = " › "
 
 const (
 	preamble = guardrail.FrameOpen + "\n" +

@@ -77,6 +77,7 @@ type Signals struct {
 	Instruction float64 // added for a standing instruction
 	Question    float64 // taken from a short question
 	Structure   float64 // added for what is filed under the turn's entities
+	Origin      float64 // of the kind of file that a record was cut from
 }
 
 func (s *Signals) keys() []key {
@@ -92,6 +93,9 @@ func (s *Signals) keys() []key {
 		bind("instruction", &s.Instruction, 0.2, fraction(2), "For standing instructions and preferences: always …, I prefer …"),
 		bind("question", &s.Question, 0.08, fraction(2), "Taken from short records that are questions themselves: the answer is what helps."),
 		bind("structure", &s.Structure, 0.1, fraction(2), "For records under a weighty aspect of what the turn is about."),
+		bind("origin", &s.Origin, 1, fraction(1),
+			"How much it counts whether a piece of a file is code, a document, a test, an example, a changelog or a commit. Code comes first, "+
+				"unless the question asks for another kind."),
 	}
 }
 

@@ -33,7 +33,7 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	if err != nil {
 		return card{}, false
 	}
-	w := cardWriter{v: v, s: &s, tier: ken.Inferred}
+	w := cardWriter{v: v, s: &s}
 	w.addPath(s.Path)
 	w.addLine(oneLine(s.Signature))
 	if s.Doc != "" {
@@ -47,7 +47,7 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	if len(w.lines) == 0 { // even the signature had to be removed
 		w.addLine("Nothing more is known of it.")
 	}
-	c := card{governed: s.Governed, paths: w.paths, item: ken.Item{ID: s.ID, Kind: budgeter.KindSymbol, Tier: w.tier, Trust: ken.TrustOperator,
+	c := card{governed: s.Governed, paths: w.paths, item: ken.Item{ID: s.ID, Kind: budgeter.KindSymbol, Tier: ken.Inferred, Trust: ken.TrustOperator,
 		Source: s.Path, Heading: cleanFileText(string(s.Kind) + " " + shortName(&s.Node)), Text: cleanFileText(strings.Join(w.lines, "\n"))}}
 	if s.Line > 0 {
 		c.item.Source += ":" + strconv.Itoa(s.Line)
@@ -125,7 +125,6 @@ type cardWriter struct {
 	s     *codegraph.NodeDetails
 	lines []string
 	chars int
-	tier  ken.Tier
 	paths []string
 }
 
@@ -203,7 +202,7 @@ func (w *cardWriter) addUsers() {
 			says = fmt.Sprintf("By name, perhaps %s %d: ", strings.ToLower(u.says), n)
 		}
 		if w.addLine(says + listNames(names, n, maxUsers)) {
-			w.addSources(how, paths)
+			w.addSources(paths)
 		}
 	}
 	if n, how := countEdges(w.s.In, codegraph.Tests); n > 0 && how == codegraph.Exact {
@@ -236,10 +235,7 @@ func cardName(n *codegraph.Node) string {
 }
 
 // addSources notes the files that a line rests on.
-func (w *cardWriter) addSources(how codegraph.How, paths []string) {
-	if how == codegraph.Guess {
-		w.tier = ken.Assumed
-	}
+func (w *cardWriter) addSources(paths []string) {
 	for _, p := range paths {
 		w.addPath(p)
 	}
@@ -271,7 +267,7 @@ func (w *cardWriter) addDependencies() {
 			n = len(names)
 		}
 		if w.addLine(says + listNames(names, n, maxUsers)) {
-			w.addSources(how, paths[:min(len(paths), maxUsers)])
+			w.addSources(paths[:min(len(paths), maxUsers)])
 		}
 	}
 }

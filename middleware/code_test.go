@@ -71,8 +71,8 @@ func TestATurnKnowsTheSymbolsThatItNames(t *testing.T) {
 	}
 }
 
-// A guess is told as one, and weighs less.
-func TestWhatIsGuessedIsAssumed(t *testing.T) {
+// A guess is told as one. The card is as sure as the declaration that it shows.
+func TestWhatIsGuessedIsToldAsOne(t *testing.T) {
 	l := open(t, settings(), inFolder(shop(t, map[string]string{"web/src/other.ts": "export function pay(x: any) { x.total(); x.emptyAll() }\n",
 		"web/src/basket.ts": "export class Basket {\n  total(): number { return 0 }\n  emptyAll(): void {}\n}\n"})))
 	r := l.Assemble(t.Context(), asked("Is `Basket.emptyAll` used?")).Receipt
@@ -80,7 +80,7 @@ func TestWhatIsGuessedIsAssumed(t *testing.T) {
 	if c == nil {
 		t.Fatalf("no card:\n%s", r.Block)
 	}
-	if c.Tier != ken.Assumed {
+	if c.Tier != ken.Inferred {
 		t.Errorf("tier %s:\n%s", c.Tier, c.Text)
 	}
 	assertContains(t, c.Text, "By name, perhaps called by 1: other.pay")

@@ -38,13 +38,14 @@ func TestDecisionsThatHoldNoMoreAreNotInjected(t *testing.T) {
 	if _, err := l.Refresh(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	a := l.Assemble(ctx, asked("How do invoices travel to the invoice queue?"))
+	blocks := l.Assemble(ctx, asked("How do invoices travel to the invoice queue?")).Receipt.Block +
+		l.Assemble(ctx, asked("Is the invoice queue drained by hand on Sundays?")).Receipt.Block
 	for _, c := range []struct {
 		text string
 		in   bool
 	}{{"NATS JetStream", true}, {"RabbitMQ", false}, {"over Kafka", false}, {"by e-mail", false}, {"drained by hand", true}} {
-		if in := strings.Contains(a.Receipt.Block, c.text); in != c.in {
-			t.Errorf("%q injected: %v\n%s", c.text, in, a.Receipt.Block)
+		if in := strings.Contains(blocks, c.text); in != c.in {
+			t.Errorf("%q injected: %v\n%s", c.text, in, blocks)
 		}
 	}
 	s, release, err := l.Store(ctx, "")

@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -324,7 +325,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		memory = -1 // 0 means no memory part in the configuration, and the default to the budgeter
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: count, MinTier: st.Turn.Weight.MinTier(), MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache,
+		Count: count, MinTier: st.Turn.Weight.MinTier(), MaxItemChars: b.ItemChars, Excerpt: excerptFor(st), Show: showPlaybook, Cache: cache,
 		Seen: func(id, text string) bool { return st.history.contains(id, text) || said[id] }})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
@@ -333,6 +334,21 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	r.OverflowedConstraints = st.Block.OverflowedConstraints
 	return nil
 }
+
+// excerptFor returns a function that shows what of a document's text bears on the turn.
+func excerptFor(st *State) func(text string, most int) string {
+	var asked []string
+	return func(text string, most int) string {
+		if asked == nil {
+			asked = analysis.Terms(st.Signals.Question)
+		}
+		return analysis.Excerpt(text, asked, most)
+	}
+}
+
+// wholeItems is how many of the best items may be twice as long as others: the function that
+// answers a question is best told whole.
+const wholeItems = 2
 
 // candidates returns what the block may hold: the session's checkpoint, the objectives, claims
 // that no longer hold, and what was found. The text of a claim is read when the budgeter asks for
@@ -346,14 +362,21 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 		cands = append(cands, c)
 	}
 	cands = append(cands, l.fallenClaims(ctx, st)...)
+	knowledge := 0
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
+		most := l.cfg.Budget.ItemChars
+		if !c.Memory && !c.Row.Constraint && c.Row.Facts.Kind == ken.KindDocument {
+			if knowledge++; knowledge <= wholeItems {
+				most *= 2
+			}
+		}
 		version := c.Row.Version
 		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store mean nothing here
 			version = 0
 		}
 		cands = append(cands, budgeter.Candidate{
-			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
+			MaxChars: most, Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
 			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Sources, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
 			Load: func(ctx context.Context) (ken.Claim, error) {

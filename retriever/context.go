@@ -62,6 +62,9 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 		if len(h.Parts) != len(res.Values) {
 			return res // a source that does not say what each term adds
 		}
+		if p.Form(h.Ref).Traits.Origin() != analysis.OriginNone {
+			continue // a declaration or a section is about itself
+		}
 		before, after := p.Around(h.Ref, contextReach)
 		asks := p.Form(h.Ref).Traits&analysis.Asks != 0
 		w := weight
@@ -125,6 +128,9 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 	var weights []float64
 	ends := make([]int, len(pool))
 	for i, e := range pool {
+		if ends[i] = len(refs); e.rank.form.Traits.Origin() != analysis.OriginNone {
+			continue
+		}
 		before, after := r.p.Around(e.ref, nearReach)
 		w := nearWeight * r.o.Weights.Context * math.Min(1, contextWords/math.Max(1, float64(r.p.Form(e.ref).Words)))
 		for k, ref := range before {

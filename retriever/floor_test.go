@@ -1,9 +1,11 @@
 package retriever_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -68,5 +70,53 @@ func TestFloorSparesMemory(t *testing.T) {
 	got := retrieve(t, records(2), retriever.Options{Floor: 1, Sources: []retriever.Source{says(retriever.SourcePinned, store.Hit{Ref: 1})}})
 	if len(got.Candidates) != 1 || !got.Candidates[0].Memory {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A piece of a file counts by the kind of file, unless the question asks for that kind.
+func TestCodeComesFirstUnlessAnotherKindIsAskedFor(t *testing.T) {
+	s := records(4)
+	s.forms = map[store.Ref]analysis.Form{}
+	for ref, origin := range map[store.Ref]analysis.Origin{1: analysis.OriginTest, 2: analysis.OriginChangelog, 3: analysis.OriginCode} {
+		s.forms[ref] = analysis.Form{}.From(origin)
+	}
+	first := func(question string, w *retriever.Weights) string {
+		got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1, 2, 3)...)}, Weights: w}).
+			Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Question: question}})
+		return got.Candidates[0].Row.ID
+	}
+	off := retriever.DefaultWeights
+	off.Origin = 0
+	for _, tt := range []struct {
+		question string
+		weights  *retriever.Weights
+		want     string
+	}{
+		{"how does the breaker recover?", nil, "3"},
+		{"how does the test client recover?", nil, "3"},
+		{"how is it tested that the breaker recovers?", nil, "1"},
+		{"What changed in the breaker?", nil, "2"},
+		{"since when does the breaker recover?", nil, "2"},
+		{"how does the breaker recover?", &off, "1"},
+	} {
+		if got := first(tt.question, tt.weights); got != tt.want {
+			t.Errorf("%q: first is %s, want %s", tt.question, got, tt.want)
+		}
+	}
+}
+
+// Each piece of a file needs evidence of its own: one that answers brings no others along.
+func TestAPieceOfAFileNeedsItsOwnEvidence(t *testing.T) {
+	s := records(5)
+	code := analysis.Form{}.From(analysis.OriginCode)
+	s.forms = map[store.Ref]analysis.Form{1: code, 2: code, 3: code} // 4 is a fact
+	hits := []store.Hit{{Ref: 1, Score: 9, Share: 1}, {Ref: 2, Score: 4, Share: 0.9}, {Ref: 3, Score: 8, Share: 0.1}, {Ref: 4, Score: 4, Share: 0.5}}
+	got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}}).Retrieve(t.Context(), retriever.Turn{})
+	var ids []string
+	for _, c := range got.Candidates {
+		ids = append(ids, c.Row.ID)
+	}
+	if !slices.Equal(ids, []string{"1", "4"}) {
+		t.Errorf("%v; 2 has less than half of the best score, and 3 too few of the words", ids)
 	}
 }

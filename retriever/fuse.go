@@ -173,11 +173,12 @@ type Weights struct {
 	Instruction float64 // added for a standing instruction or preference
 	Question    float64 // taken from a short record that asks something
 	Structure   float64 // added for a record under a central aspect of what the turn is about: see structured
+	Origin      float64 // of the kind of file that a record was cut from, 0..1: see originPrior
 }
 
 // DefaultWeights were chosen on the development sets.
 var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08,
-	Structure: 0.1}
+	Structure: 0.1, Origin: 1}
 
 // ranking is what the ranker found of one entry. Every part has a name in the
 // receipt.
@@ -189,6 +190,7 @@ type ranking struct {
 	manner  float64 // what the signals that read the record's manner and date add together
 	// likeness is what cosine and near are worth in this turn.
 	likeness float64
+	prior    float64 // what keyword and likeness count by the record's origin, 0..1
 	score    float64 // what orders the pool
 
 	form  analysis.Form        // how the record speaks
@@ -205,14 +207,15 @@ const shortWords = 75
 
 // questionManner is what a turn asks for, as far as the manner of a record can answer it.
 type questionManner struct {
-	names map[uint32]bool
-	when  bool
-	self  bool
-	times []period
+	names   map[uint32]bool
+	when    bool
+	self    bool
+	times   []period
+	origins [analysis.Origins]float64
 }
 
 func askedBy(s *ken.Signals, now time.Time) questionManner {
-	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
+	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, origins: originsOf(s.Question), when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
 	for _, list := range [][]string{s.Keywords, s.Entities} {
 		for _, w := range list {
 			a.names[analysis.Name(w)] = true
@@ -278,7 +281,8 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	for _, e := range pool {
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near)
-		k.score = k.keyword + k.likeness + k.manner + w.Structure*k.structured()
+		k.prior = 1 - w.Origin*(1-a.origins[k.form.Traits.Origin()])
+		k.score = k.prior*(k.keyword+k.likeness) + k.manner + w.Structure*k.structured()
 	}
 }
 
@@ -309,6 +313,9 @@ func (r *Retriever) order(pool []*entry, answers []answer) {
 func (r *ranking) signals() map[string]float64 {
 	m := map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
 		"manner": r.manner}
+	if r.form.Traits.Origin() != analysis.OriginNone {
+		m["origin"] = r.prior
+	}
 	if r.place != nil {
 		m[SignalStructure], m[SignalDistance] = r.structured(), float64(r.place.Distance)
 	}

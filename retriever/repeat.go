@@ -201,6 +201,14 @@ const freeShare = 0.2
 // What having all words is worth alone.
 const allWords = 0.2
 
+// The floor of one piece of a file, which is a whole declaration or section and is about one
+// thing: the least evidence of its own, and the least part of the score of the turn's best
+// piece. Chosen on 103 questions about five repositories, 20 of which have no answer there.
+const (
+	fileEvidence = 0.12
+	fileShare    = 0.5
+)
+
 // What a source that a turn goes without is taken to have said.
 const (
 	absentShare  = 0.35
@@ -217,7 +225,8 @@ func evidence(share, cosine float64) float64 {
 
 // floor cuts what is not evident enough from the pool: everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
-// the records that are far below it. Rules don't come out of it.
+// the records that are far below it. A piece of a file needs evidence of its own. Rules
+// don't come out of it.
 //
 // What is filed under an entity that the turn names has that name, as if it stood in
 // the text, and to name something that is known is evidence by itself, as much as
@@ -239,9 +248,23 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 		cosine = absentCosine
 	}
 	s.out.Evidence = evidence(share, cosine)
+	best, files := 0.0, 0.0
+	for _, e := range pool {
+		if e.ofFile() {
+			c := e.rank.cosine
+			if !vector {
+				c = absentCosine
+			}
+			best, files = math.Max(best, e.rank.score), math.Max(files, evidence(e.rank.had(), c))
+		}
+	}
 	kept := pool[:0]
 	for _, e := range pool {
 		if ruled[e.ref] {
+			continue
+		}
+		if e.ofFile() && (files < fileEvidence || e.rank.score < fileShare*best) {
+			s.cut(e, floorReason(e, found))
 			continue
 		}
 		if (s.out.Evidence >= r.o.Floor || e.rank.named > 0 && allWords >= r.o.Floor) && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
@@ -252,6 +275,9 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	}
 	return kept
 }
+
+// ofFile reports whether the record is a piece of a file or a commit.
+func (e *entry) ofFile() bool { return e.rank.form.Traits.Origin() != analysis.OriginNone }
 
 // sourcesOf says which of the two sources that evidence comes from answered.
 func sourcesOf(found []answer) (keyword, vector bool) {

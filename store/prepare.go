@@ -98,13 +98,21 @@ func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	return c, c.Validate()
 }
 
-// EmbedText is the text that stands for a claim in vector space.
+// EmbedText is the text that stands for a claim in vector space. Of a piece of a file it is the
+// beginning, which says what the rest does.
 func EmbedText(c *ken.Claim) string {
-	if c.Heading == "" {
-		return c.Text
+	text := c.Text
+	if c.SourceType == "repository" && len(text) > embedBytes {
+		text = strings.ToValidUTF8(text[:embedBytes], "")
 	}
-	return c.Heading + "\n" + c.Text
+	if c.Heading == "" {
+		return text
+	}
+	return c.Heading + "\n" + text
 }
+
+// embedBytes is how much of a piece of a file is embedded.
+const embedBytes = 1200
 
 // SpellEntities returns names as analysis.Entity spells them, each once; what is no
 // name is left out. Nil when there is none.

@@ -27,6 +27,8 @@ const (
 	Instructs                           // it says how to act from now on: "always …", "I prefer …"
 	FirstPerson                         // it speaks of I, me, my, we: once or three times
 	FirstPersonOften                    // twice or three times
+
+	originShift = iota // the bits above hold the Origin
 )
 
 // Self is how much a text speaks of who wrote it, 0..1.

@@ -102,7 +102,7 @@ func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err
 }
 
 func indexDoc(ref store.Ref, c *ken.Claim) keyword.Doc {
-	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: engine.IndexTerms(c)}
+	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: engine.IndexTerms(c), Whole: c.SourceType == "repository"}
 }
 
 // How long to wait until the index is tried to be mended again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 
 	"github.com/blevesearch/bleve/v2/document"
@@ -261,9 +262,21 @@ type Doc struct {
 	Heading string   // indexed twice, so that its words weigh more
 	Text    string   //
 	Terms   []string // tags, entities, other exact words
+	// Whole is a declaration of code, or a section of a file: it is long because what it is
+	// about is large, not because it is about much else.
+	Whole bool
 }
 
 var tokens = analysis.Tokens // a test has it panic
+
+// How long a whole document counts: up to wholeWords as it is, and beyond that as the power
+// wholeGrowth of how many times longer it is. With all of its words counted, no long function
+// would be found for what it does; with none, long ones would come first whatever is asked.
+// Chosen on 51 questions about five repositories, where 0.3 to 0.5 do equally well.
+const (
+	wholeWords  = 60
+	wholeGrowth = 0.4
+)
 
 // analyze counts the document's terms. All parts share one field, so that a
 // query needs one reader per term.
@@ -276,6 +289,9 @@ func (d Doc) analyze(buf []analysis.Token) (*words, []analysis.Token) {
 		buf = tokens(buf, t)
 	}
 	w.length = len(buf)
+	if d.Whole && w.length > wholeWords {
+		w.length = int(wholeWords * math.Pow(float64(w.length)/wholeWords, wholeGrowth))
+	}
 	w.freqs = make(index.TokenFrequencies, len(buf))
 	freqs := make([]index.TokenFreq, 0, len(buf)) // one allocation; never grows
 	for _, t := range buf {

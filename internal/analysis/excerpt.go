@@ -1,0 +1,187 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// How Excerpt chooses.
+const (
+	excerptReach  = 5  // lines to each side that count for one
+	excerptBefore = 3  // lines shown before one that was chosen
+	excerptAfter  = 5  // and after it
+	excerptLeads  = 12 // lines of a leading comment, at most
+	excerptGap    = "…"
+)
+
+// Excerpt returns text if it has at most so many characters, and else the lines of it that
+// say most about terms, as Terms returns them: its first lines, which name it, and those with
+// the rarest of the terms, each with a few around it. A line with an ellipsis stands for what
+// is left out.
+func Excerpt(text string, terms []string, most int) string {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	e := newExcerpt(text, terms, most)
+	if e == nil {
+		return text
+	}
+	e.head()
+	for i := e.best(); i >= 0; i = e.best() {
+		e.worth[i] = 0
+		e.window(i)
+	}
+	for i := range e.lines { // what room is left continues what is shown
+		if i > 0 && e.shown[i-1] && !e.show(i) {
+			break
+		}
+	}
+	return e.String()
+}
+
+type excerpt struct {
+	lines []string
+	chars []int
+	worth []float64 // by line, what its terms are worth; 0 once it was tried
+	shown []bool
+	room  int
+}
+
+// newExcerpt returns nil for a text without lines to choose from.
+func newExcerpt(text string, terms []string, most int) *excerpt {
+	e := &excerpt{lines: strings.Split(text, "\n"), room: most}
+	if len(e.lines) < 3 {
+		return nil
+	}
+	n := len(e.lines)
+	e.chars, e.worth, e.shown = make([]int, n), make([]float64, n), make([]bool, n)
+	asked := make(map[string]int, len(terms)) // to how many lines have it
+	for _, t := range terms {
+		asked[t] = 0
+	}
+	has := make([][]string, n)
+	for i, l := range e.lines {
+		e.chars[i] = utf8.RuneCountInString(l) + 1
+		for _, t := range Terms(l) {
+			if _, ok := asked[t]; ok && !slices.Contains(has[i], t) {
+				has[i] = append(has[i], t)
+				asked[t]++
+			}
+		}
+	}
+	for i := range has {
+		for _, t := range has[i] {
+			e.worth[i] += 1 / math.Sqrt(float64(asked[t]))
+		}
+	}
+	return e
+}
+
+// head shows the leading comment, and the first line after it.
+func (e *excerpt) head() {
+	first := 0
+	for first < len(e.lines)-1 && leading(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
+		first++
+	}
+	e.show(first)
+	for i := range min(first, excerptLeads) {
+		if e.room < sum(e.chars)/4 && i > 2 || !e.show(i) {
+			break
+		}
+	}
+}
+
+// leading reports whether a line is of the comment above a declaration.
+func leading(line string, block bool) bool {
+	t := strings.TrimSpace(line)
+	for _, p := range []string{"//", "#", "/*", "@", "--"} {
+		if strings.HasPrefix(t, p) {
+			return true
+		}
+	}
+	return t == "" || block && strings.HasPrefix(t, "*")
+}
+
+func sum(n []int) (s int) {
+	for _, x := range n {
+		s += x
+	}
+	return s
+}
+
+// best returns the line around which most is said that is not shown; -1 for none. A line
+// counts the less the further away it is.
+func (e *excerpt) best() int {
+	at, most := -1, 0.0
+	for i, w := range e.worth {
+		if w == 0 {
+			continue
+		}
+		for d := 1; d <= excerptReach; d++ {
+			share := 1 - float64(d)/(excerptReach+1)
+			if i >= d {
+				w += share * e.worth[i-d]
+			}
+			if i+d < len(e.worth) {
+				w += share * e.worth[i+d]
+			}
+		}
+		if w > most {
+			at, most = i, w
+		}
+	}
+	return at
+}
+
+// window shows a line, and then the lines around it.
+func (e *excerpt) window(i int) {
+	if !e.shown[i] && !e.show(i) {
+		return
+	}
+	for k := i - 1; k >= max(0, i-excerptBefore) && e.show(k); k-- {
+		e.worth[k] = 0
+	}
+	for k := i + 1; k <= min(len(e.lines)-1, i+excerptAfter) && e.show(k); k++ {
+		e.worth[k] = 0
+	}
+}
+
+// show marks a line as shown, and reports whether there was room for it. Each line may need
+// another one for what is left out before it.
+func (e *excerpt) show(i int) bool {
+	if e.shown[i] {
+		return true
+	}
+	need := e.chars[i]
+	if i > 0 && !e.shown[i-1] {
+		need += utf8.RuneCountInString(excerptGap) + 1
+	}
+	if need > e.room {
+		return false
+	}
+	e.room -= need
+	e.shown[i] = true
+	return true
+}
+
+func (e *excerpt) String() string {
+	var b strings.Builder
+	gap := false
+	for i, l := range e.lines {
+		if !e.shown[i] {
+			gap = true
+			continue
+		}
+		if gap {
+			b.WriteString(excerptGap + "\n")
+		}
+		gap = false
+		b.WriteString(l + "\n")
+	}
+	if gap && e.room >= 1 {
+		b.WriteString(excerptGap)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

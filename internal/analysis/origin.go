@@ -1,0 +1,91 @@
+package analysis
+
+import (
+	"path"
+	"strings"
+)
+
+// Origin is what kind of file, or of history, a record was cut from.
+type Origin uint8
+
+// Origins.
+const (
+	OriginNone      Origin = iota // nobody's file: something that was said or learned
+	OriginCode                    // what runs
+	OriginDocument                // what explains
+	OriginTest                    // what checks
+	OriginExample                 // what shows
+	OriginChangelog               // what was changed, by release
+	OriginCommit                  // what was changed, by commit
+	OriginSettings                // what builds and configures
+
+	Origins = iota // how many there are
+)
+
+// From returns the form with an origin.
+func (f Form) From(o Origin) Form {
+	f.Traits = f.Traits&(1<<originShift-1) | Traits(o)<<originShift
+	return f
+}
+
+// Origin returns where the record was cut from.
+func (t Traits) Origin() Origin { return Origin(t >> originShift) }
+
+// OriginOf reads the origin of a record from its source, "path:line" for one from a file of
+// the repository, and the source's type.
+func OriginOf(sourceType, source string) Origin {
+	switch sourceType {
+	case "git":
+		return OriginCommit
+	case "repository":
+		if at := strings.LastIndexByte(source, ':'); at > 0 {
+			source = source[:at]
+		}
+		return fileOrigin(strings.ToLower(source))
+	}
+	return OriginNone
+}
+
+var (
+	testFolders    = set("test tests __tests__ spec specs testdata e2e fixtures __fixtures__ __mocks__ mocks bench benches benchmark benchmarks testing_data")
+	exampleFolders = set("example examples _example _examples demo demos sample samples playground playgrounds tutorial tutorials")
+	historyFolders = set("changelog changelogs changes .changeset releases release-notes release_notes")
+	historyNames   = set("changelog changes history news releases release_notes release-notes releasenotes whatsnew upgrading migration migrating")
+	documentEnds   = set(".md .markdown .mdx .rst .adoc .asciidoc .org .tex .textile .txt .html .htm")
+	settingsEnds   = set(".json .yaml .yml .toml .ini .cfg .conf .xml .properties .lock .mod .sum .gradle .cmake .css .scss .less .tf")
+	settingsNames  = set("makefile dockerfile jenkinsfile procfile rakefile gemfile vagrantfile gruntfile.js gulpfile.js setup.py noxfile.py")
+)
+
+func fileOrigin(name string) Origin {
+	folder, base := path.Split(name)
+	ext := path.Ext(base)
+	stem := strings.TrimSuffix(base, ext)
+	document := documentEnds[ext] || ext == ""
+	if document && (historyNames[stem] || strings.HasPrefix(stem, "changelog") || strings.HasPrefix(stem, "release-notes")) {
+		return OriginChangelog
+	}
+	for part := range strings.SplitSeq(strings.TrimSuffix(folder, "/"), "/") {
+		switch {
+		case testFolders[part]:
+			return OriginTest
+		case exampleFolders[part]:
+			return OriginExample
+		case historyFolders[part] && document:
+			return OriginChangelog
+		}
+	}
+	for _, mark := range []string{"_test", ".test", ".spec", "_spec", "-test", ".bench", "_bench", "test-d"} {
+		if strings.HasSuffix(stem, mark) {
+			return OriginTest
+		}
+	}
+	switch {
+	case strings.HasPrefix(base, "test_"), stem == "conftest", stem == "test" && ext != "":
+		return OriginTest
+	case documentEnds[ext], ext == "" && !settingsNames[base]:
+		return OriginDocument
+	case settingsEnds[ext], settingsNames[base], strings.HasPrefix(base, "."), strings.HasPrefix(name, ".github/"), strings.HasPrefix(name, ".circleci/"):
+		return OriginSettings
+	}
+	return OriginCode
+}

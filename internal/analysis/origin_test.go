@@ -1,0 +1,49 @@
+package analysis
+
+import "testing"
+
+func TestOriginOf(t *testing.T) {
+	for _, tt := range []struct {
+		kind, source string
+		want         Origin
+	}{
+		{"import", "gin.go:1", OriginNone},
+		{"", "", OriginNone},
+		{"git", "commit 1234", OriginCommit},
+		{"repository", "gin.go:97", OriginCode},
+		{"repository", "lib/view.js:1", OriginCode},
+		{"repository", "src/contest.py:1", OriginCode},
+		{"repository", "gin_test.go:1", OriginTest},
+		{"repository", "web/a.spec.ts:1", OriginTest},
+		{"repository", "test/app.js:1", OriginTest},
+		{"repository", "tests/conftest.py:1", OriginTest},
+		{"repository", "test_app.py:1", OriginTest},
+		{"repository", "x/testdata/a.txt:1", OriginTest},
+		{"repository", "src/test/java/A.java:9", OriginTest},
+		{"repository", "examples/mvc/index.js:1", OriginExample},
+		{"repository", "History.md:3", OriginChangelog},
+		{"repository", "CHANGES.rst:3", OriginChangelog},
+		{"repository", "CHANGELOG-2.0.md:3", OriginChangelog},
+		{"repository", "history.go:3", OriginCode},
+		{"repository", "docs/config.rst:3", OriginDocument},
+		{"repository", "LICENSE:1", OriginDocument},
+		{"repository", "latest/a.md:1", OriginDocument},
+		{"repository", "Makefile:1", OriginSettings},
+		{"repository", ".github/workflows/ci.yml:1", OriginSettings},
+		{"repository", "package.json:1", OriginSettings},
+	} {
+		if got := OriginOf(tt.kind, tt.source); got != tt.want {
+			t.Errorf("OriginOf(%q, %q) = %d, want %d", tt.kind, tt.source, got, tt.want)
+		}
+	}
+}
+
+func TestOriginIsKeptInTraits(t *testing.T) {
+	f := FormOf("Ada: when did I move to Rome? I moved in May.")
+	for o := range Origin(Origins) {
+		g := f.From(OriginSettings).From(o)
+		if g.Traits.Origin() != o || g.From(OriginNone) != f {
+			t.Errorf("origin %d: %+v", o, g)
+		}
+	}
+}
