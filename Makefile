@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 BENCH ?= .
 COUNT ?= 1
 
-FUZZTEXT ?= 60s
+FUZZTEXT ?= 30s
 
 # How many faults the long form of the fault suite has.
 FAULTS ?= 2000
@@ -21,8 +21,15 @@ RACE := $(shell command -v gcc cc clang >/dev/null 2>&1 && echo -race)
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
+# -s leaves out what debuggers read: without it, linking the test binaries takes twice as long.
+# Traces need none of it. What go test vets is part of what make vet does.
+TESTFLAGS := -vet=off -ldflags=-s
+
+# Some tests ask the go command about this repository, and it compiles what is not compiled yet.
+# Beside the build of the tests most would be compiled twice, so all is compiled before.
 test: ## run the tests
-	go test ./...
+	@go list -export ./... >/dev/null
+	go test $(TESTFLAGS) ./...
 
 check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
 
@@ -45,10 +52,10 @@ drift: ## compare what the files import with .ken/architecture.yaml
 	@go run ./cmd/ken drift --quiet
 
 # The detector waits a second at the end of every process for races that are still to
-# come, and each package is one. What go test vets is part of what make vet does.
+# come, and each package is one.
 race: ## run the tests in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
-	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on ./...
+	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) $(TESTFLAGS) -shuffle=on ./...
 
 # The detector makes code ten times as slow, so some tests do less under it
 # (internal/race). This is built as make vet has built it already. CI has run all tests
@@ -57,7 +64,7 @@ race: ## run the tests in random order with the race detector
 WHOLE ?= race
 
 whole: ## run at full size, without the detector, the packages whose tests it makes smaller
-	go test -vet=off $$(grep -rl --include='*_test.go' 'ken/internal/$(WHOLE)"' . | xargs -n1 dirname | sort -u)
+	go test $(TESTFLAGS) $$(grep -rl --include='*_test.go' 'ken/internal/$(WHOLE)"' . | xargs -n1 dirname | sort -u)
 
 fuzzlist: ## list the fuzz targets
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, t[i]; n = 0}'
@@ -71,7 +78,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 # What reads free text with names that are known: a sentence must never end the process.
-fuzz-text: ## search a minute each with the fuzz targets that read free text, two at a time
+fuzz-text: ## search for FUZZTEXT each with the fuzz targets that read free text, two at a time
 	@printf '%s\n' ./internal/knowledge/structure/reading:FuzzRead ./internal/knowledge/structure/reading:FuzzReadOfKnownNames ./internal/knowledge/structure:FuzzFocal ./internal/knowledge/structure/classify:FuzzAspect | \
 		xargs -P 2 -I{} bash -c 't={}; echo "$$t"; go test -run "^$$" -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTEXT) -fuzzminimizetime 20x -parallel 1 "$${t%:*}" </dev/null'
 

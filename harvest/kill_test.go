@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
@@ -127,7 +128,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	}
 	steps := 0
 	for _, late := range []bool{false, true} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += race.Pick(1, 3) {
 			r := known(t)
 			d := &dying{claims: r.store, left: n, late: late}
 			if err := dies(t, r, d); err == nil {

@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // TestRecall guards the choices of this package (stop words, stemming, parts of
 // identifiers) with a plain BM25 over real questions. The floors are a little
 // under what was measured when they were made.
 func TestRecall(t *testing.T) {
+	race.LeaveToWhole(t)
 	for name, floor := range map[string]float64{"cosqa-dev": 0.55, "locomo-dev": 0.63} {
 		t.Run(name, func(t *testing.T) {
 			got := recallAt10(t, evaldata.Dir(t, name))

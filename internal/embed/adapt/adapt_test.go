@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/embed/train"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // word i of the language that questions are asked in, and of the one that
@@ -126,6 +127,7 @@ func TestWorseAndEqualLose(t *testing.T) {
 
 // The real tuning learns which words go together, from a base that does not know.
 func TestRealTuning(t *testing.T) {
+	race.LeaveToWhole(t)
 	o := adapt.Options{Train: train.Options{Epochs: 12, Rate: 0.02, Workers: 1}}
 	m, r, err := adapt.Run(t.Context(), base(t), set(1200), o)
 	if err != nil {

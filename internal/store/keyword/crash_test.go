@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -223,36 +224,59 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			x := openTest(t, dir, Options{})
-			apply(t, x, many(5), nil, 1)
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
+			// The engine merges by itself, too. Where it was the first, a file is gone before it is
+			// cut, or there is nothing to merge: that shows nothing, and is done again.
+			for range 20 {
+				err := writeAsFilesBecomeShorter(t, write)
+				switch {
+				case errors.Is(err, errMerged) || err == nil && name == "merging":
+				case err == nil && name != "a new document": // which is kept aside
+					t.Fatal("no error")
+				default:
+					return
+				}
 			}
-			x = openTest(t, dir, Options{})
-			apply(t, x, []Doc{{Ref: 7, Text: "zebra seven"}}, nil, 2)
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
-			x = openTest(t, dir, Options{})
-			segments, err := filepath.Glob(filepath.Join(dir, "*.zap"))
-			if err != nil || len(segments) == 0 {
-				t.Fatalf("segments %q, %v", segments, err)
-			}
-			for _, s := range segments {
-				err = errors.Join(err, os.Truncate(s, 0))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := write(x); err == nil && name != "a new document" { // which is kept aside
-				t.Error("no error")
-			}
-			if err := x.Close(); err != nil {
-				t.Error(err)
-			}
+			t.Error("no error in 20 tries")
 		})
 	}
+}
+
+var errMerged = errors.New("the engine has merged by itself")
+
+// writeAsFilesBecomeShorter makes an index of two segments, cuts their files to nothing while
+// it is open, and returns what write says then, or errMerged.
+func writeAsFilesBecomeShorter(t *testing.T, write func(*Index) error) error {
+	t.Helper()
+	dir := t.TempDir()
+	x := openTest(t, dir, Options{})
+	apply(t, x, many(5), nil, 1)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, Options{})
+	apply(t, x, []Doc{{Ref: 7, Text: "zebra seven"}}, nil, 2)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, Options{})
+	segments, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	if err != nil || len(segments) == 0 {
+		t.Fatalf("segments %q, %v", segments, err)
+	}
+	for _, s := range segments {
+		err = errors.Join(err, os.Truncate(s, 0))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return errMerged
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := write(x)
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	return was
 }
 
 func many(n int) []Doc {

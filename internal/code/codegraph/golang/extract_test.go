@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/code/codegraph/golang"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 func TestImports(t *testing.T) {
@@ -142,6 +143,7 @@ func TestÖffnen(t *testing.T) {}
 
 // What a program has written must not take time beyond its length.
 func TestDeepAndWideFiles(t *testing.T) {
+	race.LeaveToWhole(t)
 	for name, src := range map[string]string{
 		"chain":    "package x\nfunc f(a T) { a" + strings.Repeat(".b()", 20_000) + " }",
 		"parens":   "package x\nvar a = " + strings.Repeat("(", 20_000) + "1" + strings.Repeat(")", 20_000),

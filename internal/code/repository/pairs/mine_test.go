@@ -230,13 +230,13 @@ func TestLimits(t *testing.T) {
 
 // The project's own files, with whatever history they have, and real records.
 func TestRealRepositories(t *testing.T) {
+	race.LeaveToWhole(t)
 	for name, dir := range map[string]string{"project": filepath.Join("..", "..", "..", ".."), "decisions": ""} {
 		t.Run(name, func(t *testing.T) {
 			if dir == "" {
 				dir = evaldata.Dir(t, "adr")
 			}
-			less := []string{"*_test.go", "testdata", "clients", "cmd", "evals", "gateway", "internal/console", "internal/harvest", "tools"}
-			set, report := mine(t, dir, pairs.Options{Index: repository.Options{Exclude: race.Pick(nil, less)}})
+			set, report := mine(t, dir, pairs.Options{})
 			checkSet(t, set)
 			least := map[string]int{pairs.SourceHeading: 50, pairs.SourcePath: 50}
 			if name == "project" {

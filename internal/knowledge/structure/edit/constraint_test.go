@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 const fridays = "Never deploy the payments service on Fridays; it depends on the ledger."
@@ -132,14 +133,14 @@ func TestADisputedDependencyIsNotDerivedAgain(t *testing.T) {
 }
 
 func TestAThousandRules(t *testing.T) {
-	k := newKit(t)
-	for i := range 1000 {
+	k, rules := newKit(t), race.Pick(1000, 200)
+	for i := range rules {
 		_, err := k.AddConstraint(k.ctx, edit.NewConstraint{Text: fmt.Sprintf("Never do thing number %d.", i), Entities: []string{"payments"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(k.view("payments").Constraints); n != 1000 {
+	if n := len(k.view("payments").Constraints); n != rules {
 		t.Errorf("%d of them", n)
 	}
 }
