@@ -1,4 +1,4 @@
-package static
+package tokenizer
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		case regex != nil && *regex == `\s+`:
 			return one(collapse(spec.Content))
 		}
-		return nil, fmt.Errorf("a pattern other than a text or \\s+: %w", errUnsupported)
+		return nil, fmt.Errorf("a pattern other than a text or \\s+: %w", ErrUnsupported)
 	case "Strip":
 		return one(strip{spec.Left, spec.Right})
 	case "Prepend":
@@ -85,7 +85,7 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 	case "NFKD":
 		return one(form(norm.NFKD))
 	}
-	return nil, fmt.Errorf("type %.40q: %w", spec.Type, errUnsupported)
+	return nil, fmt.Errorf("type %.40q: %w", spec.Type, ErrUnsupported)
 }
 
 func boolOr(b *bool, def bool) bool {

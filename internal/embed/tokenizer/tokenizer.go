@@ -1,36 +1,43 @@
-package static
+package tokenizer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
 
-// tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
-// normalise, cut into pieces, cut the pieces into tokens.
-type tokenizer struct {
+// ErrUnsupported is wrapped by the error for a file that is sound but of a kind that is not
+// read here.
+var ErrUnsupported = errors.New("not supported")
+
+// Tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
+// normalise, cut into pieces, cut the pieces into tokens. It is safe for concurrent use.
+type Tokenizer struct {
 	normalize []normalizer
 	pieces    pieces
 	model     interface {
-		// cut appends a piece's tokens to ids, unknown ones left out.
+		// cut appends a piece's tokens to ids. It leaves out what is unknown, or writes the
+		// unknown token for it: see KeepUnknown.
 		cut(w *viterbi, piece []byte, ids []int32) []int32
 	}
 	vocabulary int // one more than the highest token
 }
 
-// size is how many rows the tokens need.
-func (t *tokenizer) size() int { return t.vocabulary }
+// Size returns one more than the highest token.
+func (t *Tokenizer) Size() int { return t.vocabulary }
 
-// tokenizing is the working memory of one text.
-type tokenizing struct {
+// Memory is the working memory of one call of Tokens. The zero value is ready.
+type Memory struct {
 	text, other, piece []byte
 	viterbi            viterbi
 }
 
-// tokens appends the tokens of text to ids.
-func (t *tokenizer) tokens(w *tokenizing, text string, ids []int32) []int32 {
+// Tokens appends the tokens of text to ids and returns the result. Bytes of text that are not
+// UTF-8 are left out. w keeps its memory from call to call; one call at a time uses it.
+func (t *Tokenizer) Tokens(w *Memory, text string, ids []int32) []int32 {
 	w.text = appendValid(w.text[:0], text)
 	for _, n := range t.normalize {
 		w.other = n.append(w.other[:0], w.text)
@@ -77,9 +84,9 @@ func appendValid(dst []byte, text string) []byte {
 // quarter of a million.
 const maxVocabulary = 1 << 22
 
-// parseTokenizer reads tokenizer.json. An error that wraps errUnsupported names
+// Parse reads tokenizer.json. An error that wraps ErrUnsupported names
 // the part that is not read here; any other means a damaged file.
-func parseTokenizer(file []byte) (*tokenizer, error) {
+func Parse(file []byte) (*Tokenizer, error) {
 	var spec struct {
 		Normalizer   json.RawMessage `json:"normalizer"`
 		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
@@ -88,7 +95,7 @@ func parseTokenizer(file []byte) (*tokenizer, error) {
 	if err := json.Unmarshal(file, &spec); err != nil {
 		return nil, err
 	}
-	t := &tokenizer{}
+	t := &Tokenizer{}
 	var err error
 	if t.normalize, err = parseNormalizer(spec.Normalizer, 0); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
@@ -104,7 +111,7 @@ func parseTokenizer(file []byte) (*tokenizer, error) {
 	case "":
 		err = fmt.Errorf("no type")
 	default:
-		err = fmt.Errorf("type %.40q: %w", kind, errUnsupported)
+		err = fmt.Errorf("type %.40q: %w", kind, ErrUnsupported)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer model: %w", err)
@@ -112,7 +119,7 @@ func parseTokenizer(file []byte) (*tokenizer, error) {
 	return t, nil
 }
 
-func (t *tokenizer) wordPiece(raw []byte) error {
+func (t *Tokenizer) wordPiece(raw []byte) error {
 	spec := struct {
 		Unknown  string           `json:"unk_token"`
 		Prefix   string           `json:"continuing_subword_prefix"`
@@ -145,7 +152,7 @@ func (t *tokenizer) wordPiece(raw []byte) error {
 	return nil
 }
 
-func (t *tokenizer) unigram(raw []byte) error {
+func (t *Tokenizer) unigram(raw []byte) error {
 	spec := struct {
 		Unknown      *int32          `json:"unk_id"`
 		ByteFallback bool            `json:"byte_fallback"`
@@ -155,7 +162,7 @@ func (t *tokenizer) unigram(raw []byte) error {
 		return err
 	}
 	if spec.ByteFallback {
-		return fmt.Errorf("byte_fallback: %w", errUnsupported)
+		return fmt.Errorf("byte_fallback: %w", ErrUnsupported)
 	}
 	var keys []trieKey
 	var scores []float64
