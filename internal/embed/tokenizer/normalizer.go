@@ -38,6 +38,8 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		Right bool `json:"strip_right"`
 
 		Prepend string // Prepend
+
+		Charsmap []byte `json:"precompiled_charsmap"` // Precompiled, in base64
 	}
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return nil, err
@@ -76,6 +78,12 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		return one(newBert(false, false, false, true))
 	case "StripAccents":
 		return one(stripAccents{})
+	case "Precompiled":
+		n, err := parseCharsmap(spec.Charsmap)
+		if err != nil {
+			return nil, err
+		}
+		return one(n)
 	case "NFC":
 		return one(form(norm.NFC))
 	case "NFD":

@@ -24,7 +24,24 @@ type Tokenizer struct {
 		cut(w *viterbi, piece []byte, ids []int32) []int32
 	}
 	vocabulary int // one more than the highest token
+
+	before, after []int32 // around a text: see Around
 }
+
+// KeepUnknown makes Tokens write the tokenizer's unknown token for what has no token of its own,
+// as a transformer was trained, and not leave it out. It is for right after Parse.
+func (t *Tokenizer) KeepUnknown() {
+	switch m := t.model.(type) {
+	case *wordPiece:
+		m.keep = true
+	case *unigram:
+		m.keep = true
+	}
+}
+
+// Around returns the tokens that a transformer gets before and after those of a text, such as
+// [CLS] and [SEP]. Tokens does not add them.
+func (t *Tokenizer) Around() (before, after []int32) { return t.before, t.after }
 
 // Size returns one more than the highest token.
 func (t *Tokenizer) Size() int { return t.vocabulary }
@@ -91,6 +108,7 @@ func Parse(file []byte) (*Tokenizer, error) {
 		Normalizer   json.RawMessage `json:"normalizer"`
 		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
 		Model        json.RawMessage `json:"model"`
+		Template     json.RawMessage `json:"post_processor"`
 	}
 	if err := json.Unmarshal(file, &spec); err != nil {
 		return nil, err
@@ -116,6 +134,9 @@ func Parse(file []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer model: %w", err)
 	}
+	if err := t.template(spec.Template); err != nil {
+		return nil, fmt.Errorf("post-processor: %w", err)
+	}
 	return t, nil
 }
 
@@ -129,23 +150,27 @@ func (t *Tokenizer) wordPiece(raw []byte) error {
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return err
 	}
-	starts := make([]trieKey, 0, len(spec.Vocab))
+	return t.wordPieceOf(spec.Vocab, spec.Unknown, spec.Prefix, spec.MaxRunes)
+}
+
+func (t *Tokenizer) wordPieceOf(vocab map[string]int32, unknown, prefix string, maxRunes int) error {
+	starts := make([]trieKey, 0, len(vocab))
 	var continuations []trieKey
-	for text, token := range spec.Vocab {
+	for text, token := range vocab {
 		if token < 0 || token >= maxVocabulary {
 			return fmt.Errorf("token %.40q has the number %d", text, token)
 		}
 		t.vocabulary = max(t.vocabulary, int(token)+1)
 		starts = append(starts, trieKey{text, token})
-		if n := len(spec.Prefix); len(text) > n && text[:n] == spec.Prefix {
+		if n := len(prefix); len(text) > n && text[:n] == prefix {
 			continuations = append(continuations, trieKey{text[n:], token})
 		}
 	}
 	if len(starts) == 0 {
 		return fmt.Errorf("no vocabulary")
 	}
-	w := &wordPiece{starts: newTrie(starts), continuations: newTrie(continuations), unknown: -1, maxRunes: spec.MaxRunes}
-	if token, ok := spec.Vocab[spec.Unknown]; ok {
+	w := &wordPiece{starts: newTrie(starts), continuations: newTrie(continuations), unknown: -1, maxRunes: maxRunes}
+	if token, ok := vocab[unknown]; ok {
 		w.unknown = token
 	}
 	t.model = w

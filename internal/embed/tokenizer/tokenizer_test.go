@@ -225,6 +225,7 @@ func FuzzTokenizer(f *testing.F) {
 		`{"normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"String":"a"},"content":""},{"type":"Strip","strip_left":true}]},
 			"pre_tokenizer":{"type":"Metaspace","replacement":"▁"},"model":` + vocabulary("Unigram", "a", "▁", "é") + `}`,
 		`{"model":{"type":"Unigram","unk_id":-7,"vocab":[["",0],["a",1e308],["a",-1e308]]}}`,
+		`{"normalizer":{"type":"Precompiled","precompiled_charsmap":"CAAAAAAEAABhAQAAYgA="},"post_processor":{"type":"RobertaProcessing","cls":["<s>",0],"sep":["</s>",1]},"model":` + vocabulary("Unigram", "a", "b") + `}`,
 		`{"normalizer":null,"model":{"type":"WordPiece","continuing_subword_prefix":"","vocab":{"":0}}}`,
 	} {
 		f.Add([]byte(s), "a b\tÉab日 \xff")
@@ -234,7 +235,9 @@ func FuzzTokenizer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, id := range tok.Tokens(new(Memory), text, nil) {
+		tok.KeepUnknown()
+		before, after := tok.Around()
+		for _, id := range append(tok.Tokens(new(Memory), text, before), after...) {
 			if id < 0 || int(id) >= tok.Size() {
 				t.Fatalf("token %d of %d", id, tok.Size())
 			}
