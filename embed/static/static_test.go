@@ -219,7 +219,7 @@ func TestOpenRefusesWithAReason(t *testing.T) {
 		"not a tokenizer":        {sound, `[]`, ken.CodeCorrupt, "tokenizer.json"},
 		"byte pairs":             {sound, `{"model":{"type":"BPE"}}`, ken.CodeInvalid, `type "BPE": not supported`},
 		"another normaliser":     {sound, `{"normalizer":{"type":"ByteLevel"},"model":{}}`, ken.CodeInvalid, `type "ByteLevel"`},
-		"a damaged charsmap":    {sound, `{"normalizer":{"type":"Precompiled","precompiled_charsmap":"//8AAA=="},"model":{}}`, ken.CodeCorrupt, "charsmap"},
+		"a damaged charsmap":     {sound, `{"normalizer":{"type":"Precompiled","precompiled_charsmap":"//8AAA=="},"model":{}}`, ken.CodeCorrupt, "charsmap"},
 		"another pattern":        {sound, `{"normalizer":{"type":"Replace","pattern":{"Regex":"a|b"},"content":""}}`, ken.CodeInvalid, "a pattern other"},
 		"another pre-tokenizer":  {sound, `{"pre_tokenizer":{"type":"ByteLevel"},"model":{}}`, ken.CodeInvalid, `type "ByteLevel"`},
 		"bytes as tokens":        {sound, `{"model":{"type":"Unigram","byte_fallback":true,"vocab":[["a",0]]}}`, ken.CodeInvalid, "byte_fallback"},

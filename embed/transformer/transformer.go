@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -50,6 +51,7 @@ func Open(folder string, o Options) (*Embedder, error) {
 	if err != nil {
 		return nil, explain(folder, err)
 	}
+	debug.FreeOSMemory() // the file was as large as the weights
 	if o.Cores <= 0 {
 		o.Cores = max(1, runtime.GOMAXPROCS(0)/2)
 	}

@@ -144,7 +144,7 @@ func TestSoftmaxOfHiddenNumbers(t *testing.T) {
 
 func BenchmarkFloats(b *testing.B) {
 	for _, n := range []int{12, 130} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		everyLevel(b, fmt.Sprint(n), func(b *testing.B) {
 			m := Pack(make([]float32, 384*1536), 1536, 384)
 			a, c, bias := make([]float32, n*384), make([]float32, n*1536), make([]float32, 1536)
 			for b.Loop() {
@@ -157,7 +157,7 @@ func BenchmarkFloats(b *testing.B) {
 
 func BenchmarkBytes(b *testing.B) {
 	for _, n := range []int{12, 130} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		everyLevel(b, fmt.Sprint(n), func(b *testing.B) {
 			m := PackBytes(make([]float32, 384*1536), 1536, 384)
 			a, c, bias, left := make([]float32, n*384), make([]float32, n*1536), make([]float32, 1536), new(Left)
 			for b.Loop() {

@@ -1,9 +1,9 @@
 package kernel
 
-import "testing"
-
 // everyLevel runs a test with each set of instructions that this processor has.
-func everyLevel(t *testing.T, name string, f func(t *testing.T)) {
+func everyLevel[T interface {
+	Run(name string, f func(T)) bool
+}](t T, name string, f func(t T)) {
 	best := active
 	defer func() { active = best }()
 	for l := range best + 1 {

@@ -2,6 +2,8 @@
 
 package kernel
 
-import "testing"
-
-func everyLevel(t *testing.T, name string, f func(t *testing.T)) { t.Run(name, f) }
+func everyLevel[T interface {
+	Run(name string, f func(T)) bool
+}](t T, name string, f func(t T)) {
+	t.Run(name, f)
+}
