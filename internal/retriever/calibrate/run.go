@@ -62,7 +62,8 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 		texts[i] = asked[i].Text
 	}
 	e = embed.Queries(e)
-	if !embed.IsInline(e) { // one call instead of one for each question
+	table := embed.IsInline(e)
+	if !table { // one call instead of one for each question
 		e = embed.Cached(e, embed.NewMemory(len(texts)))
 		if _, err := e.Embed(ctx, texts); err != nil {
 			return nil, fmt.Errorf("embed questions: %w", err)
@@ -85,6 +86,6 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 		}
 	}
 	o.Progress(len(asked), len(asked))
-	c.decide(out)
+	c.decide(out, table)
 	return c, nil
 }
