@@ -255,7 +255,7 @@ const (
 	ProviderAuto    Provider = "auto"    // decided by Config.EmbedProvider
 	ProviderOpenAI  Provider = "openai"  // an OpenAI-compatible gateway
 	ProviderBuiltin Provider = "builtin" // the token-embedding table that comes with Ken
-	ProviderStatic  Provider = "static"  // another token-embedding table, in EmbedPath
+	ProviderStatic  Provider = "static"  // a sentence encoder or another table, in EmbedPath
 	ProviderNone    Provider = "none"    // keyword search alone
 )
 

@@ -104,6 +104,9 @@ type cached struct {
 // Local reports whether the embedder behind the cache is.
 func (c *cached) Local() bool { return IsLocal(c.Embedder) }
 
+// Background reports whether what the cache lacks is too slow to wait for.
+func (c *cached) Background() bool { return !IsInline(c.Embedder) }
+
 // Embed implements Embedder.
 func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil || len(texts) == 0 {

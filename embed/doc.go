@@ -1,8 +1,9 @@
 // Package embed turns texts into vectors: the numbers behind search by meaning.
 //
 // An [Embedder] is one vector space. Implementations: package openai asks any
-// OpenAI-compatible gateway, package static works in this process from a table of
-// token vectors, [None] says that embeddings are off. Around them:
+// OpenAI-compatible gateway; in this process, package static works from a table of
+// token vectors and package transformer runs a sentence encoder; [None] says that
+// embeddings are off. Around them:
 //
 //   - [Cached] asks only for what a [Cache] lacks; the key is the space's name and
 //     the text's [Hash], so vectors of different models never meet.

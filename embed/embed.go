@@ -35,11 +35,28 @@ type Embedder interface {
 }
 
 // IsLocal reports whether e works in this process, without a network; an
-// embedder says so with a method Local() bool. A local one may be used inline,
-// any other belongs behind a [Guard] on a turn and in the background otherwise.
+// embedder says so with a method Local() bool.
 func IsLocal(e Embedder) bool {
 	l, ok := e.(interface{ Local() bool })
 	return ok && l.Local()
+}
+
+// IsInline reports whether e may be used while somebody waits, because a text costs
+// microseconds: it is local, and no method Background() bool says that it takes
+// longer. Any other belongs behind a [Guard] on a turn and in the background otherwise.
+func IsInline(e Embedder) bool {
+	b, ok := e.(interface{ Background() bool })
+	return IsLocal(e) && !(ok && b.Background())
+}
+
+// Queries returns the embedder for questions: of the same space, for models that
+// put something else before a question than before what is searched. An embedder
+// that tells them apart has a method Queries() Embedder; any other is its own.
+func Queries(e Embedder) Embedder {
+	if q, ok := e.(interface{ Queries() Embedder }); ok {
+		return q.Queries()
+	}
+	return e
 }
 
 // parallelFrom is the number of texts from which several cores share the work;

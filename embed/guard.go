@@ -85,6 +85,9 @@ func (g *Guard) Dim() int { return g.embedder.Dim() }
 // Local reports whether the embedder behind is.
 func (g *Guard) Local() bool { return IsLocal(g.embedder) }
 
+// Background reports whether the embedder behind is too slow to wait for: see [IsInline].
+func (g *Guard) Background() bool { return !IsInline(g.embedder) }
+
 // State returns where the circuit stands.
 func (g *Guard) State() breaker.State { return g.circuit.State() }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/openai"
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/embed/transformer"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/repository"
@@ -33,7 +34,7 @@ func (l *Layer) openEmbedder() error {
 		return err
 	}
 	k := &l.cfg.Knowledge
-	l.embedder = embed.NewGuard(e, embed.GuardOptions{Timeout: k.EmbedTimeout, Failures: l.cfg.Breaker.Failures,
+	l.embedder = embed.NewGuard(embed.Queries(e), embed.GuardOptions{Timeout: k.EmbedTimeout, Failures: l.cfg.Breaker.Failures,
 		ProbeEvery: l.cfg.Breaker.Open, Cache: embed.NewMemory(0)})
 	l.vectorCause = vectorOff(&l.cfg)
 	switch {
@@ -72,6 +73,9 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 		path := config.InProject(l.o.Root, k.EmbedPath)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return table.Read(path)
+		}
+		if transformer.IsFolder(path) {
+			return transformer.Open(path, transformer.Options{Int8: k.EmbedInt8})
 		}
 		return static.Open(path)
 	case config.ProviderOpenAI:

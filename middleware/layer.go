@@ -353,7 +353,7 @@ func (l *Layer) maintainStore(ctx context.Context) {
 // While the embedding service is down, it retries as often as the circuit breaker probes. It
 // reports whether to go on.
 func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
-	for l.vectorCause == "" && !l.embedder.Local() {
+	for l.vectorCause == "" && !embed.IsInline(l.embedder) {
 		_, err := s.EmbedMissing(ctx)
 		if err == nil {
 			l.calibrateQuietly(ctx, "")

@@ -122,7 +122,10 @@ const (
 )
 
 // compareNear adds to each entry the cosines of the records around it, damped
-// like their words: see inContext.
+// like their words: see inContext. Where there is no record, at the ends of a session
+// and around what stands alone, the entry's own cosine stands in: it is the best guess,
+// and without it likeness would count a third as much for single facts and functions
+// as for what was said in a conversation.
 func (r *Retriever) compareNear(pool []*entry, query []float32) {
 	var refs []store.Ref
 	var weights []float64
@@ -140,6 +143,7 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 			refs, weights = append(refs, ref), append(weights, w*contextAfter*math.Pow(contextDecay, float64(k)))
 		}
 		ends[i] = len(refs)
+		e.rank.near = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)
@@ -149,6 +153,14 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 		}
 		from = ends[i]
 	}
+}
+
+// decayed returns the weights of the neighbours from the k-th to the n-th, added up.
+func decayed(k, n int) (sum float64) {
+	for ; k < n; k++ {
+		sum += math.Pow(contextDecay, float64(k))
+	}
+	return sum
 }
 
 // likeness is a centred cosine as the built-in embedder would have it: other

@@ -2,6 +2,8 @@ package retriever_test
 
 import (
 	"context"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/kenlayer/ken"
@@ -115,6 +117,37 @@ func TestManner(t *testing.T) {
 		}
 		if want := 1 + tt.want; c.Fused < want-1e-9 || c.Fused > want+1e-9 {
 			t.Errorf("%s: score %v, want %v", name, c.Fused, want)
+		}
+	}
+}
+
+// alike is a shelf in which every record is as like the question.
+type alike struct{ shelf }
+
+func (alike) Cosines(_ []float32, refs []store.Ref) []float64 {
+	return slices.Repeat([]float64{0.4}, len(refs))
+}
+
+// A fact or a function has no neighbours whose likeness adds to its own. It must not count for
+// less than what was said in a conversation, in its middle or at its end.
+func TestLikenessCountsTheSameForWhatStandsAlone(t *testing.T) {
+	s := records(7)
+	s.stream = []store.Ref{0, 1, 2, 3, 4}
+	hits := refs(0, 1, 2, 6)
+	for i := range hits {
+		hits[i].Share = 0.4
+	}
+	found := leg{retriever.SourceVector, func(context.Context, *retriever.Query) (store.Result, error) {
+		return store.Result{Hits: hits, Query: []float32{1}}, nil
+	}}
+	got := retriever.New(alike{s}, retriever.Options{Sources: []retriever.Source{found}, Weights: &retriever.Weights{Context: 0.5, Cosine: 1}, Floor: -1}).
+		Retrieve(t.Context(), retriever.Turn{})
+	if len(got.Candidates) != 4 {
+		t.Fatalf("%d candidates", len(got.Candidates))
+	}
+	for _, c := range got.Candidates {
+		if want := got.Candidates[0].Signals["likeness"]; math.Abs(c.Signals["likeness"]-want) > 1e-9 || want <= 0 {
+			t.Errorf("record %s has a likeness of %v, record %s of %v", c.Row.ID, c.Signals["likeness"], got.Candidates[0].Row.ID, want)
 		}
 	}
 }

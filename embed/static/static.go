@@ -15,13 +15,14 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/safetensors"
+	"github.com/kenlayer/ken/internal/embed/tokenizer"
 )
 
 var _ embed.Embedder = (*Model)(nil)
 
 // Limits on what is read: the largest published models stay well below.
 const (
-	maxTensors   = 2 << 30  // bytes of model.safetensors
 	maxTokenizer = 32 << 20 // bytes of tokenizer.json
 	maxText      = 32 << 10 // bytes of a text; the rest is not embedded
 )
@@ -30,14 +31,14 @@ const (
 // number, whatever the file holds. It is safe for concurrent use.
 type Model struct {
 	name      string
-	tokenizer *tokenizer
+	tokenizer *tokenizer.Tokenizer
 	table     *table
 	scratch   sync.Pool // of *scratch
 }
 
 // scratch is the working memory of one text.
 type scratch struct {
-	tokenizing tokenizing
+	tokenizing tokenizer.Memory
 	ids        []int32
 }
 
@@ -45,7 +46,7 @@ type scratch struct {
 // isn't one or its tokenizer is of a type that can't be read, corrupt when a file
 // contradicts itself.
 func Open(folder string) (*Model, error) {
-	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), maxTensors)
+	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), safetensors.MaxBytes)
 	if err != nil {
 		return nil, notAModel(folder, err)
 	}
@@ -53,11 +54,11 @@ func Open(folder string) (*Model, error) {
 	if err != nil {
 		return nil, notAModel(folder, err)
 	}
-	tok, err := parseTokenizer(tokens)
+	tok, err := tokenizer.Parse(tokens)
 	if err != nil {
 		return nil, explain(filepath.Join(folder, "tokenizer.json"), err)
 	}
-	table, err := parseTable(tensors, tok.size())
+	table, err := parseTable(tensors, tok.Size())
 	if err != nil {
 		return nil, explain(filepath.Join(folder, "model.safetensors"), err)
 	}
@@ -100,11 +101,8 @@ func notAModel(folder string, err error) error {
 		Try: "Name a folder that holds the model.safetensors and tokenizer.json of a model2vec model."}
 }
 
-// errUnsupported marks files that are sound but of a kind not read here.
-var errUnsupported = errors.New("not supported")
-
 func explain(path string, err error) error {
-	if errors.Is(err, errUnsupported) {
+	if errors.Is(err, tokenizer.ErrUnsupported) || errors.Is(err, safetensors.ErrUnsupported) {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "knowledge.embed_path", Msg: "read " + path, Err: err,
 			Try: "Choose a model2vec model with a WordPiece or Unigram tokenizer, such as potion-base-8M."}
 	}
@@ -138,7 +136,7 @@ func (m *Model) embed(s *scratch, text string) []float32 {
 	if strings.TrimSpace(text) == "" {
 		return nil // some tokenizers have a token for a space
 	}
-	s.ids = m.tokenizer.tokens(&s.tokenizing, text, s.ids[:0])
+	s.ids = m.tokenizer.Tokens(&s.tokenizing, text, s.ids[:0])
 	v := m.table.mean(s.ids)
 	if v == nil || embed.Unit(v) != nil { // known tokens whose vectors cancel out say nothing either
 		return nil

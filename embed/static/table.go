@@ -1,6 +1,10 @@
 package static
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kenlayer/ken/internal/embed/safetensors"
+)
 
 // table is the vectors of the tokens. With a quantised vocabulary, tokens share
 // rows and differ in weight.
@@ -13,7 +17,7 @@ type table struct {
 
 // parseTable reads model.safetensors for a vocabulary of so many tokens.
 func parseTable(file []byte, tokens int) (*table, error) {
-	tensors, err := parseTensors(file)
+	tensors, err := safetensors.Parse(file)
 	if err != nil {
 		return nil, err
 	}
@@ -21,16 +25,16 @@ func parseTable(file []byte, tokens int) (*table, error) {
 	if !ok {
 		e, ok = tensors["embedding.weight"] // as sentence-transformers names it
 	}
-	if !ok || len(e.shape) != 2 || e.shape[1] == 0 {
+	if !ok || len(e.Shape) != 2 || e.Shape[1] == 0 {
 		return nil, fmt.Errorf("no tensor embeddings of two dimensions")
 	}
-	t := &table{dim: e.shape[1]}
-	if t.values, err = e.floats(); err != nil {
+	t := &table{dim: e.Shape[1]}
+	if t.values, err = e.Floats(); err != nil {
 		return nil, fmt.Errorf("embeddings: %w", err)
 	}
-	rows := e.shape[0]
+	rows := e.Shape[0]
 	if m, ok := tensors["mapping"]; ok {
-		if t.row, err = m.rows(rows); err != nil {
+		if t.row, err = m.Rows(rows); err != nil {
 			return nil, fmt.Errorf("mapping: %w", err)
 		}
 		rows = len(t.row)
@@ -39,7 +43,7 @@ func parseTable(file []byte, tokens int) (*table, error) {
 		return nil, fmt.Errorf("%d rows for the tokenizer's %d tokens", rows, tokens)
 	}
 	if w, ok := tensors["weights"]; ok {
-		if t.weight, err = w.floats(); err != nil {
+		if t.weight, err = w.Floats(); err != nil {
 			return nil, fmt.Errorf("weights: %w", err)
 		}
 		if len(t.weight) < tokens {

@@ -291,7 +291,7 @@ func (f *embedderFacts) describe() string {
 		return fmt.Sprintf("the built-in table, adapted to this repository on %s (%s): MRR %.3f instead of %.3f on %d questions set aside",
 			r.Created.Format(time.DateOnly), f.Model, r.After.MRR, r.Before.MRR, r.HeldOut)
 	case kindStatic:
-		return fmt.Sprintf("the table in %s (%s)", f.At, f.Model)
+		return fmt.Sprintf("the model in %s (%s)", f.At, f.Model)
 	case kindGateway:
 		return fmt.Sprintf("%s at %s", f.Model, f.At)
 	}

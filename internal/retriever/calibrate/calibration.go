@@ -62,7 +62,7 @@ type Tried struct {
 
 // Version names the behaviour of this package: what another one found is
 // measured again.
-const Version = 1
+const Version = 2
 
 // Due reports whether c, which may be nil, is to be measured (again) for a model
 // and a collection of so many records: when there is none, when it is of another

@@ -42,12 +42,33 @@ func TestDecide(t *testing.T) {
 		"perhaps a little harm":      {mixed(of(200, 0.8), 0.01), 1},
 	} {
 		c := &Calibration{}
-		c.decide(tt.out)
+		c.decide(tt.out, true)
 		if c.Factor != tt.factor || c.Questions != len(tt.out) {
 			t.Errorf("%s: factor %v of %d questions, want %v", name, c.Factor, c.Questions, tt.factor)
 		}
 		if len(tt.out) > 0 && (c.Tried[4].MRR != 0.5 || c.Tried[5] != Tried{Factor: 2} || c.Keyword != Figures{1, 1}) {
 			t.Errorf("%s: %+v", name, c.Tried)
+		}
+	}
+}
+
+// The questions are made of the records' own words, which a sentence encoder looks past.
+func TestEncodersAreNotMeasuredAgainstWords(t *testing.T) {
+	for name, tt := range map[string]struct {
+		out    []outcome
+		factor float64
+	}{
+		"as all-MiniLM-L6-v2 on BEAM": {mixed(of(200, 0.28), 0.08), 1},
+		"harmful mixed":               {mixed(of(200, 0.8), 0.5), 1},
+		"weak":                        {of(400, 0.2), 1},
+		"perhaps chance":              {of(200, 0.08), 1},
+		"chance":                      {of(200, 0.01), 0},
+		"chance, too few questions":   {of(fewest-1, 0), 1},
+	} {
+		c := &Calibration{}
+		c.decide(tt.out, false)
+		if c.Factor != tt.factor {
+			t.Errorf("%s: factor %v, want %v", name, c.Factor, tt.factor)
 		}
 	}
 }

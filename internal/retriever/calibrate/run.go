@@ -61,7 +61,9 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 	for i := range asked {
 		texts[i] = asked[i].Text
 	}
-	if !embed.IsLocal(e) { // one call instead of one for each question
+	e = embed.Queries(e)
+	table := embed.IsInline(e)
+	if !table { // one call instead of one for each question
 		e = embed.Cached(e, embed.NewMemory(len(texts)))
 		if _, err := e.Embed(ctx, texts); err != nil {
 			return nil, fmt.Errorf("embed questions: %w", err)
@@ -84,6 +86,6 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 		}
 	}
 	o.Progress(len(asked), len(asked))
-	c.decide(out)
+	c.decide(out, table)
 	return c, nil
 }

@@ -150,7 +150,7 @@ func (v *vectors) close() error {
 // microseconds. What fails is left for EmbedMissing: a write never fails over a
 // vector.
 func (v *vectors) prepare(ctx context.Context, texts []string) {
-	if v.e != nil && embed.IsLocal(v.e) {
+	if v.e != nil && embed.IsInline(v.e) {
 		_ = v.embed(ctx, texts)
 	}
 }

@@ -1,36 +1,60 @@
-package static
+package tokenizer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
 
-// tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
-// normalise, cut into pieces, cut the pieces into tokens.
-type tokenizer struct {
+// ErrUnsupported is wrapped by the error for a file that is sound but of a kind that is not
+// read here.
+var ErrUnsupported = errors.New("not supported")
+
+// Tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
+// normalise, cut into pieces, cut the pieces into tokens. It is safe for concurrent use.
+type Tokenizer struct {
 	normalize []normalizer
 	pieces    pieces
 	model     interface {
-		// cut appends a piece's tokens to ids, unknown ones left out.
+		// cut appends a piece's tokens to ids. It leaves out what is unknown, or writes the
+		// unknown token for it: see KeepUnknown.
 		cut(w *viterbi, piece []byte, ids []int32) []int32
 	}
 	vocabulary int // one more than the highest token
+
+	before, after []int32 // around a text: see Around
 }
 
-// size is how many rows the tokens need.
-func (t *tokenizer) size() int { return t.vocabulary }
+// KeepUnknown makes Tokens write the tokenizer's unknown token for what has no token of its own,
+// as a transformer was trained, and not leave it out. It is for right after Parse.
+func (t *Tokenizer) KeepUnknown() {
+	switch m := t.model.(type) {
+	case *wordPiece:
+		m.keep = true
+	case *unigram:
+		m.keep = true
+	}
+}
 
-// tokenizing is the working memory of one text.
-type tokenizing struct {
+// Around returns the tokens that a transformer gets before and after those of a text, such as
+// [CLS] and [SEP]. Tokens does not add them.
+func (t *Tokenizer) Around() (before, after []int32) { return t.before, t.after }
+
+// Size returns one more than the highest token.
+func (t *Tokenizer) Size() int { return t.vocabulary }
+
+// Memory is the working memory of one call of Tokens. The zero value is ready.
+type Memory struct {
 	text, other, piece []byte
 	viterbi            viterbi
 }
 
-// tokens appends the tokens of text to ids.
-func (t *tokenizer) tokens(w *tokenizing, text string, ids []int32) []int32 {
+// Tokens appends the tokens of text to ids and returns the result. Bytes of text that are not
+// UTF-8 are left out. w keeps its memory from call to call; one call at a time uses it.
+func (t *Tokenizer) Tokens(w *Memory, text string, ids []int32) []int32 {
 	w.text = appendValid(w.text[:0], text)
 	for _, n := range t.normalize {
 		w.other = n.append(w.other[:0], w.text)
@@ -77,18 +101,19 @@ func appendValid(dst []byte, text string) []byte {
 // quarter of a million.
 const maxVocabulary = 1 << 22
 
-// parseTokenizer reads tokenizer.json. An error that wraps errUnsupported names
+// Parse reads tokenizer.json. An error that wraps ErrUnsupported names
 // the part that is not read here; any other means a damaged file.
-func parseTokenizer(file []byte) (*tokenizer, error) {
+func Parse(file []byte) (*Tokenizer, error) {
 	var spec struct {
 		Normalizer   json.RawMessage `json:"normalizer"`
 		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
 		Model        json.RawMessage `json:"model"`
+		Template     json.RawMessage `json:"post_processor"`
 	}
 	if err := json.Unmarshal(file, &spec); err != nil {
 		return nil, err
 	}
-	t := &tokenizer{}
+	t := &Tokenizer{}
 	var err error
 	if t.normalize, err = parseNormalizer(spec.Normalizer, 0); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
@@ -104,15 +129,18 @@ func parseTokenizer(file []byte) (*tokenizer, error) {
 	case "":
 		err = fmt.Errorf("no type")
 	default:
-		err = fmt.Errorf("type %.40q: %w", kind, errUnsupported)
+		err = fmt.Errorf("type %.40q: %w", kind, ErrUnsupported)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer model: %w", err)
 	}
+	if err := t.template(spec.Template); err != nil {
+		return nil, fmt.Errorf("post-processor: %w", err)
+	}
 	return t, nil
 }
 
-func (t *tokenizer) wordPiece(raw []byte) error {
+func (t *Tokenizer) wordPiece(raw []byte) error {
 	spec := struct {
 		Unknown  string           `json:"unk_token"`
 		Prefix   string           `json:"continuing_subword_prefix"`
@@ -122,30 +150,34 @@ func (t *tokenizer) wordPiece(raw []byte) error {
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return err
 	}
-	starts := make([]trieKey, 0, len(spec.Vocab))
+	return t.wordPieceOf(spec.Vocab, spec.Unknown, spec.Prefix, spec.MaxRunes)
+}
+
+func (t *Tokenizer) wordPieceOf(vocab map[string]int32, unknown, prefix string, maxRunes int) error {
+	starts := make([]trieKey, 0, len(vocab))
 	var continuations []trieKey
-	for text, token := range spec.Vocab {
+	for text, token := range vocab {
 		if token < 0 || token >= maxVocabulary {
 			return fmt.Errorf("token %.40q has the number %d", text, token)
 		}
 		t.vocabulary = max(t.vocabulary, int(token)+1)
 		starts = append(starts, trieKey{text, token})
-		if n := len(spec.Prefix); len(text) > n && text[:n] == spec.Prefix {
+		if n := len(prefix); len(text) > n && text[:n] == prefix {
 			continuations = append(continuations, trieKey{text[n:], token})
 		}
 	}
 	if len(starts) == 0 {
 		return fmt.Errorf("no vocabulary")
 	}
-	w := &wordPiece{starts: newTrie(starts), continuations: newTrie(continuations), unknown: -1, maxRunes: spec.MaxRunes}
-	if token, ok := spec.Vocab[spec.Unknown]; ok {
+	w := &wordPiece{starts: newTrie(starts), continuations: newTrie(continuations), unknown: -1, maxRunes: maxRunes}
+	if token, ok := vocab[unknown]; ok {
 		w.unknown = token
 	}
 	t.model = w
 	return nil
 }
 
-func (t *tokenizer) unigram(raw []byte) error {
+func (t *Tokenizer) unigram(raw []byte) error {
 	spec := struct {
 		Unknown      *int32          `json:"unk_id"`
 		ByteFallback bool            `json:"byte_fallback"`
@@ -155,7 +187,7 @@ func (t *tokenizer) unigram(raw []byte) error {
 		return err
 	}
 	if spec.ByteFallback {
-		return fmt.Errorf("byte_fallback: %w", errUnsupported)
+		return fmt.Errorf("byte_fallback: %w", ErrUnsupported)
 	}
 	var keys []trieKey
 	var scores []float64

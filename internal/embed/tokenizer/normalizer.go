@@ -1,4 +1,4 @@
-package static
+package tokenizer
 
 import (
 	"bytes"
@@ -38,6 +38,8 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		Right bool `json:"strip_right"`
 
 		Prepend string // Prepend
+
+		Charsmap []byte `json:"precompiled_charsmap"` // Precompiled, in base64
 	}
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		case regex != nil && *regex == `\s+`:
 			return one(collapse(spec.Content))
 		}
-		return nil, fmt.Errorf("a pattern other than a text or \\s+: %w", errUnsupported)
+		return nil, fmt.Errorf("a pattern other than a text or \\s+: %w", ErrUnsupported)
 	case "Strip":
 		return one(strip{spec.Left, spec.Right})
 	case "Prepend":
@@ -76,6 +78,12 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 		return one(newBert(false, false, false, true))
 	case "StripAccents":
 		return one(stripAccents{})
+	case "Precompiled":
+		n, err := parseCharsmap(spec.Charsmap)
+		if err != nil {
+			return nil, err
+		}
+		return one(n)
 	case "NFC":
 		return one(form(norm.NFC))
 	case "NFD":
@@ -85,7 +93,7 @@ func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 	case "NFKD":
 		return one(form(norm.NFKD))
 	}
-	return nil, fmt.Errorf("type %.40q: %w", spec.Type, errUnsupported)
+	return nil, fmt.Errorf("type %.40q: %w", spec.Type, ErrUnsupported)
 }
 
 func boolOr(b *bool, def bool) bool {

@@ -1,4 +1,4 @@
-package static
+package tokenizer
 
 import (
 	"fmt"
@@ -34,12 +34,12 @@ func vocabulary(kind string, tokens ...string) string {
 
 func cutWith(t *testing.T, normalizer, preTokenizer, model string, vocab []string, text string) []string {
 	t.Helper()
-	tok, err := parseTokenizer([]byte(`{"normalizer":` + normalizer + `,"pre_tokenizer":` + preTokenizer + `,"model":` + model + `}`))
+	tok, err := Parse([]byte(`{"normalizer":` + normalizer + `,"pre_tokenizer":` + preTokenizer + `,"model":` + model + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := []string{}
-	for _, id := range tok.tokens(new(tokenizing), text, nil) {
+	for _, id := range tok.Tokens(new(Memory), text, nil) {
 		got = append(got, vocab[id])
 	}
 	return got
@@ -193,7 +193,7 @@ func tinyTokenizer(t testing.TB) ([]byte, []string) {
 
 func TestSampleTokenizer(t *testing.T) {
 	file, vocab := tinyTokenizer(t)
-	tok, err := parseTokenizer(file)
+	tok, err := Parse(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestSampleTokenizer(t *testing.T) {
 		"":                      "",
 	} {
 		got := []string{}
-		for _, id := range tok.tokens(new(tokenizing), text, nil) {
+		for _, id := range tok.Tokens(new(Memory), text, nil) {
 			if vocab[id] != "▁" {
 				got = append(got, vocab[id])
 			}
@@ -225,35 +225,21 @@ func FuzzTokenizer(f *testing.F) {
 		`{"normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"String":"a"},"content":""},{"type":"Strip","strip_left":true}]},
 			"pre_tokenizer":{"type":"Metaspace","replacement":"▁"},"model":` + vocabulary("Unigram", "a", "▁", "é") + `}`,
 		`{"model":{"type":"Unigram","unk_id":-7,"vocab":[["",0],["a",1e308],["a",-1e308]]}}`,
+		`{"normalizer":{"type":"Precompiled","precompiled_charsmap":"CAAAAAAEAABhAQAAYgA="},"post_processor":{"type":"RobertaProcessing","cls":["<s>",0],"sep":["</s>",1]},"model":` + vocabulary("Unigram", "a", "b") + `}`,
 		`{"normalizer":null,"model":{"type":"WordPiece","continuing_subword_prefix":"","vocab":{"":0}}}`,
 	} {
 		f.Add([]byte(s), "a b\tÉab日 \xff")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		tok, err := parseTokenizer(file)
+		tok, err := Parse(file)
 		if err != nil {
 			return
 		}
-		for _, id := range tok.tokens(new(tokenizing), text, nil) {
-			if id < 0 || int(id) >= tok.size() {
-				t.Fatalf("token %d of %d", id, tok.size())
-			}
-		}
-	})
-}
-
-func FuzzTable(f *testing.F) {
-	f.Add([]byte("\x4c\x00\x00\x00\x00\x00\x00\x00"+`{"embeddings":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}}          `+"\x00\x00\x80\x3f"), 1)
-	f.Add([]byte("\x46\x00\x00\x00\x00\x00\x00\x00"+`{"embeddings":{"dtype":"I8","shape":[2,0],"data_offsets":[0,0]}}      `), 2)
-	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\x7f{}"), 0)
-	f.Fuzz(func(t *testing.T, file []byte, tokens int) {
-		table, err := parseTable(file, tokens)
-		if err != nil {
-			return
-		}
-		for id := range min(tokens, 100) {
-			if v := table.mean([]int32{int32(id)}); len(v) != table.dim {
-				t.Fatalf("a vector of %d for %d", len(v), table.dim)
+		tok.KeepUnknown()
+		before, after := tok.Around()
+		for _, id := range append(tok.Tokens(new(Memory), text, before), after...) {
+			if id < 0 || int(id) >= tok.Size() {
+				t.Fatalf("token %d of %d", id, tok.Size())
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package static
+package tokenizer
 
 import (
 	"math"
@@ -10,11 +10,12 @@ import (
 const unknownPenalty = 10
 
 // unigram cuts a text into the most likely sequence of tokens, with the Viterbi
-// algorithm. Unknown characters are left out.
+// algorithm. Unknown characters are left out, or a run of them is the unknown token.
 type unigram struct {
 	tokens       *trie
 	scores       []float64 // log probabilities, by token
 	unknown      int32     // -1: none
+	keep         bool      // writes the unknown token
 	unknownScore float64
 }
 
@@ -65,7 +66,13 @@ func (u *unigram) cut(w *viterbi, text []byte, ids []int32) []int32 {
 	}
 	w.back = w.back[:0]
 	for at := len(text); at > 0; at = int(steps[at].start) {
-		if token := steps[at].token; token >= 0 && token != u.unknown {
+		token := steps[at].token
+		if token < 0 {
+			token = u.unknown
+		}
+		if token != u.unknown {
+			w.back = append(w.back, token)
+		} else if n := len(w.back); u.keep && token >= 0 && (n == 0 || w.back[n-1] != token) {
 			w.back = append(w.back, token)
 		}
 	}

@@ -1,4 +1,8 @@
-package static
+// Package safetensors reads files of tensors as Hugging Face writes them.
+//
+// A file is the header's length (8 bytes, little endian), the header (JSON: name to type, shape
+// and byte range), and the bytes of the tensors.
+package safetensors
 
 import (
 	"encoding/binary"
@@ -8,24 +12,30 @@ import (
 	"math"
 )
 
-// A safetensors file is the header's length (8 bytes, little endian), the header
-// (JSON: name to type, shape and byte range), and the bytes of the tensors.
+// ErrUnsupported is wrapped by the error for a tensor whose numbers are of a type that is not
+// read here.
+var ErrUnsupported = errors.New("not supported")
+
+// MaxBytes is the size of the largest file that is read: the largest published models that
+// Ken can use stay well below.
+const MaxBytes = 2 << 30
 
 // maxHeader bounds the header; a real one has a few hundred bytes.
 const maxHeader = 16 << 20
 
-// tensor is one array of numbers in a file; data aliases the file.
-type tensor struct {
+// Tensor is an array of numbers in a file.
+type Tensor struct {
+	Shape []int // nil if the type is not known here
+
 	dtype string
-	shape []int
-	data  []byte
+	data  []byte // of the file
 }
 
 var dtypeSize = map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I8": 1}
 
-// parseTensors reads a file's header. Every tensor it returns has exactly the
-// bytes that its type and shape ask for.
-func parseTensors(file []byte) (map[string]tensor, error) {
+// Parse reads a file's header. Every tensor that it returns has exactly the bytes that its type
+// and shape ask for; they are the file's own, so nobody changes the file while tensors are in use.
+func Parse(file []byte) (map[string]Tensor, error) {
 	if len(file) < 8 {
 		return nil, errors.New("shorter than its header")
 	}
@@ -38,7 +48,7 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 	if err := json.Unmarshal(header, &entries); err != nil {
 		return nil, fmt.Errorf("read header: %w", err)
 	}
-	tensors := make(map[string]tensor, len(entries))
+	tensors := make(map[string]Tensor, len(entries))
 	for name, raw := range entries {
 		if name == "__metadata__" {
 			continue
@@ -52,39 +62,40 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 	return tensors, nil
 }
 
-func parseEntry(raw []byte, data []byte) (tensor, error) {
+func parseEntry(raw []byte, data []byte) (Tensor, error) {
 	var e struct {
 		Dtype   string   `json:"dtype"`
 		Shape   []uint64 `json:"shape"`
 		Offsets []uint64 `json:"data_offsets"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return tensor{}, err
+		return Tensor{}, err
 	}
 	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] || e.Offsets[1] > uint64(len(data)) {
-		return tensor{}, fmt.Errorf("range %v in %d bytes", e.Offsets, len(data))
+		return Tensor{}, fmt.Errorf("range %v in %d bytes", e.Offsets, len(data))
 	}
-	t := tensor{dtype: e.Dtype, data: data[e.Offsets[0]:e.Offsets[1]]}
+	t := Tensor{dtype: e.Dtype, data: data[e.Offsets[0]:e.Offsets[1]]}
 	size, known := dtypeSize[e.Dtype]
 	if !known { // some other tensor; nobody asks for this one
 		return t, nil
 	}
 	want := uint64(size)
 	for _, d := range e.Shape {
-		if d > maxTensors || want*d > maxTensors { // both factors are below 2^32
-			return tensor{}, fmt.Errorf("shape %v", e.Shape)
+		if d > MaxBytes || want*d > MaxBytes { // both factors are below 2^32
+			return Tensor{}, fmt.Errorf("shape %v", e.Shape)
 		}
 		want *= d
-		t.shape = append(t.shape, int(d))
+		t.Shape = append(t.Shape, int(d))
 	}
 	if want != uint64(len(t.data)) {
-		return tensor{}, fmt.Errorf("%d bytes for %s %v", len(t.data), e.Dtype, e.Shape)
+		return Tensor{}, fmt.Errorf("%d bytes for %s %v", len(t.data), e.Dtype, e.Shape)
 	}
 	return t, nil
 }
 
-// floats decodes the tensor to float32 and refuses numbers that are none.
-func (t tensor) floats() ([]float32, error) {
+// Floats decodes the tensor to float32. It refuses NaN and infinite numbers. Types: F64, F32,
+// F16, BF16 and I8.
+func (t Tensor) Floats() ([]float32, error) {
 	var at func(b []byte) float32
 	le := binary.LittleEndian
 	switch t.dtype {
@@ -99,7 +110,7 @@ func (t tensor) floats() ([]float32, error) {
 	case "I8":
 		at = func(b []byte) float32 { return float32(int8(b[0])) }
 	default:
-		return nil, fmt.Errorf("numbers of type %q: %w", t.dtype, errUnsupported)
+		return nil, fmt.Errorf("numbers of type %q: %w", t.dtype, ErrUnsupported)
 	}
 	size := dtypeSize[t.dtype]
 	out := make([]float32, len(t.data)/size)
@@ -113,11 +124,11 @@ func (t tensor) floats() ([]float32, error) {
 	return out, nil
 }
 
-// rows decodes the tensor to row numbers below n.
-func (t tensor) rows(n int) ([]int32, error) {
+// Rows decodes a tensor of I32 or I64 to row numbers from 0 to n-1.
+func (t Tensor) Rows(n int) ([]int32, error) {
 	size := dtypeSize[t.dtype]
 	if t.dtype != "I32" && t.dtype != "I64" {
-		return nil, fmt.Errorf("a mapping of type %q: %w", t.dtype, errUnsupported)
+		return nil, fmt.Errorf("a mapping of type %q: %w", t.dtype, ErrUnsupported)
 	}
 	out := make([]int32, len(t.data)/size)
 	for i := range out {

@@ -1,4 +1,4 @@
-package static
+package tokenizer
 
 import (
 	"bytes"
@@ -140,12 +140,12 @@ func parsePieces(raw []byte) (pieces, error) {
 			case err != nil:
 				return p, err
 			case p.spaces != nil, p.at != atEnd && part.at != atEnd:
-				return p, fmt.Errorf("this sequence: %w", errUnsupported)
+				return p, fmt.Errorf("this sequence: %w", ErrUnsupported)
 			}
 			p.at, p.spaces = max(p.at, part.at), part.spaces
 		}
 	default:
-		return p, fmt.Errorf("type %.40q: %w", spec.Type, errUnsupported)
+		return p, fmt.Errorf("type %.40q: %w", spec.Type, ErrUnsupported)
 	}
 	return p, nil
 }
