@@ -131,10 +131,10 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 	var weights []float64
 	ends := make([]int, len(pool))
 	for i, e := range pool {
-		if ends[i] = len(refs); e.rank.form.Traits.Origin() != analysis.OriginNone {
-			continue
+		var before, after []store.Ref
+		if !e.ofFile() {
+			before, after = r.p.Around(e.ref, nearReach)
 		}
-		before, after := r.p.Around(e.ref, nearReach)
 		w := nearWeight * r.o.Weights.Context * math.Min(1, contextWords/math.Max(1, float64(r.p.Form(e.ref).Words)))
 		for k, ref := range before {
 			refs, weights = append(refs, ref), append(weights, w*math.Pow(contextDecay, float64(k)))
