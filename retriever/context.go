@@ -137,7 +137,7 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 			refs, weights = append(refs, ref), append(weights, w*contextAfter*math.Pow(contextDecay, float64(k)))
 		}
 		ends[i] = len(refs)
-		e.rank.near = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
+		e.rank.alone = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)

@@ -186,8 +186,9 @@ type ranking struct {
 	share   float64 // of the query's terms, rare ones counting more, 0..1
 	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
 	near    float64 // what the cosines of its neighbours add
+	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
 	manner  float64 // what the signals that read the record's manner and date add together
-	// likeness is what cosine and near are worth in this turn.
+	// likeness is what cosine, near and alone are worth in this turn.
 	likeness float64
 	score    float64 // what orders the pool
 
@@ -277,7 +278,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	trust := w.Cosine * trustInCosines(pool)
 	for _, e := range pool {
 		k := &e.rank
-		k.likeness = trust * (k.cosine + k.near)
+		k.likeness = trust * (k.cosine + k.near + k.alone)
 		k.score = k.keyword + k.likeness + k.manner + w.Structure*k.structured()
 	}
 }
