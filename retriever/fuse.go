@@ -274,8 +274,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
 	}
 	r.place(pool, answers, &out.Structure)
-	r.compare(pool, answers)
-	trust := w.Cosine * trustInCosines(pool)
+	trust := w.Cosine * trustInCosines(pool, r.compare(pool, answers))
 	for _, e := range pool {
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near + k.alone)
