@@ -96,8 +96,9 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 }
 
 // compare computes the cosine of every entry, so that none is behind for having
-// been found by its words alone, and what its neighbours' cosines add.
-func (r *Retriever) compare(pool []*entry, answers []answer) {
+// been found by its words alone, and what its neighbours' cosines add. It returns the part of
+// the pool that has no neighbours, 0..1.
+func (r *Retriever) compare(pool []*entry, answers []answer) (alone float64) {
 	for _, a := range answers {
 		if a.name != SourceVector || a.res.Query == nil {
 			continue
@@ -110,9 +111,10 @@ func (r *Retriever) compare(pool []*entry, answers []answer) {
 			pool[i].rank.cosine = r.likeness(c)
 		}
 		if r.o.Weights.Context > 0 {
-			r.compareNear(pool, a.res.Query)
+			alone = r.compareNear(pool, a.res.Query)
 		}
 	}
+	return alone
 }
 
 // Likeness of the neighbours, against that of the record itself.
@@ -126,7 +128,10 @@ const (
 // and around what stands alone, the entry's own cosine stands in: it is the best guess,
 // and without it likeness would count a third as much for single facts and functions
 // as for what was said in a conversation.
-func (r *Retriever) compareNear(pool []*entry, query []float32) {
+//
+// It returns the part of the pool that has no neighbours, 0..1.
+func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) {
+	single := 0
 	var refs []store.Ref
 	var weights []float64
 	ends := make([]int, len(pool))
@@ -142,8 +147,10 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 		for k, ref := range after {
 			refs, weights = append(refs, ref), append(weights, w*contextAfter*math.Pow(contextDecay, float64(k)))
 		}
-		ends[i] = len(refs)
-		e.rank.near = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
+		if ends[i] = len(refs); len(before)+len(after) == 0 {
+			single++
+		}
+		e.rank.alone = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)
@@ -153,6 +160,7 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) {
 		}
 		from = ends[i]
 	}
+	return float64(single) / math.Max(1, float64(len(pool)))
 }
 
 // decayed returns the weights of the neighbours from the k-th to the n-th, added up.
@@ -171,7 +179,7 @@ func (r *Retriever) likeness(cosine float64) float64 { return unit(cosine) * usu
 // How far cosines are to be trusted in one turn.
 const (
 	trustAlways  = 0.1  // where the best record has every word of the question
-	trustMissing = 0.75 // more, where it has none of them
+	trustMissing = 0.75 // more, where it has none of them; twice that, where no record has neighbours to complete its words
 	usualCosine  = 0.45 // of the turn's most like record; the built-in embedder's median is 0.40 to 0.59
 )
 
@@ -179,15 +187,16 @@ const (
 // that nobody uses are what embeddings are for: the less of the question the
 // records have word for word, the more their likeness counts; and a record that
 // stands out by its likeness has found something. Chosen on the development
-// sets, none of which one fixed weight serves as well: docs/decisions/0009.
-func trustInCosines(pool []*entry) float64 {
+// sets, none of which one fixed weight serves as well: docs/decisions/0009 and 0034.
+// alone is the part of the pool that has no neighbours.
+func trustInCosines(pool []*entry, alone float64) float64 {
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share = math.Max(share, e.rank.share)
 		cosine = math.Max(cosine, e.rank.cosine)
 	}
 	out := cosine / usualCosine // how far it stands out
-	return (trustAlways + trustMissing*(1-share)) * out * out
+	return (trustAlways + trustMissing*(1+alone)*(1-share)) * out * out
 }
 
 // Floor of the playbooks, on the scale of evidence. Chosen on the collection in

@@ -133,21 +133,38 @@ func (alike) Cosines(_ []float32, refs []store.Ref) []float64 {
 func TestLikenessCountsTheSameForWhatStandsAlone(t *testing.T) {
 	s := records(7)
 	s.stream = []store.Ref{0, 1, 2, 3, 4}
-	hits := refs(0, 1, 2, 6)
-	for i := range hits {
-		hits[i].Share = 0.4
-	}
-	found := leg{retriever.SourceVector, func(context.Context, *retriever.Query) (store.Result, error) {
-		return store.Result{Hits: hits, Query: []float32{1}}, nil
-	}}
-	got := retriever.New(alike{s}, retriever.Options{Sources: []retriever.Source{found}, Weights: &retriever.Weights{Context: 0.5, Cosine: 1}, Floor: -1}).
-		Retrieve(t.Context(), retriever.Turn{})
-	if len(got.Candidates) != 4 {
-		t.Fatalf("%d candidates", len(got.Candidates))
-	}
-	for _, c := range got.Candidates {
-		if want := got.Candidates[0].Signals["likeness"]; math.Abs(c.Signals["likeness"]-want) > 1e-9 || want <= 0 {
-			t.Errorf("record %s has a likeness of %v, record %s of %v", c.Row.ID, c.Signals["likeness"], got.Candidates[0].Row.ID, want)
+	got := likenesses(t, s, 0, 1, 2, 6)
+	for id, likeness := range got {
+		if math.Abs(likeness-got["1"]) > 1e-9 || likeness <= 0 {
+			t.Errorf("record %s has a likeness of %v, record 1 of %v", id, likeness, got["1"])
 		}
 	}
+}
+
+// Where nothing has neighbours, no words are completed by theirs, and likeness counts for more.
+func TestLikenessCountsForMoreWhereAllStandAlone(t *testing.T) {
+	s := records(7)
+	s.stream = []store.Ref{0, 1, 2, 3, 4}
+	if alone, together := likenesses(t, s, 5, 6)["5"], likenesses(t, s, 0, 1)["1"]; alone < 1.5*together || alone > 2*together {
+		t.Errorf("likeness %v where all stand alone, %v in a conversation", alone, together)
+	}
+}
+
+// likenesses returns what likeness is worth to records that are found by it alone, by id.
+func likenesses(t *testing.T, s shelf, found ...store.Ref) map[string]float64 {
+	t.Helper()
+	hits := refs(found...)
+	vector := leg{retriever.SourceVector, func(context.Context, *retriever.Query) (store.Result, error) {
+		return store.Result{Hits: hits, Query: []float32{1}}, nil
+	}}
+	got := retriever.New(alike{s}, retriever.Options{Sources: []retriever.Source{vector}, Weights: &retriever.Weights{Context: 0.5, Cosine: 1}, Floor: -1}).
+		Retrieve(t.Context(), retriever.Turn{})
+	if len(got.Candidates) != len(found) {
+		t.Fatalf("%d candidates", len(got.Candidates))
+	}
+	out := map[string]float64{}
+	for _, c := range got.Candidates {
+		out[c.Row.ID] = c.Signals["likeness"]
+	}
+	return out
 }

@@ -187,8 +187,9 @@ type ranking struct {
 	share   float64 // of the query's terms, rare ones counting more, 0..1
 	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
 	near    float64 // what the cosines of its neighbours add
+	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
 	manner  float64 // what the signals that read the record's manner and date add together
-	// likeness is what cosine and near are worth in this turn.
+	// likeness is what cosine, near and alone are worth in this turn.
 	likeness float64
 	prior    float64 // what keyword and likeness count by the record's origin, 0..1
 	score    float64 // what orders the pool
@@ -276,11 +277,10 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
 	}
 	r.place(pool, answers, &out.Structure)
-	r.compare(pool, answers)
-	trust := w.Cosine * trustInCosines(pool)
+	trust := w.Cosine * trustInCosines(pool, r.compare(pool, answers))
 	for _, e := range pool {
 		k := &e.rank
-		k.likeness = trust * (k.cosine + k.near)
+		k.likeness = trust * (k.cosine + k.near + k.alone)
 		k.prior = 1 - w.Origin*(1-a.origins[k.form.Traits.Origin()])
 		k.score = k.prior*(k.keyword+k.likeness) + k.manner + w.Structure*k.structured()
 	}
