@@ -21,15 +21,12 @@ RACE := $(shell command -v gcc cc clang >/dev/null 2>&1 && echo -race)
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-# -s leaves out what debuggers read: without it, linking the test binaries takes twice as long.
-# Traces need none of it. What go test vets is part of what make vet does.
-TESTFLAGS := -vet=off -ldflags=-s
-
-# Some tests ask the go command about this repository, and it compiles what is not compiled yet.
-# Beside the build of the tests most would be compiled twice, so all is compiled before.
+# What go test vets is part of what make vet does. Some tests ask the go command about this
+# repository, and it compiles what is not compiled yet, beside the build of the tests and once
+# more than that: so all is compiled before.
 test: ## run the tests
-	@go list -export ./... >/dev/null
-	go test $(TESTFLAGS) ./...
+	@go list -export -test ./... >/dev/null
+	go test -vet=off ./...
 
 check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
 
@@ -55,7 +52,7 @@ drift: ## compare what the files import with .ken/architecture.yaml
 # come, and each package is one.
 race: ## run the tests in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
-	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) $(TESTFLAGS) -shuffle=on ./...
+	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on ./...
 
 # The detector makes code ten times as slow, so some tests do less under it
 # (internal/race). This is built as make vet has built it already. CI has run all tests
@@ -64,7 +61,7 @@ race: ## run the tests in random order with the race detector
 WHOLE ?= race
 
 whole: ## run at full size, without the detector, the packages whose tests it makes smaller
-	go test $(TESTFLAGS) $$(grep -rl --include='*_test.go' 'ken/internal/$(WHOLE)"' . | xargs -n1 dirname | sort -u)
+	go test -vet=off $$(grep -rl --include='*_test.go' 'ken/internal/$(WHOLE)"' . | xargs -n1 dirname | sort -u)
 
 fuzzlist: ## list the fuzz targets
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, t[i]; n = 0}'
