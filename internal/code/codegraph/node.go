@@ -297,10 +297,16 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	if u.within.kind != noKind {
 		count(declaredName{lastPart(text(u.within.qual)), u.within, shape})
 	}
+	for _, a := range u.aliases {
+		count(declaredName{aliasKey + text(a.name), own, uint32(a.target)})
+	}
 	for i := range u.decls {
 		d := &u.decls[i]
 		if d.kind == noKind {
 			continue
+		}
+		if d.typ != 0 {
+			count(declaredName{typeKey + text(g.names.last[d.qual]), ref{d.kind, d.qual}, uint32(d.typ)})
 		}
 		m := declaredName{text(d.name), ref{d.kind, d.qual}, shape}
 		if d.exported {
@@ -323,6 +329,13 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 // basesKey and the last part of a type's name stand for what it inherits from: that may
 // change where the type does not.
 const basesKey = "<"
+
+// aliasKey and a name stand for what modules call so without declaring it, typeKey and a name for the
+// types of values that are called so.
+const (
+	aliasKey = "="
+	typeKey  = ">"
+)
 
 // basesHash is a hash of everything in a unit that decides what a type in it inherits from. A
 // name that is looked for in the file is worth what it means there. The unit's locals
