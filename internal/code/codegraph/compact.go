@@ -458,6 +458,7 @@ func compareEdges(a, b edge) int {
 type refined struct {
 	source string
 	kinds  edgeSet
+	partly bool   // as in Refinement
 	decls  []Decl // they follow the unit's own in unit.decls
 	edges  []refinedEdge
 }

@@ -100,6 +100,7 @@ type Extractor func(path string, src []byte) File
 type Refinement struct {
 	Source string     // who says so: "types", "scip"; a later one of the same source replaces the earlier for its files
 	Kinds  []EdgeKind // what it is complete for
+	Partly bool       // it is complete only for names of which it says something: others are still found by the graph
 	Files  []RefinedFile
 }
 
@@ -263,8 +264,8 @@ var versions = []version{
 	{"codegraph", 4},
 	{"codegraph/golang", 2},
 	{"codegraph/lexed", 2},
-	{"codegraph/scip", 2},
-	{"codegraph/typed", 1},
+	{"codegraph/scip", 3},
+	{"codegraph/typed", 2},
 }
 
 type version struct {

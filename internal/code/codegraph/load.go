@@ -318,7 +318,7 @@ func (l *loader) uses(u *unit) {
 func (l *loader) refined(u *unit) {
 	own := 0
 	for range l.n() {
-		p := refined{source: l.text(), kinds: edgeSet(l.upTo(1<<edgeCount - 1))}
+		p := refined{source: l.text(), kinds: edgeSet(l.upTo(1<<edgeCount - 1)), partly: l.flag()}
 		for range l.n() {
 			p.decls = append(p.decls, Decl{Kind: Kind(l.text()), Name: l.text(), Qualified: l.text(), Signature: l.text(), Doc: l.text(),
 				Parent: int(l.i()), Line: int(l.i()), End: int(l.i()), Exported: l.flag()})

@@ -366,7 +366,9 @@ func (r *resolver) addBases(decl int32, c *inheritance) {
 	u := r.u
 	skip := edgeSet(0)
 	for i := range u.refined {
-		skip |= u.refined[i].kinds
+		if !u.refined[i].partly {
+			skip |= u.refined[i].kinds
+		}
 		for _, e := range u.refined[i].edges {
 			if e.kind != eInherits || e.from != (ref{u.decls[decl].kind, u.decls[decl].qual}) {
 				continue

@@ -353,7 +353,9 @@ func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 				mix(uint32(e.to.kind), uint32(e.to.qual))
 			}
 		}
-		mix(uint32(p.kinds & inheritingUses))
+		if !p.partly {
+			mix(uint32(p.kinds & inheritingUses))
+		}
 	}
 	for _, x := range u.basesOf(decl, g.fams[u.fam] == "go") {
 		mix(uint32(x.name), uint32(x.meta&(1<<useBits-1)))

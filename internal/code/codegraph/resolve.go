@@ -32,6 +32,7 @@ type resolver struct {
 	usesSuffixes bool
 	memberTypes  []uint32 // as in unit
 	times        uint16   // of the edges that are added
+	answered     map[answered]bool
 
 	unresolved []string
 }
@@ -44,7 +45,7 @@ type local struct {
 
 func newResolver(v *View) *resolver {
 	return &resolver{v: v, memo: map[memoKey]*nameIndex{}, suffixes: map[suffixKey]*suffixEntry{}, inheritances: map[int32]*inheritance{},
-		paths: map[pathKey]*pathEntry{}, modules: map[pathKey][]int32{}}
+		answered: map[answered]bool{}, paths: map[pathKey]*pathEntry{}, modules: map[pathKey][]int32{}}
 }
 
 // resolve finds the edges of a unit, those of f included.
@@ -60,7 +61,7 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 			r.defines()
 		}
 		for i := range u.uses {
-			if x := u.uses[i]; !skip.has(x.meta.kind()) {
+			if x := u.uses[i]; !skip.has(x.meta.kind()) && (len(r.answered) == 0 || !r.answered[answered{r.nodeOf(x.from), r.v.names.last[x.name]}]) {
 				r.times = x.times
 				r.use(x)
 			}

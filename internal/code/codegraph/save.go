@@ -296,6 +296,7 @@ func (s *saver) refined(e *encoder, parts []refined) {
 		p := &parts[i]
 		e.text(p.source)
 		e.u(uint64(p.kinds))
+		e.flag(p.partly)
 		e.n(len(p.decls))
 		for _, d := range p.decls {
 			for _, t := range []string{string(d.Kind), d.Name, d.Qualified, d.Signature, d.Doc} {
