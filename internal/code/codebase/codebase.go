@@ -194,7 +194,34 @@ func findReaders(ctx context.Context, root string, exclude []string) (*readers, 
 	for i := range tree.Files {
 		names[i] = tree.Files[i].Path
 	}
+	names = withPackages(names, tree)
 	return newReaders(names, tree), nil
+}
+
+// withPackages adds the package.json files beside sources that are ignored, as they often are where a program writes
+// them: they say what the package is called.
+func withPackages(names []string, tree *repository.Tree) []string {
+	has, folders := map[string]bool{}, map[string]bool{}
+	for _, p := range names {
+		has[p] = true
+		switch lexed.Language(p) {
+		case "javascript", "typescript":
+			for dir := path.Dir(p); !folders[dir]; dir = path.Dir(dir) {
+				folders[dir] = true
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+		p := path.Join(dir, "package.json")
+		if has[p] {
+			continue
+		}
+		if _, err := tree.Read(p, maxSetting); err == nil {
+			names = append(names, p)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // newReaders makes readers for files of these names, in their order.

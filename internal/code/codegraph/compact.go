@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,6 +64,7 @@ func (g *Graph) compact(f *File) *unit {
 		}
 	}
 	g.compactDecls(u, f.Decls)
+	u.aliases = g.compactAliases(f.Aliases)
 	u.uses = g.compactUses(f.Uses, len(f.Decls))
 	u.probs = slices.Clone(f.Problems[:min(len(f.Problems), maxProblems)])
 	u.keys = g.keysOf(u)
@@ -97,6 +99,9 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 		}
 		if x.kind != noKind {
 			x.name, x.qual = g.names.intern(name), g.names.intern(d.Qualified)
+			if validName(d.Type) {
+				x.typ = g.names.intern(d.Type)
+			}
 			sig, doc := clipLine(d.Signature), clipLine(d.Doc)
 			x.sig, x.doc = uint8(len(sig)), uint8(len(doc))
 			b.WriteString(sig + "\n" + doc + "\n")
@@ -157,6 +162,22 @@ func (u *unit) comment(d *decl) string {
 	return u.text[int(d.text)+int(d.sig)+1:][:d.doc]
 }
 
+func (g *Graph) compactAliases(list []Alias) []alias {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]alias, 0, len(list))
+	for _, a := range list {
+		if validName(a.Name) && validName(a.Target) {
+			out = append(out, alias{g.names.intern(a.Name), g.names.intern(a.Target)})
+		}
+	}
+	slices.SortFunc(out, func(a, b alias) int {
+		return cmp.Or(strings.Compare(g.names.strs[a.name], g.names.strs[b.name]), strings.Compare(g.names.strs[a.target], g.names.strs[b.target]))
+	})
+	return slices.Clip(slices.Compact(out))
+}
+
 // compactUses keeps each name once for each declaration that uses it in one way.
 func (g *Graph) compactUses(uses []Use, decls int) []use {
 	out := make([]use, 0, len(uses))
@@ -167,13 +188,15 @@ func (g *Graph) compactUses(uses []Use, decls int) []use {
 		if kind < eInherits || kind > eTests || !validName(name) {
 			continue
 		}
-		o := use{from: -1, name: g.names.intern(name), meta: useMeta(min(max(x.Line, 0), maxLine))<<useBits | useMeta(kind)}
+		o := use{from: -1, name: g.names.intern(name), meta: useMeta(min(max(x.Line, 0), maxLine))<<useBits | useMeta(kind), times: uint16(min(max(x.Times, 1), math.MaxUint16))}
 		if x.From >= 0 && x.From < decls {
 			o.from = int32(x.From)
 		}
 		switch {
 		case member:
 			o.meta |= useMember
+		case x.Qualified && x.Typed:
+			o.meta |= useQualified | useTyped
 		case x.Qualified:
 			o.meta |= useQualified
 		}
@@ -302,6 +325,7 @@ type unit struct {
 	scopes  []sym
 	decls   []decl
 	imports []imp
+	aliases []alias // by name
 	uses    []use
 	text    string // the signatures and comments of all decls
 	probs   []Problem
@@ -342,6 +366,7 @@ type ref struct {
 
 type decl struct {
 	name, qual sym
+	typ        sym   // qualified name of the type of a value, or of what a function returns; 0 for unknown
 	parent     int32 // in unit.decls; -1 for none
 	line, end  int32
 	text       uint32 // where its signature begins in unit.text; the comment follows
@@ -356,11 +381,15 @@ type imp struct {
 	line   int32
 }
 
+// alias is a name of a module for something that is declared elsewhere.
+type alias struct{ name, target sym }
+
 // use is one name used by one declaration in one way, at its first line.
 type use struct {
-	from int32 // in unit.decls; -1 for the file
-	name sym   // without the dot of a member
-	meta useMeta
+	from  int32 // in unit.decls; -1 for the file
+	name  sym   // without the dot of a member
+	meta  useMeta
+	times uint16
 }
 
 // useMeta is the line, how the name is meant, and the kind of the edge.
@@ -369,8 +398,9 @@ type useMeta uint32
 const (
 	useQualified useMeta = 1 << 4
 	useMember    useMeta = 1 << 5
-	useBits              = 6
-	maxLine              = 1<<26 - 1
+	useTyped     useMeta = 1 << 6 // with useQualified: over the types of values
+	useBits              = 7
+	maxLine              = 1<<25 - 1
 )
 
 func (m useMeta) line() int32  { return int32(m >> useBits) }
@@ -380,6 +410,7 @@ func (m useMeta) kind() edgeNo { return edgeNo(m & 15) }
 type edge struct {
 	from, to int32
 	meta     edgeMeta
+	times    uint16 // how many places there are; 0 when nobody counted
 }
 
 // edgeMeta is the line, and whether the edge is a guess: the smaller of two of one
@@ -427,6 +458,7 @@ func compareEdges(a, b edge) int {
 type refined struct {
 	source string
 	kinds  edgeSet
+	partly bool   // as in Refinement
 	decls  []Decl // they follow the unit's own in unit.decls
 	edges  []refinedEdge
 }

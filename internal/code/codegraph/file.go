@@ -26,6 +26,7 @@ type File struct {
 
 	Decls   []Decl
 	Imports []Import
+	Aliases []Alias
 	Uses    []Use
 
 	// Problems are places that could not be read. What was declared elsewhere in the
@@ -43,6 +44,16 @@ type Decl struct {
 	Exported  bool   // visible outside of its package, namespace or file
 	Signature string // in one line, at most 200 bytes: "func (l Line) Total() Money"
 	Doc       string // the first sentence of its comment, at most 200 bytes
+
+	// Type is the type of a value, or what a function returns, as far as the file tells: a qualified name, which
+	// may lead over others, as that of a Typed Use does. Empty when unknown.
+	Type string
+}
+
+// Alias is a name that a module has of something declared elsewhere, because it imports it or hands it on.
+type Alias struct {
+	Name   string // in the module; "*" for every name of the module Target
+	Target string // a qualified name, or that of a module
 }
 
 // Import is what a file imports.
@@ -65,6 +76,12 @@ type Use struct {
 	Name      string
 	Qualified bool
 	Line      int
+
+	// Typed says that a qualified Name leads over values, by their types: if app is of the type Shop, then
+	// "mod.app.cart.total" may be Cart.total. If nobody knows the type, a call counts as that of
+	// a member of unknown type.
+	Typed bool
+	Times int // how often the declaration uses it; 0 and 1 mean once
 }
 
 // Problem is a place that could not be read.
@@ -83,6 +100,7 @@ type Extractor func(path string, src []byte) File
 type Refinement struct {
 	Source string     // who says so: "types", "scip"; a later one of the same source replaces the earlier for its files
 	Kinds  []EdgeKind // what it is complete for
+	Partly bool       // it is complete only for names of which it says something: others are still found by the graph
 	Files  []RefinedFile
 }
 
@@ -242,12 +260,12 @@ func (v *View) Holds(path string) bool {
 // TestVersions fails until then. An Extractor of somebody else's is not watched: who
 // changes one builds the graph anew.
 var versions = []version{
-	{"format", 2}, // of the file
-	{"codegraph", 3},
-	{"codegraph/golang", 1},
-	{"codegraph/lexed", 1},
-	{"codegraph/scip", 1},
-	{"codegraph/typed", 1},
+	{"format", 3}, // of the file
+	{"codegraph", 4},
+	{"codegraph/golang", 2},
+	{"codegraph/lexed", 2},
+	{"codegraph/scip", 3},
+	{"codegraph/typed", 2},
 }
 
 type version struct {

@@ -145,7 +145,7 @@ func (g *Graph) Refine(r Refinement) Refined {
 			continue
 		}
 		out.Files++
-		part := refined{source: r.Source, decls: slices.Clone(f.Decls)}
+		part := refined{source: r.Source, partly: r.Partly, decls: slices.Clone(f.Decls)}
 		if len(r.Kinds) > 0 {
 			part.kinds = edgeSetOf(r.Kinds)
 		}
@@ -189,8 +189,15 @@ func (g *Graph) refineUnit(u *unit, parts []refined) *unit {
 	return &c
 }
 
+// answered is a name of which a refinement says what a declaration means by it.
+type answered struct {
+	from int32 // node
+	name sym
+}
+
 // refined adds what is refined, and returns of which kinds that is all.
 func (r *resolver) refined() (skip edgeSet) {
+	clear(r.answered)
 	there := func(x ref, external bool) int32 {
 		i := r.v.byRef(x)
 		if i >= 0 && r.v.nodes.at(i).flags&inRepo == 0 && !x.kind.isScope() && !external {
@@ -200,10 +207,16 @@ func (r *resolver) refined() (skip edgeSet) {
 	}
 	for i := range r.u.refined {
 		p := &r.u.refined[i]
-		skip |= p.kinds
+		if !p.partly {
+			skip |= p.kinds
+		}
 		for k := range p.edges {
 			e := &p.edges[k]
-			r.add(there(e.from, false), there(e.to, r.standard(e)), e.kind, e.line, false)
+			from, to := there(e.from, false), there(e.to, r.standard(e))
+			r.add(from, to, e.kind, e.line, false)
+			if p.partly && from >= 0 && to >= 0 {
+				r.answered[answered{from, r.v.names.last[e.to.qual]}] = true
+			}
 		}
 	}
 	return skip

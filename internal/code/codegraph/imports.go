@@ -18,7 +18,9 @@ func (t *transaction) imports(u *unit) (f resolution) {
 	r.u = u
 	var skip edgeSet
 	for i := range u.refined {
-		skip |= u.refined[i].kinds
+		if !u.refined[i].partly {
+			skip |= u.refined[i].kinds
+		}
 		for k := range u.refined[i].edges {
 			e := &u.refined[i].edges[k]
 			t.space(e.from)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -215,6 +216,9 @@ func (l *loader) unit() {
 	for range l.n() {
 		u.imports = append(u.imports, imp{l.sym(), l.ref(), int32(l.i())})
 	}
+	for range l.n() {
+		u.aliases = append(u.aliases, alias{l.sym(), l.sym()})
+	}
 	l.uses(u)
 	for range l.n() {
 		u.probs = append(u.probs, Problem{int(l.i()), l.text()})
@@ -282,7 +286,7 @@ func (l *loader) decls(u *unit) {
 	}
 	u.decls = make([]decl, n)
 	for i := range u.decls {
-		d := decl{kind: kindNo(l.upTo(uint64(kindCount - 1))), exported: l.flag(), name: l.sym(), qual: l.sym(), parent: int32(l.i()), line: l.line()}
+		d := decl{kind: kindNo(l.upTo(uint64(kindCount - 1))), exported: l.flag(), name: l.sym(), qual: l.sym(), typ: l.sym(), parent: int32(l.i()), line: l.line()}
 		d.end = d.line + l.line()
 		d.text, d.sig, d.doc = uint32(l.upTo(uint64(len(u.text)))), uint8(l.upTo(255)), uint8(l.upTo(255))
 		if d.parent < -1 || int(d.parent) >= n || int(d.text)+int(d.sig)+int(d.doc)+1 > len(u.text) && int(d.sig)+int(d.doc) > 0 ||
@@ -303,7 +307,7 @@ func (l *loader) uses(u *unit) {
 	last := int64(-1)
 	for i := range u.uses {
 		last += int64(l.upTo(uint64(len(u.decls))))
-		u.uses[i] = use{int32(last), l.sym(), useMeta(l.upTo(1<<32 - 1))}
+		u.uses[i] = use{int32(last), l.sym(), useMeta(l.upTo(1<<32 - 1)), uint16(l.upTo(math.MaxUint16))}
 		if k := u.uses[i].meta.kind(); last >= int64(len(u.decls)) || k < eInherits || k > eTests {
 			l.fail()
 			return
@@ -314,7 +318,7 @@ func (l *loader) uses(u *unit) {
 func (l *loader) refined(u *unit) {
 	own := 0
 	for range l.n() {
-		p := refined{source: l.text(), kinds: edgeSet(l.upTo(1<<edgeCount - 1))}
+		p := refined{source: l.text(), kinds: edgeSet(l.upTo(1<<edgeCount - 1)), partly: l.flag()}
 		for range l.n() {
 			p.decls = append(p.decls, Decl{Kind: Kind(l.text()), Name: l.text(), Qualified: l.text(), Signature: l.text(), Doc: l.text(),
 				Parent: int(l.i()), Line: int(l.i()), End: int(l.i()), Exported: l.flag()})
@@ -353,7 +357,7 @@ func (l *loader) edges(i int32, u *unit) {
 	last := int32(0)
 	for k := range u.edges {
 		last += int32(l.upTo(uint64(l.t.v.nodes.n)))
-		u.edges[k] = edge{last, l.number(), edgeMeta(l.upTo(1<<32 - 1))}
+		u.edges[k] = edge{last, l.number(), edgeMeta(l.upTo(1<<32 - 1)), uint16(l.upTo(math.MaxUint16))}
 		if last < 0 || last >= l.t.v.nodes.n || k > 0 && compareEdges(u.edges[k-1], u.edges[k]) >= 0 || u.edges[k].meta.kind() == noEdge || u.edges[k].meta.kind() >= edgeCount {
 			l.fail()
 			return

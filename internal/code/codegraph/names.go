@@ -272,7 +272,11 @@ func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 		return -1, false
 	}
 	r.depends(owner)
-	level := r.owners(owner)
+	return r.inheritedBy(r.owners(owner), name, k)
+}
+
+// inheritedBy finds a member in what types inherit from or embed.
+func (r *resolver) inheritedBy(level []baseType, name string, k edgeNo) (to int32, guess bool) {
 	seen := map[int32]bool{}
 	for range maxInheritanceSteps {
 		var next []baseType
@@ -313,6 +317,9 @@ func (r *resolver) owners(q string) []baseType {
 			return []baseType{{t, false}}
 		}
 	}
+	if t, guess := r.overModules(q, eInherits); t >= 0 {
+		return []baseType{{t, guess}}
+	}
 	if t := r.bySuffix(q, eInherits); t >= 0 {
 		return []baseType{{t, true}}
 	}
@@ -332,7 +339,7 @@ func (r *resolver) bases(t int32) []baseType {
 	if c == nil {
 		c = &inheritance{}
 		r.inheritances[t] = c
-		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes}
+		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes, inheritances: r.inheritances, paths: r.paths, modules: r.modules, walking: r.walking, steps: r.steps}
 		for _, p := range r.v.nodes.at(t).places {
 			if p.decl >= 0 {
 				sub.u, sub.local = r.v.unit(p.unit), nil
@@ -359,7 +366,9 @@ func (r *resolver) addBases(decl int32, c *inheritance) {
 	u := r.u
 	skip := edgeSet(0)
 	for i := range u.refined {
-		skip |= u.refined[i].kinds
+		if !u.refined[i].partly {
+			skip |= u.refined[i].kinds
+		}
 		for _, e := range u.refined[i].edges {
 			if e.kind != eInherits || e.from != (ref{u.decls[decl].kind, u.decls[decl].qual}) {
 				continue
@@ -391,6 +400,9 @@ func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
 	}
 	if to = r.qualified(x.name, eInherits); to >= 0 {
 		return to, false
+	}
+	if to, guess = r.overModules(r.v.text(x.name), eInherits); to >= 0 {
+		return to, guess
 	}
 	return r.bySuffix(r.v.text(x.name), eInherits), true
 }

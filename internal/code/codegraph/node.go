@@ -297,10 +297,16 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	if u.within.kind != noKind {
 		count(declaredName{lastPart(text(u.within.qual)), u.within, shape})
 	}
+	for _, a := range u.aliases {
+		count(declaredName{aliasKey + text(a.name), own, uint32(a.target)})
+	}
 	for i := range u.decls {
 		d := &u.decls[i]
 		if d.kind == noKind {
 			continue
+		}
+		if d.typ != 0 {
+			count(declaredName{typeKey + text(g.names.last[d.qual]), ref{d.kind, d.qual}, uint32(d.typ)})
 		}
 		m := declaredName{text(d.name), ref{d.kind, d.qual}, shape}
 		if d.exported {
@@ -324,6 +330,13 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 // change where the type does not.
 const basesKey = "<"
 
+// aliasKey and a name stand for what modules call so without declaring it, typeKey and a name for the
+// types of values that are called so.
+const (
+	aliasKey = "="
+	typeKey  = ">"
+)
+
 // basesHash is a hash of everything in a unit that decides what a type in it inherits from. A
 // name that is looked for in the file is worth what it means there. The unit's locals
 // are found when they are needed.
@@ -340,7 +353,9 @@ func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 				mix(uint32(e.to.kind), uint32(e.to.qual))
 			}
 		}
-		mix(uint32(p.kinds & inheritingUses))
+		if !p.partly {
+			mix(uint32(p.kinds & inheritingUses))
+		}
 	}
 	for _, x := range u.basesOf(decl, g.fams[u.fam] == "go") {
 		mix(uint32(x.name), uint32(x.meta&(1<<useBits-1)))

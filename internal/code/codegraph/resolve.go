@@ -1,6 +1,7 @@
 package codegraph
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,6 +18,11 @@ type resolver struct {
 	memo         map[memoKey]*nameIndex
 	suffixes     map[suffixKey]*suffixEntry
 	inheritances map[int32]*inheritance // by type
+	paths        map[pathKey]*pathEntry
+	modules      map[pathKey][]int32 // units, by the scope of what they declare
+	walking      []string            // the paths that are being followed
+	steps        int                 // of the outermost of them
+	cut          bool                // something of it was left out
 	buf          []byte
 
 	u            *unit
@@ -25,6 +31,8 @@ type resolver struct {
 	edges        []edge
 	usesSuffixes bool
 	memberTypes  []uint32 // as in unit
+	times        uint16   // of the edges that are added
+	answered     map[answered]bool
 
 	unresolved []string
 }
@@ -36,7 +44,8 @@ type local struct {
 }
 
 func newResolver(v *View) *resolver {
-	return &resolver{v: v, memo: map[memoKey]*nameIndex{}, suffixes: map[suffixKey]*suffixEntry{}, inheritances: map[int32]*inheritance{}}
+	return &resolver{v: v, memo: map[memoKey]*nameIndex{}, suffixes: map[suffixKey]*suffixEntry{}, inheritances: map[int32]*inheritance{},
+		answered: map[answered]bool{}, paths: map[pathKey]*pathEntry{}, modules: map[pathKey][]int32{}}
 }
 
 // resolve finds the edges of a unit, those of f included.
@@ -52,10 +61,12 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 			r.defines()
 		}
 		for i := range u.uses {
-			if x := u.uses[i]; !skip.has(x.meta.kind()) {
+			if x := u.uses[i]; !skip.has(x.meta.kind()) && (len(r.answered) == 0 || !r.answered[answered{r.nodeOf(x.from), r.v.names.last[x.name]}]) {
+				r.times = x.times
 				r.use(x)
 			}
 		}
+		r.times = 0
 		if !skip.has(eDependsOn) {
 			r.dependsOn()
 		}
@@ -65,19 +76,30 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 	}
 	r.assignKinds()
 	slices.SortFunc(r.edges, compareEdges)
-	f.edges = slices.Clone(slices.CompactFunc(r.edges, func(a, b edge) bool {
-		return a.from == b.from && a.to == b.to && a.meta.kind() == b.meta.kind()
-	}))
+	f.edges = slices.Clone(mergeEdges(r.edges))
 	f.usesSuffixes, f.unresolved = r.usesSuffixes, r.unresolved
 	slices.Sort(r.memberTypes)
 	f.memberTypes = slices.Clone(slices.Compact(r.memberTypes))
 	f.foreignNodes = u.others(f.edges)
 }
 
+// mergeEdges makes one edge, the best one, of those with the same ends and kind, which stand together.
+func mergeEdges(all []edge) []edge {
+	out := all[:0]
+	for _, e := range all {
+		if n := len(out) - 1; n >= 0 && out[n].from == e.from && out[n].to == e.to && out[n].meta.kind() == e.meta.kind() {
+			out[n].times = uint16(min(int(out[n].times)+int(e.times), math.MaxUint16))
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 // add notes an edge, unless there is nothing on one of its ends or both are the same.
 func (r *resolver) add(from, to int32, k edgeNo, line int32, guess bool) {
 	if from >= 0 && to >= 0 && from != to {
-		r.edges = append(r.edges, edge{from, to, metaOf(k, line, guess)})
+		r.edges = append(r.edges, edge{from, to, metaOf(k, line, guess), r.times})
 	}
 }
 
@@ -137,8 +159,12 @@ func (r *resolver) use(x use) {
 		}
 		return
 	case x.meta&useQualified != 0:
-		if to := r.qualified(x.name, k); to >= 0 {
+		if x.meta&useTyped != 0 {
+			r.typed(x, from)
+		} else if to := r.qualified(x.name, k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // a test's name is not what it does
+		} else if to, guess := r.overModules(r.v.text(x.name), k); to >= 0 {
+			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
 		} else if to, guess := r.inherited(x.name, k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
 		} else if to = r.bySuffix(r.v.text(x.name), k); to >= 0 {

@@ -171,10 +171,15 @@ func (u *unit) syms(yield func(sym)) {
 	for i := range u.decls {
 		yield(u.decls[i].name)
 		yield(u.decls[i].qual)
+		yield(u.decls[i].typ)
 	}
 	for i := range u.imports {
 		yield(u.imports[i].path)
 		yield(u.imports[i].target.qual)
+	}
+	for _, a := range u.aliases {
+		yield(a.name)
+		yield(a.target)
 	}
 	for i := range u.uses {
 		yield(u.uses[i].name)
@@ -222,6 +227,11 @@ func (s *saver) unit(e *encoder, u *unit) {
 		s.ref(e, u.imports[i].target)
 		e.i(int64(u.imports[i].line))
 	}
+	e.n(len(u.aliases))
+	for _, a := range u.aliases {
+		s.text(e, a.name)
+		s.text(e, a.target)
+	}
 	s.uses(e, u.uses)
 	e.n(len(u.probs))
 	for _, p := range u.probs {
@@ -251,6 +261,7 @@ func (s *saver) decls(e *encoder, u *unit) {
 		e.flag(d.exported)
 		s.text(e, d.name)
 		s.text(e, d.qual)
+		s.text(e, d.typ)
 		e.i(int64(d.parent))
 		e.u(uint64(d.line))
 		e.u(uint64(d.end - d.line))
@@ -263,7 +274,7 @@ func (s *saver) decls(e *encoder, u *unit) {
 func (s *saver) uses(e *encoder, uses []use) {
 	sorted := make([]use, len(uses))
 	for i, x := range uses {
-		sorted[i] = use{x.from, sym(s.sym[x.name]), x.meta}
+		sorted[i] = use{x.from, sym(s.sym[x.name]), x.meta, x.times}
 	}
 	slices.SortFunc(sorted, func(a, b use) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name), cmp.Compare(a.meta, b.meta))
@@ -274,6 +285,7 @@ func (s *saver) uses(e *encoder, uses []use) {
 		e.u(uint64(x.from - last))
 		e.u(uint64(x.name))
 		e.u(uint64(x.meta))
+		e.u(uint64(x.times))
 		last = x.from
 	}
 }
@@ -284,6 +296,7 @@ func (s *saver) refined(e *encoder, parts []refined) {
 		p := &parts[i]
 		e.text(p.source)
 		e.u(uint64(p.kinds))
+		e.flag(p.partly)
 		e.n(len(p.decls))
 		for _, d := range p.decls {
 			for _, t := range []string{string(d.Kind), d.Name, d.Qualified, d.Signature, d.Doc} {
@@ -325,7 +338,7 @@ func (s *saver) decision(e *encoder, d *Decision) {
 func (s *saver) edges(e *encoder, u *unit) {
 	sorted := make([]edge, len(u.edges))
 	for i, x := range u.edges {
-		sorted[i] = edge{s.number[x.from], s.number[x.to], x.meta}
+		sorted[i] = edge{s.number[x.from], s.number[x.to], x.meta, x.times}
 	}
 	slices.SortFunc(sorted, compareEdges)
 	e.n(len(sorted))
@@ -334,6 +347,7 @@ func (s *saver) edges(e *encoder, u *unit) {
 		e.u(uint64(x.from - last))
 		e.u(uint64(x.to))
 		e.u(uint64(x.meta))
+		e.u(uint64(x.times))
 		last = x.from
 	}
 }

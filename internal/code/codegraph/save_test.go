@@ -121,9 +121,10 @@ func FuzzApply(f *testing.F) {
 	f.Add("", "", "x", "..", ".", "package:", -1, 1<<40)
 	f.Fuzz(func(t *testing.T, path, language, within, name, used, imported string, a, b int) {
 		x := File{Path: path, Hash: name, Language: language, Within: within, Scopes: []string{name, within}, Test: a%2 == 0,
-			Decls:   []Decl{{KindType, name, name, b, a, b, true, used, imported}, {KindMethod, used, name + used, a, b, a, false, name, path}, {KindFunction, path, within + "." + used, 0, a, b, true, "", ""}},
+			Decls:   []Decl{{KindType, name, name, b, a, b, true, used, imported, within}, {KindMethod, used, name + used, a, b, a, false, name, path, name}, {KindFunction, path, within + "." + used, 0, a, b, true, "", "", used + "." + name}},
 			Imports: []Import{{used, name, imported, a}, {path, "", within, b}},
-			Uses:    []Use{{a, Calls, used, false, b}, {b, References, name, true, a}, {0, Inherits, imported, false, 1}}}
+			Aliases: []Alias{{used, name}, {"*", within}, {name, used + "." + within}},
+			Uses:    []Use{{a, Calls, used, false, b, false, a}, {b, References, name, true, a, true, b}, {0, Inherits, imported, false, 1, false, 0}, {0, Calls, used + "." + name, true, 1, true, 2}}}
 		g := newShop()
 		g.Apply([]File{x}, nil)
 		g.Refine(Refinement{Source: name, Kinds: []EdgeKind{EdgeKind(used), Calls}, Files: []RefinedFile{{path, name, x.Decls, []RefinedEdge{{within, imported, Calls, a}, {name, "package:" + used, References, b}}}}})

@@ -122,6 +122,9 @@ func showUses(b *strings.Builder, f codegraph.File, from int) {
 		exact := ""
 		if u.Qualified {
 			exact = " (qualified)"
+			if u.Typed {
+				exact = " (typed)"
+			}
 		}
 		fmt.Fprintf(b, "\t%d %s %s%s\n", u.Line, u.Kind, u.Name, exact)
 	}

@@ -1,6 +1,7 @@
 package lexed
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
@@ -22,6 +23,8 @@ type scriptPaths struct {
 type workspace struct {
 	dir  string
 	main []string // where its entry may be, best first
+
+	exports []pathPattern // from "." or "./x" to files, as they are below dir; what says most first
 }
 
 func newScriptPaths(files map[string]bool, list []string, read func(string) string) *scriptPaths {
@@ -91,6 +94,13 @@ func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
 			continue
 		}
 		w := p.packages[n]
+		for _, e := range w.exports {
+			for _, file := range e.fit("." + rest) {
+				if target, scope = p.file(file); target != "" {
+					return target, scope
+				}
+			}
+		}
 		if rest == "" {
 			for _, m := range w.main {
 				if target, scope = p.file(path.Join(w.dir, m)); target != "" {
@@ -199,23 +209,33 @@ type pathPattern struct {
 // candidates are where an import may be, best first.
 func (s *compilerPaths) candidates(spec string) (out []string) {
 	for _, p := range s.paths {
-		if !p.star {
-			if spec == p.prefix {
-				return p.to
+		if out = p.fit(spec); out != nil {
+			if !p.star {
+				return out
 			}
-			continue
+			break
 		}
-		if len(spec) < len(p.prefix)+len(p.suffix) || !strings.HasPrefix(spec, p.prefix) || !strings.HasSuffix(spec, p.suffix) {
-			continue
-		}
-		within := spec[len(p.prefix) : len(spec)-len(p.suffix)]
-		for _, t := range p.to {
-			out = append(out, path.Clean(strings.Replace(t, "*", within, 1)))
-		}
-		break
 	}
 	if s.base != "" {
 		out = append(out, path.Join(s.base, spec))
+	}
+	return out
+}
+
+// fit lists where the pattern sends an import; nil when it does not fit.
+func (p *pathPattern) fit(spec string) (out []string) {
+	if !p.star {
+		if spec == p.prefix {
+			return p.to
+		}
+		return nil
+	}
+	if len(spec) < len(p.prefix)+len(p.suffix) || !strings.HasPrefix(spec, p.prefix) || !strings.HasSuffix(spec, p.suffix) {
+		return nil
+	}
+	within := spec[len(p.prefix) : len(spec)-len(p.suffix)]
+	for _, t := range p.to {
+		out = append(out, path.Clean(strings.Replace(t, "*", within, 1)))
 	}
 	return out
 }
@@ -303,6 +323,7 @@ func patterns(m map[string][]string, dir string) []pathPattern {
 func readWorkspace(file string, read func(string) string) (name string, w workspace) {
 	var c struct {
 		Name, Source, Types, Module, Main string
+		Exports                           json.RawMessage
 	}
 	if json.Unmarshal(plainJSON(read(file)), &c) != nil || c.Name == "" {
 		return "", w
@@ -313,7 +334,63 @@ func readWorkspace(file string, read func(string) string) (name string, w worksp
 			w.main = append(w.main, m)
 		}
 	}
+	w.exports = readExports(c.Exports, w.dir)
 	return c.Name, w
+}
+
+// maxExports bounds the files of one package.json's exports.
+const maxExports = 2000
+
+// readExports reads "exports" of a package.json: where each import may lead, under whatever condition.
+func readExports(raw json.RawMessage, dir string) []pathPattern {
+	left := maxExports
+	targets := func(raw json.RawMessage) (out []string) { return exportTargets(raw, 0, &left) }
+	var keys map[string]json.RawMessage
+	all := map[string][]string{}
+	if json.Unmarshal(raw, &keys) != nil {
+		all["."] = targets(raw)
+	}
+	for k, v := range keys {
+		if !strings.HasPrefix(k, ".") { // conditions
+			all["."] = targets(raw)
+			break
+		}
+		all[k] = targets(v)
+	}
+	return patterns(all, dir)
+}
+
+// exportTargets lists the files that a value of "exports" names, in its order.
+func exportTargets(raw json.RawMessage, depth int, left *int) (out []string) {
+	if depth > 8 || *left <= 0 || len(raw) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	first, err := d.Token()
+	if err != nil {
+		return nil
+	}
+	if s, ok := first.(string); ok {
+		*left--
+		return []string{s}
+	}
+	object := first == json.Delim('{')
+	if !object && first != json.Delim('[') {
+		return nil
+	}
+	for d.More() {
+		if object {
+			if _, err := d.Token(); err != nil {
+				return out
+			}
+		}
+		var v json.RawMessage
+		if d.Decode(&v) != nil {
+			return out
+		}
+		out = append(out, exportTargets(v, depth+1, left)...)
+	}
+	return out
 }
 
 func stringOrList(raw json.RawMessage) []string {

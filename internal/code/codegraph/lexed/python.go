@@ -13,6 +13,9 @@ func (r *reader) python() {
 	r.scope, r.module = mod, true
 	r.file.Within = codegraph.ID(codegraph.KindPackage, mod)
 	p := &pythonReader{reader: r}
+	if up := p.conftest(path.Dir(path.Dir(r.file.Path))); up != "" && path.Base(r.file.Path) == "conftest.py" {
+		p.alias("*", up)
+	}
 	for i := 0; i < len(r.toks); {
 		end := p.lineEnd(i)
 		p.logicalLine(i, end)
@@ -30,7 +33,9 @@ type pythonReader struct {
 	prop    bool      // a decorator makes a property
 	all     map[string]bool
 	start   int // of the present statement
+	until   int // its last token, if it has no block
 	later   []pyLocal
+	fixture bool // a decorator makes one of pytest
 }
 
 // pyBlock is a definition whose body is being read.
@@ -41,6 +46,7 @@ type pyBlock struct {
 	first    int
 	globals  map[string]bool
 	locals   []int // tokens of names that it binds
+	typings  []int // places in reader.typings of those that are its own
 }
 
 // pyLocal is a name that one line binds for itself.
@@ -84,6 +90,9 @@ func (p *pythonReader) close(indent int32, last int) {
 			if !b.globals[p.text(at)] {
 				p.local(at, b.first, last)
 			}
+		}
+		for _, at := range b.typings {
+			p.typings[at].last = last
 		}
 		p.blocks = p.blocks[:n]
 	}
@@ -143,7 +152,7 @@ func (p *pythonReader) statement(i, end int) {
 	default:
 		p.simple(i, end)
 	}
-	p.pending, p.test, p.prop = 0, false, false
+	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
 }
 
 var compoundWords = words("if elif else for while try except finally with match case")
@@ -169,6 +178,7 @@ func (p *pythonReader) decorator(i, end int) {
 	}
 	name := p.text(stop - 1)
 	p.prop = p.prop || name == "property" || name == "cached_property" || name == "setter" || name == "deleter" || name == "getter"
+	p.fixture = p.fixture || name == "fixture"
 	for k := i; k < stop; k++ {
 		p.test = p.test || p.text(k) == "pytest" && name != "fixture"
 	}
@@ -194,7 +204,7 @@ func (p *pythonReader) compound(i, end int) {
 	} else {
 		p.headNames(i, colon)
 	}
-	p.pending, p.test, p.prop = 0, false, false
+	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
 	if colon+1 < end {
 		p.inline(colon+1, end)
 	}
@@ -217,8 +227,8 @@ func (p *pythonReader) definition(head, i, end int) {
 	if p.pending > 0 {
 		first = p.pending - 1
 	}
-	test, prop := p.test, p.prop
-	p.pending, p.test, p.prop = 0, false, false
+	test, prop, fixture := p.test, p.prop, p.fixture
+	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
 	nameAt := i + 1
 	p.mark(nameAt, notUse)
 	open := nameAt + 1
@@ -235,6 +245,7 @@ func (p *pythonReader) definition(head, i, end int) {
 		indent = 1 << 20
 	}
 	b := pyBlock{indent: indent, decl: -1, function: true, first: first}
+	fixture = fixture || test || strings.HasPrefix(p.text(nameAt), "test")
 	if p.inFunction() {
 		p.bindLocal(nameAt)
 	} else {
@@ -249,10 +260,13 @@ func (p *pythonReader) definition(head, i, end int) {
 			}
 		}
 		b.decl = p.declare(d)
+		if arrow := p.match(open) + 1; p.op(open) == '(' && p.op(arrow) == opThinArrow {
+			p.declType(b.decl, arrow+1, colon, true)
+		}
 	}
 	p.blocks = append(p.blocks, b)
 	if p.op(open) == '(' {
-		p.parameters(open+1, p.match(open))
+		p.parameters(open+1, p.match(open), fixture)
 	}
 	if colon+1 < end {
 		p.inline(colon+1, end)
@@ -292,7 +306,7 @@ func (p *pythonReader) class(i, end int) {
 	if p.pending > 0 {
 		first = p.pending - 1
 	}
-	p.pending, p.test, p.prop = 0, false, false
+	p.pending, p.test, p.prop, p.fixture = 0, false, false, false
 	indent := p.toks[i].indent
 	if indent < 0 {
 		indent = 1 << 20
@@ -366,6 +380,7 @@ func (p *pythonReader) imports(i, end int) {
 			}
 			p.names[p.intern(local)] = name{}
 			if ours {
+				p.alias(local, full)
 				p.names[p.intern(local)] = name{qualified: p.intern(full), module: true}
 			}
 			p.file.Imports = append(p.file.Imports, imp)
@@ -401,6 +416,7 @@ func (p *pythonReader) imports(i, end int) {
 		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.intern(written), Name: "*", Target: p.packageID(mod), Line: line})
 		if ours {
 			p.addScope(mod)
+			p.alias("*", mod)
 		}
 		return
 	}
@@ -423,12 +439,14 @@ func (p *pythonReader) imports(i, end int) {
 			}
 			p.file.Imports = append(p.file.Imports, imp)
 			p.names[p.intern(local)] = name{qualified: p.intern(joinDotted(mod, member)), module: true}
+			p.alias(local, joinDotted(mod, member))
 			return
 		}
 		whole = true
 		n := name{}
 		if ours {
 			n.qualified = p.intern(joinDotted(mod, member))
+			p.alias(local, n.qualified)
 			if path.Base(p.file.Path) == "__init__.py" { // hands it on
 				p.addScope(mod)
 			}
@@ -437,6 +455,13 @@ func (p *pythonReader) imports(i, end int) {
 	})
 	if whole {
 		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.intern(written), Target: p.packageID(mod), Line: line})
+	}
+}
+
+// alias notes a name that the module has of something else.
+func (p *pythonReader) alias(local, target string) {
+	if len(p.blocks) == 0 && joinDotted(p.scope, local) != target {
+		p.file.Aliases = append(p.file.Aliases, codegraph.Alias{Name: p.intern(local), Target: p.intern(target)})
 	}
 }
 

@@ -10,10 +10,21 @@ import (
 // simple reads an assignment, or another statement without a block.
 func (p *pythonReader) simple(i, end int) {
 	p.within(i, end)
-	p.start = i
+	p.start, p.until = i, end-1
+	defer func() { p.until = 0 }()
 	if p.kind(i) == word && p.op(i+1) == ':' && i+2 < end { // x: T = …
+		stop := i + 2
+		for stop < end && p.op(stop) != '=' {
+			stop = p.skip(stop)
+		}
 		p.target(i, end)
+		p.valueType(i, i+2, stop, true)
 		return
+	}
+	if p.is(i, "return") || p.is(i, "yield") {
+		if b := p.top(); b != nil && b.function && b.decl >= 0 {
+			p.declType(b.decl, i+1, end, false)
+		}
 	}
 	if p.is(i, "self") || p.is(i, "cls") {
 		p.attribute(i, end)
@@ -28,6 +39,9 @@ func (p *pythonReader) simple(i, end int) {
 			k = end
 		case '=':
 			p.targets(from, k, end)
+			if from+1 == k {
+				p.valueType(from, k+1, end, false)
+			}
 			from = k + 1
 		case opAssign:
 			if p.inFunction() {
@@ -39,6 +53,58 @@ func (p *pythonReader) simple(i, end int) {
 	}
 	if p.is(i, "__all__") && len(p.blocks) == 0 {
 		p.exportList(i, end)
+	}
+}
+
+// valueType notes the type of the name at i, which a function or a declaration has: that of an expression,
+// or what an annotation names.
+func (p *pythonReader) valueType(i, first, end int, annotation bool) {
+	if p.kind(i) != word || end <= first {
+		return
+	}
+	if p.inFunction() {
+		p.typedLocal(typing{at: end - 1, first: first, end: end, annotation: annotation, name: p.text(i), decl: -1})
+		return
+	}
+	_, scope := p.around()
+	if at, ok := p.declared[joinDotted(scope, p.text(i))]; ok {
+		p.declType(at, first, end, annotation)
+	}
+}
+
+// typedLocal notes the type of a name of the function around.
+func (p *pythonReader) typedLocal(t typing) {
+	for n := len(p.blocks) - 1; n >= 0; n-- {
+		if b := &p.blocks[n]; b.function {
+			b.typings = append(b.typings, len(p.typings))
+			p.typings = append(p.typings, t)
+			return
+		}
+	}
+}
+
+// conftest is the module with the fixtures of a folder, or of the nearest one around it that has such a file; empty for none.
+func (p *pythonReader) conftest(dir string) string {
+	for n := 0; n < 32; n++ {
+		f := path.Join(dir, "conftest.py")
+		if m := p.set.python.module(f); p.set.python.modules[m] == f {
+			return m
+		}
+		if dir == "." || dir == "/" || dir == "" {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return ""
+}
+
+// narrowed notes what "isinstance(x, T)" between i and end says.
+func (p *pythonReader) narrowed(i, end int) {
+	for ; i < end; i++ {
+		if p.is(i, "isinstance") && p.op(i+1) == '(' && p.kind(i+2) == word && p.op(i+3) == ',' && p.op(i-1) != '.' {
+			shut := p.match(i + 1)
+			p.typedLocal(typing{at: shut, first: i + 4, end: shut, annotation: true, weak: true, name: p.text(i + 2), decl: -1})
+		}
 	}
 }
 
@@ -100,11 +166,24 @@ func (p *pythonReader) attribute(i, end int) {
 	}
 	d := p.file.Decls[c.decl]
 	name := p.text(i + 2)
-	if _, ok := p.declared[joinDotted(d.Qualified, name)]; ok {
+	first, stop, annotated := i+4, end, p.op(i+3) == ':'
+	for k := first; k < stop && annotated; k = p.skip(k) {
+		if p.op(k) == '=' {
+			stop = k
+		}
+	}
+	if at, ok := p.declared[joinDotted(d.Qualified, name)]; ok {
+		if k := p.file.Decls[at].Kind; k == codegraph.KindProperty {
+			p.declType(at, first, stop, annotated)
+		}
 		return
 	}
+	if m := p.file.Decls[b.decl].Name; len(p.places[c.decl].bases) > 0 && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
+		return // most likely what it inherits
+	}
 	p.mark(i+2, notUse)
-	p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
+	at := p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
+	p.declType(at, first, stop, annotated)
 }
 
 // bindLocal binds a name for the function around.
@@ -112,21 +191,45 @@ func (p *pythonReader) bindLocal(at int) {
 	for n := len(p.blocks) - 1; n >= 0; n-- {
 		if b := &p.blocks[n]; b.function {
 			b.locals = append(b.locals, at)
+			p.typedLocal(typing{at: max(at, p.until), name: p.text(at), decl: -1}) // the value of an assignment may use it
 			return
 		}
 	}
 }
 
 // parameters binds the parameters of the function whose block is open.
-func (p *pythonReader) parameters(i, end int) {
+//
+// With fixtures, pytest gives those that nothing else is said of.
+func (p *pythonReader) parameters(i, end int, fixtures bool) {
 	p.list(i, end, func(i, end int) {
+		star := p.op(i) == '*'
 		for p.op(i) == '*' && i < end {
 			i++
 		}
-		if p.kind(i) == word && i < end {
-			p.bindLocal(i)
-			p.mark(i, notUse)
+		if p.kind(i) != word || i >= end {
+			return
 		}
+		p.bindLocal(i)
+		p.mark(i, notUse)
+		t := typing{at: i, name: p.text(i), decl: -1}
+		switch {
+		case star:
+			return
+		case p.op(i+1) == ':':
+			t.first, t.end, t.annotation = i+2, i+2, true
+			for t.end < end && p.op(t.end) != '=' {
+				t.end = p.skip(t.end)
+			}
+		case fixtures && i+1 == end:
+			if m := p.conftest(path.Dir(p.file.Path)); m != "" {
+				t.path = p.intern(joinDotted(m, p.text(i)))
+			} else {
+				t.path = p.intern(joinDotted(p.scope, p.text(i)))
+			}
+		default:
+			return
+		}
+		p.typedLocal(t)
 	})
 }
 
@@ -134,6 +237,7 @@ func (p *pythonReader) parameters(i, end int) {
 // as e".
 func (p *pythonReader) headNames(i, end int) {
 	p.within(i+1, end)
+	p.narrowed(i+1, end)
 	switch p.text(i) {
 	case "for":
 		stop := i + 1
@@ -153,6 +257,20 @@ func (p *pythonReader) headNames(i, end int) {
 					stop = p.skip(stop)
 				}
 				p.targets(k+1, stop, end)
+				if stop == k+2 {
+					first := k
+					for first > i+1 && p.op(first-1) != ',' {
+						if closes(p.op(first-1)) && p.toks[first-1].match >= 0 {
+							first = int(p.toks[first-1].match)
+							continue
+						}
+						if opens(p.op(first - 1)) {
+							break
+						}
+						first--
+					}
+					p.typedLocal(typing{at: k + 1, first: first, end: k, annotation: p.is(i, "except"), name: p.text(k + 1), decl: -1})
+				}
 			}
 		}
 	}

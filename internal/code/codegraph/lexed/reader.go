@@ -41,6 +41,7 @@ type reader struct {
 	declared map[string]int  // the first declaration of a qualified name
 	names    map[string]name // what is imported, by the name it has in the file
 	bindings []binding
+	typings  []typing // of values
 	titles   []string // of tests that are no declarations
 	own      []ownUse // uses that the headings of declarations say outright
 	strings  map[string]string
@@ -58,6 +59,7 @@ type name struct {
 	qualified string // empty when it is of no interest
 	module    bool   // its members are qualified by it
 	loose     bool   // it may have another name where it is declared: look in the scopes
+	value     string // what the module of a loose one is by default, as a path
 }
 
 // ownUse is a use found with a declaration.

@@ -15,6 +15,7 @@ func (r *reader) script() {
 	s.block(0, len(r.toks), scriptContext{parent: -1, scope: r.scope, exported: r.module})
 	s.exportNames()
 	s.bind()
+	s.aliases()
 }
 
 // unit is the path of a file without its extension, which qualifies what a file of a
@@ -32,6 +33,7 @@ func unit(file string) string {
 type scriptReader struct {
 	*reader
 	exports map[string]bool // declared names that a list exports
+	handed  [][2]string     // names that are exported, and what they are called here
 	depth   int
 }
 
@@ -357,7 +359,7 @@ func (s *scriptReader) from(start, i int, names []imported) {
 		case n.all:
 			s.names[s.intern(n.local)] = name{qualified: scope, module: true}
 		case n.isDefault:
-			s.names[s.intern(n.local)] = name{loose: true}
+			s.names[s.intern(n.local)] = name{loose: true, value: s.intern(scope + ".default")}
 			s.addScope(scope)
 		default:
 			s.names[s.intern(n.local)] = name{qualified: s.intern(scope + "." + n.name)}
@@ -376,6 +378,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 	case s.op(i) == '=':
 		if s.name(i + 1) {
 			s.exportName(s.text(i + 1))
+			s.handOn("default", s.text(i+1))
 		}
 		return s.expressionEnd(i+1, end, false), true
 	case s.is(i, "as") && s.is(i+1, "namespace"):
@@ -388,13 +391,16 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 	case '*':
 		i++
 		var names []imported
+		as := "*"
 		if s.is(i, "as") {
+			as = s.text(i + 1)
 			i += 2
 		}
 		if s.is(i, "from") && s.kind(i+1) == text {
 			s.from(start, i+1, names)
 			if _, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(i+1))); scope != "" {
 				s.addScope(scope)
+				s.handName(as, scope)
 			}
 			i += 2
 		}
@@ -408,6 +414,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 		}
 		for _, n := range names {
 			s.exportName(n.name)
+			s.handOn(n.local, n.name)
 		}
 		s.markNotUse(start, i)
 		return i, true
@@ -425,8 +432,36 @@ func (s *scriptReader) reexport(start, i int, names []imported) {
 	}
 	s.addScope(scope)
 	for _, n := range names {
+		s.handName(n.local, scope+"."+n.name)
 		if !n.isDefault {
 			s.use(-1, codegraph.References, scope+"."+n.name, true, s.line(start))
+		}
+	}
+}
+
+// handName notes a name that the module has of something else.
+func (s *scriptReader) handName(local, target string) {
+	if local != "" && joinDotted(s.scope, local) != target {
+		s.file.Aliases = append(s.file.Aliases, codegraph.Alias{Name: s.intern(local), Target: s.intern(target)})
+	}
+}
+
+// handOn notes that the module exports what is called name in it.
+func (s *scriptReader) handOn(local, name string) {
+	s.handed = append(s.handed, [2]string{local, name})
+}
+
+// aliases notes what handOn was told, now that all names are known.
+func (s *scriptReader) aliases() {
+	for _, h := range s.handed {
+		imp, imported := s.names[h[1]]
+		switch _, ok := s.declared[joinDotted(s.scope, h[1])]; {
+		case imp.value != "":
+			s.handName(h[0], imp.value)
+		case imported && imp.qualified != "":
+			s.handName(h[0], imp.qualified)
+		case ok:
+			s.handName(h[0], joinDotted(s.scope, h[1]))
 		}
 	}
 }

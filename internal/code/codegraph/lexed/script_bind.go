@@ -33,7 +33,19 @@ func (s *scriptReader) parameters(open, last int) {
 	if s.op(open) != '(' {
 		return
 	}
-	s.pattern(open+1, s.match(open), func(i int) { s.local(i, open, last) })
+	shut := s.match(open)
+	s.pattern(open+1, shut, func(i int) {
+		s.local(i, open, last)
+		t := typing{at: i, name: s.text(i), last: last, decl: -1}
+		at := i + 1
+		if s.op(at) == '?' {
+			at++
+		}
+		if s.op(at) == ':' {
+			t.first, t.end, t.annotation = at+1, s.partEnd(at+1, shut, true), true
+		}
+		s.typings = append(s.typings, t)
+	})
 }
 
 // bind finds what the bodies of functions declare for themselves: variables, parameters
@@ -116,7 +128,7 @@ func (s *scriptReader) bindWord(i int, open []int) {
 	case "require", "import":
 		s.inner(i)
 	default:
-		if s.op(i+1) == opArrow && s.op(i-1) != '.' {
+		if s.op(i+1) == opArrow && s.op(i-1) != '.' && !(s.op(i-1) == ':' && s.op(i-2) == ')') { // that is what a function returns
 			s.local(i, i, s.arrowEnd(i+2, open))
 		}
 	}
@@ -135,12 +147,17 @@ func (s *scriptReader) inner(i int) {
 // bindVariables reads the declarators behind "let".
 func (s *scriptReader) bindVariables(i, last int) {
 	for n := 0; i <= last && n < 1000; n++ {
+		var t typing
 		switch {
 		case opens(s.op(i)):
-			s.pattern(i+1, s.match(i), func(k int) { s.local(k, k, last) })
+			s.pattern(i+1, s.match(i), func(k int) {
+				s.local(k, k, last)
+				s.typings = append(s.typings, typing{at: k, name: s.text(k), decl: -1})
+			})
 			i = s.match(i) + 1
 		case s.kind(i) == word:
 			s.local(i, i, last)
+			t = typing{at: i, name: s.text(i), last: last, decl: -1}
 			if str, ok := s.require(i + 2); ok && s.op(i+1) == '=' {
 				s.required(i, str)
 				s.markNotUse(i, str+2)
@@ -151,10 +168,18 @@ func (s *scriptReader) bindVariables(i, last int) {
 			return
 		}
 		if s.op(i) == ':' {
+			t.first, t.annotation = i+1, true
 			i = s.typeEnd(i+1, last)
+			t.end = i
 		}
 		if s.op(i) == '=' {
-			i = s.expressionEnd(i+1, last, true)
+			from := i + 1
+			if i = s.expressionEnd(i+1, last, true); !t.annotation {
+				t.first, t.end, t.at = from, i, i-1
+			}
+		}
+		if t.name != "" {
+			s.typings = append(s.typings, t)
 		}
 		if s.op(i) != ',' {
 			return

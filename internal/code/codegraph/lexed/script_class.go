@@ -126,10 +126,12 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 	if s.op(i) == '(' {
 		i = s.match(i) + 1
 	}
+	returns := i + 1
 	if s.op(i) == ':' {
 		i = s.returnEnd(i+1, end)
 	}
 	d.stop, d.last = i, i-1
+	returned := i
 	if s.op(i) == '{' && i < end {
 		d.last = s.match(i)
 		i = d.last + 1
@@ -138,6 +140,7 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 	}
 	d.last = min(d.last, end-1)
 	n := s.declare(d)
+	s.declType(n, returns, returned, true)
 	if s.op(types) == '<' {
 		s.typeParameters(types, int(s.places[n].last))
 	}
@@ -235,7 +238,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	d.stop, d.last = value, value-1
 	if s.op(value) != '=' {
 		d.last = max(d.last, nameAt)
-		s.declare(d)
+		s.declType(s.declare(d), i+1, value, true)
 		s.typeLiteral(i+1, value)
 		return s.separator(value, end)
 	}
@@ -244,7 +247,11 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	if i == value+2 {
 		d.stop = i
 	}
+	n := len(s.file.Decls)
 	s.value(value+1, i, d)
+	if n < len(s.file.Decls) {
+		s.variableType(n, nameAt, value+1, i)
+	}
 	return s.separator(i, end)
 }
 
@@ -348,7 +355,10 @@ func (s *scriptReader) parameterProperties(open, parent int) {
 			i++
 		}
 		if i > head && s.kind(i) == word {
-			s.declare(declaration{kind: codegraph.KindProperty, name: s.text(i), within: p.Qualified, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.Exported && !private})
+			at := s.declare(declaration{kind: codegraph.KindProperty, name: s.text(i), within: p.Qualified, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.Exported && !private})
+			if s.op(i+1) == ':' {
+				s.declType(at, i+2, s.partEnd(i+2, end, true), true)
+			}
 		}
 	})
 }
@@ -422,6 +432,7 @@ func (s *scriptReader) alias(i, end int, d declaration) int {
 	if s.op(types) == '<' {
 		s.typeParameters(types, int(s.places[n].last))
 	}
+	s.declType(n, value, i, true)
 	if s.op(value) == '{' && s.match(value) == i-1 && !s.mapped(value) {
 		s.mark(value, container)
 		s.members(value+1, s.match(value), n, false)

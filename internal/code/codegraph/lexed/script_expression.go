@@ -36,6 +36,7 @@ func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, de
 func (s *scriptReader) defaultValue(i, stop int, d declaration) {
 	if s.name(i) && i+1 >= stop {
 		s.exportName(s.text(i))
+		s.handOn("default", s.text(i))
 		return
 	}
 	d.kind, d.name, d.stop, d.exported = codegraph.KindVariable, "default", min(i+1, stop), true
@@ -62,6 +63,7 @@ func (s *scriptReader) assignments(i, stop int, d declaration) {
 func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	d.stop, d.exported = at+1, true
 	parts := (at-i)/2 + 1
+	s.handOnValue(i, at, value, stop)
 	switch {
 	case s.is(i, "module") && s.is(i+2, "exports") && parts == 2, s.is(i, "exports") && parts == 1:
 		s.moduleExports(value, stop, d)
@@ -99,6 +101,32 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	s.value(value, stop, d)
 }
 
+// handOnValue notes "module.exports = a", "exports.b = a" and the same with "require('x')".
+func (s *scriptReader) handOnValue(i, at, value, stop int) {
+	local := "default"
+	switch {
+	case s.is(i, "module") && s.is(i+2, "exports") && at == i+2, s.is(i, "exports") && at == i:
+	case s.is(i, "module") && s.is(i+2, "exports") && at == i+4, s.is(i, "exports") && at == i+2:
+		local = s.text(at)
+	case s.name(i) && at == i+2 && s.is(at, "default"): // x.default = x
+		return
+	default:
+		return
+	}
+	if str, ok := s.require(value); ok {
+		if _, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(str))); scope != "" {
+			s.handName(local, scope+".default")
+			if local == "default" {
+				s.handName("*", scope)
+			}
+		}
+		return
+	}
+	if s.name(value) && (value+1 >= stop || s.op(value+1) == '=') {
+		s.handOn(local, s.text(value))
+	}
+}
+
 // moduleExports reads the value that a CommonJS module is.
 func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 	switch {
@@ -113,8 +141,12 @@ func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 			switch {
 			case i+1 >= end:
 				s.exportName(s.text(i))
+				s.handOn(s.text(i), s.text(i))
 			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end && s.text(i+2) == s.text(i):
 				s.exportName(s.text(i))
+				s.handOn(s.text(i), s.text(i))
+			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end:
+				s.handOn(s.text(i), s.text(i+2))
 			default:
 				s.exportedProperty(i, end)
 			}
@@ -302,14 +334,44 @@ func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 	}
 	s.mark(nameAt, notUse)
 	d.kind, d.name, d.stop = codegraph.KindVariable, s.text(nameAt), stop
+	n := len(s.file.Decls)
 	s.value(value, end, d)
+	if n < len(s.file.Decls) {
+		s.variableType(n, nameAt, value, end)
+	}
+}
+
+// variableType notes the type of a declaration whose name is at nameAt: as it is written, or of its value.
+func (s *scriptReader) variableType(decl, nameAt, value, end int) {
+	at := nameAt + 1
+	for s.op(at) == '!' || s.op(at) == '?' {
+		at++
+	}
+	switch {
+	case s.op(at) == ':':
+		stop := value
+		if s.op(value-1) == '=' {
+			stop--
+		}
+		s.declType(decl, at+1, stop, true)
+	case s.file.Decls[decl].Kind == codegraph.KindVariable || s.file.Decls[decl].Kind == codegraph.KindProperty:
+		s.declType(decl, value, end, false)
+	}
 }
 
 // value declares a name for the value between i and end.
 func (s *scriptReader) value(i, end int, d declaration) {
 	if body := s.functionValue(i, end); body > 0 {
 		d.kind, d.stop = funcKind(d.kind), body
-		s.declare(d)
+		n := s.declare(d)
+		for s.is(i, "async") || s.op(i) == '<' {
+			if i++; s.op(i-1) == '<' {
+				i = max(s.angle(i-1)+1, i)
+			}
+		}
+		if after := s.match(i) + 1; s.op(i) == '(' && s.op(after) == ':' {
+			s.declType(n, after+1, body, true)
+		}
 		return
 	}
 	if s.is(i, "class") && s.op(i+1) != '.' {

@@ -1,13 +1,14 @@
 package lexed
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// useKey tells one use of a declaration from another: only the first is kept.
+// useKey tells one use of a declaration from another: only the first is kept, and how many there are.
 type useKey struct {
 	from int
 	kind codegraph.EdgeKind
@@ -18,16 +19,26 @@ type useKey struct {
 type search struct {
 	*reader
 	locals *locals
-	owner  int   // the declaration that the present token is in
-	stack  []int // those around it
-	seen   map[useKey]bool
+	owner  int            // the declaration that the present token is in
+	stack  []int          // those around it
+	seen   map[useKey]int // places in File.Uses
+
+	types  map[string]localType // of local values
+	chains map[int][]string     // paths of what stands before the dot before a token
+	heads  map[int][]ownUse     // of declarations, what they inherit from
 }
 
 // uses finds the names that the file uses.
 func (r *reader) uses() {
-	s := &search{reader: r, locals: newLocals(r.bindings), owner: -1, seen: map[useKey]bool{}}
-	for _, u := range r.file.Uses {
-		s.seen[useKey{u.From, u.Kind, u.Name}] = true
+	s := &search{reader: r, locals: newLocals(r.bindings), owner: -1, seen: map[useKey]int{}, types: map[string]localType{}, chains: map[int][]string{}, heads: map[int][]ownUse{}}
+	for i, u := range r.file.Uses {
+		s.seen[useKey{u.From, u.Kind, u.Name}] = i
+	}
+	slices.SortStableFunc(r.typings, func(a, b typing) int { return a.at - b.at })
+	for _, o := range r.own {
+		if o.kind == codegraph.Inherits {
+			s.heads[o.from] = append(s.heads[o.from], o)
+		}
 	}
 	order := make([]int, len(r.places))
 	for i := range order {
@@ -60,6 +71,7 @@ func (r *reader) uses() {
 			s.heading(own[0])
 			own = own[1:]
 		}
+		s.advanceTypes(i)
 		if r.toks[i].kind != word || r.flags[i]&notUse != 0 {
 			i++
 			continue
@@ -113,19 +125,25 @@ func (s *search) path(i int) int {
 		return i + 1
 	}
 	end := s.pathEnd(i)
-	if o := s.op(i + 1); self && end == i && (o == '.' || o == opThinArrow) && s.kind(i+2) == word {
+	if o := s.op(i + 1); self && end == i && (o == '.' || o == opOptional || o == opThinArrow) && s.kind(i+2) == word {
 		end = i + 2
 	}
-	call := s.called(end) && s.flags[i]&annotation == 0
+	call := s.called(end) && s.flags[i]&annotation == 0 || s.lang.family == python && s.op(i-1) == '@' && s.toks[i-1].first()
 	switch {
 	case self:
 		s.self(i, end, call)
 	case s.locals.has(first) && s.flags[i]&typed == 0 && !(s.lang.family == rust && end > i && s.op(i+1) == opPath):
 		s.noteLocalCall(i, end, call)
+	case first == "super" && s.takesTypes():
+		s.noteSuper(i, end)
+		if s.lang.family == python {
+			return i + 1
+		}
 	case s.lang.builtin[first] && !s.isKnown(first):
 		if call && end > i && s.lang.family == java {
 			return end + 1
 		}
+	case s.noteValue(i, end, call):
 	case call:
 		s.noteUse(codegraph.Calls, i, end)
 	default:
@@ -152,7 +170,7 @@ func (s *search) pathEnd(i int) int {
 				return i
 			}
 		}
-		if o := s.op(sep); (o == '.' && s.lang.family != cfamily || o == opPath && s.lang.family == java) && s.kind(sep+1) == word && s.flags[sep+1]&notUse == 0 &&
+		if o := s.op(sep); (o == '.' && s.lang.family != cfamily || o == opOptional && s.lang.family == script || o == opPath && s.lang.family == java) && s.kind(sep+1) == word && s.flags[sep+1]&notUse == 0 &&
 			(s.lang.family == python || s.lang.family == script || !s.lang.keywords[s.text(sep+1)]) {
 			i = sep + 1
 			continue
@@ -204,6 +222,11 @@ func (s *search) key(i int) bool {
 // member tells the use of a member of a value: of a call there is no more to say than
 // the name.
 func (s *search) member(i int) int {
+	if paths := s.chains[i]; paths != nil {
+		end := s.pathEnd(i)
+		s.noteParts(paths, i, end, s.called(end))
+		return end + 1
+	}
 	if s.lang.plusplus && s.op(i-1) == opPath && s.op(i-2) == '>' { // Shelf<int>::make
 		if k := s.angleBack(i-2) - 1; s.name(k) && s.op(k-1) != opPath {
 			if n, qualified, ok := s.resolve(k, k); ok {
@@ -224,9 +247,75 @@ func (s *search) member(i int) int {
 
 // noteLocalCall tells what is called of a local value.
 func (s *search) noteLocalCall(i, end int, call bool) {
+	if p := s.base(i); p != "" && s.takesTypes() {
+		if end > i {
+			s.noteParts([]string{p}, i+2, end, call)
+		} else {
+			s.goOn([]string{p}, end, call)
+		}
+		return
+	}
 	if call && end > i {
 		s.use(codegraph.Calls, "."+s.text(end), false, s.line(i))
 	}
+}
+
+// noteSuper tells the uses of members of what the type around inherits from.
+func (s *search) noteSuper(i, end int) {
+	paths := s.superPaths()
+	switch {
+	case len(paths) == 0:
+		if s.lang.family == script && end > i && s.called(end) {
+			s.use(codegraph.Calls, "."+s.text(end), false, s.line(i))
+		}
+	case s.lang.family == script && end > i:
+		s.noteParts(paths, i+2, end, s.called(end))
+	case s.lang.family == python:
+		s.goOn(paths, i, true)
+	}
+}
+
+// noteValue tells the uses of members of a value that the file declares or imports, and reports whether there
+// are any: "current.app.name". What is known by its qualified name is left to others.
+func (s *search) noteValue(i, end int, call bool) bool {
+	if !s.takesTypes() {
+		return false
+	}
+	first := s.text(i)
+	imp, imported := s.names[first]
+	q := cmp.Or(imp.value, imp.qualified)
+	if !imported {
+		var ok bool
+		if q, ok = s.lookup(first); !ok {
+			return false
+		}
+	}
+	switch {
+	case q == "":
+		return false
+	case end == i:
+		if !imp.module && !imp.loose {
+			s.goOn([]string{q}, end, call)
+		}
+		return false
+	case imp.loose && !imp.module:
+		s.use(codegraph.References, first, false, s.line(i))
+	case imp.module:
+		for k := i + 2; k < end; k += 2 {
+			s.useTyped(codegraph.References, joinDotted(q, s.dotted(i+2, k)), s.line(i))
+		}
+		s.goOn([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
+		return false
+	case imported && !upper(first):
+		s.use(codegraph.References, q, true, s.line(i))
+	case imported || s.hasMembers(q, s.dotted(i+2, end)):
+		s.goOn([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
+		return false
+	default:
+		s.use(codegraph.References, q, true, s.line(i))
+	}
+	s.noteParts([]string{q}, i+2, end, call)
+	return true
 }
 
 // noteMention tells a name that is not called, if it is certain to name something of
@@ -294,6 +383,24 @@ func (s *search) self(i, end int, call bool) {
 	member := i + 2
 	owner := s.typeAround()
 	line := s.line(i)
+	if owner >= 0 && s.takesTypes() {
+		at, ok := s.declared[joinDotted(s.file.Decls[owner].Qualified, s.text(member))]
+		if !ok {
+			s.noteParts([]string{s.file.Decls[owner].Qualified}, member, end, call)
+			return
+		}
+		kind, q := codegraph.References, s.file.Decls[at].Qualified
+		if call && member == end {
+			kind = codegraph.Calls
+		}
+		s.use(kind, q, true, line)
+		if member < end {
+			s.noteParts([]string{q}, member+2, end, call)
+		} else {
+			s.goOn([]string{q}, end, call)
+		}
+		return
+	}
 	if owner >= 0 {
 		q := joinDotted(s.file.Decls[owner].Qualified, s.text(member))
 		if at, ok := s.declared[q]; ok {
@@ -354,16 +461,28 @@ func (s *search) rootWord(i int) bool {
 
 // use adds a use, once.
 func (s *search) use(kind codegraph.EdgeKind, n string, qualified bool, line int) {
-	if n == "" || qualified && s.owner >= 0 && n == s.file.Decls[s.owner].Qualified && kind != codegraph.Calls {
+	if n == "" || qualified && s.owner >= 0 && n == s.file.Decls[s.owner].Qualified && kind != codegraph.Calls && !s.sharesName() {
 		return
 	}
-	key := useKey{s.owner, kind, n}
-	if s.seen[key] {
+	s.add(codegraph.Use{From: s.owner, Kind: kind, Name: n, Qualified: qualified, Line: line})
+}
+
+// sharesName reports whether the present declaration may have its name in common with a type: in TypeScript a variable does.
+func (s *search) sharesName() bool {
+	return s.lang.family == script && s.file.Decls[s.owner].Kind == codegraph.KindVariable
+}
+
+// add adds a use, or counts it if it is there.
+func (s *search) add(u codegraph.Use) {
+	key := useKey{u.From, u.Kind, u.Name}
+	if at, ok := s.seen[key]; ok {
+		s.file.Uses[at].Times = max(s.file.Uses[at].Times, 1) + 1
 		return
 	}
-	key.name = s.intern(n)
-	s.seen[key] = true
-	s.reader.use(s.owner, kind, key.name, qualified, line)
+	u.Name = s.intern(u.Name)
+	key.name = u.Name
+	s.seen[key] = len(s.file.Uses)
+	s.file.Uses = append(s.file.Uses, u)
 }
 
 func (r *reader) use(from int, kind codegraph.EdgeKind, n string, qualified bool, line int) {

@@ -15,7 +15,8 @@ type edge struct {
 
 // refinement makes edges of all that was gathered, now that each symbol's node is known.
 func (in *reader) refinement() codegraph.Refinement {
-	out := codegraph.Refinement{Source: Source, Kinds: []codegraph.EdgeKind{codegraph.References, codegraph.Calls}}
+	out := codegraph.Refinement{Source: Source, Kinds: []codegraph.EdgeKind{codegraph.References, codegraph.Calls}, Partly: true}
+	in.placeByName()
 	seen := map[codegraph.EdgeKind]bool{}
 	byPath := map[string]int{}
 	for i := range in.files {
@@ -37,6 +38,28 @@ func (in *reader) refinement() codegraph.Refinement {
 	}
 	slices.SortFunc(out.Files, func(a, b codegraph.RefinedFile) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// placeByName gives nodes to symbols that no document defines although the project declares them: an indexer that
+// sees the project as an installed package, too, calls its symbols "Flask 3.1.3 flask.app/Flask#" in one place and
+// "flask 1 src.flask.app/Flask#" in another. Only Python names say without their file where they belong.
+func (in *reader) placeByName() {
+	for text, n := range in.numbers {
+		if in.nodes[n].id != "" {
+			continue
+		}
+		s, ok := parse(text)
+		if !ok || s.scheme != "scip-python" {
+			continue
+		}
+		q := qualified(s, "", "python")
+		for _, name := range []string{q, strings.TrimPrefix(q, "src."), strings.TrimPrefix(q, "lib.")} {
+			if id := in.known[name]; id != "" {
+				in.nodes[n].id = id
+				break
+			}
+		}
+	}
 }
 
 // edges lists those of one file, each once, with its first line.

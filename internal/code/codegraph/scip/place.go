@@ -48,6 +48,9 @@ func (p *declarationMatcher) define(out *indexed) []int32 {
 	p.names = map[string][]int{}
 	for i, d := range p.known.Decls {
 		p.names[d.Name] = append(p.names[d.Name], i)
+		if p.known.Language == "python" && p.in.known[d.Qualified] == "" {
+			p.in.known[d.Qualified] = codegraph.ID(d.Kind, d.Qualified)
+		}
 		if d.Kind != codegraph.KindPackage {
 			add(d.Kind, codegraph.ID(d.Kind, d.Qualified), d.Line-1, d.End-1, false)
 		}

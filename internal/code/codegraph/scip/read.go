@@ -32,7 +32,7 @@ func Read(r io.Reader, root string, o Options) (codegraph.Refinement, Report, er
 			made = info.ModTime()
 		}
 	}
-	in := reader{tree: tree, root: root, made: made, folder: path.Clean(o.Folder), file: o.File, numbers: map[string]int32{}}
+	in := reader{tree: tree, root: root, made: made, folder: path.Clean(o.Folder), file: o.File, numbers: map[string]int32{}, known: map[string]string{}}
 	if o.File == nil {
 		in.file = func(string) (codegraph.File, bool) { return codegraph.File{}, false }
 	}
@@ -58,8 +58,9 @@ type reader struct {
 	tool    string
 	report  Report
 	files   []indexed
-	numbers map[string]int32 // of symbols that are not local
-	nodes   []node           // by number
+	numbers map[string]int32  // of symbols that are not local
+	known   map[string]string // IDs of what the graph has in the files of the index, by qualified name
+	nodes   []node            // by number
 }
 
 // node is what a symbol has become so far.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
@@ -205,4 +206,22 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestInstalledPackage reads an index whose references say the name of the installed package where the definitions
+// say that of the folder.
+func TestInstalledPackage(t *testing.T) {
+	const helpers, use = "def go():\n    pass\n", "from shop.helpers import go\ngo()\n"
+	graph := map[string]codegraph.File{"helpers.py": {Language: "python", Decls: []codegraph.Decl{
+		{Kind: codegraph.KindFunction, Name: "go", Qualified: "shop.helpers.go", Line: 1, End: 2},
+	}}}
+	root := lay(t, "helpers.py", helpers, "use.py", use, "i.scip", string(index(
+		doc("use.py", use, occ{"scip-python python Shop 3.1 `shop.helpers`/go().", 0, []uint64{1, 0, 2}}, occ{"scip-python python Shop 3.1 `shop.helpers`/gone().", 0, []uint64{1, 0, 2}}),
+		doc("helpers.py", helpers, occ{"scip-python python shop 1 `src.shop.helpers`/go().", 1, []uint64{0, 4, 6}}),
+	)))
+	ref, _ := read(t, root, "i.scip", scip.Options{File: func(p string) (codegraph.File, bool) { f, ok := graph[p]; return f, ok }})
+	same(t, edges(ref), "file:use.py calls function:shop.helpers.go 2")
+	if !ref.Partly {
+		t.Error("names are not looked for where the index has nothing")
+	}
 }

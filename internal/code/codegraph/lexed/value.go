@@ -1,0 +1,295 @@
+package lexed
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// typing says what type a name has from a token on: that of an expression, or what an annotation
+// names. Without either, nobody knows.
+type typing struct {
+	at         int    // token
+	first, end int    // tokens of the expression; none when equal
+	annotation bool   // they name a type
+	weak       bool   // it only counts where nothing is known: isinstance
+	path       string // in place of an expression
+	name       string // of a local value, which has it up to the token last
+	last       int
+	decl       int // a declaration in place of a local value, -1 for none: the first type counts
+}
+
+// localType is the type of a local value: a qualified name that may lead over others.
+type localType struct {
+	path string
+	last int
+	weak bool
+}
+
+// typed notes the type of a declaration, from the expression or annotation before end.
+func (r *reader) declType(decl, first, end int, annotation bool) {
+	if decl >= 0 && end > first {
+		r.typings = append(r.typings, typing{at: end - 1, first: first, end: end, annotation: annotation, decl: decl})
+	}
+}
+
+// takesTypes reports whether types of values are followed in the language.
+func (r *reader) takesTypes() bool { return r.lang.family == python || r.lang.family == script }
+
+// advanceTypes goes on to token i.
+func (s *search) advanceTypes(i int) {
+	for len(s.typings) > 0 && s.typings[0].at <= i {
+		t := &s.typings[0]
+		s.typings = s.typings[1:]
+		if t.decl >= 0 {
+			if d := &s.file.Decls[t.decl]; d.Type == "" {
+				if p := s.typingPath(t); p != d.Qualified {
+					d.Type = s.intern(p)
+				}
+			}
+			continue
+		}
+		if t.weak {
+			if old, ok := s.types[t.name]; ok && old.path != "" && !old.weak && i <= old.last {
+				continue
+			}
+		}
+		if p := s.typingPath(t); p != "" {
+			s.types[t.name] = localType{p, t.last, t.weak}
+		} else if !t.weak {
+			delete(s.types, t.name)
+		}
+	}
+}
+
+func (s *search) typingPath(t *typing) string {
+	switch {
+	case t.path != "":
+		if q, ok := s.lookup(t.name); ok { // a fixture in the same file
+			return q
+		}
+		return t.path
+	case t.first >= t.end:
+		return ""
+	case t.annotation:
+		return s.annotated(t.first, t.end, 0)
+	}
+	return s.valuePath(t.first, t.end)
+}
+
+// base is the path of what the word at i stands for; empty when unknown.
+func (s *search) base(i int) string {
+	first := s.text(i)
+	if selfWord(s.lang.family, first) {
+		if t := s.typeAround(); t >= 0 {
+			return s.file.Decls[t].Qualified
+		}
+		return ""
+	}
+	if s.locals.has(first) && s.flags[i]&typed == 0 {
+		if t, ok := s.types[first]; ok && i <= t.last {
+			return t.path
+		}
+		return ""
+	}
+	return s.baseName(first)
+}
+
+// baseName is the path of a name that is not local.
+func (s *search) baseName(first string) string {
+	if imp, ok := s.names[first]; ok {
+		return cmp.Or(imp.value, imp.qualified)
+	}
+	q, _ := s.lookup(first)
+	return q
+}
+
+// valuePath is the path of the value of an expression between i and end: "a.b(c).d()" of "a.b.d". Empty for what is none.
+func (s *search) valuePath(i, end int) string {
+	for i < end && (s.is(i, "await") || s.is(i, "new") && s.lang.family == script) {
+		i++
+	}
+	if s.kind(i) != word || i >= end {
+		return ""
+	}
+	p, k := s.base(i), i+1
+	switch first := s.text(i); {
+	case s.lang.family == python && s.op(end-1) == ')' && s.isCast(i, end):
+		open := int(s.toks[end-1].match)
+		p = ""
+		s.list(open+1, end-1, func(i, end int) {
+			if i == open+1 {
+				p = s.annotated(i, end, 0)
+			}
+		})
+		return p
+	case first == "super":
+		bases := s.superPaths()
+		if len(bases) == 0 {
+			return ""
+		}
+		p = bases[0]
+	}
+	for k < end && p != "" {
+		switch o := s.op(k); {
+		case (o == '.' || o == opOptional) && s.kind(k+1) == word:
+			p, k = joinDotted(p, s.text(k+1)), k+2
+		case o == '(':
+			k = s.match(k) + 1
+		case o == '<' && s.lang.family == script:
+			shut := s.angle(k)
+			if shut < 0 {
+				return ""
+			}
+			k = shut + 1
+		case o == '!' && s.lang.family == script:
+			k++
+		case s.is(k, "as") && s.lang.family == script:
+			return s.annotated(k+1, end, 0)
+		default:
+			return ""
+		}
+	}
+	return p
+}
+
+// isCast reports whether an expression is "cast(T, x)" or "typing.cast(T, x)".
+func (s *search) isCast(i, end int) bool {
+	return s.is(i, "cast") && s.match(i+1) == end-1 || s.op(i+1) == '.' && s.is(i+2, "cast") && s.match(i+3) == end-1
+}
+
+// wrappers are types of which what is used is mostly what they hold.
+var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager AbstractContextManager Awaitable
+	Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
+
+// annotated is the path of the type that stands between i and end; empty for what is not one type.
+func (s *search) annotated(i, end, depth int) (p string) {
+	if depth > 8 || i >= end {
+		return ""
+	}
+	for k := i; k < end; k = s.skip(k) { // of "A | None", A
+		if s.op(k) == '|' {
+			if s.none(i, k) {
+				return s.annotated(k+1, end, depth+1)
+			}
+			if rest := k + 1; s.none(rest, end) || s.op(rest+1) == '|' && s.none(rest, rest+1) {
+				return s.annotated(i, k, depth+1)
+			}
+			return ""
+		}
+		if s.op(k) == '<' {
+			if shut := s.angle(k); shut > 0 {
+				k = shut
+			}
+		}
+	}
+	if s.kind(i) == text && i+1 == end {
+		parts := strings.Split(strings.TrimSpace(strings.TrimSuffix(strings.Trim(s.text(i), `"'`), " | None")), ".")
+		for _, part := range parts {
+			if part == "" || strings.ContainsFunc(part, func(c rune) bool { return c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') }) {
+				return ""
+			}
+		}
+		return joinDotted(s.baseName(parts[0]), strings.Join(parts[1:], "."))
+	}
+	if s.kind(i) != word {
+		return ""
+	}
+	if s.is(i, "readonly") && i+1 < end {
+		i++
+	}
+	if s.is(i, "this") || s.is(i, "Self") || s.op(i+1) == '.' && s.is(i+2, "Self") {
+		if t := s.typeAround(); t >= 0 {
+			return s.file.Decls[t].Qualified
+		}
+		return ""
+	}
+	last := i
+	for s.op(last+1) == '.' && s.kind(last+2) == word && last+2 < end {
+		last += 2
+	}
+	open := last + 1
+	if wrappers[s.text(last)] && open < end && (s.op(open) == '[' || s.op(open) == '<') {
+		shut := s.match(open)
+		if s.op(open) == '<' {
+			shut = s.angle(open)
+		}
+		s.list(open+1, shut, func(i, end int) {
+			if i == open+1 {
+				p = s.annotated(i, end, depth+1)
+			}
+		})
+		return p
+	}
+	if b := s.base(i); b != "" && (open >= end || s.op(open) == '[' && s.match(open) == end-1 && end-open > 2 || s.op(open) == '<') {
+		return joinDotted(b, s.dotted(i+2, last))
+	}
+	return ""
+}
+
+// none reports whether nothing but the word for no value stands between i and end.
+func (s *search) none(i, end int) bool {
+	return i+1 == end && (s.is(i, "None") || s.is(i, "null") || s.is(i, "undefined"))
+}
+
+// superPaths are the paths of what the type around inherits from.
+func (s *search) superPaths() (out []string) {
+	t := s.typeAround()
+	if t < 0 {
+		return nil
+	}
+	for _, b := range s.heads[t] {
+		if p := joinDotted(s.baseName(s.text(b.first)), s.dotted(b.first+2, b.last)); p != "" && s.baseName(s.text(b.first)) != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// noteParts tells the uses of the members from i to end of what has a path, and what follows a call of the last one.
+func (s *search) noteParts(paths []string, i, end int, call bool) {
+	line := s.line(i)
+	full := make([]string, 0, len(paths))
+	for _, p := range paths {
+		for k := i; k <= end; k += 2 {
+			kind := codegraph.References
+			if call && k == end {
+				kind = codegraph.Calls
+			}
+			p = joinDotted(p, s.text(k))
+			s.useTyped(kind, p, line)
+		}
+		full = append(full, p)
+	}
+	s.goOn(full, end, call)
+}
+
+// goOn notes what a call that ends a path gives, for the member behind it.
+func (s *search) goOn(paths []string, end int, call bool) {
+	if !call || len(paths) == 0 {
+		return
+	}
+	open := end + 1
+	if s.op(open) == '<' {
+		open = s.angle(open) + 1
+	}
+	if s.op(open) == opOptional {
+		open++
+	}
+	if s.op(open) != '(' {
+		return
+	}
+	after := s.match(open) + 1
+	if s.op(after) == '!' {
+		after++
+	}
+	if o := s.op(after); (o == '.' || o == opOptional) && s.kind(after+1) == word {
+		s.chains[after+1] = paths
+	}
+}
+
+// useTyped adds a use that leads over the types of values.
+func (s *search) useTyped(kind codegraph.EdgeKind, n string, line int) {
+	s.add(codegraph.Use{From: s.owner, Kind: kind, Name: n, Qualified: true, Typed: true, Line: line})
+}

@@ -1,0 +1,40 @@
+package codegraph
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestPartlyRefined: what an index says of a name counts, and where it says nothing the graph finds names as before.
+func TestPartlyRefined(t *testing.T) {
+	g := New()
+	g.Apply([]File{
+		{Path: "a.py", Hash: "1", Language: "python", Within: "package:a", Decls: []Decl{
+			{Kind: KindFunction, Name: "one", Qualified: "a.one", Parent: -1, Exported: true}, {Kind: KindFunction, Name: "two", Qualified: "a.two", Parent: -1, Exported: true}}},
+		{Path: "b.py", Hash: "1", Language: "python", Within: "package:b", Decls: []Decl{{Kind: KindFunction, Name: "one", Qualified: "b.one", Parent: -1, Exported: true}}},
+		{Path: "c.py", Hash: "2", Language: "python", Within: "package:c", Decls: []Decl{{Kind: KindFunction, Name: "use", Qualified: "c.use", Parent: -1}},
+			Uses: []Use{{From: 0, Kind: Calls, Name: "a.one", Qualified: true, Line: 2}, {From: 0, Kind: Calls, Name: "a.two", Qualified: true, Line: 3}}},
+	}, nil)
+	calls := func() (out []string) {
+		for _, to := range []string{"a.one", "b.one", "a.two"} {
+			r, err := g.View().Refs("function:"+to, []EdgeKind{Calls}, Page{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range r.Refs {
+				out = append(out, to)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		partly bool
+		want   string
+	}{{true, "[b.one a.two]"}, {false, "[b.one]"}} {
+		g.Refine(Refinement{Source: "scip", Kinds: []EdgeKind{Calls}, Partly: c.partly,
+			Files: []RefinedFile{{Path: "c.py", Hash: "2", Edges: []RefinedEdge{{From: "function:c.use", To: "function:b.one", Kind: Calls, Line: 2}}}}})
+		if got := fmt.Sprint(calls()); got != c.want {
+			t.Errorf("partly %v: calls %s, want %s", c.partly, got, c.want)
+		}
+	}
+}

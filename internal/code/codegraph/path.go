@@ -1,0 +1,300 @@
+package codegraph
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	maxPathDepth = 24  // paths that lead to each other
+	maxPathSteps = 400 // of one use, those of all paths together
+)
+
+// pathKey is a qualified name as files of one family of languages mean it.
+type pathKey struct {
+	path string
+	fam  uint8
+}
+
+// pathEnd is where a path leads: to a node, or to a module by its scope; neither is set where it leads
+// nowhere.
+type pathEnd struct {
+	node  int32  // -1 for none
+	scope string // what the names in the module begin with, without the last dot
+	guess bool   // a type on the way is one
+}
+
+var nowhere = pathEnd{node: -1}
+
+// pathEntry is a path that was followed, with the names that this depends on.
+type pathEntry struct {
+	end   pathEnd
+	via   []uint32
+	loose bool
+}
+
+// overModules finds what a qualified name means that no declaration has: a name that a module imports
+// or hands on, or a member of such a thing.
+func (r *resolver) overModules(q string, k edgeNo) (to int32, guess bool) {
+	end, _ := r.last(q, k)
+	if end.node < 0 || rank(k, r.v.nodes.at(end.node).kind) < 0 {
+		return -1, false
+	}
+	return end.node, end.guess
+}
+
+// typed adds the edge of a use that leads over the types of values. If the type is not known, it is
+// a member of anything.
+func (r *resolver) typed(x use, from int32) {
+	k, q := x.meta.kind(), r.v.text(x.name)
+	end, known := r.last(q, k)
+	own := r.declaresType(ownerOf(q))
+	switch {
+	case end.node >= 0 && rank(k, r.v.nodes.at(end.node).kind) >= 0:
+		r.add(from, end.node, k, x.meta.line(), end.guess || !own)
+	case k == eCalls && (!known || own):
+		for _, to := range r.member(use{from: x.from, name: r.v.names.last[x.name], meta: x.meta}) {
+			r.add(from, to, k, x.meta.line(), true)
+		}
+	}
+}
+
+// declaresType reports whether the unit declares a type of that name.
+func (r *resolver) declaresType(q string) bool {
+	x, ok := r.v.names.findOwned(q)
+	return ok && slices.ContainsFunc(r.u.decls, func(d decl) bool { return d.qual == x && (d.kind == kType || d.kind == kInterface) })
+}
+
+// last finds what the last part of a path means for an edge of a kind. known is true if
+// it is known what should have it.
+func (r *resolver) last(q string, k edgeNo) (end pathEnd, known bool) {
+	r.depends(q)
+	if x, ok := r.v.names.findOwned(q); ok {
+		if to := r.qualified(x, k); to >= 0 {
+			return pathEnd{node: to}, true
+		}
+	}
+	owner, name := ownerOf(q), lastPart(q)
+	if owner == "" {
+		return nowhere, false
+	}
+	return r.part(owner, name, k)
+}
+
+// part finds what a name means in what a path leads to.
+func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) {
+	if units := r.module(owner); len(units) > 0 {
+		return r.handedOn(units, name, k), true
+	}
+	o := r.follow(owner)
+	for range maxPathDepth {
+		if o.scope != "" {
+			return r.inModule(o, name, k), true
+		}
+		if o.node < 0 {
+			return nowhere, false
+		}
+		n := r.v.nodes.at(o.node)
+		q := r.v.text(n.qual)
+		if n.kind == kType || n.kind == kInterface || n.kind == kNamespace {
+			r.memberTypes = append(r.memberTypes, hashName(name))
+			if to := r.within(q, name, k); to >= 0 {
+				return pathEnd{node: to, guess: o.guess}, true
+			}
+			to, guess := r.inheritedBy([]baseType{{o.node, o.guess}}, name, k)
+			if to < 0 && n.kind == kType { // the name of an object's type
+				if typ := r.typeOf(o.node); typ != "" && typ != q {
+					o = r.follow(typ)
+					continue
+				}
+			}
+			return pathEnd{node: to, guess: guess}, true
+		}
+		if to := r.within(q, name, k); to >= 0 { // an object's own
+			return pathEnd{node: to, guess: true}, true
+		}
+		typ := r.typeOf(o.node)
+		if typ == "" {
+			return nowhere, false
+		}
+		o = r.follow(typ)
+		o.guess = true
+	}
+	return nowhere, false
+}
+
+// inModule finds a name in a module that a path leads to.
+func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {
+	q := o.scope + "." + name
+	if x, ok := r.v.names.findOwned(q); ok {
+		r.depends(q)
+		if to := r.qualified(x, k); to >= 0 {
+			return pathEnd{node: to, guess: o.guess}
+		}
+	}
+	r.depends(q)
+	end := r.handedOn(r.module(o.scope), name, k)
+	end.guess = end.guess || o.guess
+	return end
+}
+
+// handedOn finds a name that a module imports, or hands on from others, or a member of the one value
+// that it is.
+func (r *resolver) handedOn(units []int32, name string, k edgeNo) pathEnd {
+	end := r.handedByName(units, name, k)
+	if end.node >= 0 || end.scope != "" || name == "default" || r.v.fams[r.u.fam] != "javascript" {
+		return end
+	}
+	d := r.handedByName(units, "default", eReferences)
+	if d.node < 0 {
+		return nowhere
+	}
+	n := r.v.nodes.at(d.node)
+	if to := r.within(r.v.text(n.qual), name, k); to >= 0 {
+		return pathEnd{node: to, guess: true}
+	}
+	if n.kind == kType || n.kind == kInterface {
+		to, _ := r.inheritedBy([]baseType{{d.node, true}}, name, k)
+		return pathEnd{node: to, guess: true}
+	}
+	return nowhere
+}
+
+// handedByName finds a name that a module imports, or hands on from others.
+func (r *resolver) handedByName(units []int32, name string, k edgeNo) pathEnd {
+	r.memberTypes = append(r.memberTypes, hashName(aliasKey+name), hashName(aliasKey+"*"))
+	x, known := r.v.names.findOwned(name)
+	for _, i := range units {
+		for _, a := range r.v.unit(i).aliases {
+			if known && a.name == x {
+				if end := r.alias(r.v.text(a.target), k); end.node >= 0 || end.scope != "" {
+					return end
+				}
+			}
+		}
+	}
+	if name == "default" {
+		return nowhere
+	}
+	for _, i := range units {
+		for _, a := range r.v.unit(i).aliases {
+			if r.v.text(a.name) != "*" {
+				continue
+			}
+			if end := r.alias(r.v.text(a.target)+"."+name, k); end.node >= 0 || end.scope != "" {
+				return end
+			}
+		}
+	}
+	return nowhere
+}
+
+// alias is follow for what an edge of a kind leads to in the end: a name may be that of a type and of a value.
+func (r *resolver) alias(target string, k edgeNo) pathEnd {
+	r.depends(target)
+	if x, ok := r.v.names.findOwned(target); ok {
+		if to := r.qualified(x, k); to >= 0 && !r.v.nodes.at(to).kind.isScope() {
+			return pathEnd{node: to}
+		}
+	}
+	return r.follow(target)
+}
+
+// follow finds what a path means.
+func (r *resolver) follow(q string) pathEnd {
+	key := pathKey{q, r.u.fam}
+	if e := r.paths[key]; e != nil {
+		r.memberTypes = append(r.memberTypes, e.via...)
+		r.usesSuffixes = r.usesSuffixes || e.loose
+		return e.end
+	}
+	if len(r.walking) == 0 {
+		r.steps, r.cut = 0, false
+	}
+	if r.steps++; r.steps > maxPathSteps || len(r.walking) > maxPathDepth || slices.Contains(r.walking, q) {
+		r.cut = true
+		return nowhere
+	}
+	outer, loose := r.memberTypes, r.usesSuffixes
+	r.memberTypes, r.usesSuffixes = nil, false
+	r.walking = append(r.walking, q)
+	end := r.followed(q)
+	r.walking = r.walking[:len(r.walking)-1]
+	if !r.cut || len(r.walking) == 0 { // the rest of a circle is not the whole answer for its parts
+		slices.Sort(r.memberTypes)
+		r.paths[key] = &pathEntry{end, slices.Compact(r.memberTypes), r.usesSuffixes}
+	}
+	r.memberTypes, r.usesSuffixes = append(outer, r.memberTypes...), loose || r.usesSuffixes
+	return end
+}
+
+func (r *resolver) followed(q string) pathEnd {
+	r.depends(q)
+	if len(r.module(q)) > 0 {
+		return pathEnd{node: -1, scope: q}
+	}
+	if x, ok := r.v.names.findOwned(q); ok {
+		if to := r.qualified(x, eReferences); to >= 0 {
+			return pathEnd{node: to}
+		}
+	}
+	owner, name := ownerOf(q), lastPart(q)
+	if owner == "" {
+		return nowhere
+	}
+	end, _ := r.part(owner, name, eReferences)
+	return end
+}
+
+// typeOf returns the type of a value, or what a function returns; empty when unknown.
+func (r *resolver) typeOf(i int32) (typ string) {
+	n := r.v.nodes.at(i)
+	r.memberTypes = append(r.memberTypes, hashName(typeKey+lastPart(r.v.text(n.qual))))
+	for _, p := range n.places {
+		if p.decl < 0 {
+			continue
+		}
+		if t := r.v.text(r.v.unit(p.unit).decls[p.decl].typ); t != "" && (typ == "" || t < typ) {
+			typ = t
+		}
+	}
+	return typ
+}
+
+// module lists the units whose declarations have a scope of their own that is called so, by path.
+func (r *resolver) module(scope string) []int32 {
+	r.memberTypes = append(r.memberTypes, hashName(lastPart(scope)), hashName(stem(scope)))
+	key := pathKey{scope, r.u.fam}
+	units, ok := r.modules[key]
+	if ok {
+		return units
+	}
+	switch r.v.fams[r.u.fam] {
+	case "python":
+		if x, ok := r.v.names.findOwned(scope); ok {
+			if i := r.v.byRef(ref{kPackage, x}); i >= 0 {
+				for _, p := range r.v.nodes.at(i).places {
+					if p.decl == noDecl && r.v.unit(p.unit).within.qual == x {
+						units = append(units, p.unit)
+					}
+				}
+			}
+		}
+	case "javascript":
+		for _, ext := range moduleFiles["javascript"] {
+			if strings.HasPrefix(ext, "/") {
+				break
+			}
+			if i := r.file(scope + ext); i >= 0 {
+				for _, p := range r.v.nodes.at(i).places {
+					if p.decl == noDecl {
+						units = append(units, p.unit)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(units, func(a, b int32) int { return strings.Compare(r.v.text(r.v.unit(a).path), r.v.text(r.v.unit(b).path)) })
+	r.modules[key] = units
+	return units
+}
