@@ -202,6 +202,8 @@ type refView struct {
 	Path string   `json:"path,omitempty"`
 	Line int      `json:"line,omitempty" jsonschema:"the first place in the file"`
 	From nodeView `json:"from"`
+
+	Times int `json:"times,omitempty" jsonschema:"how many such places there are; none when nobody counted"`
 }
 
 // graphRefsResult holds the edges that lead to a node.
@@ -235,6 +237,9 @@ func (f *graphRefsResult) Write(p *Page) {
 		if at := location(r.Path, r.Line); at != "" {
 			s += " at " + at
 		}
+		if r.Times > 1 {
+			s += " and " + strconv.Itoa(r.Times-1) + " more there"
+		}
 		if r.How != string(codegraph.Exact) {
 			s += " (guess)"
 		}
@@ -266,7 +271,7 @@ func graphRefs() Tool {
 				Next: nextOffset(in.Offset, len(refs.Refs), refs.Total)}
 			for i := range refs.Refs {
 				r := &refs.Refs[i]
-				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), fileLine(r.Path, maxID), r.Line, showNode(&r.From)})
+				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), fileLine(r.Path, maxID), r.Line, showNode(&r.From), r.Times})
 			}
 			return out, nil
 		})

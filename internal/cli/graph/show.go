@@ -224,11 +224,19 @@ func (a *commands) printRefs(v *codegraph.View, name string, kinds []codegraph.E
 	rows := make([][]string, len(refs.Refs))
 	for i := range refs.Refs {
 		r := &refs.Refs[i]
-		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID}
+		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID, times(r.Times)}
 	}
-	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM"}, rows)
+	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM", "PLACES"}, rows)
 	a.noteMore(len(rows), p, refs.Total)
 	return nil
+}
+
+// times is a number of places, empty when nobody counted.
+func times(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // kindCounts says how many edges there are of each kind.

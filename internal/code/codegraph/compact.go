@@ -206,9 +206,18 @@ func (g *Graph) compactUses(uses []Use, decls int) []use {
 	slices.SortFunc(out, func(a, b use) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.meta&how, b.meta&how), cmp.Compare(a.name, b.name), cmp.Compare(a.meta, b.meta))
 	})
-	out = slices.CompactFunc(out, func(a, b use) bool { return a.from == b.from && a.name == b.name && a.meta&how == b.meta&how })
-	return slices.Clip(slices.Clone(out))
+	once := out[:0]
+	for _, x := range out {
+		if n := len(once) - 1; n >= 0 && once[n].from == x.from && once[n].name == x.name && once[n].meta&how == x.meta&how {
+			once[n].times = addTimes(once[n].times, x.times)
+			continue
+		}
+		once = append(once, x)
+	}
+	return slices.Clip(slices.Clone(once))
 }
+
+func addTimes(a, b uint16) uint16 { return uint16(min(int(a)+int(b), math.MaxUint16)) }
 
 // Pruned lists what goes, or would go.
 type Pruned struct {
@@ -467,6 +476,7 @@ type refinedEdge struct {
 	from, to ref
 	kind     edgeNo
 	line     int32
+	times    uint16
 }
 
 // stat tells whether a file has to be read again.

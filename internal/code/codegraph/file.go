@@ -119,6 +119,7 @@ type RefinedEdge struct {
 	From, To string
 	Kind     EdgeKind
 	Line     int
+	Times    int // how many places there are; 0 when nobody counted
 }
 
 // errDamaged is the error of every decoder.
@@ -262,10 +263,10 @@ func (v *View) Holds(path string) bool {
 var versions = []version{
 	{"format", 3}, // of the file
 	{"codegraph", 4},
-	{"codegraph/golang", 2},
+	{"codegraph/golang", 3},
 	{"codegraph/lexed", 2},
-	{"codegraph/scip", 3},
-	{"codegraph/typed", 2},
+	{"codegraph/scip", 4},
+	{"codegraph/typed", 3},
 }
 
 type version struct {

@@ -79,7 +79,8 @@ func (v *View) node(i int32) Node {
 
 // Find returns what a text may stand for: an ID; a qualified name; the end of one, from a
 // dot or slash on, such as store.Shelf or Shelf.View; a bare name; the path of a file or
-// the end of one. The first of these that fits anything decides. Nodes to which most
+// the end of one; a name as people write it, such as nats.Conn by the package's clause, (*Conn).Drain, nc.Drain by the usual
+// receiver, or flask.Flask, which flask hands on. The first of these that fits anything decides. Nodes to which most
 // edges lead come first; at most limit of total are returned.
 func (v *View) Find(text string, limit int) (nodes []Node, total int) {
 	found := v.find(text)
@@ -135,7 +136,18 @@ func (v *View) find(text string) []int32 {
 		}
 		return nil
 	}
-	found := v.named(strings.TrimPrefix(text, "./"), false)
+	text = strings.TrimPrefix(text, "./")
+	found := v.named(text, false)
+	if len(found) == 0 {
+		if text = plainSpelling(text); text != "" {
+			found = v.named(text, false)
+		}
+	}
+	if len(found) == 0 {
+		found = v.spoken(text)
+		slices.SortFunc(found, v.compareFound)
+		return found
+	}
 	slices.SortFunc(found, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(len(v.nodes.at(b).in), len(v.nodes.at(a).in)), v.compare(a, b))
 	})

@@ -2,6 +2,7 @@ package codegraph
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -151,7 +152,7 @@ func (g *Graph) Refine(r Refinement) Refined {
 		}
 		for k := range f.Edges {
 			e := &f.Edges[k]
-			x := refinedEdge{g.refOf(e.From), g.refOf(e.To), numberOfEdge(e.Kind), int32(min(max(e.Line, 0), maxLine))}
+			x := refinedEdge{g.refOf(e.From), g.refOf(e.To), numberOfEdge(e.Kind), int32(min(max(e.Line, 0), maxLine)), uint16(min(max(e.Times, 0), math.MaxUint16))}
 			if x.from.kind != noKind && x.to.kind != noKind && x.kind != noEdge {
 				part.edges = append(part.edges, x)
 			}
@@ -213,6 +214,7 @@ func (r *resolver) refined() (skip edgeSet) {
 		for k := range p.edges {
 			e := &p.edges[k]
 			from, to := there(e.from, false), there(e.to, r.standard(e))
+			r.times = e.times
 			r.add(from, to, e.kind, e.line, false)
 			if p.partly && from >= 0 && to >= 0 {
 				r.answered[answered{from, r.v.names.last[e.to.qual]}] = true

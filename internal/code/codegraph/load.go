@@ -324,7 +324,7 @@ func (l *loader) refined(u *unit) {
 				Parent: int(l.i()), Line: int(l.i()), End: int(l.i()), Exported: l.flag()})
 		}
 		for range l.n() {
-			p.edges = append(p.edges, refinedEdge{l.ref(), l.ref(), edgeNo(l.upTo(uint64(edgeCount - 1))), l.line()})
+			p.edges = append(p.edges, refinedEdge{l.ref(), l.ref(), edgeNo(l.upTo(uint64(edgeCount - 1))), l.line(), uint16(l.upTo(math.MaxUint16))})
 		}
 		own += len(p.decls)
 		u.refined = append(u.refined, p)

@@ -127,7 +127,7 @@ func TestInterfacesOfTheStandardLibraryAreNodes(t *testing.T) {
 	implements := func(to ...string) (r Refinement) {
 		r = Refinement{Source: "types", Kinds: []EdgeKind{Implements}, Files: []RefinedFile{{Path: "a.go", Hash: a.Hash}}}
 		for _, id := range to {
-			r.Files[0].Edges = append(r.Files[0].Edges, RefinedEdge{"type:a.T", id, Implements, 1})
+			r.Files[0].Edges = append(r.Files[0].Edges, RefinedEdge{"type:a.T", id, Implements, 1, 1})
 		}
 		return r
 	}

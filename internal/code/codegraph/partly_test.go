@@ -38,3 +38,28 @@ func TestPartlyRefined(t *testing.T) {
 		}
 	}
 }
+
+// TestTimes counts the places at which one declaration uses another.
+func TestTimes(t *testing.T) {
+	g := New()
+	g.Apply([]File{
+		{Path: "a.py", Hash: "1", Language: "python", Within: "package:a", Decls: []Decl{{Kind: KindFunction, Name: "one", Qualified: "a.one", Parent: -1, Exported: true}}},
+		{Path: "c.py", Hash: "2", Language: "python", Within: "package:c", Decls: []Decl{{Kind: KindFunction, Name: "use", Qualified: "c.use", Parent: -1}},
+			Uses: []Use{{From: 0, Kind: Calls, Name: "a.one", Qualified: true, Line: 2, Times: 3}, {From: 0, Kind: Calls, Name: "one", Line: 5}}},
+	}, nil)
+	times := func() int {
+		r, err := g.View().Refs("function:a.one", []EdgeKind{Calls}, Page{})
+		if err != nil || len(r.Refs) != 1 {
+			t.Fatalf("%+v, %v", r.Refs, err)
+		}
+		return r.Refs[0].Times
+	}
+	if n := times(); n != 4 {
+		t.Errorf("%d places, want 4", n)
+	}
+	g.Refine(Refinement{Source: "types", Kinds: []EdgeKind{Calls}, Files: []RefinedFile{{Path: "c.py", Hash: "2", Edges: []RefinedEdge{{From: "function:c.use", To: "function:a.one", Kind: Calls, Line: 2, Times: 7}}}}})
+	if n := times(); n != 7 {
+		t.Errorf("%d places by types, want 7", n)
+	}
+	reloaded(t, g)
+}

@@ -108,7 +108,7 @@ func (w *world) refinement(files map[string]File) Refinement {
 		}
 		rf := RefinedFile{Path: p, Hash: w.pick(f.Hash, f.Hash, f.Hash, "sha256:other")}
 		for range w.IntN(5) {
-			rf.Edges = append(rf.Edges, RefinedEdge{id(), id(), edgeNames[eDefines+edgeNo(w.IntN(int(eGoverns-eDefines)))], w.IntN(50)})
+			rf.Edges = append(rf.Edges, RefinedEdge{id(), id(), edgeNames[eDefines+edgeNo(w.IntN(int(eGoverns-eDefines)))], w.IntN(50), w.IntN(3)})
 		}
 		for range w.IntN(2) {
 			q := w.qualified()

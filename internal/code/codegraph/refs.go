@@ -16,6 +16,8 @@ type Ref struct {
 	How  How      `json:"how"`
 	Path string   `json:"path,omitempty"` // of the file that says so
 	Line int      `json:"line,omitempty"` // in it: the first such place; 0 when the file as a whole says so
+
+	Times int `json:"times,omitempty"` // how many such places From has; 0 when nobody counted
 }
 
 // KindCount is how many edges there are of a kind.
@@ -97,7 +99,7 @@ func listCounts(counts *[edgeCount]KindCount) []KindCount {
 func (v *View) ref(in inEdge) Ref {
 	u := v.unit(in.unit)
 	e := u.edges[in.slot]
-	return Ref{v.node(e.from), edgeNames[e.meta.kind()], e.meta.how(), v.text(u.path), int(e.meta.line())}
+	return Ref{v.node(e.from), edgeNames[e.meta.kind()], e.meta.how(), v.text(u.path), int(e.meta.line()), int(e.times)}
 }
 
 func (v *View) compareIn(a, b inEdge) int {

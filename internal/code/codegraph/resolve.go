@@ -1,7 +1,6 @@
 package codegraph
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -57,6 +56,7 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 	} else {
 		r.collectLocals()
 		skip := r.refined()
+		r.times = 0
 		if !skip.has(eDefines) {
 			r.defines()
 		}
@@ -88,7 +88,7 @@ func mergeEdges(all []edge) []edge {
 	out := all[:0]
 	for _, e := range all {
 		if n := len(out) - 1; n >= 0 && out[n].from == e.from && out[n].to == e.to && out[n].meta.kind() == e.meta.kind() {
-			out[n].times = uint16(min(int(out[n].times)+int(e.times), math.MaxUint16))
+			out[n].times = addTimes(out[n].times, e.times)
 			continue
 		}
 		out = append(out, e)

@@ -190,7 +190,7 @@ func TestRefinementStandsUntilTheFileChanges(t *testing.T) {
 	}
 	r := Refinement{Source: "types", Kinds: []EdgeKind{Calls}, Files: []RefinedFile{
 		{Path: "a.go", Hash: a.Hash, Decls: []Decl{{Kind: KindVariable, Name: "v", Qualified: "a.v", Parent: -1, Line: 9}}, Edges: []RefinedEdge{
-			{"function:a.f", "type:b.U", References, 3}, {"function:a.f", "function:b.none", Calls, 3}, {"function:a.f", "package:fmt", References, 4}}},
+			{"function:a.f", "type:b.U", References, 3, 0}, {"function:a.f", "function:b.none", Calls, 3, 0}, {"function:a.f", "package:fmt", References, 4, 0}}},
 		{Path: "b.go", Hash: "sha256:older"}, {Path: "none.go", Hash: "sha256:x"}}}
 	if got := g.Refine(r); got != (Refined{Files: 1, Stale: 2}) {
 		t.Errorf("%+v", got)

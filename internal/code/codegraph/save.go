@@ -313,6 +313,7 @@ func (s *saver) refined(e *encoder, parts []refined) {
 			s.ref(e, x.to)
 			e.u(uint64(x.kind))
 			e.u(uint64(x.line))
+			e.u(uint64(x.times))
 		}
 	}
 }

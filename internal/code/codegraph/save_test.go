@@ -127,7 +127,7 @@ func FuzzApply(f *testing.F) {
 			Uses:    []Use{{a, Calls, used, false, b, false, a}, {b, References, name, true, a, true, b}, {0, Inherits, imported, false, 1, false, 0}, {0, Calls, used + "." + name, true, 1, true, 2}}}
 		g := newShop()
 		g.Apply([]File{x}, nil)
-		g.Refine(Refinement{Source: name, Kinds: []EdgeKind{EdgeKind(used), Calls}, Files: []RefinedFile{{path, name, x.Decls, []RefinedEdge{{within, imported, Calls, a}, {name, "package:" + used, References, b}}}}})
+		g.Refine(Refinement{Source: name, Kinds: []EdgeKind{EdgeKind(used), Calls}, Files: []RefinedFile{{path, name, x.Decls, []RefinedEdge{{within, imported, Calls, a, b}, {name, "package:" + used, References, b, a}}}}})
 		g.Govern([]Decision{{ID: name, Path: path, Line: a, Targets: []Target{{used, How(name)}, {imported, Guess}, {path, Exact}}}})
 		sound(t, g.View())
 		g.View().Search(name+" "+used, nil, 3)

@@ -57,6 +57,9 @@ func extract(modules map[string]string, path string, src []byte) codegraph.File 
 	out.Problems = problems
 	pkg := packagePath(modules, path, file.Name.Name)
 	out.Within = codegraph.ID(codegraph.KindPackage, pkg)
+	if name := file.Name.Name; name != pkg[strings.LastIndexAny(pkg, "/.")+1:] && name != "_" && name != "main" && !out.Test {
+		out.Aliases = []codegraph.Alias{{Name: name, Target: pkg}} // nats of nats.go, yaml of yaml/v3
+	}
 	out.Generated = ast.IsGenerated(file)
 
 	o := NewOutline(fset, file, pkg)

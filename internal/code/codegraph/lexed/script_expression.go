@@ -1,6 +1,10 @@
 package lexed
 
-import "github.com/kenlayer/ken/internal/code/codegraph"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
 
 // expression reads a statement that is none of the others. Assignments to exports and
 // to members of what the file declares are declarations, and so is what stands in a
@@ -28,6 +32,7 @@ func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, de
 		return next
 	}
 	s.noteTestTitle(i)
+	s.definedProperty(i, stop, d)
 	s.assignments(i, stop, d)
 	return next
 }
@@ -41,6 +46,29 @@ func (s *scriptReader) defaultValue(i, stop int, d declaration) {
 	}
 	d.kind, d.name, d.stop, d.exported = codegraph.KindVariable, "default", min(i+1, stop), true
 	s.value(i, stop, d)
+}
+
+// definedProperty declares the property of "Object.defineProperty(a, 'b', …)", and of a function that is called so
+// in short: "defineGetter(a, 'b', …)".
+func (s *scriptReader) definedProperty(i, stop int, d declaration) {
+	open := i + 1
+	if s.is(i, "Object") && s.op(i+1) == '.' {
+		open, i = i+3, i+2
+	}
+	if s.op(open) != '(' || !strings.HasPrefix(s.text(i), "define") || s.kind(open+1) != word || s.op(open+2) != ',' || s.kind(open+3) != text || s.op(open+4) != ',' {
+		return
+	}
+	owner, ok := s.declared[joinDotted(s.scope, s.text(open+1))]
+	d.name = unquote(s.text(open + 3))
+	if !ok || d.name == "" || strings.ContainsAny(d.name, "\\./:# ") {
+		return
+	}
+	p := s.file.Decls[owner]
+	if _, again := s.declared[joinDotted(p.Qualified, d.name)]; again {
+		return
+	}
+	d.kind, d.within, d.parent, d.exported, d.stop = codegraph.KindProperty, p.Qualified, owner, p.Exported, min(open+4, stop)
+	s.declare(d)
 }
 
 // assignments reads "a.b = c.d = value".
@@ -71,7 +99,7 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	case s.is(i, "module") && s.is(i+2, "exports") && parts == 3, s.is(i, "exports") && parts == 2:
 		if s.name(value) && value+1 >= stop {
 			s.exportName(s.text(value))
-			if s.text(value) == s.text(at) {
+			if n, ok := s.names[s.text(value)]; s.text(value) == s.text(at) && (!ok || n.qualified != "") { // else it is a library's
 				return
 			}
 		}
@@ -87,6 +115,9 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 			return
 		}
 		p := s.file.Decls[owner]
+		for s.kind(value) == word && (s.op(value+1) == '.' || s.op(value+1) == '=') && value+2 < stop { // a.b = a.c = value
+			value += 2
+		}
 		if s.functionValue(value, stop) == 0 && parts == 2 && p.Kind == codegraph.KindVariable {
 			return
 		}

@@ -64,7 +64,7 @@ func (in *reader) placeByName() {
 
 // edges lists those of one file, each once, with its first line.
 func (in *reader) edges(f *indexed, kinds map[codegraph.EdgeKind]bool) []codegraph.RefinedEdge {
-	lines := map[edge]int32{}
+	lines, times := map[edge]int32{}, map[edge]int{}
 	add := func(from, to string, kind codegraph.EdgeKind, line int32) {
 		if from == "" || to == "" || strings.HasPrefix(to, string(codegraph.KindFile)+":") || from == to && kind != codegraph.Calls {
 			return
@@ -73,6 +73,7 @@ func (in *reader) edges(f *indexed, kinds map[codegraph.EdgeKind]bool) []codegra
 		if old, ok := lines[e]; !ok || line < old {
 			lines[e] = line
 		}
+		times[e]++
 		kinds[kind] = true
 	}
 	for _, r := range f.refs {
@@ -91,7 +92,7 @@ func (in *reader) edges(f *indexed, kinds map[codegraph.EdgeKind]bool) []codegra
 	}
 	out := make([]codegraph.RefinedEdge, 0, len(lines))
 	for e, line := range lines {
-		out = append(out, codegraph.RefinedEdge{From: e.from, To: e.to, Kind: e.kind, Line: int(line)})
+		out = append(out, codegraph.RefinedEdge{From: e.from, To: e.to, Kind: e.kind, Line: int(line), Times: times[e]})
 	}
 	slices.SortFunc(out, func(a, b codegraph.RefinedEdge) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), strings.Compare(string(a.Kind), string(b.Kind)))

@@ -51,7 +51,7 @@ func (p *plan) refine(n *node, sources []source) (f nodeResult) {
 	for i, s := range sources {
 		r.file = codegraph.RefinedFile{Path: s.path, Hash: s.hash}
 		r.outline = &outlines[i]
-		r.seen = map[edge]bool{}
+		r.seen = map[edge]int{}
 		for _, part := range r.outline.Parts {
 			r.part(part)
 		}
@@ -87,7 +87,7 @@ type refiner struct {
 
 	outline *outline
 	file    codegraph.RefinedFile
-	seen    map[edge]bool
+	seen    map[edge]int
 }
 
 // part lists the edges of one piece of a declaration.
@@ -174,12 +174,13 @@ func (r *refiner) use(from string, id *ast.Ident, kind codegraph.EdgeKind) {
 
 func (r *refiner) add(from, to string, kind codegraph.EdgeKind, pos token.Pos) {
 	e := edge{from, to, kind}
-	if r.seen[e] {
+	if at, ok := r.seen[e]; ok {
+		r.file.Edges[at].Times++
 		return
 	}
-	r.seen[e] = true
+	r.seen[e] = len(r.file.Edges)
 	line := r.plan.fset.PositionFor(pos, false).Line
-	r.file.Edges = append(r.file.Edges, codegraph.RefinedEdge{From: from, To: to, Kind: kind, Line: line})
+	r.file.Edges = append(r.file.Edges, codegraph.RefinedEdge{From: from, To: to, Kind: kind, Line: line, Times: 1})
 }
 
 // wellKnown reports whether a type is an interface of the standard library that types

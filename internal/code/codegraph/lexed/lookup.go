@@ -1,0 +1,196 @@
+package lexed
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// lookup finds the declaration that a bare name means in this file: in the declarations
+// around the present place, from the inside out.
+func (s *search) lookup(n string) (string, bool) {
+	around := ""
+	if s.owner >= 0 {
+		d := s.file.Decls[s.owner]
+		around = d.Qualified
+		if d.Kind != codegraph.KindType && d.Kind != codegraph.KindInterface && d.Kind != codegraph.KindNamespace && d.Kind != codegraph.KindPackage {
+			around = strings.TrimSuffix(strings.TrimSuffix(around, d.Name), ".")
+		}
+	}
+	for level := 0; level < 32; level++ {
+		if !strings.HasPrefix(around, s.scope) || around == "" {
+			break
+		}
+		if at, ok := s.declared[around]; around == s.scope || !ok || s.membersAreBare(s.file.Decls[at].Kind) {
+			if i, ok := s.declared[joinDotted(around, n)]; ok {
+				return s.file.Decls[s.constructed(i)].Qualified, true
+			}
+		}
+		if around == s.scope {
+			return "", false
+		}
+		cut := strings.LastIndexByte(around, '.')
+		if cut < len(s.scope) {
+			around = s.scope
+			continue
+		}
+		around = around[:cut]
+	}
+	if i, ok := s.declared[joinDotted(s.scope, n)]; ok {
+		return s.file.Decls[i].Qualified, true
+	}
+	return "", false
+}
+
+// constructed is the type that a constructor is for, which has its name; another
+// declaration is itself.
+func (s *search) constructed(i int) int {
+	d := s.file.Decls[i]
+	if d.Kind == codegraph.KindMethod && d.Parent >= 0 && s.file.Decls[d.Parent].Name == d.Name {
+		return d.Parent
+	}
+	return i
+}
+
+// membersAreBare reports whether what such a declaration holds has no need of its name
+// inside of it.
+func (s *search) membersAreBare(k codegraph.Kind) bool {
+	switch k {
+	case codegraph.KindNamespace, codegraph.KindPackage:
+		return true
+	case codegraph.KindType, codegraph.KindInterface:
+		return s.lang.family == java || s.lang.family == csharp || s.lang.family == cfamily
+	}
+	return false
+}
+
+// noteUse tells a use of the path from i to end, of which the first part is no local name.
+func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
+	line := s.line(i)
+	n, qualified, ok := s.resolve(i, end)
+	switch {
+	case ok:
+		s.use(kind, n, qualified, line)
+		s.ownerType(kind, i, end)
+	case kind == codegraph.Calls && end > i && !s.library(s.text(i)):
+		s.use(kind, "."+s.text(end), false, line)
+	}
+}
+
+// library reports whether a name is imported from a library, so that its members are none
+// of ours.
+func (s *search) library(n string) bool {
+	imp, ok := s.names[n]
+	return ok && imp.qualified == "" && !imp.loose
+}
+
+// ownerType mentions the type of which a member is called, "Cart.of()".
+func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
+	if kind == codegraph.Calls && end >= i+2 && upper(s.text(end-2)) {
+		if n, qualified, ok := s.resolve(i, end-2); ok {
+			s.use(codegraph.References, n, qualified, s.line(i))
+		}
+	}
+}
+
+// resolve says what the path from i to end is, as far as this file can tell. ok is
+// false for what is of no interest: a name from a library, or one that nothing declares.
+func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
+	switch s.lang.family {
+	case rust:
+		return s.resolveRust(i, end)
+	}
+	first, rest := s.text(i), s.dotted(i+2, end)
+	if imp, ok := s.names[first]; ok {
+		return s.imported(imp, first, rest, i)
+	}
+	if q, ok := s.lookup(first); ok {
+		if rest == "" || s.hasMembers(q, rest) {
+			return joinDotted(q, rest), true, true
+		}
+		s.use(codegraph.References, q, true, s.line(i)) // a value, and a member of it
+		return "", false, false
+	}
+	return s.resolveUnknown(i, end, first, rest)
+}
+
+// imported says what a name is that the file imports, with what follows it.
+func (s *search) imported(imp name, first, rest string, i int) (n string, qualified, ok bool) {
+	switch {
+	case imp.loose && rest == "":
+		return first, false, true
+	case imp.module && rest != "":
+		return joinDotted(imp.qualified, rest), true, true
+	case imp.loose:
+		if upper(first) {
+			return joinDotted(first, rest), false, true
+		}
+		s.use(codegraph.References, first, false, s.line(i))
+		return "", false, false
+	case imp.qualified == "" || imp.module:
+		return "", false, false
+	case rest != "" && !upper(first):
+		s.use(codegraph.References, imp.qualified, true, s.line(i))
+		return "", false, false
+	}
+	return joinDotted(imp.qualified, rest), true, true
+}
+
+// hasMembers reports whether what is declared as q has members that are known by its name.
+func (s *search) hasMembers(q, member string) bool {
+	if _, ok := s.declared[joinDotted(q, member)]; ok {
+		return true
+	}
+	switch s.file.Decls[s.declared[q]].Kind {
+	case codegraph.KindType, codegraph.KindInterface, codegraph.KindNamespace, codegraph.KindPackage:
+		return true
+	}
+	return false
+}
+
+// resolveUnknown says what to make of a name that the file neither declares nor imports.
+func (s *search) resolveUnknown(i, end int, first, rest string) (n string, qualified, ok bool) {
+	bare := joinDotted(first, rest)
+	switch s.lang.family {
+	case script, python:
+		if s.module && (len(s.file.Scopes) == 0 || s.lang.family == script) {
+			return "", false, false
+		}
+		if rest != "" && !upper(first) {
+			return "", false, false
+		}
+		return bare, false, true
+	case java, csharp:
+		if rest == "" && !upper(first) {
+			return "." + first, false, true
+		}
+		if lower(first) {
+			for k := i; k <= end && s.lang.family == java; k += 2 { // the name of a package, written out
+				if upper(s.text(k)) {
+					return bare, true, true
+				}
+			}
+			return "", false, false
+		}
+		return bare, false, true
+	default:
+		return bare, false, true
+	}
+}
+
+func (s *search) dotted(i, end int) string {
+	if i > end {
+		return ""
+	}
+	if i == end {
+		return s.text(i)
+	}
+	var b strings.Builder
+	for ; i <= end; i += 2 {
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(s.text(i))
+	}
+	return b.String()
+}

@@ -1,0 +1,225 @@
+package codegraph
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// plainSpelling writes a name without what traces and signatures have in it: "nats.(*Conn).Drain" as
+// "nats.Conn.Drain", "example%2ego" as "example.go", "Set[...].Add" as "Set.Add".
+func plainSpelling(s string) string {
+	if !strings.ContainsAny(s, "(%[") || strings.Contains(s, " ") {
+		return s
+	}
+	s = strings.NewReplacer("%2e", ".", "(*", "", ").", ".", "()", "").Replace(s)
+	if i, k := strings.IndexByte(s, '['), strings.LastIndexByte(s, ']'); i > 0 && k > i {
+		s = s[:i] + s[k+1:]
+	}
+	return strings.TrimPrefix(s, "(")
+}
+
+// maxSpoken bounds the declarations of one name that are looked at for what a written name means.
+const maxSpoken = 256
+
+// spoken finds what a name with a dot means that is no qualified name and no end of one: a name that a package
+// hands on (flask.Flask) or that begins with a package's clause (nats.Conn), a member that a type inherits
+// (Flask.route), a member of what is usually called so: the receiver of Go's methods (nc.Drain), values whose type is
+// known (app.run), types of about that name (engine.Use, ctx.Abort); last, the only member that is called so.
+// The first of these that fits anything decides.
+func (v *View) spoken(name string) []int32 {
+	first, rest, ok := strings.Cut(name, ".")
+	if !ok || first == "" || rest == "" || strings.ContainsAny(rest, "/:# ") || len(name) > maxName {
+		return nil
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 { // the dots of a path are no ends of names
+		dir, last := name[:i+1], name[i+1:]
+		if first, rest, ok = strings.Cut(last, "."); !ok {
+			return nil
+		}
+		first = dir + first
+	}
+	s := speaker{v: v}
+	for fam := range v.fams {
+		r := newResolver(v)
+		r.u = &unit{fam: uint8(fam)}
+		s.resolvers = append(s.resolvers, r)
+	}
+	for _, look := range []func(first, rest string) []int32{s.handedOn, s.ofTypes, s.ofReceivers, s.ofValues, s.ofAbout, s.onlyMember} {
+		if found := look(first, rest); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+type speaker struct {
+	v         *View
+	resolvers []*resolver // one for each family of languages
+}
+
+// at adds what a path means, in any language.
+func (s *speaker) at(out []int32, path string) []int32 {
+	for _, r := range s.resolvers {
+		if end, _ := r.last(path, eReferences); end.node >= 0 && !slices.Contains(out, end.node) {
+			out = append(out, end.node)
+		}
+	}
+	return out
+}
+
+// handedOn finds what packages and modules of a name have, whether they declare it or not.
+func (s *speaker) handedOn(first, rest string) (out []int32) {
+	if out = s.at(nil, first+"."+rest); len(out) > 0 {
+		return out
+	}
+	x, ok := s.v.names.find(first)
+	if !ok {
+		return nil
+	}
+	var targets []string
+	for i := range s.v.units.n {
+		u := s.v.unit(i)
+		if u == nil {
+			continue
+		}
+		for _, a := range u.aliases {
+			if a.name == x && !u.has(forTests) {
+				targets = append(targets, s.v.text(a.target))
+			}
+		}
+	}
+	slices.Sort(targets)
+	for _, t := range slices.Compact(targets) {
+		out = s.at(out, t+"."+rest)
+	}
+	return out
+}
+
+// nodes lists the nodes of a bare name that the repository has, at most maxSpoken.
+func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
+	x, ok := s.v.names.find(name)
+	if !ok {
+		return nil
+	}
+	s.v.byName(x, func(i int32, n *node) bool {
+		if n.flags&(inRepo|testOnly) == inRepo && fits(n) {
+			out = append(out, i)
+		}
+		return len(out) < maxSpoken
+	})
+	return out
+}
+
+func isTypeNode(n *node) bool { return n.kind == kType || n.kind == kInterface }
+
+// ofTypes finds members that types of a name inherit.
+func (s *speaker) ofTypes(first, rest string) (out []int32) {
+	name := first + "." + rest
+	for _, i := range s.v.named(ownerOf(name), true) {
+		if n := s.v.nodes.at(i); isTypeNode(n) && n.flags&testOnly == 0 && len(out) < maxSpoken {
+			out = s.at(out, s.v.text(n.qual)+"."+lastPart(name))
+		}
+	}
+	return out
+}
+
+// ofReceivers finds methods of Go whose receiver is called so.
+func (s *speaker) ofReceivers(first, rest string) []int32 {
+	return s.nodes(rest, func(n *node) bool {
+		return n.kind == kMethod && slices.ContainsFunc(n.places, func(p place) bool {
+			if p.decl < 0 {
+				return false
+			}
+			u := s.v.unit(p.unit)
+			return s.v.fams[u.fam] == "go" && strings.HasPrefix(u.signature(&u.decls[p.decl]), "func ("+first+" ")
+		})
+	})
+}
+
+// ofValues finds members of what the values that are called so have as their type.
+func (s *speaker) ofValues(first, rest string) (out []int32) {
+	x, ok := s.v.names.find(first)
+	if !ok {
+		return nil
+	}
+	counts := map[int32]int{}
+	looked := 0
+	s.v.byName(x, func(_ int32, n *node) bool {
+		for _, p := range n.places {
+			if p.decl < 0 {
+				continue
+			}
+			u := s.v.unit(p.unit)
+			if t := u.decls[p.decl].typ; t != 0 {
+				if end, _ := s.resolvers[u.fam].last(s.v.text(t)+"."+rest, eReferences); end.node >= 0 {
+					counts[end.node]++
+				}
+			}
+		}
+		looked++
+		return looked < maxSpoken
+	})
+	most := 0
+	for i, n := range counts {
+		if s.v.nodes.at(i).flags&testOnly == 0 {
+			most = max(most, n)
+			out = append(out, i)
+		}
+	}
+	return slices.DeleteFunc(out, func(i int32) bool { return counts[i] < most })
+}
+
+// ofAbout finds members of types whose name is, begins, ends or is shortened like a word in lower case.
+func (s *speaker) ofAbout(first, rest string) []int32 {
+	if first != strings.ToLower(first) || len(first) < 2 {
+		return nil
+	}
+	member := rest[strings.LastIndexByte(rest, '.')+1:]
+	best, found := 0, []int32(nil)
+	for _, i := range s.nodes(member, func(n *node) bool { return n.kind.member() }) {
+		owner := ownerOf(s.v.text(s.v.nodes.at(i).qual))
+		if rest != member && !strings.HasSuffix(owner, "."+ownerOf(rest)) {
+			continue
+		}
+		low := strings.ToLower(lastPart(owner))
+		if owner == "" || low == "" {
+			continue
+		}
+		like := 0
+		switch {
+		case low == first:
+			like = 4
+		case strings.HasPrefix(low, first):
+			like = 3
+		case strings.HasSuffix(low, first):
+			like = 2
+		case startsAndFollows(low, first):
+			like = 1
+		}
+		if like > best {
+			best, found = like, nil
+		}
+		if like == best && like > 0 {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// onlyMember finds the only member that is called so.
+func (s *speaker) onlyMember(first, rest string) []int32 {
+	if first != strings.ToLower(first) || strings.Contains(rest, ".") || len(rest) < minUnique || commonMembers[strings.ToLower(rest)] {
+		return nil
+	}
+	if found := s.nodes(rest, func(n *node) bool { return n.kind.member() }); len(found) == 1 {
+		return found
+	}
+	return nil
+}
+
+// compareFound orders what a name may stand for: what ships before what only tests declare, then by the edges that lead there.
+func (v *View) compareFound(a, b int32) int {
+	x, y := v.nodes.at(a), v.nodes.at(b)
+	return cmp.Or(cmp.Compare(x.flags&testOnly, y.flags&testOnly), cmp.Compare(len(y.in), len(x.in)), v.compare(a, b))
+}
