@@ -68,7 +68,8 @@ func (k *Knowledge) keys() []key {
 			"The length of vectors to ask the model for. 0 leaves it to the model."),
 		bind("embed_path", &k.EmbedPath, "", optionalPath(),
 			"A static model: a folder as model2vec writes it, with model.safetensors and tokenizer.json, or a file that ken embed "+
-				"train wrote.").withConsentRule(inFolder("", reachPath)),
+				"train wrote. Or the name of an embedder that ken embed install has put into your data folder, such as "+
+				"all-MiniLM-L6-v2; while it is not there, the built-in table is used.").withConsentRule(inFolder("", reachPath)),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
 		bind("facts", &k.Facts, true, flag(),

@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -69,6 +70,14 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 		return l.builtinEmbedder()
 	case config.ProviderStatic:
 		path := config.InProject(l.o.Root, k.EmbedPath)
+		if m := install.Named(k.EmbedPath); m != nil {
+			var ok bool
+			if path, ok = m.Path(install.Folder()); !ok {
+				err := m.Missing(install.Folder())
+				l.o.Log.Warn("the built-in embedder is used", "cause", err, "try", ken.Hint(err))
+				return l.builtinEmbedder()
+			}
+		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return table.Read(path)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -261,6 +262,11 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 			Try: "Check knowledge.embed_path."})
 	}
 	facts := embedderOf(l, len(vecs[0]))
+	if m := install.Named(cfg.Knowledge.EmbedPath); m != nil && facts.Kind == kindStatic {
+		if _, ok := m.Path(install.Folder()); !ok {
+			return l, append(out, failed(check, m.Missing(install.Folder())))
+		}
+	}
 	f := passed(check, "%s, answers with %d dimensions in %s", facts.describe(), facts.Dim, took)
 	f.Data = facts
 	return l, append(out, f)
