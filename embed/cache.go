@@ -104,6 +104,9 @@ type cached struct {
 // Local reports whether the embedder behind the cache is.
 func (c *cached) Local() bool { return IsLocal(c.Embedder) }
 
+// Slow reports whether the embedder behind is.
+func (c *cached) Slow() bool { return IsSlow(c.Embedder) }
+
 // Embed implements Embedder.
 func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil || len(texts) == 0 {

@@ -42,6 +42,14 @@ func IsLocal(e Embedder) bool {
 	return ok && l.Local()
 }
 
+// IsSlow reports whether e takes longer than microseconds for a text: one behind a network, and
+// one in this process that says so with a method Slow() bool. Writes don't wait for a slow one;
+// it embeds in the background.
+func IsSlow(e Embedder) bool {
+	s, ok := e.(interface{ Slow() bool })
+	return !IsLocal(e) || ok && s.Slow()
+}
+
 // parallelFrom is the number of texts from which several cores share the work;
 // below it, starting goroutines costs more than it saves.
 const parallelFrom = 16
