@@ -104,8 +104,8 @@ type cached struct {
 // Local reports whether the embedder behind the cache is.
 func (c *cached) Local() bool { return IsLocal(c.Embedder) }
 
-// Slow reports whether the embedder behind is.
-func (c *cached) Slow() bool { return IsSlow(c.Embedder) }
+// Background reports whether what the cache lacks is too slow to wait for.
+func (c *cached) Background() bool { return !IsInline(c.Embedder) }
 
 // Embed implements Embedder.
 func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,19 +36,28 @@ type Embedder interface {
 }
 
 // IsLocal reports whether e works in this process, without a network; an
-// embedder says so with a method Local() bool. A local one may be used inline,
-// any other belongs behind a [Guard] on a turn and in the background otherwise.
+// embedder says so with a method Local() bool.
 func IsLocal(e Embedder) bool {
 	l, ok := e.(interface{ Local() bool })
 	return ok && l.Local()
 }
 
-// IsSlow reports whether e takes longer than microseconds for a text: one behind a network, and
-// one in this process that says so with a method Slow() bool. Writes don't wait for a slow one;
-// it embeds in the background.
-func IsSlow(e Embedder) bool {
-	s, ok := e.(interface{ Slow() bool })
-	return !IsLocal(e) || ok && s.Slow()
+// IsInline reports whether e may be used while somebody waits, because a text costs
+// microseconds: it is local, and no method Background() bool says that it takes
+// longer. Any other belongs behind a [Guard] on a turn and in the background otherwise.
+func IsInline(e Embedder) bool {
+	b, ok := e.(interface{ Background() bool })
+	return IsLocal(e) && !(ok && b.Background())
+}
+
+// Queries returns the embedder for questions: of the same space, for models that
+// put something else before a question than before what is searched. An embedder
+// that tells them apart has a method Queries() Embedder; any other is its own.
+func Queries(e Embedder) Embedder {
+	if q, ok := e.(interface{ Queries() Embedder }); ok {
+		return q.Queries()
+	}
+	return e
 }
 
 // parallelFrom is the number of texts from which several cores share the work;
@@ -136,6 +146,29 @@ func Check(vectors [][]float32, n, dim int) error {
 		}
 	}
 	return nil
+}
+
+// CheckDistinct reports an embedder that answers the same vector for different texts, which finds
+// nothing by meaning. It needs eight vectors, because a few texts may differ in nothing that a
+// model sees.
+func CheckDistinct(vectors [][]float32) error {
+	const fewest = 8
+	n, first := 0, []float32(nil)
+	for _, v := range vectors {
+		switch {
+		case v == nil:
+			continue
+		case first == nil:
+			first = v
+		case !slices.Equal(v, first):
+			return nil
+		}
+		n++
+	}
+	if n < fewest {
+		return nil
+	}
+	return broken(fmt.Sprintf("it is the same for %d different texts", n))
 }
 
 func broken(detail string) error {

@@ -85,8 +85,8 @@ func (g *Guard) Dim() int { return g.embedder.Dim() }
 // Local reports whether the embedder behind is.
 func (g *Guard) Local() bool { return IsLocal(g.embedder) }
 
-// Slow reports whether the embedder behind is: see [IsSlow].
-func (g *Guard) Slow() bool { return IsSlow(g.embedder) }
+// Background reports whether the embedder behind is too slow to wait for: see [IsInline].
+func (g *Guard) Background() bool { return !IsInline(g.embedder) }
 
 // State returns where the circuit stands.
 func (g *Guard) State() breaker.State { return g.circuit.State() }
@@ -226,8 +226,7 @@ type checked struct{ Embedder }
 
 func (c checked) Local() bool { return IsLocal(c.Embedder) }
 
-// Slow reports whether the embedder behind is.
-func (c checked) Slow() bool { return IsSlow(c.Embedder) }
+func (c checked) Background() bool { return !IsInline(c.Embedder) }
 
 func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.Embedder.Embed(ctx, texts)

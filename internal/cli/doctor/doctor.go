@@ -261,6 +261,13 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 		return l, append(out, finding{Check: check, State: stateFail, Detail: "the model knows none of six plain English words",
 			Try: "Check knowledge.embed_path."})
 	}
+	some, err := l.Operator().Embedder().Embed(ctx, differentTexts)
+	if err == nil {
+		err = embed.CheckDistinct(some)
+	}
+	if err != nil {
+		return l, append(out, failed(check, err))
+	}
 	facts := embedderOf(l, len(vecs[0]))
 	if m := install.Named(cfg.Knowledge.EmbedPath); m != nil && facts.Kind == kindStatic {
 		if _, ok := m.Path(install.Folder()); !ok {
@@ -271,6 +278,10 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 	f.Data = facts
 	return l, append(out, f)
 }
+
+// differentTexts are texts of which no two mean the same, enough for embed.CheckDistinct.
+var differentTexts = []string{"an invoice is overdue", "the harbour lies in fog", "compile the parser again", "violins and a rehearsal", "two eggs and some flour",
+	"a comet behind the telescope", "the tunnel under the river", "passwords expire in spring", "the horse wears no saddle", "snow on the railway"}
 
 // embedderOf says which embedder a layer uses.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {

@@ -345,7 +345,7 @@ type Options struct {
 	Owner string // default ken.DefaultOwner
 
 	// Embedder makes the vectors. Nil keeps none. One that takes microseconds embeds
-	// during the write; for one that is slow (embed.IsSlow), a record is
+	// during the write; for one that is not embed.IsInline, a record is
 	// searchable by keyword at once and by vector after the next EmbedMissing.
 	Embedder embed.Embedder
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -33,6 +34,8 @@ type vectors struct {
 	missing map[store.Ref]struct{}
 	blank   map[vector.Hash]struct{} // texts without anything to embed
 	ahead   map[vector.Hash]struct{} // made for a record that is not written yet
+
+	constant atomic.Pointer[error] // set while the embedder answers the same for different texts
 }
 
 func newVectors(dir string, e embed.Embedder) *vectors {
@@ -150,7 +153,7 @@ func (v *vectors) close() error {
 // microseconds. What fails is left for EmbedMissing: a write never fails over a
 // vector.
 func (v *vectors) prepare(ctx context.Context, texts []string) {
-	if v.e != nil && !embed.IsSlow(v.e) {
+	if v.e != nil && embed.IsInline(v.e) {
 		_ = v.embed(ctx, texts)
 	}
 }
@@ -167,6 +170,9 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 	}
 	if len(vecs) != len(todo) {
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the embedder returned %d vectors for %d texts", len(vecs), len(todo))}
+	}
+	if err := v.varied(vecs); err != nil {
+		return err
 	}
 	recs := make([]vector.Record, 0, len(vecs))
 	v.mu.Lock()
@@ -188,6 +194,30 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 		}
 	}
 	return v.file.Append(recs...)
+}
+
+// varied refuses vectors that are the same for different texts. Once an embedder was found to
+// answer so, it is believed again when two of its vectors differ.
+func (v *vectors) varied(vecs [][]float32) error {
+	if err := embed.CheckDistinct(vecs); err != nil {
+		v.constant.Store(&err)
+		return err
+	}
+	was := v.constant.Load()
+	if was == nil {
+		return nil
+	}
+	var first []float32
+	for _, vec := range vecs {
+		switch {
+		case first == nil:
+			first = vec
+		case vec != nil && !slices.Equal(vec, first):
+			v.constant.Store(nil)
+			return nil
+		}
+	}
+	return *was
 }
 
 // unknown returns the texts, once each, that have no vector yet.
@@ -302,7 +332,7 @@ func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 	if err := s.beginStandby(); err != nil {
 		s.o.Log.Warn("the new embedder works alone until all records have a vector", "store", s.dir, "error", err)
 	}
-	if old := s.standby.Load(); old != nil && !embed.IsSlow(old.e) {
+	if old := s.standby.Load(); old != nil && embed.IsInline(old.e) {
 		if _, err := s.embedMissing(ctx, old, func(int, int) {}); err != nil {
 			return 0, err
 		}
@@ -316,7 +346,7 @@ func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 
 func (s *Store) embedMissing(ctx context.Context, v *vectors, progress func(done, total int)) (done int, err error) {
 	size := embedBatch
-	if embed.IsLocal(v.e) && embed.IsSlow(v.e) {
+	if embed.IsLocal(v.e) && !embed.IsInline(v.e) {
 		size = embedBatchSlow
 	}
 	refs := v.lacking(0)
