@@ -105,7 +105,9 @@ func (a *commands) embedInstall(ctx context.Context, m *install.Model, o install
 		}
 	}
 	const shown = 1 << 20 // bytes
-	o.Progress = func(done, total int64) { p.Update("download, in MiB", int((done+shown-1)/shown), int((total+shown-1)/shown)) }
+	o.Progress = func(done, total int64) {
+		p.Update("download, in MiB", int((done+shown-1)/shown), int((total+shown-1)/shown))
+	}
 	start := time.Now()
 	got, err := m.Install(ctx, o)
 	if err != nil {
