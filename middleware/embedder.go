@@ -78,7 +78,7 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 				return l.builtinEmbedder()
 			}
 		}
-		return openPath(path)
+		return l.openPath(path)
 	case config.ProviderOpenAI:
 		return openai.New(openai.Options{BaseURL: l.cfg.EmbedBaseURL(), Key: l.cfg.EmbedAPIKey(), Model: k.EmbedModel,
 			Dimensions: k.EmbedDimensions})
@@ -87,7 +87,7 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 }
 
 // openPath opens the file or folder of an embedder.
-func openPath(path string) (embed.Embedder, error) {
+func (l *Layer) openPath(path string) (embed.Embedder, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		return table.Read(path)
 	}

@@ -49,7 +49,7 @@ func (l *Layer) findStandby(model string) embed.Embedder {
 	tables = append(tables, l.builtinEmbedder, func() (embed.Embedder, error) { return builtin.Open() })
 	for _, m := range install.Models() {
 		if path, ok := m.Path(install.Folder()); ok && model != "" {
-			tables = append(tables, func() (embed.Embedder, error) { return openPath(path) })
+			tables = append(tables, func() (embed.Embedder, error) { return l.openPath(path) })
 		}
 	}
 	for _, open := range tables {

@@ -167,8 +167,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	switch embedded, total := s.Coverage(); {
 	case s.Embedder() == nil || total == 0:
 	case embedded < total:
-		out = append(out, warned("vectors", fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
-			"Run ken index."))
+		detail := fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model())
+		if old := s.Standby(); old != "" {
+			detail += ", and are compared by " + old
+		}
+		out = append(out, warned("vectors", detail, "Run ken index, or see ken embed status while the background does it."))
 	default:
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
 		out = append(out, examineSearch(ctx, l, owner))

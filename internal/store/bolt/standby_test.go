@@ -231,6 +231,13 @@ func TestChangeOfEmbedder(t *testing.T) {
 	if res, err := s.Vector(ctx, append(v[0], make([]float32, old.Dim())...), &ken.Filter{Unscoped: true}, 3); err != nil || len(res.Hits) != 3 {
 		t.Errorf("a late question: %v, %v", res.Hits, err)
 	}
+	// What a kill at the very end leaves goes at the next start.
+	must(t, s.Close())
+	must(t, os.WriteFile(filepath.Join(dir, "vectors", "test_bag.64d.vec"), []byte("left"), 0o600))
+	s = open(t, dir, changeOptions(e, old))
+	if files := vecFiles(t, dir); len(files) != 1 || s.Standby() != "" {
+		t.Errorf("after a start: files %v, standby %q", files, s.Standby())
+	}
 }
 
 // A slow embedder's first records are served by a quick one.
