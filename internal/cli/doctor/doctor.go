@@ -171,7 +171,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 		if old := s.Standby(); old != "" {
 			detail += ", and are compared by " + old
 		}
-		out = append(out, warned("vectors", detail, "Run ken index, or see ken embed status while the background does it."))
+		out = append(out, warned("vectors", detail, "Run ken index."))
 	default:
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
 		out = append(out, examineSearch(ctx, l, owner))
