@@ -70,7 +70,8 @@ func (k *Knowledge) keys() []key {
 		bind("embed_path", &k.EmbedPath, "", optionalPath(),
 			"A model that runs in Ken: the folder of a sentence encoder of the BERT family, such as all-MiniLM-L6-v2, as "+
 				"sentence-transformers writes it; the folder of a static table, as model2vec writes it; or a file that ken embed train "+
-				"wrote. An encoder finds more, and takes milliseconds a text.").withConsentRule(inFolder("", reachPath)),
+				"wrote. An encoder finds more, and takes milliseconds a text. Or the name of an encoder that ken embed install has put into your "+
+				"data folder; while it is not there, the built-in table is used.").withConsentRule(inFolder("", reachPath)),
 		bind("embed_int8", &k.EmbedInt8, false, flag(),
 			"Keep a sentence encoder's weights in 8 bits: a quarter of the memory, some three times the speed, slightly less found. "+
 				"Its vectors are not compared with those of the same model in float32. A static table is not changed."),

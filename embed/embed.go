@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -145,6 +146,29 @@ func Check(vectors [][]float32, n, dim int) error {
 		}
 	}
 	return nil
+}
+
+// CheckDistinct reports an embedder that answers the same vector for different texts, which finds
+// nothing by meaning. It needs eight vectors, because a few texts may differ in nothing that a
+// model sees.
+func CheckDistinct(vectors [][]float32) error {
+	const fewest = 8
+	n, first := 0, []float32(nil)
+	for _, v := range vectors {
+		switch {
+		case v == nil:
+			continue
+		case first == nil:
+			first = v
+		case !slices.Equal(v, first):
+			return nil
+		}
+		n++
+	}
+	if n < fewest {
+		return nil
+	}
+	return broken(fmt.Sprintf("it is the same for %d different texts", n))
 }
 
 func broken(detail string) error {

@@ -226,6 +226,8 @@ type checked struct{ Embedder }
 
 func (c checked) Local() bool { return IsLocal(c.Embedder) }
 
+func (c checked) Background() bool { return !IsInline(c.Embedder) }
+
 func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.Embedder.Embed(ctx, texts)
 	if err != nil {

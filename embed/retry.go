@@ -67,6 +67,9 @@ type retrying struct {
 // Local reports whether the embedder behind is.
 func (r *retrying) Local() bool { return IsLocal(r.Embedder) }
 
+// Background reports whether the embedder behind is too slow to wait for.
+func (r *retrying) Background() bool { return !IsInline(r.Embedder) }
+
 // Embed implements Embedder.
 func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))

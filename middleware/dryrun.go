@@ -31,18 +31,23 @@ func (l *Layer) settings(st *State) *config.Config {
 
 // searchSettings returns how a turn searches: the calibration of its store, nil for none, the
 // search options under it, and why there is no vector search; "" if there is.
-func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, noVector string) {
-	t := st.dryRun
-	if t == nil {
-		c = l.Operator().Calibration(st.Turn.Owner)
-		o, noVector = l.searchOptionsFor(c)
-		return c, o, noVector
+func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, ask question) {
+	cause, settings := l.vectorCause, l.settings(st)
+	if st.dryRun != nil {
+		cause = st.dryRun.vectorCause
 	}
-	if t.cfg.Retrieval.Calibrate && t.vectorCause == "" {
-		c = l.calibrationOf(l.ownerOrDefault(st.Turn.Owner)).current
+	ask = l.questionFor(st.proj, cause, settings.Retrieval.Deadline)
+	retrieval := l.retrieval
+	if st.dryRun == nil {
+		c = l.questionCalibration(st.Turn.Owner, &ask)
+	} else if retrieval = st.dryRun.retrieval; st.dryRun.cfg.Retrieval.Calibrate && cause == "" {
+		if c = l.calibrationOf(l.ownerOrDefault(st.Turn.Owner)).current; ask.joined != nil {
+			c = l.questionCalibration(st.Turn.Owner, &ask)
+		}
 	}
-	o, noVector = applyCalibration(c, t.retrieval, t.cfg.Middleware.Keyword, t.vectorCause)
-	return c, o, noVector
+	o, noVector := applyCalibration(c, retrieval, settings.Middleware.Keyword, cause)
+	ask.off(noVector)
+	return c, o, ask
 }
 
 // DryRun composes the block of a turn with other settings, to show their effect. It works as

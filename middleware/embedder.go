@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -71,18 +72,31 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 		return l.builtinEmbedder()
 	case config.ProviderStatic:
 		path := config.InProject(l.o.Root, k.EmbedPath)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return table.Read(path)
+		if m := install.Named(k.EmbedPath); m != nil {
+			var ok bool
+			if path, ok = m.Path(install.Folder()); !ok {
+				err := m.Missing(install.Folder())
+				l.o.Log.Warn("the built-in embedder is used", "cause", err, "try", ken.Hint(err))
+				return l.builtinEmbedder()
+			}
 		}
-		if transformer.IsFolder(path) {
-			return transformer.Open(path, transformer.Options{Int8: k.EmbedInt8})
-		}
-		return static.Open(path)
+		return l.openPath(path)
 	case config.ProviderOpenAI:
 		return openai.New(openai.Options{BaseURL: l.cfg.EmbedBaseURL(), Key: l.cfg.EmbedAPIKey(), Model: k.EmbedModel,
 			Dimensions: k.EmbedDimensions})
 	}
 	return embed.None(), nil
+}
+
+// openPath opens the file or folder of an embedder.
+func (l *Layer) openPath(path string) (embed.Embedder, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return table.Read(path)
+	}
+	if transformer.IsFolder(path) {
+		return transformer.Open(path, transformer.Options{Int8: l.cfg.Knowledge.EmbedInt8})
+	}
+	return static.Open(path)
 }
 
 // builtinEmbedder returns the built-in table, or its copy that was adapted to this project. A
@@ -120,16 +134,16 @@ func retrievalOptions(c *config.Config) retriever.Options {
 
 // legs returns the sources that a turn searches: those that are switched on, or none if the
 // turn asks for nothing. A turn that continues the last sessions searches those and the pinned
-// claims. noVector says why there is no vector search.
-func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Source {
+// claims. e embeds the question; nil means that there is no vector search.
+func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, e embed.Embedder) []retriever.Source {
 	asks := s.Asks
 	var out []retriever.Source
 	m := &c.Middleware
 	if asks && m.Keyword {
 		out = append(out, retriever.Keyword(p))
 	}
-	if asks && noVector == "" {
-		out = append(out, retriever.Vector(p, l.embedder))
+	if asks && e != nil {
+		out = append(out, retriever.Vector(p, e))
 	}
 	if (asks || s.Resumes) && m.Pinned {
 		out = append(out, retriever.Pinned(p))
@@ -166,6 +180,7 @@ type calibrations struct {
 // calibrated is what is known of an owner's calibration.
 type calibrated struct {
 	current     *calibrate.Calibration // in force; nil for none
+	previous    *calibrate.Calibration // what the file has instead of another model; nil for none
 	requestedAt int                    // records at the last measurement or request
 
 	file    stamp     // the file that current was read from
@@ -233,8 +248,9 @@ func (l *Layer) calibrationOf(owner string) calibrated {
 	if err != nil {
 		l.o.Log.Warn("the calibration is left out until it is measured again", "owner", owner, "cause", err)
 	}
+	var previous *calibrate.Calibration
 	if c != nil && !c.For(l.embedder.Model()) {
-		c = nil
+		c, previous = nil, c
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -246,7 +262,7 @@ func (l *Layer) calibrationOf(owner string) calibrated {
 		cs.m[owner] = known
 	}
 	if known.file != file || known.current == nil {
-		known.current, known.file = c, file
+		known.current, known.previous, known.file = c, previous, file
 	}
 	return *known
 }
@@ -287,7 +303,7 @@ func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calib
 	defer release()
 	known := l.calibrationOf(owner)
 	have, total := s.Coverage()
-	if !enoughVectors(have, total) || !known.current.Due(l.embedder.Model(), total) {
+	if s.Standby() != "" || !enoughVectors(have, total) || !known.current.Due(l.embedder.Model(), total) {
 		return known.current, nil
 	}
 	l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
@@ -364,8 +380,7 @@ func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
 	return l.searchOptionsFor(l.Operator().Calibration(owner))
 }
 
-// searchOptionsFor is searchOptions for a caller that has the calibration. It saves a look at
-// the file, which is a call of the operating system.
+// searchOptionsFor is searchOptions for a caller that has the calibration.
 func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, string) {
 	return applyCalibration(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
 }

@@ -45,8 +45,9 @@ type Layer struct {
 	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
 	storeErr           error         // why there is no store; turns go on without
 	embedder           *embed.Guard
-	backgroundEmbedder embed.Embedder    // the same model, with retries, for background work
-	vectorCause        string            // why there is no vector search; "" if there is
+	backgroundEmbedder embed.Embedder // the same model, with retries, for background work
+	vectorCause        string         // why there is no vector search; "" if there is
+	standbys           standbys
 	retrieval          retriever.Options // before calibration
 	calibrations       calibrations
 	countTokens        func(string) int
@@ -136,7 +137,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold,
-		Store: bolt.Options{Embedder: l.backgroundEmbedder, Progress: o.Progress, Now: o.Now, Assign: assign}})
+		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}

@@ -192,11 +192,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	settings := l.settings(st)
 	t.Session, t.Late, t.Began = "", nil, time.Time{}
 	for _, owner := range a.owners {
-		o, noVector := l.searchOptions(owner)
-		if st.dryRun != nil {
-			o, noVector = applyCalibration(l.Operator().Calibration(owner), st.dryRun.retrieval, settings.Middleware.Keyword, st.dryRun.vectorCause)
-		}
-		a.wait = o.Deadline
+		a.wait = settings.Retrieval.Deadline
 		go func() {
 			s := &share{owner: owner, release: func() {}}
 			s.err = caught.Run(func() error {
@@ -205,7 +201,14 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 					return err
 				}
 				s = open
-				o.Sources = l.legs(settings, s.view, &t.Signals, noVector)
+				retrieval, cause := l.retrieval, l.vectorCause
+				if st.dryRun != nil {
+					retrieval, cause = st.dryRun.retrieval, st.dryRun.vectorCause
+				}
+				ask := l.questionFor(s.view, cause, settings.Retrieval.Deadline)
+				o, noVector := applyCalibration(l.questionCalibration(owner, &ask), retrieval, settings.Middleware.Keyword, cause)
+				ask.off(noVector)
+				o.Sources = l.legs(settings, s.view, &t.Signals, ask.embedder)
 				s.found = retriever.New(s.view, o).Retrieve(ctx, t)
 				return nil
 			})

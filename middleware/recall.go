@@ -96,7 +96,8 @@ const recallFloor = 1e-9
 // Recaller returns a Recaller with the retrieval settings of the store's owner, except the
 // deadline and the floor. The owner, question and scopes of q are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
-	o, noVector := l.Operator().RetrievalOf(s.Owner())
+	ask := l.questionFor(s, l.vectorCause, recallDeadline)
+	o, noVector := l.searchOptionsFor(l.questionCalibration(s.Owner(), &ask))
 	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
@@ -113,30 +114,30 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	if !q.Floor {
 		o.Floor = recallFloor
 	}
-	o.Sources, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
+	o.Sources, rc.cause = l.recallLegs(s, &ask, q.Mode, noVector)
 	rc.mode, rc.o = modeOf(o.Sources), o
 	rc.r = retriever.New(s, o)
 	return rc
 }
 
 // recallLegs returns the sources of a recall over projections, and why a requested one is
-// missing. vectors says whether the projections have vectors.
-func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noVector string) (legs []retriever.Source, cause string) {
+// missing. noVector says why turns search without vectors.
+func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, noVector string) (legs []retriever.Source, cause string) {
 	if mode != ken.ModeVector {
 		legs = append(legs, retriever.Keyword(p))
 	}
-	switch embedded, total := p.Coverage(); {
+	switch {
 	case mode == ken.ModeKeyword:
-	case !vectors: // vector search is off
+	case l.vectorCause != "":
 		if mode != "" {
 			cause = noVector
 		}
 	case mode == "" && noVector != "": // calibrated: the keyword search alone finds more
 		cause = noVector
-	case embedded == 0 && total > 0:
-		cause = "nothing has a vector yet: run ken index"
+	case ask.nothing():
+		cause = noVectors
 	default:
-		legs = append(legs, retriever.Vector(p, l.embedder))
+		legs = append(legs, retriever.Vector(p, ask.embedder))
 	}
 	return legs, cause
 }
@@ -154,8 +155,9 @@ func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *r
 			continue
 		}
 		o := rc.o
-		_, noVector := rc.l.Operator().RetrievalOf(owner)
-		o.Sources, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.requested, noVector)
+		ask := rc.l.questionFor(s.view, rc.l.vectorCause, recallDeadline)
+		_, noVector := rc.l.searchOptionsFor(rc.l.questionCalibration(owner, &ask))
+		o.Sources, _ = rc.l.recallLegs(s.view, &ask, rc.requested, noVector)
 		got := retriever.New(s.view, o).Retrieve(ctx, t)
 		found.Merge(owner, &got, rc.o.TopK)
 		open = append(open, s)

@@ -3,6 +3,7 @@ package middleware
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -219,8 +220,8 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 // retrieve searches the owner's store and what others share with the owner. A turn that asks for
 // nothing searches nothing.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	calibration, o, noVector := l.searchSettings(st)
-	o.Sources = l.legs(l.settings(st), st.proj, &st.Signals, noVector)
+	calibration, o, ask := l.searchSettings(st)
+	o.Sources = l.legs(l.settings(st), st.proj, &st.Signals, ask.embedder)
 	l.applyLearned(ctx, st, &o)
 	q := l.structure(ctx, st)
 	shared := l.searchShares(ctx, st, q)
@@ -232,17 +233,20 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	if st.dryRun == nil {
 		l.saveFocus(&st.Turn, st.Found.Focal)
 	}
-	l.reportRetrieval(st, calibration, noVector)
+	l.reportRetrieval(st, calibration, &ask)
 	return nil
 }
 
 // reportRetrieval writes into the receipt what was found and how, and asks for a calibration
-// that is due. noVector says why there was no vector search; "" if there was.
-func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, noVector string) {
-	r, found := st.Receipt, &st.Found
+// that is due.
+func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, ask *question) {
+	r, found, noVector := st.Receipt, &st.Found, ask.noVector
 	r.Focal = focalNames(found.Focal)
 	r.Ranking, r.Explored = found.Ranking, found.Explored
 	r.Mode = found.Mode
+	if ask.nothing() && noVector == "" && r.Mode == ken.ModeHybrid {
+		r.Mode, found.Cause = ken.ModeKeyword, noVectors
+	}
 	if !st.Signals.Asks {
 		r.Mode = ken.ModeNone
 	}
@@ -257,12 +261,11 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, n
 	if r.Cause == "" {
 		r.Cause = l.retrievalCause(st, noVector)
 	}
-	have, total := st.proj.Coverage()
-	if st.dryRun == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), total) { // otherwise its file is not read again
-		l.requestCalibration(st.Turn.Owner, have, total)
+	if st.dryRun == nil && ask.joined == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), ask.total) { // otherwise its file is not read again
+		l.requestCalibration(st.Turn.Owner, ask.embedded, ask.total)
 	}
-	if noVector == "" && st.Signals.Asks && have < total {
-		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
+	if why := ask.degraded(); why != "" && st.Signals.Asks {
+		st.degrade("vector", errors.New(why))
 	}
 }
 

@@ -220,6 +220,11 @@ type Projections interface {
 	// Coverage is how many records have a vector of the current model, and how
 	// many there are.
 	Coverage() (embedded, total int)
+	// Standby names the model whose vectors are searched beside those of the current
+	// one, because records still lack one of those; "" for none. Until then a query of
+	// Vector and Cosines may be a vector of the current model followed by one of the
+	// standby's, with zeros for the one that is not at hand.
+	Standby() string
 }
 
 // Glance holds the fields of a claim that a scan can test without reading all of it.

@@ -252,6 +252,9 @@ func (s *memStore) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) 
 	return store.Clone(&s.records[ref].claim), nil
 }
 
+// Standby implements store.Projections: there is none, because writing embeds.
+func (s *memStore) Standby() string { return "" }
+
 // Coverage implements store.Projections.
 func (s *memStore) Coverage() (embedded, total int) {
 	s.mu.RLock()

@@ -21,6 +21,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -166,8 +167,11 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	switch embedded, total := s.Coverage(); {
 	case s.Embedder() == nil || total == 0:
 	case embedded < total:
-		out = append(out, warned("vectors", fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
-			"Run ken index."))
+		detail := fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model())
+		if old := s.Standby(); old != "" {
+			detail += ", and are compared by " + old
+		}
+		out = append(out, warned("vectors", detail, "Run ken index."))
 	default:
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
 		out = append(out, examineSearch(ctx, l, owner))
@@ -260,11 +264,27 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 		return l, append(out, finding{Check: check, State: stateFail, Detail: "the model knows none of six plain English words",
 			Try: "Check knowledge.embed_path."})
 	}
+	some, err := l.Operator().Embedder().Embed(ctx, differentTexts)
+	if err == nil {
+		err = embed.CheckDistinct(some)
+	}
+	if err != nil {
+		return l, append(out, failed(check, err))
+	}
 	facts := embedderOf(l, len(vecs[0]))
+	if m := install.Named(cfg.Knowledge.EmbedPath); m != nil && facts.Kind == kindStatic {
+		if _, ok := m.Path(install.Folder()); !ok {
+			return l, append(out, failed(check, m.Missing(install.Folder())))
+		}
+	}
 	f := passed(check, "%s, answers with %d dimensions in %s", facts.describe(), facts.Dim, took)
 	f.Data = facts
 	return l, append(out, f)
 }
+
+// differentTexts are texts of which no two mean the same, enough for embed.CheckDistinct.
+var differentTexts = []string{"an invoice is overdue", "the harbour lies in fog", "compile the parser again", "violins and a rehearsal", "two eggs and some flour",
+	"a comet behind the telescope", "the tunnel under the river", "passwords expire in spring", "the horse wears no saddle", "snow on the railway"}
 
 // embedderOf says which embedder a layer uses.
 func embedderOf(l *middleware.Layer, dim int) *embedderFacts {

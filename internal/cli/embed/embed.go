@@ -31,13 +31,13 @@ import (
 func (a *commands) embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed",
-		Short: "Show, tune and train embedding tables",
+		Short: "Install embedders and see their work; show, tune and train embedding tables",
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
-			"configuration. These commands show a table, tune it to a project, and train one.",
+			"configuration. These commands install another embedder, show a table, tune it to a project, and train one.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
+	cmd.AddCommand(a.embedInstallCommand(), a.embedStatusCommand(), a.embedShowCommand(), a.embedAdaptCommand(), a.embedTrainCommand())
 	return cmd
 }
 

@@ -187,67 +187,8 @@ func (v *View) named(name string, declared bool) (found []int32) {
 			break
 		}
 	}
-	if len(found) == 0 {
-		return v.qualifiedLoosely(name, declared)
-	}
 	return found
 }
-
-// qualifiedLoosely lists what a name means whose first part is not the one that the
-// declaration is filed under: nats.Conn of example.com/nats.go, flask.Flask of
-// flask/app.py, nc.Drain where the method's receiver is called nc. Of several, it takes
-// those that stand nearest to what the first part names.
-func (v *View) qualifiedLoosely(name string, declared bool) (found []int32) {
-	first, rest, ok := strings.Cut(name, ".")
-	if !ok || first == "" || rest == "" || strings.Contains(name, "/") {
-		return nil
-	}
-	x, ok := v.names.find(lastPart(rest))
-	if !ok {
-		return nil
-	}
-	nearest := math.MaxInt
-	v.byName(x, func(i int32, n *node) bool {
-		if declared && n.flags&inRepo == 0 {
-			return true
-		}
-		distance := v.loosely(i, n, first, rest)
-		if distance < nearest {
-			nearest, found = distance, found[:0]
-		}
-		if distance == nearest && distance < math.MaxInt {
-			found = append(found, i)
-		}
-		return true
-	})
-	return found
-}
-
-// loosely returns how many parts of a qualified name stand between first and rest, and
-// math.MaxInt where it does not end with rest, or first names nothing around it.
-func (v *View) loosely(i int32, n *node, first, rest string) int {
-	outer, ok := strings.CutSuffix(v.text(n.qual), rest)
-	if !ok || outer == "" || !strings.HasSuffix(outer, ".") && !strings.HasSuffix(outer, "/") {
-		return math.MaxInt
-	}
-	if u, d, ok := v.place(i); ok && d != nil && strings.HasPrefix(u.signature(d), "func ("+first+" ") {
-		return 0
-	}
-	parts := strings.FieldsFunc(outer, func(r rune) bool { return r == '.' || r == '/' })
-	otherCase := math.MaxInt
-	for k := len(parts) - 1; k >= 0; k-- {
-		if parts[k] == first {
-			return len(parts) - 1 - k
-		}
-		if strings.EqualFold(parts[k], first) {
-			otherCase = min(otherCase, len(parts)-1-k+otherCaseDistance)
-		}
-	}
-	return otherCase
-}
-
-// otherCaseDistance is how many parts further away a name in other case counts.
-const otherCaseDistance = 8
 
 // Result is a node that a search found.
 type Result struct {

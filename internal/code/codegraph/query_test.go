@@ -32,9 +32,7 @@ func TestFind(t *testing.T) {
 		"shop/pay":                            {"package:example.com/shop/pay"},
 		"pay":                                 {"package:example.com/shop/pay"},
 		"ADR-0001":                            {"adr:ADR-0001"},
-		"art.Line":                            nil,                                 // not from a dot on
-		"shop.Line":                           {"type:example.com/shop/cart.Line"}, // as re-exported
-		"Shop.Line":                           {"type:example.com/shop/cart.Line"},
+		"art.Line":                            nil,                                         // not from a dot on
 		"l.Total":                             {"method:example.com/shop/cart.Line.Total"}, // by the receiver
 		"depot.Line":                          nil,
 		"type:cart.Line":                      nil, // an ID is whole

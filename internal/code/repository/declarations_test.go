@@ -42,7 +42,9 @@ func TestALongFunctionIsOneChunk(t *testing.T) {
 
 // A long class is its head and its methods, a short one is whole.
 func TestAClassIsCutIntoItsMethodsIfItIsLong(t *testing.T) {
-	method := func(name string) string { return "    def " + name + "(self):\n        return self.cart.lines.first.price\n\n" }
+	method := func(name string) string {
+		return "    def " + name + "(self):\n        return self.cart.lines.first.price\n\n"
+	}
 	text := "class Cart:\n    \"\"\"What a customer wants.\"\"\"\n    limit = 3\n\n" + method("total") + method("count") + method("clear") + method("drop")
 	decls := []Declaration{{"Cart", 1, 15, false, true}, {"Cart.total", 5, 6, true, false}, {"Cart.count", 8, 9, true, false},
 		{"Cart.clear", 11, 12, true, false}, {"Cart.drop", 14, 15, true, false}}

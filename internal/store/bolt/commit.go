@@ -241,13 +241,13 @@ func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
 	for _, c := range p.changes {
 		if c.claim == nil {
 			del = append(del, c.ref)
-			s.vecs.remove(c.ref)
+			s.removeVector(c.ref)
 			continue
 		}
 		if c.words {
 			up = append(up, indexDoc(c.ref, c.claim))
 		}
-		if err := s.vecs.attach(c.ref, c.row.hash); err != nil { // it is embedded again
+		if err := s.attachVector(c.ref, c.row.hash); err != nil { // it is embedded again
 			s.o.Log.Warn("a vector can't be read", "store", s.dir, "error", err)
 		}
 	}

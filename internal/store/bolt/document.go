@@ -123,7 +123,7 @@ func (s *Store) PutDocuments(ctx context.Context, docs []store.Document) error {
 		}
 		in = append(in, p)
 	}
-	s.vecs.prepare(ctx, texts)
+	s.prepareVectors(ctx, texts)
 	return s.do(ctx, func(t *txn) error {
 		for _, p := range in {
 			t.dropChunks(p.path)

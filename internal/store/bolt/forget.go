@@ -133,7 +133,7 @@ func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
 
 // erase takes what is gone out of the files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
-	return errors.Join(s.vecs.eraseOthers(s.hashes()), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
 }
 
 // scrubIndex takes what is gone out of the index's files, and opens it again once where

@@ -4,3 +4,6 @@ package bolt_test
 
 // childFullDisk has no use where the size of files can't be limited.
 func childFullDisk() {}
+
+// childFullChange is likewise.
+func childFullChange() {}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
@@ -77,5 +78,47 @@ func TestFullDiskRefusesTheWriteAndKeepsTheRest(t *testing.T) {
 	s := open(t, dir, bolt.Options{})
 	if got := texts(t, s, "room again"); len(got) == 0 {
 		t.Error("the write after the full disk is not found")
+	}
+}
+
+// childFullChange embeds everything anew on a disk that has no room for it, and then makes room.
+func childFullChange() {
+	ctx := context.Background()
+	signal.Ignore(syscall.SIGXFSZ)
+	e := slow(turned{}, "test:turned", 1<<20)
+	s, err := bolt.Open(ctx, os.Getenv("KEN_TEST_DIR"), changeOptions(e, embedtest.Bag{}))
+	var before syscall.Rlimit
+	err = errors.Join(err, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	if err == nil {
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 64 << 10, Max: before.Max})
+	}
+	if err != nil {
+		fmt.Println("error", err)
+		return
+	}
+	_, full := s.EmbedMissing(ctx)
+	have, total := s.Coverage()
+	fmt.Println("full", errors.Is(full, syscall.EFBIG), 0 < have && have < total, s.Standby())
+	err = errors.Join(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
+	if err == nil {
+		_, err = s.EmbedMissing(ctx)
+	}
+	have, total = s.Coverage()
+	fmt.Println("room", err, have == total, s.Standby() == "")
+	fmt.Println("closed", s.Close())
+}
+
+// A disk that is full in the middle of a change loses nothing: the old vectors serve, and the
+// change goes on when there is room.
+func TestFullDiskDuringAChangeOfEmbedder(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{Embedder: embedtest.Bag{}, NoSync: true})
+	for _, o := range s.Import(context.Background(), manyClaims(1000)) {
+		must(t, o.Err)
+	}
+	must(t, s.Close())
+	out, err := child(t, "fullchange", dir).Output()
+	if err != nil || string(out) != "full true true test:bag\nroom <nil> true true\nclosed <nil>\n" {
+		t.Errorf("child said %q, %v", out, err)
 	}
 }

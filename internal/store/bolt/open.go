@@ -90,6 +90,9 @@ type Store struct {
 	snapshots sync.RWMutex // held for reading by each read transaction; see makeDurable
 	index     atomic.Pointer[keyword.Index]
 	vecs      *vectors
+	standby   atomic.Pointer[vectors] // of the model that the embedder replaces; nil when all records have a vector
+	scale     likenessScale
+	retired   atomic.Int32 // dimensions of the last standby; 0 for none
 	cache     *claimCache
 	gate      updateQueue // of the shelf's updates
 	health    health
@@ -169,6 +172,9 @@ func (s *Store) load(ctx context.Context) error {
 	s.vecs = newVectors(filepath.Join(s.work, vectorDir), s.o.Embedder)
 	if err := s.vecs.load(s.t); err != nil {
 		return err
+	}
+	if err := s.openStandby(); err != nil {
+		s.o.Log.Warn("the vectors of the model before are not used", "store", s.dir, "error", err)
 	}
 	return s.openIndex(ctx)
 }
@@ -304,6 +310,9 @@ func (s *Store) closeProjections() error {
 	if s.vecs != nil {
 		errs = append(errs, s.vecs.close())
 	}
+	if old := s.standby.Load(); old != nil {
+		errs = append(errs, old.close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -335,10 +344,20 @@ func (s *Store) Embedder() embed.Embedder { return s.o.Embedder }
 type Options struct {
 	Owner string // default ken.DefaultOwner
 
-	// Embedder makes the vectors. Nil keeps none. One that works in process
-	// (embed.IsLocal) embeds during the write; for any other, a record is
+	// Embedder makes the vectors. Nil keeps none. One that takes microseconds embeds
+	// during the write; for one that is not embed.IsInline, a record is
 	// searchable by keyword at once and by vector after the next EmbedMissing.
 	Embedder embed.Embedder
+
+	// Standby returns the embedder of a model whose vectors the store has from before
+	// Embedder, nil if it can't be had; for "" one that makes vectors at once while
+	// Embedder is slow, nil for none. While records lack a vector of Embedder's model,
+	// the vectors of that one are searched as well: see Store.Standby. May be nil.
+	Standby func(model string) embed.Embedder
+
+	// Yield is called between two steps of EmbedMissing and returns when the next may
+	// begin. May be nil.
+	Yield func(ctx context.Context)
 
 	// Progress is told about long work while the store opens or rebuilds, from
 	// one goroutine at a time. May be nil.

@@ -87,26 +87,19 @@ func (s *Store) rowFilterFor(f *ken.Filter) rowFilter {
 
 // Vector implements store.Projections.
 func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
-	s.vecs.mu.RLock()
-	index := s.vecs.index
-	s.vecs.mu.RUnlock()
-	if index == nil {
-		return store.Result{}, nil
-	}
-	if len(query) != index.Dim() {
-		return store.Result{}, &ken.Error{Code: ken.CodeInvalid, Field: "vector",
-			Msg: fmt.Sprintf("the question has %d dimensions, the store %d", len(query), index.Dim()),
-			Try: "Run ken doctor: the embedding model seems to have changed."}
+	q, err := s.vectorQuery(query)
+	if err != nil {
+		return store.Result{}, err
 	}
 	s.t.mu.RLock()
 	sv := s.t.filterFor(f)
-	got, err := index.Search(ctx, query, limit, sv.accept)
+	hits, err := q.search(ctx, limit, sv.accept)
 	s.t.mu.RUnlock()
 	if err != nil {
 		return store.Result{}, fmt.Errorf("search vectors: %w", err)
 	}
-	res := store.Result{Hits: make([]store.Hit, len(got)), Query: query}
-	for i, h := range got {
+	res := store.Result{Query: query, Hits: make([]store.Hit, len(hits))}
+	for i, h := range hits {
 		res.Hits[i] = store.Hit{Ref: h.Ref, Score: float64(h.Score), Share: float64(h.Centred)}
 	}
 	return res, nil
@@ -115,17 +108,11 @@ func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limi
 // Cosines implements store.Projections.
 func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
 	out := make([]float64, len(refs))
-	s.vecs.mu.RLock()
-	index := s.vecs.index
-	s.vecs.mu.RUnlock()
-	if index == nil {
-		return out
-	}
-	cosines, err := index.Centred(query, refs)
+	q, err := s.vectorQuery(query)
 	if err != nil {
 		return out // of another dimension: Vector has said so
 	}
-	for i, c := range cosines {
+	for i, c := range q.cosines(refs) {
 		out[i] = float64(c)
 	}
 	return out

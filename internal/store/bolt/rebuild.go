@@ -155,9 +155,9 @@ func (s *Store) adopt(n *Store) {
 		for ref := range t.rows {
 			switch r := &t.rows[ref]; {
 			case r.gone():
-				s.vecs.remove(store.Ref(ref))
+				s.removeVector(store.Ref(ref))
 			case ref >= len(was) || was[ref].hash != r.hash || was[ref].gone():
-				_ = s.vecs.attach(store.Ref(ref), r.hash) // else it is embedded again
+				_ = s.attachVector(store.Ref(ref), r.hash) // else it is embedded again
 			}
 		}
 	}

@@ -24,11 +24,13 @@ func TestMain(m *testing.M) {
 
 // children are what the test binary does as another process.
 var children = map[string]func(){
-	"writer": childWriter,
-	"holder": childHolder,
-	"full":   childFullDisk,
-	"opener": childOpener,
-	"shelf":  childShelf,
+	"writer":     childWriter,
+	"holder":     childHolder,
+	"full":       childFullDisk,
+	"opener":     childOpener,
+	"shelf":      childShelf,
+	"changer":    childChanger,
+	"fullchange": childFullChange,
 }
 
 // suiteEmbedder is the suite's embedding function as an embedder.

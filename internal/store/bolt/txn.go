@@ -186,7 +186,7 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 	if len(texts) == 0 {
 		return out
 	}
-	s.vecs.prepare(ctx, texts)
+	s.prepareVectors(ctx, texts)
 	// The committer may still be at work when ctx ends the wait, so it writes to
 	// a slice of its own.
 	got := written{out: slices.Clone(out)}

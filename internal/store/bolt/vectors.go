@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -33,6 +34,8 @@ type vectors struct {
 	missing map[store.Ref]struct{}
 	blank   map[vector.Hash]struct{} // texts without anything to embed
 	ahead   map[vector.Hash]struct{} // made for a record that is not written yet
+
+	constant atomic.Pointer[error] // set while the embedder answers the same for different texts
 }
 
 func newVectors(dir string, e embed.Embedder) *vectors {
@@ -168,6 +171,9 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 	if len(vecs) != len(todo) {
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the embedder returned %d vectors for %d texts", len(vecs), len(todo))}
 	}
+	if err := v.varied(vecs); err != nil {
+		return err
+	}
 	recs := make([]vector.Record, 0, len(vecs))
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -188,6 +194,30 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 		}
 	}
 	return v.file.Append(recs...)
+}
+
+// varied refuses vectors that are the same for different texts. Once an embedder was found to
+// answer so, it is believed again when two of its vectors differ.
+func (v *vectors) varied(vecs [][]float32) error {
+	if err := embed.CheckDistinct(vecs); err != nil {
+		v.constant.Store(&err)
+		return err
+	}
+	was := v.constant.Load()
+	if was == nil {
+		return nil
+	}
+	var first []float32
+	for _, vec := range vecs {
+		switch {
+		case first == nil:
+			first = vec
+		case vec != nil && !slices.Equal(vec, first):
+			v.constant.Store(nil)
+			return nil
+		}
+	}
+	return *was
 }
 
 // unknown returns the texts, once each, that have no vector yet.
@@ -244,88 +274,130 @@ func (v *vectors) remove(ref store.Ref) {
 	}
 }
 
-// eraseOthers removes from the disk the vectors of texts that no record has, those of
-// other models included. Files of those go whole when every record has a vector of this
-// one, because nothing reads them any more, and so do files that were set aside.
-func (v *vectors) eraseOthers(used map[[16]byte]bool) error {
+// eraseUnused removes from the file the vectors of texts that no record has.
+func (v *vectors) eraseUnused(used map[[16]byte]bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	var errs []error
-	own := ""
-	if v.file != nil {
-		own = v.path(strconv.Itoa(v.index.Dim()))
-		errs = append(errs, v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool {
-			_, ahead := v.ahead[h]
-			return used[h] || ahead
-		})...))
+	if v.file == nil {
+		return nil
 	}
-	entries, err := os.ReadDir(v.dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		errs = append(errs, err)
-	}
-	whole := v.file != nil && len(v.missing) == 0
-	for _, e := range entries {
-		path := filepath.Join(v.dir, e.Name())
-		switch {
-		case path == own || !e.Type().IsRegular():
-		case whole || filepath.Ext(path) != ".vec":
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("remove vectors of another model: %w", err))
-			}
-		default:
-			errs = append(errs, vector.Purge(path, func(h vector.Hash) bool { return used[h] }))
-		}
-	}
-	return errors.Join(errs...)
+	return v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool {
+		_, ahead := v.ahead[h]
+		return used[h] || ahead
+	})...)
 }
 
-func (v *vectors) lacking() []store.Ref {
+// own is the path of the open file; "" if there is none.
+func (v *vectors) own() string {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return slices.Sorted(maps.Keys(v.missing))
+	if v.file == nil {
+		return ""
+	}
+	return v.path(strconv.Itoa(v.index.Dim()))
 }
 
-// embedBatch is how many texts EmbedMissing sends at once.
-const embedBatch = 256
+// complete reports whether every record has a vector, and there is one.
+func (v *vectors) complete() bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.file != nil && len(v.missing) == 0
+}
 
-// EmbedMissing embeds the records that have no vector yet and returns how many
-// it did. It stops at the first batch that fails, keeping what it has. Several
-// calls at once are safe and wasteful.
+// lacking returns the records from a ref on that lack a vector, newest last.
+func (v *vectors) lacking(from store.Ref) []store.Ref {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	refs := slices.Collect(maps.Keys(v.missing))
+	refs = slices.DeleteFunc(refs, func(ref store.Ref) bool { return ref < from })
+	slices.Sort(refs)
+	return refs
+}
+
+// How many texts EmbedMissing embeds at once: so many that a service is asked seldom, and so
+// few that an encoder in this process gives way to turns twice a second.
+const (
+	embedBatch     = 256
+	embedBatchSlow = 16
+)
+
+// EmbedMissing embeds the records that have no vector yet, newest first, and returns how many
+// it did. It stops at the first batch that fails, keeping what it has. Once every record has
+// one, the vectors of the model before are erased: see Options.Standby. Several calls at once
+// are safe and wasteful.
 func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 	if s.o.Embedder == nil {
 		return 0, nil
 	}
-	done := 0
-	refs := s.vecs.lacking()
-	for chunk := range slices.Chunk(refs, embedBatch) {
-		var texts []string
-		for _, ref := range chunk {
-			c, err := s.Claim(ctx, ref)
-			if errors.Is(err, ken.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return done, err
-			}
-			texts = append(texts, store.EmbedText(&c))
+	if err := s.beginStandby(); err != nil {
+		s.o.Log.Warn("the new embedder works alone until all records have a vector", "store", s.dir, "error", err)
+	}
+	if old := s.standby.Load(); old != nil && embed.IsInline(old.e) {
+		if _, err := s.embedMissing(ctx, old, func(int, int) {}); err != nil {
+			return 0, err
 		}
-		if err := s.vecs.embed(ctx, texts); err != nil {
+	}
+	done, err := s.embedMissing(ctx, s.vecs, func(done, total int) { s.o.Progress("embed", done, total) })
+	if err != nil {
+		return done, err
+	}
+	return done, s.retireStandby()
+}
+
+func (s *Store) embedMissing(ctx context.Context, v *vectors, progress func(done, total int)) (done int, err error) {
+	size := embedBatch
+	if embed.IsLocal(v.e) && !embed.IsInline(v.e) {
+		size = embedBatchSlow
+	}
+	refs := v.lacking(0)
+	total, known := len(refs), store.Ref(s.Refs())
+	for len(refs) > 0 {
+		if s.o.Yield != nil {
+			s.o.Yield(ctx)
+		}
+		batch := refs[max(0, len(refs)-size):]
+		n, err := s.embedRefs(ctx, v, batch)
+		if done += n; err != nil {
 			return done, err
 		}
-		for _, ref := range chunk {
-			s.t.mu.RLock()
-			r := s.t.rows[ref]
-			s.t.mu.RUnlock()
-			if r.gone() {
-				s.vecs.remove(ref)
-				continue
-			}
-			if err := s.vecs.attach(ref, r.hash); err != nil {
-				return done, err
-			}
-			done++
+		refs = refs[:len(refs)-len(batch)]
+		progress(done, total)
+		if upto := store.Ref(s.Refs()); upto > known { // what was written meanwhile comes first
+			fresh := v.lacking(known)
+			refs, total, known = append(refs, fresh...), total+len(fresh), upto
 		}
-		s.o.Progress("embed", done, len(refs))
+	}
+	return done, nil
+}
+
+// embedRefs embeds some records.
+func (s *Store) embedRefs(ctx context.Context, v *vectors, refs []store.Ref) (done int, err error) {
+	var texts []string
+	for _, ref := range refs {
+		c, err := s.Claim(ctx, ref)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		texts = append(texts, store.EmbedText(&c))
+	}
+	if err := v.embed(ctx, texts); err != nil {
+		return 0, err
+	}
+	for _, ref := range refs {
+		s.t.mu.RLock()
+		r := s.t.rows[ref]
+		s.t.mu.RUnlock()
+		if r.gone() {
+			v.remove(ref)
+			continue
+		}
+		if err := v.attach(ref, r.hash); err != nil {
+			return done, err
+		}
+		done++
 	}
 	return done, nil
 }

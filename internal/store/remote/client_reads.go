@@ -209,6 +209,9 @@ func (c *Client) Coverage() (embedded, total int) {
 	return n.Embedded, n.Total
 }
 
+// Standby implements store.Projections.
+func (c *Client) Standby() string { return c.counts().Standby }
+
 // Len implements store.Engine.
 func (c *Client) Len() int { return c.counts().Len }
 

@@ -421,6 +421,7 @@ type counts struct {
 	Len, Refs       int
 	Seq             uint64
 	Embedded, Total int
+	Standby         string
 }
 
 type documentsRequest struct {

@@ -128,8 +128,9 @@ var handlers = map[byte]handler{
 	}),
 	kCounts: on(func(_ context.Context, s engine.Served, q *countsRequest) (c counts, _ error) {
 		c.Len, c.Refs, c.Seq = s.Len(), s.Refs(), s.Seq()
+		c.Standby = s.Standby()
 		if c.Embedded, c.Total = s.Coverage(); !speaks(s, q.Model) {
-			c.Embedded = 0
+			c.Embedded, c.Standby = 0, ""
 		}
 		return c, nil
 	}),

@@ -133,6 +133,12 @@ func (e *proxyEngine) Dir() string { return e.s.dir }
 // Embedder implements store.Engine.
 func (e *proxyEngine) Embedder() embed.Embedder { return e.s.w.o.Store.Embedder }
 
+// Standby implements store.Projections.
+func (e *proxyEngine) Standby() (model string) {
+	e.now(func(s store.Engine) { model = s.Standby() })
+	return model
+}
+
 // EmbedMissing implements store.Engine.
 func (e *proxyEngine) EmbedMissing(ctx context.Context) (n int, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.EmbedMissing(ctx); return err })

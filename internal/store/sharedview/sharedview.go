@@ -187,6 +187,9 @@ func (v *View) redacted(c ken.Claim, err error) (ken.Claim, error) {
 // Coverage implements Projections. It counts what is not shared as well.
 func (v *View) Coverage() (embedded, total int) { return v.e.Coverage() }
 
+// Standby implements Projections.
+func (v *View) Standby() string { return v.e.Standby() }
+
 // Known implements Structure. A name is known as well that only records carry which are
 // not shared: whoever acts on it asks for its outline, which has none of them.
 func (v *View) Known(names []string) []bool { return v.e.Known(names) }

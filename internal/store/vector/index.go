@@ -210,6 +210,12 @@ func Purge(path string, keep func(Hash) bool) error {
 	return nil
 }
 
+// ModelOf returns the name of the model whose vectors a file has. Nobody needs to have it open.
+func ModelOf(path string) (string, error) {
+	h, err := headerOf(path)
+	return h.model, err
+}
+
 func headerOf(path string) (header, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,0 +1,85 @@
+package embed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+func (a *commands) embedStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how many records have a vector, and which embedders are searched",
+		Long: "Show which embedder is configured, how many records have a vector of it, and how searches go meanwhile. After a change of the " +
+			"embedder, the vectors of the one before are searched as well until all records have a new one; then they are erased. " +
+			"Embedding goes on in ken serve and the like, and in ken index, also after it was stopped.\n\n" +
+			"While records lack a vector, the command watches for a second and estimates the time that is left.",
+		Example: `  ken embed status
+  ken embed status --json`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				return a.embedStatus(cmd.Context(), l, s, time.Second)
+			})
+		},
+	}
+}
+
+// embedStatus is the state of a store's vectors, in JSON.
+type embedStatus struct {
+	Model    string  `json:"model"`
+	Embedded int     `json:"embedded"` // records with a vector of the model
+	Total    int     `json:"total"`
+	Standby  string  `json:"standby,omitempty"` // the model that is searched as well
+	Rate     float64 `json:"per_second"`        // records that got a vector in a second
+	Left     int     `json:"seconds_left"`      // estimated; -1 if nothing embeds at this moment
+	Mode     string  `json:"mode"`              // of a search
+	Cause    string  `json:"cause,omitempty"`   // why that is less than hybrid
+}
+
+func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store.Engine, watch time.Duration) error {
+	out := embedStatus{Model: l.Operator().Embedder().Model(), Standby: s.Standby()}
+	mode, cause := l.Recaller(s, middleware.RecallQuery{}).Mode()
+	out.Mode, out.Cause = string(mode), cause
+	out.Embedded, out.Total = s.Coverage()
+	if out.Embedded < out.Total {
+		start, before := time.Now(), out.Embedded
+		select {
+		case <-time.After(watch):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		out.Embedded, out.Total = s.Coverage()
+		out.Rate = max(0, float64(out.Embedded-before)/time.Since(start).Seconds())
+		out.Left = -1
+		if out.Rate > 0 {
+			out.Left = int(float64(out.Total-out.Embedded) / out.Rate)
+		}
+	}
+	if a.JSON {
+		return a.PrintJSON(out)
+	}
+	fmt.Fprintf(a.Out, "embedder  %s\n", out.Model)
+	fmt.Fprintf(a.Out, "vectors   %d of %s\n", out.Embedded, cli.Count(out.Total, "record"))
+	if out.Standby != "" {
+		fmt.Fprintf(a.Out, "beside    %s, until all records have a vector\n", out.Standby)
+	}
+	switch {
+	case out.Embedded >= out.Total:
+	case out.Left >= 0:
+		fmt.Fprintf(a.Out, "left      about %v, at %.0f a second\n", time.Duration(out.Left)*time.Second, out.Rate)
+	default:
+		fmt.Fprintln(a.Out, "left      nothing embeds at this moment; ken index does")
+	}
+	fmt.Fprintf(a.Out, "search    %s\n", out.Mode)
+	if out.Cause != "" {
+		fmt.Fprintf(a.Out, "because   %s\n", cli.Cell(out.Cause))
+	}
+	return nil
+}
