@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval clients browser faults fuzz-text
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code clients browser faults fuzz-text
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -11,6 +11,9 @@ BENCH ?= .
 COUNT ?= 1
 
 FUZZTEXT ?= 30s
+
+# Where eval-code looks for repositories, and puts those that it fetches.
+REPOSITORIES ?= bin/repositories
 
 # How many faults the long form of the fault suite has.
 FAULTS ?= 2000
@@ -92,6 +95,10 @@ bench-gateway: ## print what the gateway costs beside Go's ReverseProxy; KEN_BEN
 eval: ## measure recall on every data set in a folder: DATA=folder EVAL='more flags'
 	@[ -n "$(DATA)" ] || { echo "say where the data sets are: make eval DATA=folder"; exit 1; }
 	@go run ./cmd/ken eval sweep --data $(DATA) $(EVAL)
+
+# What a package registry does not give is named and left out.
+eval-code: ## ask questions about ten repositories, fetched into REPOSITORIES, and fail if too few get their answer
+	@CGO_ENABLED=0 go run -trimpath ./cmd/ken eval code --data internal/evals/coderecall/testdata --repositories $(REPOSITORIES) --fetch --at-least 60
 
 cover: ## write cover.out and print the total
 	go test -coverprofile=cover.out ./...

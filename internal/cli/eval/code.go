@@ -21,6 +21,7 @@ type codeOptions struct {
 	data, repositories string
 	set                []string
 	misses, fetch      bool
+	atLeast            int
 	htmlFile           string
 }
 
@@ -41,7 +42,8 @@ func (a *commands) evalCodeCommand() *cobra.Command {
 	f.StringVar(&o.data, "data", "", "the questions' `path`")
 	f.StringVar(&o.repositories, "repositories", "", "the `folder` of the repositories")
 	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `key=value` (repeatable)")
-	f.BoolVar(&o.fetch, "fetch", false, "fetch the repositories that FOLDER lacks, as modules or packages: needs go, npm or pip")
+	f.BoolVar(&o.fetch, "fetch", false, "fetch the repositories that FOLDER lacks, as modules or packages, with go, npm or pip; those that can't be had are left out")
+	f.IntVar(&o.atLeast, "at-least", 0, "fail if the answer is in the block for less than so many `percent` of the questions")
 	f.StringVar(&o.htmlFile, "html", "", "write a report to this `file`")
 	f.BoolVar(&o.misses, "misses", false, "list the questions whose turn is not as it should be, with what the block holds")
 	return cmd
@@ -82,7 +84,11 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 		root := filepath.Join(o.repositories, s.Repository)
 		if _, err := os.Stat(root); o.fetch && errors.Is(err, fs.ErrNotExist) {
 			if err := coderecall.Fetch(ctx, s.Source, root); err != nil {
-				return err
+				if ctx.Err() != nil {
+					return err
+				}
+				fmt.Fprintf(a.Err, "SKIPPED: %s: %v\n", s.Repository, err)
+				continue
 			}
 		}
 		if err := s.Check(os.DirFS(root)); err != nil {
@@ -100,7 +106,13 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 			return err
 		}
 	}
-	return a.printCode(reports, o.misses)
+	if err := a.printCode(reports, o.misses); err != nil {
+		return err
+	}
+	if f := coderecall.Sum(reports); f.Questions > 0 && 100*f.InBlock < float64(o.atLeast) {
+		return fmt.Errorf("the answer is in the block for %.0f %% of the questions, less than %d %%", 100*f.InBlock, o.atLeast)
+	}
+	return nil
 }
 
 func (a *commands) printCode(reports []coderecall.Report, misses bool) error {

@@ -116,7 +116,7 @@ func TestSets(t *testing.T) {
 	for i := range sets {
 		questions += len(sets[i].Questions)
 	}
-	if len(sets) < 4 || questions < 60 {
+	if len(sets) < 10 || questions < 200 {
 		t.Errorf("%d sets, %d questions", len(sets), questions)
 	}
 }
