@@ -36,6 +36,9 @@ type pathEntry struct {
 // overModules finds what a qualified name means that no declaration has: a name that a module imports
 // or hands on, or a member of such a thing.
 func (r *resolver) overModules(q string, k edgeNo) (to int32, guess bool) {
+	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" { // whose modules hand nothing on
+		return -1, false
+	}
 	end, _ := r.last(q, k)
 	if end.node < 0 || rank(k, r.v.nodes.at(end.node).kind) < 0 {
 		return -1, false

@@ -17,7 +17,7 @@ import (
 )
 
 // Read reads an index, and the files under root that it is about, and says what they
-// refer to. The refinement is complete for references and calls, and for implements and
+// refer to. The refinement counts for the names of which the index says something, in references and calls, and in implements and
 // inherits when the index has any. What is no index is an error of code invalid, and
 // then nothing is returned of it.
 func Read(r io.Reader, root string, o Options) (codegraph.Refinement, Report, error) {

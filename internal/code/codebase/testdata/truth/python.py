@@ -6,7 +6,7 @@
 COUNT declarations are drawn with SEED from the files below PROJECT/SOURCE. A place counts
 if jedi or pyright finds it; "by" says which. PYRIGHT names pyright-langserver. FIXTURES gives pyright the types of
 fixtures of pytest, which it does not know: "app=flask.Flask client=flask.testing.FlaskClient".
-TestTruth of package codebase reads the result.
+TestTruth of package codebase reads the result. It was measured with 40 declarations of flask: 2ac89889, src/flask, seed 1; httpx: ae1b9f66, httpx, seed 7.
 """
 import ast, json, os, pathlib, random, subprocess, sys
 

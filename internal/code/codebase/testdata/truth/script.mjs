@@ -4,7 +4,9 @@
 //	node script.mjs PROJECT SOURCE COUNT SEED > PROJECT.json
 //
 // COUNT declarations are drawn with SEED from the files below PROJECT/SOURCE; what uses them is
-// found by TypeScript's language service. TestTruth of package codebase reads the result.
+// found by TypeScript's language service; CONFIG names its settings in place of tsconfig.json, TYPES the folder of @types.
+// TestTruth of package codebase reads the result. It was measured with 40 declarations of
+// fastify: 83e69762, lib, seed 1, CONFIG=none; zod: e516c3ba, packages/zod, src/v4, seed 1; hono: 28a9c128, src, seed 7, CONFIG=tsconfig.base.json.
 import ts from "typescript";
 import fs from "node:fs";
 import path from "node:path";
