@@ -287,23 +287,29 @@ func TestFiveHundredStreamsAtOnce(t *testing.T) {
 }
 
 // Two clients use one session at once. Each keeps its own conversation, whose
-// requests each begin with the one before.
+// requests each begin with the one before. Both begin before either goes on: who begins in a
+// session that has gone on without it is told where that stands.
 func TestTwoClientsWithTheSameSession(t *testing.T) {
 	up := upstreamtest.New(t)
 	r := newRig(t, up)
 	knows(t, r.layer, "", "The invoices service listens on port 6432.")
 	questions := []string{rigQuestion, "Which port does the invoices service listen on?"}
-	var clients sync.WaitGroup
+	var clients, begun sync.WaitGroup
+	begun.Add(len(questions))
 	for i, q := range questions {
 		clients.Go(func() {
 			messages := fmt.Sprintf(`{"role":"user","content":%q}`, q)
-			for range 20 {
+			for turn := range 20 {
 				got := send(t, r.client, r.url, message{target: chatPath, body: `{"messages":[` + messages + `],"user":"` + fmt.Sprint(i) + `"}`,
 					header: map[string]string{"X-Ken-Session": "shared"}})
 				if got.Status != http.StatusOK || got.Body != string(upstreamtest.Recording("chat").Body()) {
 					t.Errorf("client %d: %d %s", i, got.Status, got.Body)
 				}
 				messages += `,{"role":"assistant","content":"ok"},{"role":"user","content":"thanks!"}`
+				if turn == 0 {
+					begun.Done()
+					begun.Wait()
+				}
 			}
 		})
 	}
