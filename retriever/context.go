@@ -62,11 +62,12 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 		if len(h.Parts) != len(res.Values) {
 			return res // a source that does not say what each term adds
 		}
-		if p.Form(h.Ref).Traits.Origin() != analysis.OriginNone {
+		traits := p.Form(h.Ref).Traits
+		if traits.Origin() != analysis.OriginNone {
 			continue // a declaration or a section is about itself
 		}
 		before, after := p.Around(h.Ref, contextReach)
-		asks := p.Form(h.Ref).Traits&analysis.Asks != 0
+		asks := traits&analysis.Asks != 0
 		w := weight
 		for i, ref := range after { // for them, h comes before
 			if i == 0 && asks {
@@ -140,17 +141,17 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) 
 		if !e.ofFile() {
 			before, after = r.p.Around(e.ref, nearReach)
 		}
-		w := nearWeight * r.o.Weights.Context * math.Min(1, contextWords/math.Max(1, float64(r.p.Form(e.ref).Words)))
+		w := nearWeight * r.o.Weights.Context * math.Min(1, contextWords/math.Max(1, float64(e.rank.form.Words)))
 		for k, ref := range before {
-			refs, weights = append(refs, ref), append(weights, w*math.Pow(contextDecay, float64(k)))
+			refs, weights = append(refs, ref), append(weights, w*nearDecay[k])
 		}
 		for k, ref := range after {
-			refs, weights = append(refs, ref), append(weights, w*contextAfter*math.Pow(contextDecay, float64(k)))
+			refs, weights = append(refs, ref), append(weights, w*contextAfter*nearDecay[k])
 		}
 		if ends[i] = len(refs); len(before)+len(after) == 0 {
 			single++
 		}
-		e.rank.alone = w * e.rank.cosine * (decayed(len(before), nearReach) + contextAfter*decayed(len(after), nearReach))
+		e.rank.alone = w * e.rank.cosine * (absent(before) + contextAfter*absent(after))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)
@@ -163,10 +164,13 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) 
 	return float64(single) / math.Max(1, float64(len(pool)))
 }
 
-// decayed returns the weights of the neighbours from the k-th to the n-th, added up.
-func decayed(k, n int) (sum float64) {
-	for ; k < n; k++ {
-		sum += math.Pow(contextDecay, float64(k))
+// nearDecay holds the weights of the neighbours of one side, the nearest first.
+var nearDecay = [nearReach]float64{1, contextDecay}
+
+// absent returns what the neighbours count that one side lacks.
+func absent(neighbours []store.Ref) (sum float64) {
+	for _, w := range nearDecay[len(neighbours):] {
+		sum += w
 	}
 	return sum
 }

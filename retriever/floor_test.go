@@ -105,8 +105,9 @@ func TestCodeComesFirstUnlessAnotherKindIsAskedFor(t *testing.T) {
 	}
 }
 
-// Each piece of a file needs evidence of its own: one that answers brings no others along.
-func TestAPieceOfAFileNeedsItsOwnEvidence(t *testing.T) {
+// A piece of a file that answers brings no others along, and what else the turn knows brings
+// no pieces of files along.
+func TestPiecesOfFilesHaveAFloorOfTheirOwn(t *testing.T) {
 	s := records(5)
 	code := analysis.Form{}.From(analysis.OriginCode)
 	s.forms = map[store.Ref]analysis.Form{1: code, 2: code, 3: code} // 4 is a fact
@@ -118,5 +119,10 @@ func TestAPieceOfAFileNeedsItsOwnEvidence(t *testing.T) {
 	}
 	if !slices.Equal(ids, []string{"1", "4"}) {
 		t.Errorf("%v; 2 has less than half of the best score, and 3 too few of the words", ids)
+	}
+	hits = []store.Hit{{Ref: 4, Score: 9, Share: 1}, {Ref: 1, Score: 8, Share: 0.1}, {Ref: 2, Score: 8, Share: 0.14}}
+	got = retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}}).Retrieve(t.Context(), retriever.Turn{})
+	if len(got.Candidates) != 1 || got.Candidates[0].Row.ID != "4" {
+		t.Errorf("%d candidates; the pieces have too little evidence, whatever the fact has", len(got.Candidates))
 	}
 }

@@ -189,7 +189,7 @@ type ranking struct {
 	near    float64 // what the cosines of its neighbours add
 	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
 	manner  float64 // what the signals that read the record's manner and date add together
-	// likeness is what cosine, near and alone are worth in this turn.
+	// likeness is the sum of cosine, near and alone, times the turn's trust in cosines.
 	likeness float64
 	prior    float64 // what keyword and likeness count by the record's origin, 0..1
 	score    float64 // what orders the pool
@@ -208,15 +208,14 @@ const shortWords = 75
 
 // questionManner is what a turn asks for, as far as the manner of a record can answer it.
 type questionManner struct {
-	names   map[uint32]bool
-	when    bool
-	self    bool
-	times   []period
-	origins [analysis.Origins]float64
+	names map[uint32]bool
+	when  bool
+	self  bool
+	times []period
 }
 
 func askedBy(s *ken.Signals, now time.Time) questionManner {
-	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, origins: originsOf(s.Question), when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
+	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
 	for _, list := range [][]string{s.Keywords, s.Entities} {
 		for _, w := range list {
 			a.names[analysis.Name(w)] = true
@@ -278,10 +277,16 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	}
 	r.place(pool, answers, &out.Structure)
 	trust := w.Cosine * trustInCosines(pool, r.compare(pool, answers))
+	var origins *[analysis.Origins]float64 // read from the question where there is a piece of a file
 	for _, e := range pool {
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near + k.alone)
-		k.prior = 1 - w.Origin*(1-a.origins[k.form.Traits.Origin()])
+		if k.prior = 1; e.ofFile() {
+			if origins == nil {
+				origins = originsOf(t.Signals.Question)
+			}
+			k.prior -= w.Origin * (1 - origins[k.form.Traits.Origin()])
+		}
 		k.score = k.prior*(k.keyword+k.likeness) + k.manner + w.Structure*k.structured()
 	}
 }

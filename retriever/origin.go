@@ -1,51 +1,74 @@
 package retriever
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// originPrior is what a record's words and likeness count by the kind of file that it was cut
-// from, where the question does not ask for another kind. A test, an example or a changelog
-// has the words of a question more often than the code that answers it. Chosen on 45
+// originPrior is the factor on a record's words and likeness, by the kind of file that it was cut
+// from, where the question asks for no kind. A test, an example or a changelog
+// has the words of a question more often than the code that answers it. Chosen on 103
 // questions about five repositories: docs/decisions/0035.
 var originPrior = [analysis.Origins]float64{
 	analysis.OriginNone: 1, analysis.OriginCode: 1, analysis.OriginDocument: 0.75, analysis.OriginSettings: 0.6,
 	analysis.OriginTest: 0.4, analysis.OriginExample: 0.5, analysis.OriginChangelog: 0.4, analysis.OriginCommit: 0.4,
 }
 
-// originCues are what a question says that asks for another kind of file than code.
-var originCues = []struct {
+// originCue holds phrases of questions that ask for kinds of files other than code.
+type originCue struct {
 	origins []analysis.Origin
-	words   []string
-}{
-	{[]analysis.Origin{analysis.OriginTest}, []string{"tests", "tested", "unit test", "test case", "test cases", "test suite", "test for", "test coverage",
-		"covered by", "fixture", "fixtures", "benchmark", "benchmarks"}},
-	{[]analysis.Origin{analysis.OriginChangelog, analysis.OriginCommit}, []string{"changelog", "release notes", "which version", "what version", "which release", "since when",
-		"when was", "when were", "when did", "what changed", "what has changed", "who changed", "who wrote", "who added", "last changed", "introduced", "deprecated",
-		"commit", "commits", "git history", "history of", "regression", "recently", "breaking change", "breaking changes", "renamed", "removed"}},
-	{[]analysis.Origin{analysis.OriginExample, analysis.OriginDocument}, []string{"example", "examples", "sample", "demo", "show me how", "tutorial"}},
-	{[]analysis.Origin{analysis.OriginDocument}, []string{"documentation", "documented", "docs", "readme", "manual", "guide", "decision", "decisions", "adr", "why did we", "license"}},
-	{[]analysis.Origin{analysis.OriginSettings}, []string{"config file", "configuration file", "settings file", "workflow", "workflows", "dockerfile", "makefile", "github actions",
-		"ci", "pipeline", "dependency", "dependencies", "package.json", "pyproject", "go.mod", "build script", "lint", "linter"}},
+	phrases []string // each between spaces
+}
+
+func cue(phrases string, origins ...analysis.Origin) originCue {
+	c := originCue{origins: origins}
+	for p := range strings.SplitSeq(phrases, ",") {
+		c.phrases = append(c.phrases, " "+strings.TrimSpace(p)+" ")
+	}
+	return c
+}
+
+var originCues = []originCue{
+	cue("tests, tested, unit test, test case, test cases, test suite, test for, test coverage, covered by, fixture, fixtures, benchmark, benchmarks", analysis.OriginTest),
+	cue("changelog, release notes, which version, what version, which release, since when, when was, when were, when did, what changed, what has changed, who changed, "+
+		"who wrote, who added, last changed, introduced, deprecated, commit, commits, git history, history of, regression, recently, breaking change, breaking changes, "+
+		"renamed, removed", analysis.OriginChangelog, analysis.OriginCommit),
+	cue("example, examples, sample, demo, show me how, tutorial", analysis.OriginExample, analysis.OriginDocument),
+	cue("documentation, documented, docs, readme, manual, guide, decision, decisions, adr, why did we, license", analysis.OriginDocument),
+	cue("config file, configuration file, settings file, workflow, workflows, dockerfile, makefile, github actions, ci, pipeline, dependency, dependencies, "+
+		"package.json, pyproject, go.mod, build script, lint, linter", analysis.OriginSettings),
 }
 
 // originsOf returns what each kind of file counts for a question.
-func originsOf(question string) [analysis.Origins]float64 {
+func originsOf(question string) *[analysis.Origins]float64 {
 	out := originPrior
-	text := " " + strings.Join(strings.FieldsFunc(strings.ToLower(question), func(r rune) bool {
-		return r != '.' && r != '-' && r != '_' && (r < '0' || r > '9' && r < 'a' || r > 'z') && r < 0x80
-	}), " ") + " "
-	for _, cue := range originCues {
-		for _, w := range cue.words {
-			if strings.Contains(text, " "+w+" ") || strings.Contains(text, " "+w+". ") {
-				for _, o := range cue.origins {
-					out[o] = 1
-				}
-				break
+	text := spaced(question)
+	for i := range originCues {
+		c := &originCues[i]
+		if slices.ContainsFunc(c.phrases, func(p string) bool { return strings.Contains(text, p) }) {
+			for _, o := range c.origins {
+				out[o] = 1
 			}
 		}
 	}
-	return out
+	return &out
+}
+
+// spaced returns a question in lower case with one space around each word. A full stop, a
+// hyphen or an underscore inside of a word is part of it.
+func spaced(question string) string {
+	var b strings.Builder
+	b.Grow(len(question) + 2)
+	b.WriteByte(' ')
+	for word := range strings.FieldsFuncSeq(strings.ToLower(question), func(r rune) bool {
+		return r != '.' && r != '-' && r != '_' && (r < '0' || r > '9' && r < 'a' || r > 'z') && r < 0x80
+	}) {
+		if word = strings.Trim(word, ".-_"); word != "" {
+			b.WriteString(word)
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
 }

@@ -201,12 +201,11 @@ const freeShare = 0.2
 // What having all words is worth alone.
 const allWords = 0.2
 
-// The floor of one piece of a file, which is a whole declaration or section and is about one
-// thing: the least evidence of its own, and the least part of the score of the turn's best
-// piece. Chosen on 103 questions about five repositories, 20 of which have no answer there.
+// The floor of pieces of files. Chosen on 207 questions about five repositories, 40 of which
+// have no answer there: docs/decisions/0035.
 const (
-	fileEvidence = 0.12
-	fileShare    = 0.5
+	fileEvidence = 0.12 // of the best piece; with less, all are left out
+	fileShare    = 0.5  // of the best piece's score; a piece with less is left out
 )
 
 // What a source that a turn goes without is taken to have said.
@@ -225,8 +224,8 @@ func evidence(share, cosine float64) float64 {
 
 // floor cuts what is not evident enough from the pool: everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
-// the records that are far below it. A piece of a file needs evidence of its own. Rules
-// don't come out of it.
+// the records that are far below it. Pieces of files have a floor of their own besides: see
+// fileEvidence. Rules don't come out of it.
 //
 // What is filed under an entity that the turn names has that name, as if it stood in
 // the text, and to name something that is known is evidence by itself, as much as
