@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // Limits of the header's free fields, in code points.
@@ -163,26 +164,19 @@ func shownHeading(it *ken.Item) string {
 	if it.Kind != ken.KindDocument {
 		return it.Heading
 	}
-	path := it.Source
-	if at := strings.LastIndexByte(path, ':'); at > 0 {
-		path = path[:at]
-	}
-	heading := it.Heading
+	heading, path := it.Heading, analysis.SourcePath(it.Source)
 	if rest, ok := strings.CutPrefix(heading, path); ok && path != "" {
-		heading = strings.TrimPrefix(rest, headingSeparator)
+		heading = strings.TrimPrefix(rest, analysis.HeadingSeparator)
 	}
 	before, last := "", strings.TrimPrefix(heading, "commit: ")
-	if at := strings.LastIndex(heading, headingSeparator); at >= 0 {
-		before, last = heading[:at], heading[at+len(headingSeparator):]
+	if at := strings.LastIndex(heading, analysis.HeadingSeparator); at >= 0 {
+		before, last = heading[:at], heading[at+len(analysis.HeadingSeparator):]
 	}
 	if strings.Contains(it.Text, last) {
 		return before
 	}
 	return heading
 }
-
-// headingSeparator stands between the titles of a heading.
-const headingSeparator = " › "
 
 const (
 	preamble = guardrail.FrameOpen + "\n" +

@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/retriever"
 )
@@ -378,10 +379,7 @@ func (l *Layer) dropCoveredPieces(ctx context.Context, st *State, cands []budget
 	for _, c := range cands {
 		if c.Item.Kind == ken.KindDocument && c.Load != nil {
 			claim, err := c.Load(ctx)
-			path := claim.Source
-			if at := strings.LastIndexByte(path, ':'); at >= 0 {
-				path = path[:at]
-			}
+			path := analysis.SourcePath(claim.Source)
 			if id := by[path]; err == nil && id != "" {
 				found[path] = true
 				st.Receipt.Cut = append(st.Receipt.Cut, ken.Cut{ID: c.Item.ID, Reason: ken.CutDuplicate, Detail: id})

@@ -129,7 +129,7 @@ func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
 	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
 	var left []string
 	for i := range c.before {
-		res, err := c.s.Keyword(ctx, store.EmbedText(&c.before[i]), matchAll(), maxHits)
+		res, err := c.s.Keyword(ctx, c.before[i].Heading+"\n"+c.before[i].Text, matchAll(), maxHits)
 		if err != nil {
 			return out, err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,6 +118,14 @@ func TestEmbedText(t *testing.T) {
 	c.Heading = "h"
 	if got := store.EmbedText(&c); got != "h\nt" {
 		t.Errorf("got %q", got)
+	}
+	c.Text = strings.Repeat("é", 5000)
+	if got := store.EmbedText(&c); got != "h\n"+c.Text {
+		t.Errorf("%d bytes of a fact", len(got))
+	}
+	c.SourceType, c.Text = "repository", "x"+c.Text // a limit in the middle of a letter
+	if got := store.EmbedText(&c); len(got) > 1300 || len(got) < 1000 || !utf8.ValidString(got) || !strings.HasPrefix("h\n"+c.Text, got) {
+		t.Errorf("%d bytes of a piece of a file, valid %v", len(got), utf8.ValidString(got))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Origin is what kind of file, or of history, a record was cut from.
+// Origin is the kind of file that a record was cut from.
 type Origin uint8
 
 // Origins.
@@ -38,12 +38,21 @@ func OriginOf(sourceType, source string) Origin {
 	case "git":
 		return OriginCommit
 	case "repository":
-		if at := strings.LastIndexByte(source, ':'); at > 0 {
-			source = source[:at]
-		}
-		return fileOrigin(strings.ToLower(source))
+		return fileOrigin(strings.ToLower(SourcePath(source)))
 	}
 	return OriginNone
+}
+
+// HeadingSeparator stands between the titles of the heading of a piece of a file, which begins
+// with the file's path.
+const HeadingSeparator = " › "
+
+// SourcePath returns the path of a source "path:line", and any other source as it is.
+func SourcePath(source string) string {
+	if at := strings.LastIndexByte(source, ':'); at > 0 {
+		return source[:at]
+	}
+	return source
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // chunkerVersion changes whenever the same source would be cut, or rated,
@@ -25,8 +26,6 @@ const (
 	maxTitle    = 100 // characters of one heading in a path
 	maxStatus   = 60  // of a document's status
 	maxEntities = 32  // of one chunk
-
-	headingSeparator = " › "
 
 	documentImportance = 0.5
 )
@@ -75,7 +74,7 @@ func (s source) chunks(lim limits) []chunk {
 			continue
 		}
 		first, last := lines[p.from].no, lines[p.to-1].no
-		heading := strings.Join(append(slices.Clone(prefix), p.path...), headingSeparator)
+		heading := strings.Join(append(slices.Clone(prefix), p.path...), analysis.HeadingSeparator)
 		c := claim(ids, heading, text, s.modTime)
 		c.Source, c.SourceType = s.path+":"+strconv.Itoa(first), "repository"
 		c.Entities = entities(p.names)
@@ -324,7 +323,7 @@ func proseFile(name string) bool {
 // may have whole, everything else max.
 type limits struct{ max, min, whole int }
 
-// wholeChunks is how many times longer than other chunks a declaration may be. What a
+// wholeChunks is the factor by which a declaration may be longer than other chunks. What a
 // function does is not told by a part of it, and its parts would compete for one place.
 const wholeChunks = 8
 

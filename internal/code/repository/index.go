@@ -241,7 +241,7 @@ func (x *indexer) flush(ctx context.Context) error {
 // error.
 type Options struct {
 	MaxFileBytes int64 // larger files are skipped; 0 means 1 MiB
-	MaxChunk     int   // most characters (code points) of a chunk's text, and an eighth of what a declaration's may have; 0 means 1,200, at least 200
+	MaxChunk     int   // most characters (code points) of a chunk's text, and eight times as many of a declaration's; 0 means 1,200, at least 200
 	MinChunk     int   // shorter chunks join a neighbour where one fits; 0 means 60
 
 	// Include, when not empty, admits only files that match one of these

@@ -49,7 +49,7 @@ func Fetch(ctx context.Context, source, folder string) (err error) {
 func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 	switch out := filepath.Join(temp, "files"); kind {
 	case "go":
-		listed, err := run(ctx, temp, "go", "mod", "download", "-json", what)
+		listed, err := output(ctx, temp, "go", "mod", "download", "-json", what)
 		if err != nil {
 			return "", err
 		}
@@ -59,11 +59,11 @@ func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 		}
 		return out, os.CopyFS(out, os.DirFS(module.Dir))
 	case "npm":
-		if _, err := run(ctx, temp, "npm", "pack", "--silent", what); err != nil {
+		if _, err := output(ctx, temp, "npm", "pack", "--silent", what); err != nil {
 			return "", err
 		}
 	case "pypi":
-		if _, err := run(ctx, temp, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", what); err != nil {
+		if _, err := output(ctx, temp, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", what); err != nil {
 			return "", err
 		}
 	case "git":
@@ -72,7 +72,7 @@ func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 		if tag != "" {
 			args = append(args, "--branch", tag)
 		}
-		_, err := run(ctx, temp, "git", append(args, "--", url, out)...)
+		_, err := output(ctx, temp, "git", append(args, "--", url, out)...)
 		return out, err
 	default:
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "source", Msg: fmt.Sprintf("%q is none of go, npm, pypi and git", kind)}
@@ -80,7 +80,8 @@ func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 	return unpackOnly(temp)
 }
 
-func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+// output runs a program in a folder and returns what it prints.
+func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -8,20 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/middleware"
 )
 
-// SilentChars is what a block may have, in characters, where a question has no answer.
+// SilentChars bounds a block, in characters, that counts as none where a question has no answer.
 const SilentChars = 600
 
-// Answer is what one question's turn brought.
+// Answer is the judged block of one question.
 type Answer struct {
 	Question
 	First   int      `json:"first"`   // place of the first item that answers, from 1; 0 for none
@@ -92,10 +92,7 @@ func judge(q Question, root string, r *ken.Receipt) Answer {
 		it := &r.Items[i]
 		a.Items = append(a.Items, it.Source)
 		a.Headers += it.Chars - utf8.RuneCountInString(it.Text)
-		path := it.Source
-		if at := strings.LastIndexByte(path, ':'); at > 0 {
-			path = path[:at]
-		}
+		path := analysis.SourcePath(it.Source)
 		code := q.marker != nil && path == q.Code && (q.marker.MatchString(it.Text) || it.Kind == budgeter.KindSymbol && declared[it.Source])
 		answers := code
 		for _, also := range q.also {

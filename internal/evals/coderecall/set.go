@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Kind is what sort of question one is.
+// Kind is the sort of a question.
 type Kind string
 
 // The kinds. How, Where, Why and What have an answer in the code, Test and History mostly
@@ -131,7 +131,7 @@ func (q *Question) compile() (err error) {
 	return nil
 }
 
-// Check says which markers match nothing in the files of a repository.
+// Check returns an error that names the markers that match nothing in the files of a repository.
 func (s *Set) Check(root fs.FS) error {
 	var faults []error
 	for i := range s.Questions {

@@ -18,7 +18,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
-	"github.com/kenlayer/ken/store"
 )
 
 // Generate makes o.N questions of the claims in seq, or fewer where they do not
@@ -320,7 +319,7 @@ func newCollection(o *Options) *collection {
 // add counts a claim, and considers it for the sample if it may be asked for.
 func (c *collection) add(claim *ken.Claim, asked bool) {
 	c.read++
-	for _, t := range analysis.Terms(store.EmbedText(claim)) {
+	for _, t := range analysis.Terms(claim.Heading + "\n" + claim.Text) {
 		c.has[strings.Clone(t)]++
 	}
 	if !asked || claim.ID == "" {

@@ -44,9 +44,6 @@ type Question struct {
 	Hidden string `json:"hidden,omitempty"`
 }
 
-// headingSeparator stands between the parts of a chunk's heading.
-const headingSeparator = " › "
-
 // Mask returns c as the question has to meet it: without the heading, the doc
 // comment or the subject that the question was made of, wherever they stand in
 // heading and text. Any other claim, and the claim of a question that hides
@@ -55,14 +52,14 @@ func (q Question) Mask(c ken.Claim) ken.Claim {
 	if q.Hidden == "" || q.Want == "" || c.ID != q.Want {
 		return c
 	}
-	parts := strings.Split(c.Heading, headingSeparator)
+	parts := strings.Split(c.Heading, analysis.HeadingSeparator)
 	kept := parts[:0:0]
 	for _, p := range parts {
 		if !copies(p, q.Hidden) {
 			kept = append(kept, p)
 		}
 	}
-	c.Heading = strings.Join(kept, headingSeparator)
+	c.Heading = strings.Join(kept, analysis.HeadingSeparator)
 	c.Text = without(c.Text, q.Hidden)
 	return c
 }
@@ -140,7 +137,7 @@ func subject(c *ken.Claim) (text, hidden string) {
 
 // title is the innermost heading that is more than a name in code or a path.
 func title(c *ken.Claim) (text, hidden string) {
-	parts := strings.Split(c.Heading, headingSeparator)
+	parts := strings.Split(c.Heading, analysis.HeadingSeparator)
 	last := parts[len(parts)-1]
 	last, _, _ = strings.Cut(last, " · ")
 	if len(parts) == 1 && strings.ContainsAny(last, "/") || strings.HasPrefix(last, "Status: ") || strings.HasSuffix(last, "…") {

@@ -11,8 +11,6 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-const headingSeparator = " › "
-
 // addDocument adds a file's or a commit's passages and pairs.
 func (m *miner) addDocument(d repository.Document) {
 	if strings.HasPrefix(d.Path, "git:") {
@@ -63,7 +61,7 @@ func (m *miner) addSection(file string, c *ken.Claim) (int, bool) {
 
 // headings are the titles that a chunk stands under, outermost first.
 func headings(c *ken.Claim) []string {
-	parts := strings.Split(c.Heading, headingSeparator)[1:]
+	parts := strings.Split(c.Heading, analysis.HeadingSeparator)[1:]
 	return slices.DeleteFunc(parts, func(s string) bool { return strings.HasPrefix(s, "Status: ") })
 }
 
