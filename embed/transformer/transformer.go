@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -25,8 +26,8 @@ type Options struct {
 	// Int8 keeps the weights in 8 bits, a quarter of the memory, and computes with them, some
 	// three times as fast where the processor has VNNI. Its vectors are a space of their own.
 	Int8 bool
-	// Cores is how many cores calls with several texts share; <= 0 means half of them, and
-	// at least one. A call with one text, such as a turn's question, never waits for them.
+	// Cores bounds the cores that calls with several texts share; <= 0 means half of the
+	// machine's, and at least one. A call with one text, such as a turn's question, never waits for them.
 	Cores int
 }
 
@@ -89,9 +90,6 @@ func (e *Embedder) Model() string { return e.name }
 // Dim implements embed.Embedder.
 func (e *Embedder) Dim() int { return e.encoder.Dim() }
 
-// Bytes returns the memory that the weights take.
-func (e *Embedder) Bytes() int { return e.encoder.Bytes() }
-
 // Local reports true: nothing leaves the process.
 func (e *Embedder) Local() bool { return true }
 
@@ -124,23 +122,19 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	groups := make(chan [2]int)
-	done := make(chan struct{})
-	workers := min(cap(e.slots), len(texts))
-	for range workers {
-		go func() {
+	var workers sync.WaitGroup
+	for range min(cap(e.slots), len(texts)) {
+		workers.Go(func() {
 			for g := range groups {
 				if err := e.group(work, texts[g[0]:g[1]], vectors[g[0]:g[1]], e.slots); err != nil {
 					cancel(err)
 				}
 			}
-			done <- struct{}{}
-		}()
+		})
 	}
 	e.split(work, texts, groups)
 	close(groups)
-	for range workers {
-		<-done
-	}
+	workers.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

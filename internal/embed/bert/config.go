@@ -24,7 +24,7 @@ const (
 	maxLayers    = 1 << 8
 )
 
-// config is what the folder's files say about the model.
+// config holds the settings of the model, as read from the folder's files.
 type config struct {
 	Kind         string  `json:"model_type"`
 	Hidden       int     `json:"hidden_size"`

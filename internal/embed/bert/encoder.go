@@ -127,7 +127,7 @@ func (e *Encoder) Bytes() int { return e.weights.bytes }
 // Prefixes returns what the model wants before a question and before a text that is searched.
 func (e *Encoder) Prefixes() (query, passage string) { return e.config.query, e.config.passage }
 
-// maxText is how many bytes of a text are looked at. The longest texts of a model, some 512
+// maxText bounds the bytes of a text that are read. The longest texts of a model, some 512
 // tokens, have less, unless their words are of hundreds of letters.
 const maxText = 64 << 10
 

@@ -69,7 +69,7 @@ func (w *words) quantize(n int) {
 	w.floats = nil
 }
 
-// weights are what model.safetensors holds, packed for the kernels.
+// weights holds the numbers of model.safetensors, packed for the kernels.
 type weights struct {
 	words     words
 	positions []float32 // with the vector of the first token type, row after row

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// attempts is how often a download is tried, from where the one before stopped.
+// attempts bounds the tries of one download. Each goes on where the one before stopped.
 const attempts = 4
 
 // firstWait is the pause after the first failure; it doubles with each.
@@ -141,7 +141,7 @@ func (m *Model) receive(ctx context.Context, o *Options, w *os.File, body io.Rea
 	return nil
 }
 
-// cause is why a context ended, if that is why a call failed.
+// cause returns the reason for which the context ended, or err while it goes on.
 func cause(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil {
 		return why

@@ -20,10 +20,10 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// DefaultHub is where models are downloaded from.
+// DefaultHub is the address that models are downloaded from.
 const DefaultHub = "https://huggingface.co"
 
-// Options says where a model comes from and goes to.
+// Options names the source and the target of an installation.
 type Options struct {
 	Dir  string // the folder of all installed models
 	Hub  string // address of the hub or of a mirror with the same paths; "" means DefaultHub
@@ -36,7 +36,7 @@ type Options struct {
 	wait   func(ctx context.Context, d time.Duration) (ok bool) // nil means a timer
 }
 
-// Result is what Install did.
+// Result describes an installed model.
 type Result struct {
 	Model   string `json:"model"`
 	Path    string `json:"path"`

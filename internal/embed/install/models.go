@@ -56,8 +56,8 @@ var models = []Model{{
 // Models returns what can be installed, by name. The caller must not change it.
 func Models() []Model { return models }
 
-// Folder is where the user's installed embedders lie, each in a folder of its name; it need not
-// exist. Without a home folder it is "".
+// Folder returns the folder of the user's installed embedders, each in a folder of its name. It
+// need not exist. Without a home folder it is "".
 func Folder() string {
 	dir := trust.DataFolder()
 	if dir == "" {

@@ -7,7 +7,7 @@ import "math"
 // same, so that vectors can be compared.
 const maxWeight = 64
 
-// middle is how a left side's zero is written.
+// middle stands for zero in the left matrix.
 const middle = 128
 
 // Bytes is a matrix of 8-bit numbers with a scale for each column, packed for the right side of

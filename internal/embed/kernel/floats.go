@@ -3,7 +3,7 @@ package kernel
 // Width is the number of columns that a packed matrix is padded to a multiple of.
 const Width = 32
 
-// depth is how many rows of a packed matrix are multiplied at once: with 12 rows of the left
+// depth is the number of rows of a packed matrix that are multiplied at once: with 12 rows of the left
 // side and 32 columns they stay in the first two caches.
 const depth = 384
 

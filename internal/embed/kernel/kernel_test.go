@@ -1,9 +1,13 @@
 package kernel
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/kenlayer/ken/internal/seed"
@@ -166,5 +170,27 @@ func BenchmarkBytes(b *testing.B) {
 			}
 			b.ReportMetric(2*float64(n)*384*1536*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
 		})
+	}
+}
+
+// The assembly is what the generator writes.
+func TestGeneratedFiles(t *testing.T) {
+	generator, err := filepath.Abs("generate.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", generator)
+	cmd.Dir = t.TempDir()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"kernel_amd64.s", "tables_amd64.go"} {
+		want, err := os.ReadFile(filepath.Join(cmd.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is out of date: run go generate ./internal/embed/kernel (%v)", name, err)
+		}
 	}
 }

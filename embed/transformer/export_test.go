@@ -1,0 +1,4 @@
+package transformer
+
+// Bytes returns the memory that the weights take.
+func (e *Embedder) Bytes() int { return e.encoder.Bytes() }
