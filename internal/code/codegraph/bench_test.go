@@ -191,6 +191,19 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
+// BenchmarkFind looks for names as turns have them, most of which are in no graph.
+func BenchmarkFind(b *testing.B) {
+	v := builtCity().View()
+	for _, text := range []string{"ShelfLine12", "pkg017.OrderCart", "numpy.linalg", "config.yaml", "order.Total", "nothing.like.it"} {
+		b.Run(text, func(b *testing.B) {
+			defer cpu(b)()
+			for b.Loop() {
+				v.Find(text, 20)
+			}
+		})
+	}
+}
+
 func BenchmarkQueries(b *testing.B) {
 	g := builtCity()
 	v := g.View()

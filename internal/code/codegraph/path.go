@@ -16,8 +16,8 @@ type pathKey struct {
 	fam  uint8
 }
 
-// pathEnd is where a path leads: to a node, or to a module by its scope; neither is set where it leads
-// nowhere.
+// pathEnd is the end of a path: a node, or a module by its scope. Neither is set for a path that
+// leads nowhere.
 type pathEnd struct {
 	node  int32  // -1 for none
 	scope string // what the names in the module begin with, without the last dot

@@ -19,8 +19,12 @@ func plainSpelling(s string) string {
 	return strings.TrimPrefix(s, "(")
 }
 
-// maxSpoken bounds the declarations of one name that are looked at for what a written name means.
-const maxSpoken = 256
+// Bounds on the declarations of one name that are examined for the meaning of a written name. A
+// turn waits for them.
+const (
+	maxSpoken = 256  // that fit
+	maxCommon = 1024 // in all
+)
 
 // spoken finds what a name with a dot means that is no qualified name and no end of one: a name that a package
 // hands on (flask.Flask) or that begins with a package's clause (nats.Conn), a member that a type inherits
@@ -96,17 +100,20 @@ func (s *speaker) handedOn(first, rest string) (out []int32) {
 	return out
 }
 
-// nodes lists the nodes of a bare name that the repository has, at most maxSpoken.
+// nodes lists the nodes of a bare name that the repository has and that fit, at most maxSpoken of
+// the first maxCommon.
 func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
 	x, ok := s.v.names.find(name)
 	if !ok {
 		return nil
 	}
+	examined := 0
 	s.v.byName(x, func(i int32, n *node) bool {
 		if n.flags&(inRepo|testOnly) == inRepo && fits(n) {
 			out = append(out, i)
 		}
-		return len(out) < maxSpoken
+		examined++
+		return len(out) < maxSpoken && examined < maxCommon
 	})
 	return out
 }
@@ -126,13 +133,14 @@ func (s *speaker) ofTypes(first, rest string) (out []int32) {
 
 // ofReceivers finds methods of Go whose receiver is called so.
 func (s *speaker) ofReceivers(first, rest string) []int32 {
+	begin := "func (" + first + " "
 	return s.nodes(rest, func(n *node) bool {
 		return n.kind == kMethod && slices.ContainsFunc(n.places, func(p place) bool {
 			if p.decl < 0 {
 				return false
 			}
 			u := s.v.unit(p.unit)
-			return s.v.fams[u.fam] == "go" && strings.HasPrefix(u.signature(&u.decls[p.decl]), "func ("+first+" ")
+			return s.v.fams[u.fam] == "go" && strings.HasPrefix(u.signature(&u.decls[p.decl]), begin)
 		})
 	})
 }

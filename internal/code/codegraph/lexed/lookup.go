@@ -93,8 +93,8 @@ func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
 	}
 }
 
-// resolve says what the path from i to end is, as far as this file can tell. ok is
-// false for what is of no interest: a name from a library, or one that nothing declares.
+// resolve returns the name that the path from token i to end stands for, as far as this file
+// tells. ok is false for a name from a library and for one that nothing declares.
 func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 	switch s.lang.family {
 	case rust:
@@ -114,7 +114,7 @@ func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 	return s.resolveUnknown(i, end, first, rest)
 }
 
-// imported says what a name is that the file imports, with what follows it.
+// imported resolves a path that begins with an imported name.
 func (s *search) imported(imp name, first, rest string, i int) (n string, qualified, ok bool) {
 	switch {
 	case imp.loose && rest == "":
@@ -148,7 +148,8 @@ func (s *search) hasMembers(q, member string) bool {
 	return false
 }
 
-// resolveUnknown says what to make of a name that the file neither declares nor imports.
+// resolveUnknown resolves a path that begins with a name that the file neither declares nor
+// imports.
 func (s *search) resolveUnknown(i, end int, first, rest string) (n string, qualified, ok bool) {
 	bare := joinDotted(first, rest)
 	switch s.lang.family {

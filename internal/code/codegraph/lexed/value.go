@@ -7,8 +7,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// typing says what type a name has from a token on: that of an expression, or what an annotation
-// names. Without either, nobody knows.
+// typing records the type of a name from a token on: that of an expression, or the one that an
+// annotation names. Without either, the type is unknown.
 type typing struct {
 	at         int    // token
 	first, end int    // tokens of the expression; none when equal
