@@ -51,8 +51,8 @@ type Candidate struct {
 	// Distance of a constraint is how far what it rules is from what the turn is about:
 	// the nearest come first, before tier and trust.
 	Distance int
-	// MaxChars is Options.MaxItemChars for this one; 0 means that of Options. It is for
-	// knowledge, not for memory and constraints.
+	// MaxChars replaces Options.MaxItemChars for this one; 0 leaves that. In memory it counts
+	// nothing.
 	MaxChars int
 	// Version is another number after every change of the claim; 0 is unknown. See
 	// Options.Cache.

@@ -281,7 +281,7 @@ func (r *Repository) keys() []key {
 		bind("index", &r.Index, true, flag(), "Make the repository's files searchable.").withConsentRule(stricter("whether files are read", "true", "false")),
 		bind("max_file_bytes", &r.MaxFileBytes, 1<<20, whole(1<<10, 1<<30), "Larger files are skipped: 1048576 is 1 MiB."),
 		bind("chunk_chars", &r.ChunkChars, 1200, whole(200, 100_000),
-			"The length that pieces of a file aim at, in characters."),
+			"The length that pieces of a file aim at, in characters. A function or a type may have eight times as many."),
 		bind("git_commits", &r.GitCommits, 2000, whole(0, 1_000_000),
 			"How many of the newest commits are read. 0: no history."),
 		bindList("exclude", &r.Exclude, name(),

@@ -349,8 +349,8 @@ func excerptFor(st *State) func(text string, most int) string {
 	}
 }
 
-// wholeItems is how many of the best items may be twice as long as others: the function that
-// answers a question is best told whole.
+// wholeItems is the number of the best pieces of files that may be twice as long as other items:
+// the function that answers a question is best shown whole.
 const wholeItems = 2
 
 // candidates returns what the block may hold: the session's checkpoint, the objectives, claims
@@ -365,13 +365,13 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 		cands = append(cands, c)
 	}
 	cands = append(cands, l.fallenClaims(ctx, st)...)
-	knowledge := 0
+	pieces := 0 // of files
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
-		most := l.cfg.Budget.ItemChars
+		most := 0
 		if !c.Memory && !c.Row.Constraint && c.Row.Facts.Kind == ken.KindDocument {
-			if knowledge++; knowledge <= wholeItems {
-				most *= 2
+			if pieces++; pieces <= wholeItems {
+				most = 2 * l.cfg.Budget.ItemChars
 			}
 		}
 		version := c.Row.Version

@@ -74,7 +74,7 @@ func (l *Layer) findStandby(model string) embed.Embedder {
 	return e
 }
 
-// question is how the questions of a turn are embedded for one store.
+// question holds the embedder for the questions of a turn to one store.
 type question struct {
 	embedder        embed.Embedder // nil: there is no vector search
 	noVector        string         // why not
@@ -82,9 +82,9 @@ type question struct {
 	joined          *joined        // nil unless two models are asked
 }
 
-// questionFor says how questions to a store are embedded: by the layer's embedder, and by the
-// model whose vectors stand in while records lack one of that. noVector is why there is no vector
-// search; "" if there is. deadline is that of the search.
+// questionFor chooses the embedder for questions to a store: that of the layer, joined with that
+// of the standby while records lack a vector. A noVector that is not "" is the reason for which
+// there is no vector search. deadline is that of the search.
 func (l *Layer) questionFor(p store.Projections, noVector string, deadline time.Duration) question {
 	q := question{noVector: noVector}
 	if q.embedded, q.total = p.Coverage(); noVector != "" {
@@ -132,10 +132,11 @@ func (l *Layer) questionCalibration(owner string, q *question) *calibrate.Calibr
 	return nil
 }
 
-// noVectors is why a search is by words alone before the first record has a vector.
+// noVectors is the cause in receipts of a search by words alone, before the first record has a
+// vector.
 const noVectors = "nothing has a vector yet: run ken index"
 
-// degraded says what was missing when records were compared; "" if nothing was.
+// degraded returns what was missing in the comparison of records; "" for nothing.
 func (q *question) degraded() string {
 	if q.embedder == nil || q.embedded == q.total {
 		return ""

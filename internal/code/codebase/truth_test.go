@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/evaldata"
 )
 
-// truth is what the scripts in testdata/truth write of a project.
+// truth holds the uses that another program finds: the scripts in testdata/truth write it.
 type truth struct {
 	Symbols []struct {
 		Name string

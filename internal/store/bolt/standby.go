@@ -358,7 +358,7 @@ func (q *vectorQuery) cosines(refs []uint32) []float32 {
 // the ratio of the last questions for one that has too few such records.
 type likenessScale struct{ ratio atomic.Uint64 } // bits of a float64; 0 is not known
 
-// fewPairs is how many records a ratio needs.
+// fewPairs is the least number of records for a ratio.
 const fewPairs = 8
 
 // join returns one likeness a record of those by the new model and the one before, 0 where

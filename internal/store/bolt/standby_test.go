@@ -134,7 +134,7 @@ func manyClaims(n int) []store.Incoming {
 	return in
 }
 
-// changeSize is how many records TestChangeOfEmbedder has; KEN_TEST_RECORDS takes another number.
+// changeSize is the number of records of TestChangeOfEmbedder; KEN_TEST_RECORDS takes another number.
 func changeSize() int {
 	n := 1500
 	_, _ = fmt.Sscan(os.Getenv("KEN_TEST_RECORDS"), &n)
