@@ -58,7 +58,7 @@ func (c *Config) sections() []section {
 		{"objectives", "Goals that outlast a session.", c.Objectives.keys()},
 		{"agents", "Who takes part in the work, and who waits for whom: ken plan shows it, ken plan run does it. None: there is no plan.", agentKeys(&c.Agents)},
 		{"session", "When a conversation is over.", c.Session.keys()},
-		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
+		{"harvest", "What is kept of a session when it is over, and which model extracts it. Without a model, rules extract what they can.", c.Harvest.keys()},
 		{"tools", "The tools that an agent is given: by ken mcp, by ken serve at /mcp, and by ken chat.", c.Tools.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
 		{"policy", "Which model calls that go through ken serve get knowledge, and which are learned from. Calls that no rule is about get it and are learned from, but for agents' side calls, such as titles.", policyKeys(&c.Gateway.Policy)},
@@ -113,7 +113,9 @@ func (c Config) Validate() error {
 	case k.TopK > c.Retrieval.Pool:
 		return wrong("knowledge.top_k", strconv.Itoa(k.TopK)+" is more than retrieval.pool, "+strconv.Itoa(c.Retrieval.Pool),
 			"Lower knowledge.top_k or raise retrieval.pool.")
-	case c.Harvest.Model != "" && c.HarvestBaseURL() == "":
+	case c.Harvest.Model != "" && c.Harvest.Model != HarvestOff && len(c.Harvest.Command) > 0:
+		return wrong("harvest.command", "harvest.model is set as well", "Keep one of the two: a program chooses its model by its arguments.")
+	case c.HarvestModel() != "" && c.HarvestBaseURL() == "":
 		return wrong("harvest.model", "there is no address to ask it at", "Set upstream.base_url or harvest.base_url, or leave harvest.model out.")
 	case !k.Embeddings:
 		return nil

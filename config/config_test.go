@@ -119,7 +119,7 @@ func TestParseRefuses(t *testing.T) {
 		{"section for a value", "upstream:\n  model:\n    name: a\n", "upstream.model", "a section is not", "", ""},
 		{"value for a section", "upstream: fast\n", "upstream", "is not a section (line 1)", "below it", ""},
 		{"no value", "upstream:\n  model:\n", "upstream.model", "has no value (line 2)", "delete the line", ""},
-		{"empty name", "upstream: {model: ''}\n", "upstream.model", "not empty", "", ""},
+		{"empty name", "repository: {exclude: ['']}\n", "repository.exclude[0]", "not empty", "", ""},
 		{"owner that is a path", "knowledge: {owner: ../other}\n", "knowledge.owner", "starts with a letter", "", ""},
 		{"list at the top", "- a\n", "", "a list is not a section", "", ""},
 		{"text at the top", "hello\n", "", "is not a section", "", ""},

@@ -65,6 +65,11 @@ func stricter(why string, values ...string) consentRule {
 	}}
 }
 
+// offOnly is for what a project may switch off, and only choose after consent.
+func offOnly(why string) consentRule {
+	return consentRule{"off", why, func(p proposal) bool { return p.words[0] == HarvestOff }}
+}
+
 // less is for how much is kept: a project may have less kept than the user.
 func less(why string) consentRule {
 	return consentRule{"less", why, func(p proposal) bool {

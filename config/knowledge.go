@@ -95,7 +95,10 @@ func (k *Knowledge) keys() []key {
 
 // Harvest is what is kept of a session when it is over.
 type Harvest struct {
-	Model     string        // of the calls that extract; empty means that rules extract alone
+	Model     string        // of the calls that extract; empty means Upstream.Model, HarvestOff none
+	Command   []string      // asked in place of an address: a program with its arguments
+	Sampling  bool          // ask the model of a connected MCP client where no other is configured
+	Tokens    int           // of an owner's requests in a day
 	BaseURL   string        // empty means Upstream.BaseURL
 	APIKeyEnv string        // empty means Upstream.APIKeyEnv, if the address is the same
 	Timeout   time.Duration // of one call
@@ -111,17 +114,27 @@ type Harvest struct {
 func (h *Harvest) keys() []key {
 	return []key{
 		bind("model", &h.Model, "", optional(),
-			"A cheap model that your gateway serves, which extracts facts and writes the summary. Empty: rules extract, and the summary "+
-				"says so.").withConsentRule(needsConsent(reachModel)),
+			"The model that extracts facts, writes the summary and files claims; a cheap one is enough. Empty: upstream.model, where it is set and the "+
+				"address is the same. off: rules do it alone, and the summary says so.").withConsentRule(offOnly(reachModel)),
+		bindList("command", &h.Command, name(),
+			"A program that reads a prompt from its standard input and prints an answer, with its arguments, in place of an address: "+
+				"[claude, -p], [codex, exec, --skip-git-repo-check, \"-\"], [llm], [ollama, run, llama3.2]. It runs without a shell, in an empty folder, for "+
+				"at most harvest.timeout. When it fails, rules extract.").withConsentRule(needsConsent(reachCommand)),
+		bind("sampling", &h.Sampling, false, flag(),
+			"Where neither a model nor a command is configured, have the model of an MCP client that offers sampling extract, while the client is "+
+				"connected. Most clients ask their user first.").withConsentRule(stricter(reachModel, "true", "false")),
+		bind("tokens_per_day", &h.Tokens, 1_000_000, whole(0, 1_000_000_000),
+			"The most tokens that requests about one owner's sessions and claims may take in a day (UTC), by what the endpoint reports or an "+
+				"estimate. Beyond it rules do the work until the next day, and the outcome says so. 0: no model is asked.").withConsentRule(less("what a model costs")),
 		bind("base_url", &h.BaseURL, "", address(), "Where that model is served, if elsewhere than upstream.base_url.").withConsentRule(needsConsent(reachAddress)),
 		bind("api_key_env", &h.APIKeyEnv, "", variable(),
 			"The environment variable that holds the key for it. Empty: upstream.api_key_env when the address is the same, and no key when "+
 				"it is not.").withConsentRule(needsConsent(reachKey)),
 		bind("timeout", &h.Timeout, 2*time.Minute, span(time.Second, time.Hour),
 			"The longest that one call may take. Nobody waits for it but the job."),
-		bind("window", &h.Window, 16_000, whole(2000, 2_000_000),
-			"Tokens that the model reads at once, its answer included. A longer session is cut between messages and read in parts."),
-		bind("max_facts", &h.MaxFacts, 12, whole(0, 1000), "The most facts that a model may extract from a session."),
+		bind("window", &h.Window, 32_000, whole(2000, 2_000_000),
+			"Tokens that the model reads at once, its answer included. A longer session is cut between messages and read in parts, after what tools printed was shortened."),
+		bind("max_facts", &h.MaxFacts, 30, whole(0, 1000), "The most facts that a model may extract from a session."),
 		bind("fact_chars", &h.FactChars, 300, whole(40, 4000), "The most characters of a fact."),
 		bind("at_once", &h.AtOnce, true, flag(),
 			"Keep what a user states as soon as the turn is journaled, so that the next conversation knows it a second later. Off: at the session's end."),
@@ -131,6 +144,35 @@ func (h *Harvest) keys() []key {
 		bind("ingest_chars", &h.IngestChars, 4000, whole(100, 100_000),
 			"What is kept of one tool output, in characters, when middleware.ingest is on.").withConsentRule(less("how much of what tools return is kept")),
 	}
+}
+
+// HarvestOff is the value of harvest.model with which no model is asked, whatever else is
+// configured.
+const HarvestOff = "off"
+
+// HarvestModel is the name of the model that harvests and files; empty where none is asked at
+// an address.
+func (c Config) HarvestModel() string {
+	switch {
+	case c.Harvest.Model == HarvestOff, len(c.Harvest.Command) > 0:
+		return ""
+	case c.Harvest.Model == "" && c.Upstream.BaseURL != "" && c.HarvestBaseURL() == c.Upstream.BaseURL:
+		return c.Upstream.Model
+	}
+	return c.Harvest.Model
+}
+
+// HarvestCommand is the program that is asked in place of an address; nil for none.
+func (c Config) HarvestCommand() []string {
+	if c.Harvest.Model == HarvestOff {
+		return nil
+	}
+	return c.Harvest.Command
+}
+
+// HarvestSampling reports whether the model of an MCP client is asked.
+func (c Config) HarvestSampling() bool {
+	return c.Harvest.Sampling && c.Harvest.Model != HarvestOff && c.HarvestModel() == "" && len(c.Harvest.Command) == 0
 }
 
 // HarvestBaseURL is where the extracting model is served.
@@ -223,9 +265,8 @@ const (
 
 // Filing is how claims are filed in the background.
 type Filing struct {
-	Classify        ClassifyBy
-	ClassifyFacts   int // in one request about aspects
-	DependencyFacts int // in one request about dependencies
+	Classify      ClassifyBy
+	ClassifyFacts int // in one request
 }
 
 func (f *Filing) keys() []key {
@@ -233,14 +274,14 @@ func (f *Filing) keys() []key {
 		bind("classify", &f.Classify, ClassifyAuto, choice(ClassifyAuto, ClassifyModel, ClassifyRules, ClassifyOff),
 			"Who finds out in the background under which aspect a claim belongs and what depends on what: harvest.model where one is set, and rules; "+
 				"model leaves dependencies to it alone; off leaves claims as the rules filed them when they were written, and old ones unfiled."),
-		bind("classify_facts", &f.ClassifyFacts, 8, whole(1, 10), "Facts of one entity in one request about aspects. Small models drop some of more than 10."),
-		bind("dependency_facts", &f.DependencyFacts, 5, whole(1, 5), "Facts of one entity in one request about dependencies."),
+		bind("classify_facts", &f.ClassifyFacts, 40, whole(1, 100),
+			"Claims in one request. The facts of one session are one request, if they are no more than this. What a small model drops of many is left as the rules filed it."),
 	}
 }
 
 // ClassifyModel reports whether a model is to file claims.
 func (c Config) ClassifyModel() bool {
-	return c.Harvest.Model != "" && (c.Structure.Classify == ClassifyAuto || c.Structure.Classify == ClassifyModel)
+	return (c.HarvestModel() != "" || len(c.HarvestCommand()) > 0) && (c.Structure.Classify == ClassifyAuto || c.Structure.Classify == ClassifyModel)
 }
 
 // ScorerMode says when the order learned from use is in force.

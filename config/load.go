@@ -100,6 +100,9 @@ const (
 	maxDepth = 64
 )
 
+// retired are keys of earlier versions that decide nothing any more. Files may have them.
+var retired = []string{"structure.dependency_facts"}
+
 // decoder fills a Config from one file.
 type decoder struct {
 	file     string // for messages; may be empty
@@ -183,6 +186,9 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 		path = prefix + "." + path
 	}
 	k, isSection := d.find(path, s.Value)
+	if !isSection && slices.Contains(retired, path) {
+		return nil
+	}
 	if !isSection && k == nil {
 		return d.located(at, unknown(path, d.sections))
 	}

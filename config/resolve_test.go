@@ -65,7 +65,7 @@ func TestAClonesFileDoesNotReachOutside(t *testing.T) {
 	for _, tt := range []struct{ name, own, text, key, before string }{
 		{"address", "", "upstream: {base_url: 'http://evil.test/v1'}", "upstream.base_url", ""},
 		{"variable", "", "upstream: {api_key_env: AWS_SECRET_ACCESS_KEY}", "upstream.api_key_env", "OPENAI_API_KEY"},
-		{"chat model", "", "upstream: {model: evil/logger}", "upstream.model", "gpt-4o-mini"},
+		{"chat model", "", "upstream: {model: evil/logger}", "upstream.model", ""},
 		{"embeddings' address", "", "knowledge: {embed_base_url: 'http://evil.test/v1'}", "knowledge.embed_base_url", ""},
 		{"embeddings' variable", "", "knowledge: {embed_api_key_env: GITHUB_TOKEN}", "knowledge.embed_api_key_env", ""},
 		{"embedding model", "upstream: {base_url: 'http://mine.test/v1'}", "knowledge: {embed_model: x}", "knowledge.embed_model", ""},
@@ -190,7 +190,7 @@ func TestAFileThatTheUserNamesCounts(t *testing.T) {
 	}
 	for _, inside := range []string{filepath.Join(root, ".ken", "config.yaml"), link} {
 		t.Setenv("KEN_CONFIG", inside)
-		if r := resolve(t, root); r.Config.Upstream.Model != "gpt-4o-mini" || len(r.Withheld) != 1 {
+		if r := resolve(t, root); r.Config.Upstream.Model != "" || len(r.Withheld) != 1 {
 			t.Errorf("a file in the project counts as the user's: %s", inside)
 		}
 	}

@@ -79,6 +79,9 @@ func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft,
 		if err == nil {
 			r.drop(d.Dropped)
 			r.out.Model = d.Model
+			if d.Summary == "" { // nothing of it was said
+				d.Summary = extract.Draft(r.tr, r.o.Rules).Summary
+			}
 			return d, nil
 		}
 		if ctx.Err() != nil {
@@ -156,9 +159,9 @@ type Options struct {
 	// trusted more than the claim. Nil knows of none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
 
-	// OnHarvested is called after a session was harvested, before the journal is marked. An
-	// error is logged and changes nothing. May be nil.
-	OnHarvested func(ctx context.Context, info session.Info, out session.Outcome) error
+	// OnHarvested is called after a session was harvested, before the journal is marked. It
+	// may add to the outcome's note. An error is logged and changes nothing else. May be nil.
+	OnHarvested func(ctx context.Context, info session.Info, out *session.Outcome) error
 
 	Log *slog.Logger // default slog.Default()
 }
@@ -355,7 +358,7 @@ func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto u
 		upto = tr.Entries[n-1].Seq
 	}
 	if h.o.OnHarvested != nil {
-		if err := h.o.OnHarvested(ctx, tr.Info, out); err != nil {
+		if err := h.o.OnHarvested(ctx, tr.Info, &out); err != nil {
 			h.o.Log.Warn("tell of a harvest", "cause", err, "try", ken.Hint(err))
 		}
 	}

@@ -67,7 +67,7 @@ func TestBadDaysOfTheModel(t *testing.T) {
 		"wrong shape":            {modeltest.WrongShape(), false, "the model could not be used: ", "", 40},
 		"silence":                {modeltest.Empty(), false, "the model could not be used: ", "", 40},
 		"cut off":                {modeltest.Truncated(), false, "the model could not be used: ", "", 40},
-		"400 facts":              {modeltest.ManyFacts(400), true, "", "limit", 12},
+		"400 facts":              {modeltest.ManyFacts(400), true, "", "limit", 30},
 		"facts without a quote":  {modeltest.Unquoted(), true, "", "unquoted", 0},
 		"an order to its memory": {modeltest.Injected(), true, "", "", 12},
 		"reasoning":              {modeltest.Thinking(), true, "", "", 12},

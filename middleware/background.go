@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,39 +20,29 @@ import (
 // process that holds an owner's store follows its log. A program that ends right after a write
 // does the cheap part at once: see Derive.
 type filing struct {
-	model *model.Client // nil: rules alone
-	due   chan string   // owners, except the configured one, whose claims are to be filed
+	due chan string // owners, except the configured one, whose claims are to be filed
 }
 
-func (l *Layer) openFiling() {
-	l.filing.due = make(chan string, 64)
-	if c := &l.cfg; c.ClassifyModel() {
-		l.filing.model = model.New(model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.Harvest.Model,
-			Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, Log: l.o.Log})
-	}
-}
-
-func (l *Layer) closeFiling() error {
-	if l.filing.model == nil {
-		return nil
-	}
-	return l.filing.model.Close()
-}
+func (l *Layer) openFiling() { l.filing.due = make(chan string, 64) }
 
 // filesClaims reports whether claims are filed beyond what writing them does.
 func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
-// classifier returns what files the claims of a store.
-func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
+// classifier returns what files the claims of an owner's store.
+func (l *Layer) classifier(s store.Engine, d *ownerSessions) *classify.Classifier {
 	c := &l.cfg.Structure
-	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.yieldToTurns,
+	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Wake: d.queue.Wake, GiveWay: l.yieldToTurns,
 		Now: l.now, Log: l.o.Log}
-	if m := l.filing.model; m != nil {
+	if m := d.model; m != nil && l.cfg.ClassifyModel() {
 		o.Model = m.Model()
 		o.Ask = func(ctx context.Context, r classify.Request) (string, error) {
-			return m.Ask(ctx, model.Question{Name: r.Name, System: r.System, User: r.User, Schema: r.Schema, Temperature: r.Temperature})
+			text, err := m.Ask(ctx, model.Question{Name: r.Name, System: r.System, User: r.User, Schema: r.Schema, Temperature: r.Temperature})
+			if errors.Is(err, model.ErrBudget) {
+				err = fmt.Errorf("%w: %w", classify.ErrLeave, err)
+			}
+			return text, err
 		}
 	}
 	return classify.New(s, o)
@@ -60,12 +51,12 @@ func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 // runFiling files the configured owner's claims, old and new, until ctx ends. This process
 // holds the store.
 func (l *Layer) runFiling(ctx context.Context, s store.Engine) {
-	q := l.sessionsOf("").queue
-	c := l.classifier(s, q)
+	d := l.sessionsOf("")
+	c := l.classifier(s, d)
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
-		c.Work(ctx, q)
+		c.Work(ctx, d.queue)
 	}()
 	_ = c.Follow(ctx) // nil when ctx ends
 	<-worked
@@ -113,19 +104,19 @@ func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 		return jobs.Report{}, err
 	}
 	defer release()
-	q := l.sessionsOf(owner).queue
-	c := l.classifier(s, q)
+	d := l.sessionsOf(owner)
+	c := l.classifier(s, d)
 	if err := c.CatchUp(ctx); err != nil {
 		return jobs.Report{}, fmt.Errorf("file claims: %w", err)
 	}
-	return c.Drain(ctx, q)
+	return c.Drain(ctx, d.queue)
 }
 
 // Derive does at once, by rules, what follows from claims that were just written, such as
 // dependencies that they state. It is for programs that end right after; a layer with a
 // background does it by itself.
 func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error {
-	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -139,7 +130,7 @@ func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error
 // deriveInForeground is Derive after a write through a layer without a background. The claim
 // stays written if it fails.
 func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id string) {
-	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return
 	}
 	if err := classify.Derive(ctx, s, id); err != nil && ctx.Err() == nil {

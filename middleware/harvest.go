@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/harvest/extract"
@@ -20,7 +21,6 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/projectfile"
-	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/store"
@@ -30,35 +30,71 @@ import (
 // that people read and edit, such as MEMORY.md and lifecycle.yaml.
 const KnowledgeDir = ".ken/knowledge"
 
-// newHarvester returns an owner's harvester as configured, and a function that closes its
-// connections.
-func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harvester, shut func() error) {
-	shut = func() error { return nil }
+// auxiliaryModel returns the client of the model that harvests an owner's sessions and files
+// its claims; nil where rules do it alone.
+func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 	c := &l.cfg
-	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
+	o := model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.HarvestModel(), Command: c.HarvestCommand(),
+		Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, MaxFacts: c.Harvest.MaxFacts, FactChars: c.Harvest.FactChars,
+		Budget: &model.Budget{Shelf: t, Most: c.Harvest.Tokens, Now: l.now}, Log: l.o.Log}
+	if o.MaxFacts == 0 {
+		o.MaxFacts = -1 // 0 means none in the configuration, and the default to the model
+	}
+	if o.Model == "" && len(o.Command) == 0 {
+		return nil
+	}
+	return model.New(o)
+}
+
+// newHarvester returns an owner's harvester as configured.
+func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester {
+	c := &l.cfg
+	o := harvest.Options{Store: t, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
-	book := receipt.NewBook(t, l.receiptOptions())
-	o.Tainted = book.Marks
-	if c.Harvest.Model != "" {
-		most := c.Harvest.MaxFacts
-		if most == 0 {
-			most = -1 // 0 means none in the configuration, and the default to the model
-		}
-		m := model.New(model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.Harvest.Model,
-			Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, MaxFacts: most, FactChars: c.Harvest.FactChars,
-			Log: l.o.Log})
-		o.Model, shut = m, m.Close
+	o.Tainted = d.receipts.Marks
+	if d.model != nil {
+		o.Model = d.model
 	}
-	if t.owner == c.Knowledge.Owner {
-		o.OnHarvested = func(ctx context.Context, _ session.Info, out session.Outcome) error {
-			if len(out.Patterns) == 0 {
-				return nil // MEMORY.md lists patterns only
-			}
-			_, err := l.Operator().SyncMemory(ctx, "")
-			return err
+	o.OnHarvested = func(ctx context.Context, _ session.Info, out *session.Outcome) error {
+		err := l.adviseModel(ctx, t, d, out)
+		if d.model != nil && c.ClassifyModel() && l.filesClaims() {
+			err = errors.Join(err, t.use(ctx, func(s store.Engine) error {
+				return l.classifier(s, d).AddSession(ctx, slices.Concat(out.Learned, out.Reinforced))
+			}))
 		}
+		if t.owner == c.Knowledge.Owner && len(out.Patterns) > 0 { // MEMORY.md lists patterns only
+			_, synced := l.Operator().SyncMemory(ctx, "")
+			err = errors.Join(err, synced)
+		}
+		return err
 	}
-	return harvest.New(o), shut
+	return harvest.New(o)
+}
+
+// adviceKey is the shelf's key that says that the owner was told what a model would do.
+const adviceKey = "harvest/advised"
+
+// adviseModel says once, with an owner's first harvest, what is missed without a model.
+func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions, out *session.Outcome) error {
+	if d.model != nil || l.cfg.Harvest.Model == config.HarvestOff {
+		return nil
+	}
+	told := false
+	err := t.View(ctx, func(r store.ShelfReader) error {
+		told = len(r.Get(adviceKey)) > 0
+		return nil
+	})
+	if err != nil || told {
+		return err
+	}
+	if err := t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(adviceKey, []byte("1")) }); err != nil {
+		return err
+	}
+	if out.Note != "" {
+		out.Note += "; "
+	}
+	out.Note += model.Without + ": ken doctor says how to use one"
+	return nil
 }
 
 // SyncMemory reads what people changed in MEMORY.md and writes the file again. by is the person

@@ -437,7 +437,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endSessions(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
+		errs := []error{l.endSessions(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

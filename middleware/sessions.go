@@ -15,11 +15,13 @@ import (
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // ownerSessions is what the layer keeps for the sessions of one owner.
@@ -28,7 +30,7 @@ type ownerSessions struct {
 	queue     *jobs.Queue
 	receipts  *receipt.Book
 	harvester *harvest.Harvester
-	close     func() error // closes the connections of the harvest model
+	model     *model.Client // that harvests and files; nil for rules alone
 
 	maintained bool // this process has sessions in the journal, or was asked to look after it
 	idle       bool // nothing was open or waiting at the last check
@@ -52,7 +54,8 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.isAlive, Now: l.now, Log: l.o.Log}),
 	}
 	d.receipts = receipt.NewBook(t, l.receiptOptions())
-	d.harvester, d.close = l.newHarvester(t, d.journal)
+	d.model = l.auxiliaryModel(t)
+	d.harvester = l.newHarvester(t, d)
 	l.sessions[owner] = d
 	return d
 }
@@ -194,6 +197,11 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	}
 	if _, err := d.journal.EndIdle(ctx, l.cfg.Session.Idle); err != nil {
 		return jobs.Report{}, err
+	}
+	if d.model != nil && l.filesClaims() {
+		if err := (ownerStore{l, l.ownerOrDefault(owner)}).use(ctx, func(s store.Engine) error { return l.classifier(s, d).Begin(ctx) }); err != nil {
+			return jobs.Report{}, err
+		}
 	}
 	report, err := l.runJobs(ctx, d)
 	if err != nil {
@@ -372,7 +380,9 @@ func (l *Layer) endSessions() error {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
 	for _, d := range l.sessions {
-		errs = append(errs, d.close())
+		if d.model != nil {
+			errs = append(errs, d.model.Close())
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -30,7 +30,7 @@ func NewModel(c config.Upstream, model string) *Model {
 	o := openai.DefaultConfig(c.APIKey())
 	o.BaseURL = c.BaseURL
 	o.HTTPClient = &http.Client{Timeout: c.Timeout}
-	return &Model{Config: c, Name: cmp.Or(model, c.Model), Client: openai.NewClientWithConfig(o)}
+	return &Model{Config: c, Name: cmp.Or(model, c.ChatModel()), Client: openai.NewClientWithConfig(o)}
 }
 
 // Stream asks the model through c, which is u's client or something in front of

@@ -196,10 +196,10 @@ func examineModel(ctx context.Context, c config.Upstream) finding {
 	if err != nil {
 		return failed(check, u.Explain(ctx, "ask "+c.BaseURL, err))
 	}
-	if !serves(list, c.Model) {
-		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.Model, Try: tryServed("upstream.model", list)}
+	if !serves(list, c.ChatModel()) {
+		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.ChatModel(), Try: tryServed("upstream.model", list)}
 	}
-	return passed(check, "%s serves %s", c.BaseURL, c.Model)
+	return passed(check, "%s serves %s", c.BaseURL, c.ChatModel())
 }
 
 // serves knows that some gateways list a model with the tag that a request may

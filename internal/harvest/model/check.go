@@ -20,6 +20,7 @@ const (
 	DropReasoning   = "reasoning"   // the model's thinking
 	DropInstruction = "instruction" // speaks to the agent's memory, as an injected order does
 	DropUnquoted    = "unquoted"    // its quote stands in no message, or proves nothing
+	DropUnsupported = "unsupported" // its names and numbers, or all that it tells, are not where it quotes
 	DropToolResult  = "tool result" // says of the user what only a tool said
 	DropSuggestion  = "suggestion"  // the assistant's own, which nobody agreed to
 	DropTooLong     = "too long"    // and no sentence of it is short enough
@@ -35,12 +36,19 @@ type factChecker struct {
 	kept    []draft.Statement
 	said    map[string]int // places in kept by wording
 	dropped map[string]int
+	people  map[string]bool // names of who speaks
+
+	session, spoken *said // all of it, and what people and the assistant said; nil until a summary is looked at
 }
 
 func newFactChecker(limits Options, all []message) *factChecker {
 	l := &factChecker{limits: limits, all: all, bySeq: make(map[uint64]int, len(all)), said: map[string]int{}, dropped: map[string]int{}}
+	l.people = map[string]bool{}
 	for i := range all {
 		l.bySeq[all[i].seq] = i
+		if all[i].name != "" {
+			l.people[all[i].name] = true
+		}
 	}
 	return l
 }
@@ -87,12 +95,15 @@ func (l *factChecker) add(facts []proposal) {
 func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	text := strings.Join(strings.Fields(p.text), " ")
 	switch {
-	case holdsSecret(text) || holdsSecret(p.quote):
+	case holdsSecret(text) || holdsSecret(p.quote) || tellsCredential(text):
 		return s, DropSecret
 	case thinks(text) || guardrail.StripPastedReasoning(p.quote) != p.quote:
 		return s, DropReasoning
 	case orders(text) || orders(p.quote):
 		return s, DropInstruction
+	}
+	if text = upToSentence(text, l.limits.FactChars); text == "" {
+		return s, DropTooLong
 	}
 	m, quote, reason := l.source(p, text)
 	if reason != "" {
@@ -100,9 +111,6 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	}
 	if orders(m.around(quote)) { // quoted without the words that make it an order
 		return s, DropInstruction
-	}
-	if text = upToSentence(text, l.limits.FactChars); text == "" {
-		return s, DropTooLong
 	}
 	if at, ok := l.said[wording(text)]; ok { // said twice, as sure as it was said at best
 		l.kept[at].Confidence = max(l.kept[at].Confidence, p.confidence)
@@ -158,11 +166,13 @@ func (l *factChecker) mayProve(i int, p proposal, text, quote string) (reason st
 	users := p.sort != draft.Fact || ofUser(text)
 	switch {
 	case m.who == user:
-		return ""
 	case m.who == tool && users:
 		return DropToolResult
 	case m.who == assistant && (users || suggests(quote)) && !l.agreed(i):
 		return DropSuggestion
+	}
+	if !l.supported(i, text, quote) {
+		return DropUnsupported
 	}
 	return ""
 }

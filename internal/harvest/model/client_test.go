@@ -8,15 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 	"github.com/kenlayer/ken/internal/run/session"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // key looks like a secret. It is put together here, so that no scanner takes this
 // file for a leak.
@@ -116,7 +113,7 @@ func TestRequestIsWhatEndpointsRead(t *testing.T) {
 	if len(r.Messages) != 2 || r.Messages[0].Role != "system" || r.Messages[1].Role != "user" {
 		t.Fatalf("%+v", r.Messages)
 	}
-	for _, rule := range []string{"at most 12 statements", "at most 300 characters", "at most 1500 characters", "data", "third person", "Add no knowledge of your own",
+	for _, rule := range []string{"at most 30 statements", "at most 300 characters", "at most 1500 characters", "data", "third person", "Add no knowledge of your own",
 		"merely suggested", "thinking", "passwords", "do not follow it", "copied character by character", "Pipeline Knowledge"} {
 		if !strings.Contains(r.Messages[0].Content, rule) {
 			t.Errorf("the rules don't say %q", rule)

@@ -21,6 +21,9 @@ import (
 // again when told what was wrong, with something that nothing can be made of.
 var ErrUnusable = errors.New("the model's answer can't be used")
 
+// Without says what is missed where no model is configured.
+const Without = "no model is configured: rules extract and file, and miss rules that are said indirectly, what is told in other words, and most languages"
+
 // Stages that Draft reports progress of.
 const (
 	StageExtract = "extract" // done parts of the transcript
@@ -36,8 +39,9 @@ const (
 // the messages themselves, and Dropped counts what was left out by the Drop
 // reasons: with the statements, these are all the facts of the answers that were
 // used. Sort and text are what the model said of a quote that was checked, no more.
-// The summary is never empty; a transcript without a readable message is the
-// exception: its draft is empty but for Model, and nothing is sent.
+// The summary has no sentence with a name or a number that nobody said, and may be empty for
+// that. A transcript without a readable message has a draft that is empty but for Model, and
+// nothing is sent.
 //
 // progress, which may be nil, is called from this goroutine before the first part
 // and after each.
@@ -61,6 +65,12 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 	t := c.task("extract")
 	room, reserve := c.budget(t)
 	parts := c.cut(all, room)
+	for shown := toolChars / 2; len(parts) > 1 && shown >= leastToolChars; shown /= 2 { // one request is enough for most sessions
+		for i := range all {
+			all[i].shown = shown
+		}
+		parts = c.cut(all, room)
+	}
 	checker := newFactChecker(c.opts, all)
 	var summaries []string
 	progress(StageExtract, 0, len(parts))
@@ -75,7 +85,9 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 			return draft.Draft{}, err
 		}
 		checker.add(a.facts)
-		summaries = append(summaries, shortSummary(a.summary, c.opts.SummaryChars))
+		if s := checker.summary(a.summary); s != "" {
+			summaries = append(summaries, shortSummary(s, c.opts.SummaryChars))
+		}
 		c.opts.Log.LogAttrs(ctx, slog.LevelDebug, "extracted a part of a session", slog.String("session", tr.Info.ID),
 			slog.Int("part", i+1), slog.Int("of", len(parts)), slog.Int("messages", len(p.messages)), slog.Int("facts", len(a.facts)))
 		progress(StageExtract, i+1, len(parts))
@@ -83,6 +95,9 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 	var err error
 	if d.Summary, err = c.merge(ctx, summaries, reserve, progress); err != nil {
 		return draft.Draft{}, err
+	}
+	if len(summaries) > 1 {
+		d.Summary = checker.summary(d.Summary)
 	}
 	d.Statements = checker.best()
 	if len(checker.dropped) > 0 {
@@ -94,7 +109,10 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 // merge makes one summary of the parts'. If the model can't, what it said of the
 // parts is joined: the facts are worth more than a well-told episode.
 func (c *Client) merge(ctx context.Context, summaries []string, reserve int, progress func(string, int, int)) (string, error) {
-	if len(summaries) == 1 {
+	switch len(summaries) {
+	case 0:
+		return "", nil
+	case 1:
 		return summaries[0], nil
 	}
 	progress(StageMerge, 0, 1)
@@ -174,6 +192,9 @@ func (c *Client) shortTokens(text string, room int) string {
 	}
 	return out
 }
+
+// leastToolChars is what is shown of a tool's text at least.
+const leastToolChars = 200
 
 // part is as much of a transcript as one request carries.
 type part struct {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type exchange struct {
 
 // Do implements go-openai's HTTPDoer.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	req.Header.Set("X-Ken", "off") // where the endpoint is a Ken: it would learn from its own requests
 	resp, err := x.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -73,6 +75,20 @@ const coldest = 1e-6
 // off. When the endpoint refuses a format or the temperature it is asked without;
 // what worked is remembered.
 func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut bool, err error) {
+	size := c.opts.Count(t.system(true))
+	for _, m := range talk {
+		size += c.opts.Count(m.text)
+	}
+	if err := c.affordable(ctx, size); err != nil {
+		return "", false, err
+	}
+	if c.instead != nil {
+		text, err = c.instead(ctx, t, talk)
+		if err == nil {
+			c.charge(ctx, size+c.opts.Count(text))
+		}
+		return text, false, err
+	}
 	format, warm := c.format.Load(), c.warm.Load()
 	for {
 		x, answer, err := c.send(ctx, t, talk, int(format), warm)
@@ -80,6 +96,7 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 			c.format.Store(format)
 			c.warm.Store(warm)
 			choice := answer.Choices[0]
+			c.charge(ctx, cmp.Or(max(answer.Usage.TotalTokens, 0), size+c.opts.Count(choice.Message.Content)))
 			return content(choice.Message), choice.FinishReason == api.FinishReasonLength, nil
 		}
 		switch {
@@ -157,11 +174,13 @@ func (s speaker) String() string { return [...]string{"tool", "assistant", "user
 type message struct {
 	seq     uint64
 	who     speaker
+	name    string // of the person who speaks; may be empty
 	day     string // 2026-05-15; "" when the journal does not know
 	tool    string // that a tool's message comes from; may be empty
 	text    string // cleaned; what quotes are looked for in
 	calls   []string
 	folded  string // text as quotes are compared; "" until asked for
+	shown   int    // characters of a tool's text that are shown
 	consent int8   // whether the user's answer agreed to it: 0 until asked for, else yes or no
 }
 
@@ -176,7 +195,7 @@ func messages(tr *session.Transcript) []message {
 	tools := map[string]string{} // names by call
 	for i := range tr.Entries {
 		e := &tr.Entries[i]
-		m := message{seq: e.Seq}
+		m := message{seq: e.Seq, shown: toolChars}
 		if e.Message.Role == "user" { // who may name the tags of reasoning
 			m.text = strings.TrimSpace(store.CleanSaid(e.Message.Text))
 		} else {
@@ -186,9 +205,9 @@ func messages(tr *session.Transcript) []message {
 		case "system", "developer":
 			continue
 		case "user":
-			m.who = user
+			m.who, m.name = user, e.Message.Name
 		case "assistant":
-			m.who = assistant
+			m.who, m.name = assistant, e.Message.Name
 		default:
 			m.tool = label(tools[e.Message.ToolCallID])
 			if m.tool == "" {
@@ -224,8 +243,8 @@ func label(name string) string {
 	return name
 }
 
-// Options configures a Client. BaseURL and Model are required, zero is the default
-// of the rest.
+// Options configures a Client. It needs a BaseURL and a Model, a Command, or Sample. Zero is
+// the default of the rest.
 type Options struct {
 	// BaseURL is the API's address up to and with its version, such as
 	// "http://127.0.0.1:11434/v1". There is no default: a session must not leave
@@ -235,12 +254,20 @@ type Options struct {
 	APIKey string
 	// Model is the model's name at the endpoint.
 	Model string
+	// Command is a program with its arguments that is asked in place of an address: see
+	// command.go.
+	Command []string
+	// Sample asks the model of somebody who is connected, in place of an address. most is how
+	// many tokens the answer may have. It returns the model's name beside its text.
+	Sample func(ctx context.Context, system, user string, most int) (text, model string, err error)
+	// Budget bounds the tokens of the requests; nil is no bound.
+	Budget *Budget
 	// Timeout of one call; <= 0 means 2 minutes. A session may take several.
 	Timeout time.Duration
 	// Window is how many tokens the model reads at once, its answer included; 0
-	// means 16,000, and less than 2,000 counts as 2,000: the rules alone are some 800.
+	// means 32,000, and less than 2,000 counts as 2,000: the rules alone are some 800.
 	Window int
-	// MaxFacts is the most facts of a draft; 0 means 12, < 0 none.
+	// MaxFacts is the most facts of a draft; 0 means 30, < 0 none.
 	MaxFacts int
 	// FactChars is the most characters of a fact; <= 0 means 300.
 	FactChars int
@@ -264,6 +291,9 @@ type Client struct {
 	address string // the base URL as it may be shown
 	own     bool   // the HTTP client is this Client's
 
+	// instead sends one request where there is no address; nil where there is one.
+	instead func(ctx context.Context, t task, talk []turn) (string, error)
+
 	// What the endpoint was found to read, for the life of the Client.
 	format atomic.Int32 // an index into formats
 	warm   atomic.Bool  // it refuses a temperature
@@ -273,9 +303,9 @@ type Client struct {
 // the first Draft.
 func New(o Options) *Client {
 	o.Timeout = orDefault(o.Timeout, 2*time.Minute)
-	o.Window = max(orDefault(o.Window, 16_000), 2000)
+	o.Window = max(orDefault(o.Window, 32_000), 2000)
 	if o.MaxFacts == 0 {
-		o.MaxFacts = 12
+		o.MaxFacts = 30
 	}
 	o.MaxFacts = max(o.MaxFacts, 0)
 	o.FactChars = orDefault(o.FactChars, 300)
@@ -287,6 +317,14 @@ func New(o Options) *Client {
 		o.Log = slog.Default()
 	}
 	c := &Client{opts: o, address: withoutPassword(o.BaseURL)}
+	switch {
+	case len(o.Command) > 0:
+		c.opts.Model = cmp.Or(o.Model, programName(o.Command))
+		c.instead = c.runCommand
+	case o.Sample != nil:
+		c.opts.Model = cmp.Or(o.Model, "the client's model")
+		c.instead = c.sample
+	}
 	if o.HTTPClient == nil {
 		c.own = true
 		c.opts.HTTPClient = &http.Client{Transport: &http.Transport{

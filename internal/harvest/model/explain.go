@@ -39,6 +39,9 @@ const (
 
 // check reports options with which nothing can work.
 func (c *Client) check() error {
+	if c.instead != nil {
+		return nil
+	}
 	if c.opts.Model == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: "no model is named", Try: tryName}
 	}
@@ -221,7 +224,7 @@ func (m *message) header(day string) string {
 func (m *message) content() string {
 	var b strings.Builder
 	if m.who == tool {
-		b.WriteString(middle(m.text, toolChars))
+		b.WriteString(middle(m.text, m.shown))
 	} else {
 		b.WriteString(m.text)
 	}

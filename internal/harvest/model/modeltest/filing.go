@@ -7,20 +7,22 @@ import (
 	"strings"
 )
 
-// filing is a request to file facts under the aspects of an entity, or to say what it
-// depends on.
+// filing is a request to file facts under the aspects of the things that they are about, and to
+// say what these depend on.
 type filing struct {
-	Entity *struct {
-		Name string `json:"name"`
-	} `json:"entity"`
-	Source    string   `json:"source"`
+	Things []filed `json:"things"`
+	Facts  []struct {
+		I     int    `json:"i"`
+		About string `json:"about"`
+		Text  string `json:"text"`
+	} `json:"facts"`
+}
+
+type filed struct {
+	Name      string   `json:"name"`
 	Known     []string `json:"known"`
 	Aspects   []string `json:"aspects"`
 	Suggested []string `json:"suggested"`
-	Facts     []struct {
-		I    int    `json:"i"`
-		Text string `json:"text"`
-	} `json:"facts"`
 }
 
 // filing returns what the request asks to file; nil for one that asks for something
@@ -32,7 +34,7 @@ func (r *Request) filing() *filing {
 		}
 		var f filing
 		text := strings.TrimSuffix(strings.TrimSpace(m.Content), "/no_think")
-		if json.Unmarshal([]byte(text), &f) == nil && len(f.Facts) > 0 && (f.Entity != nil || f.Source != "") {
+		if json.Unmarshal([]byte(text), &f) == nil && len(f.Facts) > 0 && len(f.Things) > 0 {
 			return &f
 		}
 	}
@@ -47,16 +49,16 @@ func file(w http.ResponseWriter, _ *http.Request, req *Request) {
 	var rows []map[string]any
 	for _, fact := range f.Facts {
 		text := " " + strings.ToLower(fact.Text) + " "
-		if f.Entity != nil {
-			rows = append(rows, map[string]any{"i": fact.I, "aspect": f.aspect(text), "kind": kindOf(text), "new": false})
-			continue
+		t := filed{}
+		if at := slices.IndexFunc(f.Things, func(t filed) bool { return t.Name == fact.About }); at >= 0 {
+			t = f.Things[at]
 		}
-		row := map[string]any{"i": fact.I, "dep_target": nil, "dep_type": nil}
+		row := map[string]any{"i": fact.I, "aspect": t.aspect(text), "kind": kindOf(text), "dep_target": nil, "dep_type": nil}
 		for _, v := range [][2]string{{" requires ", "requires"}, {" depends on ", "requires"}, {" is owned by ", "owned_by"}, {" uses ", "uses"}} {
 			_, after, ok := strings.Cut(text, v[0])
-			at := slices.IndexFunc(f.Known, func(name string) bool { return strings.Contains(after, name) })
+			at := slices.IndexFunc(t.Known, func(name string) bool { return strings.Contains(after, name) })
 			if ok && at >= 0 {
-				row["dep_target"], row["dep_type"] = f.Known[at], v[1]
+				row["dep_target"], row["dep_type"] = t.Known[at], v[1]
 				break
 			}
 		}
@@ -65,7 +67,7 @@ func file(w http.ResponseWriter, _ *http.Request, req *Request) {
 	say(w, req, encode(map[string]any{"facts": rows}), "stop")
 }
 
-func (f *filing) aspect(text string) string {
+func (f *filed) aspect(text string) string {
 	all := append(append([]string(nil), f.Aspects...), f.Suggested...)
 	for _, a := range all {
 		if a != "general" && strings.Contains(text, strings.TrimSuffix(a, "s")) {

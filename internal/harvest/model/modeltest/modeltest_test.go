@@ -138,7 +138,7 @@ func TestRecordings(t *testing.T) {
 		kept int // < 0: an error
 	}{
 		"good": {modeltest.Good(), 5}, "thinking": {modeltest.Thinking(), 5}, "fenced": {modeltest.Fenced(), 5},
-		"injected": {modeltest.Injected(), 1}, "unquoted": {modeltest.Unquoted(), 0}, "many": {modeltest.ManyFacts(30), 12},
+		"injected": {modeltest.Injected(), 1}, "unquoted": {modeltest.Unquoted(), 0}, "many": {modeltest.ManyFacts(60), 30},
 		"prose": {modeltest.Prose(), -1}, "wrong shape": {modeltest.WrongShape(), -1}, "empty": {modeltest.Empty(), -1}, "truncated": {modeltest.Truncated(), -1},
 	} {
 		d, err := extract(t, modeltest.Serve(t, tt.play))

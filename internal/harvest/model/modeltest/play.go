@@ -87,7 +87,7 @@ func ManyFacts(n int) Play {
 				break
 			}
 			f := a.Facts[i%len(a.Facts)]
-			f.Text = fmt.Sprintf("In place %d: %s", i+1, f.Text)
+			f.Text = fmt.Sprintf("In place %s: %s", letters(i), f.Text)
 			f.Confidence = 0.5
 			facts = append(facts, f)
 		}
@@ -148,11 +148,24 @@ func RefusesFormat(play Play, types ...string) Play {
 
 // say writes a chat completion.
 func say(w http.ResponseWriter, req *Request, text, finish string) {
+	asked := 0
+	for _, m := range req.Messages {
+		asked += len(m.Content)
+	}
 	write(w, http.StatusOK, map[string]any{
 		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": req.Model,
 		"choices": []any{map[string]any{"index": 0, "finish_reason": finish, "message": Message{"assistant", text}}},
-		"usage":   map[string]int{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+		"usage":   map[string]int{"prompt_tokens": asked / 4, "completion_tokens": len(text) / 4, "total_tokens": asked/4 + len(text)/4},
 	})
+}
+
+// letters spells a number in letters.
+func letters(n int) string {
+	s := string(rune('a' + n%26))
+	if n >= 26 {
+		s = letters(n/26-1) + s
+	}
+	return s
 }
 
 // talk answers a request that is for no extraction.

@@ -13,18 +13,14 @@ import (
 	"github.com/kenlayer/ken/internal/run/jobs"
 )
 
-// What the prompt is built of: the entity with its type and aspects, at most eight
-// facts, numbered, cold, with a schema.
-func TestModelFilesFactsOfOneEntityTogether(t *testing.T) {
-	r := newRig(t, says(func(task, text string) string {
-		if task != "classify" {
-			return `"dep_target":null,"dep_type":null`
-		}
-		kind := "attribute"
+// One request asks about all facts of a batch: each thing with its type and aspects, the facts
+// numbered, cold, with a schema.
+func TestModelFilesFactsOfManyThingsInOneRequest(t *testing.T) {
+	r := newRig(t, says(func(text string) string {
 		if strings.Contains(text, "frozen") {
-			kind = "constraint"
+			return ruled("Release Policy")
 		}
-		return `"aspect":"Release Policy","kind":"` + kind + `","new":true`
+		return under("Release Policy")
 	}))
 	e := fact(t, "payments", "payments")
 	e.Kind, e.Key, e.Aspect = ken.KindEntity, "entity:payments", "system"
@@ -37,19 +33,12 @@ func TestModelFilesFactsOfOneEntityTogether(t *testing.T) {
 	ids := r.write(claims...)
 	r.run()
 
-	sizes := map[string][]int{}
-	for _, in := range r.model.asked("classify") {
-		sizes[in.Entity.Name] = append(sizes[in.Entity.Name], len(in.Facts))
-		if in.Entity.Name == "payments" && in.Entity.Type != "system" {
-			t.Errorf("payments is shown as a %s", in.Entity.Type)
-		}
-		if len(in.Suggested) == 0 {
-			t.Errorf("no aspects are suggested for a %s", in.Entity.Type)
-		}
+	asked := r.model.asked()
+	if len(asked) != 1 || len(asked[0].Facts) != 13 || len(asked[0].Things) != 2 {
+		t.Fatalf("asked %+v", asked)
 	}
-	slices.Sort(sizes["payments"])
-	if !slices.Equal(sizes["payments"], []int{4, 8}) || !slices.Equal(sizes["gateway"], []int{1}) {
-		t.Errorf("asked in batches of %v", sizes)
+	if p := asked[0].thing("payments"); p.Type != "system" || len(p.Suggested) == 0 {
+		t.Errorf("payments is shown as %+v", p)
 	}
 	for i, id := range ids {
 		c := r.get(id)
@@ -62,6 +51,49 @@ func TestModelFilesFactsOfOneEntityTogether(t *testing.T) {
 		t.Errorf("%+v", req)
 	}
 	if n := r.counts(); n.Model != uint64(len(ids)) || n.Left != 0 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// What sessions leave is asked about when they end: one request a session, whatever was
+// learned while it went on; what was there before the model is asked about in batches.
+func TestOneRequestASession(t *testing.T) {
+	r := newRig(t, filer("schedule"))
+	harvested := func(n int, session string) (out []ken.Claim) {
+		for i := range n {
+			c := fact(t, fmt.Sprintf("In %s, batch %d of service%d runs at night", session, i, i), fmt.Sprintf("service%d", i))
+			c.SourceType, c.Session = "harvest", session
+			out = append(out, c)
+		}
+		return out
+	}
+	old := r.write(append(harvested(20, "old 1"), harvested(20, "old 2")...)...)
+	must(t, r.Begin(t.Context()))
+	now := r.write(harvested(25, "now")...)
+	f := harvested(1, "now")[0]
+	f.Kind, f.Text = ken.KindFinding, "main.go has changed"
+	must(t, r.AddSession(t.Context(), append(now, r.write(f)...)))
+	r.run()
+	if n := len(r.model.asked()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	for _, id := range append(old, now...) {
+		if c := r.get(id); c.AssignedBy != ken.AssignedByModel {
+			t.Errorf("%q is filed by %q", c.Text, c.AssignedBy)
+		}
+	}
+}
+
+// Where the model must not be asked any more, claims stay as the rules filed them, and no job
+// waits or fails.
+func TestClaimsAreLeftToTheRulesWhereTheModelMustNotBeAsked(t *testing.T) {
+	r := newRig(t, func(input) (string, error) { return "", fmt.Errorf("%w: the day is over", classify.ErrLeave) })
+	id := r.write(fact(t, "The payments run at night", "payments"))[0]
+	rep := r.run()
+	if c := r.get(id); rep.Done != 1 || rep.Retried+rep.Dead > 0 || c.AssignedBy != ken.AssignedByRules || c.Aspect == "" {
+		t.Errorf("%+v, filed by %q", rep, c.AssignedBy)
+	}
+	if n := r.counts(); n.Left != 1 {
 		t.Errorf("%+v", n)
 	}
 }
@@ -85,26 +117,14 @@ func TestThinkingIsSwitchedOffWhereTheModelKnowsTheSwitch(t *testing.T) {
 	}
 }
 
-// A model that drops facts is asked for each of them once more, alone; what it has no
-// answer for even then stays as the rules had it.
-func TestDroppedFactsAreAskedOnceAloneAndThenLeftToTheRules(t *testing.T) {
-	r := newRig(t, says(func(task, text string) string {
-		if task != "classify" || strings.Contains(text, "never answered") {
+// What a model drops stays as the rules had it, and nobody asks again.
+func TestDroppedFactsAreLeftToTheRules(t *testing.T) {
+	r := newRig(t, says(func(text string) string {
+		if strings.Contains(text, "slow") {
 			return ""
 		}
-		return `"aspect":"schedule","kind":"attribute","new":true`
+		return under("schedule")
 	}))
-	r.model.then(func(task string, in input) (string, error) {
-		if len(in.Facts) > 1 {
-			in.Facts = in.Facts[:1] // it loses the thread
-		}
-		return says(func(task, text string) string {
-			if task != "classify" || strings.Contains(text, "slow") {
-				return ""
-			}
-			return `"aspect":"schedule","kind":"attribute","new":true`
-		})(task, in)
-	})
 	ids := r.write(fact(t, "The payments run at night", "payments"), fact(t, "The payments are slow", "payments"), fact(t, "The payments take an hour", "payments"))
 	before := r.get(ids[1])
 	r.run()
@@ -118,18 +138,7 @@ func TestDroppedFactsAreAskedOnceAloneAndThenLeftToTheRules(t *testing.T) {
 			t.Errorf("%q is under %q by %q", c.Text, c.Aspect, c.AssignedBy)
 		}
 	}
-	alone := map[string]int{}
-	for _, in := range r.model.asked("classify") {
-		if len(in.Facts) == 1 {
-			alone[in.Facts[0].Text]++
-		}
-	}
-	for text, n := range alone {
-		if n != 1 {
-			t.Errorf("%q was asked about alone %d times", text, n)
-		}
-	}
-	if n := r.counts(); n.Left != 1 || n.Model != 2 {
+	if n := r.counts(); n.Left != 1 || n.Model != 2 || n.Requests != 1 {
 		t.Errorf("%+v", n)
 	}
 }
@@ -144,7 +153,7 @@ func TestGarbageLosesNothing(t *testing.T) {
 		"deep": strings.Repeat("{", 10_000), "contradicting rows": `{"facts":[{"i":1,"aspect":"a","kind":"attribute"},{"i":1,"aspect":"b","kind":"constraint"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(string, input) (string, error) { return answer, nil })
+			r := newRig(t, func(input) (string, error) { return answer, nil })
 			ids := r.write(fact(t, "The payments run at night on ledger", "payments", "ledger"))
 			before := r.get(ids[0])
 			rep := r.run()
@@ -169,7 +178,7 @@ func TestUsableRowsAreTakenOutOfFaultyAnswers(t *testing.T) {
 		"a bare list": "[" + row + "]", "a bare row": row, "cut off": `{"facts":[` + row + `,{"i":2,"asp`, "numbers as strings": `{"facts":[{"i":"1","aspect":"schedule","kind":"Attribute"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(task string, _ input) (string, error) { return answer, nil })
+			r := newRig(t, func(input) (string, error) { return answer, nil })
 			ids := r.write(fact(t, "The payments run at night", "payments"))
 			r.run()
 			if c := r.get(ids[0]); c.Aspect != "schedule" || c.AssignedBy != ken.AssignedByModel {
@@ -183,17 +192,16 @@ func TestUsableRowsAreTakenOutOfFaultyAnswers(t *testing.T) {
 // asked about again.
 func TestJobsRunTwiceInAnyOrder(t *testing.T) {
 	texts := []string{"The payments run at night", "The payments require the ledger", "The payments are written in Go", "The ledger uses PostgreSQL", "The ledger keeps seven years"}
-	answer := says(func(task, text string) string {
-		if task == "classify" {
-			return `"aspect":"` + strings.Fields(text)[2] + ` side","kind":"attribute","new":true`
-		}
+	answer := says(func(text string) string {
 		if strings.Contains(text, "require") {
-			return `"dep_target":"ledger","dep_type":"requires"`
+			return tied(strings.Fields(text)[2]+" side", "ledger", "requires")
 		}
-		return `"dep_target":null,"dep_type":null`
+		return under(strings.Fields(text)[2] + " side")
 	})
 	end := func(order func([]jobs.Job), twice bool) (out []string) {
 		r := newRig(t, answer)
+		r.o.Facts = 2
+		r.Classifier = classify.New(r.s, r.o)
 		r.know("ledger")
 		var claims []ken.Claim
 		for _, text := range texts {
@@ -244,42 +252,22 @@ func TestTheSameBatchIsOneJob(t *testing.T) {
 	}
 }
 
-// A process that is killed between two facts of a job leaves what it has filed; the
-// next one asks for the rest only.
-func TestKilledJobKeepsWhatItHasDone(t *testing.T) {
+// A job whose process was killed asks again about what is not filed yet.
+func TestKilledJobRunsAgain(t *testing.T) {
 	r := newRig(t, nil)
 	ctx, kill := context.WithCancel(t.Context())
-	r.model.then(func(task string, in input) (string, error) {
-		if len(in.Facts) > 1 {
-			in.Facts = in.Facts[1:]
-			return filer("schedule")(task, in)
-		}
+	r.model.then(func(input) (string, error) {
 		kill()
 		return "", context.Canceled
 	})
-	ids := r.write(fact(t, "The payments run at night", "payments"), fact(t, "The payments take an hour", "payments"), fact(t, "The payments are slow", "payments"))
+	ids := r.write(fact(t, "The payments run at night", "payments"), fact(t, "The payments take an hour", "payments"))
 	must(t, r.CatchUp(t.Context()))
 	if _, err := r.Drain(ctx, r.q); err == nil {
 		t.Fatal("nothing was killed")
 	}
-	filed := 0
-	for _, id := range ids {
-		if r.get(id).AssignedBy == ken.AssignedByModel {
-			filed++
-		}
-	}
-	if filed != 2 {
-		t.Fatalf("%d are filed", filed)
-	}
 	r.model.then(filer("schedule"))
-	asked := len(r.model.asked("classify"))
 	if rep := r.run(); rep.Done == 0 {
 		t.Errorf("%+v", rep)
-	}
-	for _, in := range r.model.asked("classify")[asked:] {
-		if len(in.Facts) != 1 {
-			t.Errorf("asked again about %d facts", len(in.Facts))
-		}
 	}
 	for _, id := range ids {
 		if c := r.get(id); c.AssignedBy != ken.AssignedByModel {

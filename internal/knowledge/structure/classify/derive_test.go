@@ -143,7 +143,7 @@ func TestAModelIsAskedAboutAFactOnce(t *testing.T) {
 	once := func(when string) {
 		t.Helper()
 		seen := map[string]int{}
-		for _, in := range r.model.asked("dependency") {
+		for _, in := range r.model.asked() {
 			for _, f := range in.Facts {
 				seen[f.Text]++
 			}
@@ -197,7 +197,7 @@ func TestDependenciesStayInTheirScope(t *testing.T) {
 	if _, err := r.s.ByKey(t.Context(), structure.DependencyKey("payments", "requires", "ledger", ken.Scope{})); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("everywhere: %v", err)
 	}
-	for _, in := range r.model.asked("dependency") {
+	for _, in := range r.model.asked() {
 		if len(in.Facts) > 1 {
 			t.Error("a model saw facts of two scopes at once")
 		}

@@ -33,6 +33,7 @@ const (
 type logPosition struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
+	Old     uint64 `json:"old,omitempty"`    // the last event that was there when the log was read first
 	Forgot  uint64 `json:"forgot,omitempty"` // the last event of a claim that was forgotten, after which all was looked at again
 }
 
@@ -43,6 +44,7 @@ const eventsPerRead = 64
 type changedClaim struct {
 	id      string
 	changed bool // by more than being written for the first time, or filed
+	recent  bool // written since the reader of the log began
 }
 
 // logReader reads the log for one purpose, and keeps its position.
@@ -133,9 +135,12 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 			return fmt.Errorf("read how far the filing is: %w", err)
 		}
 	}
+	if w.at.Old == 0 {
+		w.at.Old = max(w.at.Seq, c.st.Seq())
+	}
 	again := uint64(0)
 	for {
-		claims, next, forgot, err := c.read(ctx, w.at.Seq+1)
+		claims, next, forgot, err := c.read(ctx, w.at.Seq+1, w.at.Old)
 		if err != nil {
 			return err
 		}
@@ -170,7 +175,7 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 
 // read reads one page of the log: the claims that it is about, each once, and where
 // it ends.
-func (c *Classifier) read(ctx context.Context, from uint64) (claims []changedClaim, last, forgot uint64, err error) {
+func (c *Classifier) read(ctx context.Context, from, old uint64) (claims []changedClaim, last, forgot uint64, err error) {
 	last = from - 1
 	n := 0
 	for ev, err := range c.st.Events(ctx, from) {
@@ -197,7 +202,7 @@ func (c *Classifier) read(ctx context.Context, from uint64) (claims []changedCla
 		if i := slices.IndexFunc(claims, func(t changedClaim) bool { return t.id == id }); i >= 0 {
 			claims[i].changed = claims[i].changed || changed
 		} else {
-			claims = append(claims, changedClaim{id, changed})
+			claims = append(claims, changedClaim{id, changed, ev.Seq > old})
 		}
 		if n++; n == eventsPerRead {
 			break
@@ -263,7 +268,7 @@ func (c *Classifier) skipPanicking(which string, err error) error {
 
 // jobsFor is which jobs claims need.
 func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []jobs.New, err error) {
-	var file, tie []ken.Claim
+	var file []ken.Claim
 	for _, t := range claims {
 		k, err := c.st.Get(ctx, t.id)
 		if errors.Is(err, ken.ErrNotFound) {
@@ -272,39 +277,80 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 		if err != nil {
 			return nil, fmt.Errorf("read a claim to be filed: %w", err)
 		}
-		if !Atomic(&k) || !stands(&k, c.o.Now()) || !named(&k) {
+		if t.recent && !t.changed && k.SourceType == harvested && k.Session != "" {
+			continue // its session's end asks about all that it taught, at once
+		}
+		if !Atomic(&k) || !stands(&k, c.o.Now()) || !named(&k) || !askable(&k) {
 			continue
 		}
-		if unfiled(&k) {
-			file = append(file, k)
-		}
-		v := viewOf(c.st, k.Scope)
-		own, err := v.resolve(ctx, spelled(k.Entities)[0])
-		if err != nil {
-			return nil, err
-		}
-		others, err := c.others(ctx, v, &k, slices.Concat(own...))
-		if err != nil {
-			return nil, err
-		}
-		if len(others) > 0 {
-			tie = append(tie, k)
-		}
-	}
-	for _, p := range []struct {
-		kind  string
-		facts []ken.Claim
-		most  int
-	}{{JobClassify, file, c.o.Facts}, {JobDependency, tie, c.o.Pairs}} {
-		for _, b := range batches(p.facts, p.most) {
-			j, err := b.job(p.kind)
+		ask := unfiled(&k)
+		if !ask {
+			v := viewOf(c.st, k.Scope)
+			own, err := v.resolve(ctx, spelled(k.Entities)[0])
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, j)
+			others, err := c.others(ctx, v, &k, slices.Concat(own...))
+			if err != nil {
+				return nil, err
+			}
+			ask = len(others) > 0
+		}
+		if ask {
+			file = append(file, k)
 		}
 	}
+	for _, b := range batches(file, c.o.Facts) {
+		j, err := b.job(JobClassify)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, j)
+	}
 	return out, nil
+}
+
+// harvested is the source type of what the end of a session left.
+const harvested = "harvest"
+
+// Begin notes what is in the log before a model is asked for the first time: what sessions
+// leave from then on is asked about at their end, and what was there before as it comes.
+func (c *Classifier) Begin(ctx context.Context) error {
+	if c.o.Ask == nil {
+		return nil
+	}
+	begun := false
+	err := c.st.Shelf().View(ctx, func(r store.ShelfReader) error {
+		begun = len(r.Get(keyModel)) > 0
+		return nil
+	})
+	if err != nil || begun {
+		return err
+	}
+	m := logPosition{Version: modelVersion, Old: max(c.st.Seq(), 1)}
+	return c.st.Shelf().Update(ctx, func(tx store.ShelfTx) error {
+		if len(tx.Get(keyModel)) > 0 {
+			return nil
+		}
+		return putMark(tx, keyModel, m)
+	})
+}
+
+// AddSession adds the jobs that ask the model about the claims that a session left: one for
+// each Options.Facts of them. It does nothing without a model.
+func (c *Classifier) AddSession(ctx context.Context, ids []string) error {
+	if c.o.Ask == nil || len(ids) == 0 {
+		return nil
+	}
+	claims := make([]changedClaim, len(ids))
+	for i, id := range ids {
+		claims[i].id = id
+	}
+	add, err := c.jobsFor(ctx, claims)
+	if err != nil {
+		return err
+	}
+	return c.flush(ctx, nil, add)
 }
 
 // flush keeps what is pending: the mark, the jobs that were found up to it, and the
@@ -357,11 +403,15 @@ func moveMark(tx store.ShelfTx, w *logReader) error {
 	}
 	m := *w.at
 	m.Version = w.version
+	return putMark(tx, w.key, m)
+}
+
+func putMark(tx store.ShelfTx, key string, m logPosition) error {
 	b, err := json.Marshal(&m)
 	if err != nil {
 		return err
 	}
-	return tx.Put(w.key, b)
+	return tx.Put(key, b)
 }
 
 // readMark reads a mark: the log's beginning where there is none, one of another

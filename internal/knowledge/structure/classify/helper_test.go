@@ -25,24 +25,36 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var monday = time.Date(2026, 5, 18, 9, 0, 0, 0, time.UTC)
 
-// input is what a model is shown, of both passes.
+// input is what a model is shown.
 type input struct {
-	Entity struct{ Name, Type string }
-	Source string
-	Known  []string
+	Things []thing
+	Facts  []question
+}
 
-	Aspects, Suggested []string
-	Facts              []struct {
-		I    int
-		Text string
+type thing struct {
+	Name, Type                string
+	Aspects, Suggested, Known []string
+}
+
+type question struct {
+	I           int
+	About, Text string
+}
+
+func (in *input) thing(name string) thing {
+	for _, t := range in.Things {
+		if t.Name == name {
+			return t
+		}
 	}
+	return thing{}
 }
 
 // scripted is a model that answers by script and remembers what it was asked.
 type scripted struct {
 	mu       sync.Mutex // guards the rest
 	requests []classify.Request
-	answer   func(task string, in input) (string, error)
+	answer   func(in input) (string, error)
 }
 
 func (m *scripted) ask(ctx context.Context, r classify.Request) (string, error) {
@@ -57,35 +69,33 @@ func (m *scripted) ask(ctx context.Context, r classify.Request) (string, error) 
 	m.requests = append(m.requests, r)
 	answer := m.answer
 	m.mu.Unlock()
-	return answer(r.Name, in)
+	return answer(in)
 }
 
-func (m *scripted) then(answer func(task string, in input) (string, error)) {
+func (m *scripted) then(answer func(in input) (string, error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answer = answer
 }
 
-func (m *scripted) asked(task string) (out []input) {
+func (m *scripted) asked() (out []input) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.requests {
 		var in input
 		_ = json.Unmarshal([]byte(strings.TrimSuffix(r.User, "\n/no_think")), &in)
-		if r.Name == task {
-			out = append(out, in)
-		}
+		out = append(out, in)
 	}
 	return out
 }
 
 // says answers with a row for each fact, by what row returns for its text; "" leaves
 // it out.
-func says(row func(task, text string) string) func(string, input) (string, error) {
-	return func(task string, in input) (string, error) {
+func says(row func(text string) string) func(input) (string, error) {
+	return func(in input) (string, error) {
 		var rows []string
 		for _, f := range in.Facts {
-			if r := row(task, f.Text); r != "" {
+			if r := row(f.Text); r != "" {
 				rows = append(rows, fmt.Sprintf(`{"i":%d,%s}`, f.I, r))
 			}
 		}
@@ -94,13 +104,21 @@ func says(row func(task, text string) string) func(string, input) (string, error
 }
 
 // filer files everything under one aspect, and ties nothing.
-func filer(aspect string) func(string, input) (string, error) {
-	return says(func(task, _ string) string {
-		if task == "classify" {
-			return `"aspect":"` + aspect + `","kind":"attribute","new":false`
-		}
-		return `"dep_target":null,"dep_type":null`
-	})
+func filer(aspect string) func(input) (string, error) {
+	return says(func(string) string { return under(aspect) })
+}
+
+// under is a row that files a fact as an attribute.
+func under(aspect string) string {
+	return `"aspect":"` + aspect + `","kind":"attribute","dep_target":null,"dep_type":null`
+}
+
+// ruled is a row that files a fact as a rule.
+func ruled(aspect string) string { return strings.Replace(under(aspect), "attribute", "constraint", 1) }
+
+// tied is a row that files a fact and ties its thing to another.
+func tied(aspect, target, kind string) string {
+	return `"aspect":"` + aspect + `","kind":"attribute","dep_target":"` + target + `","dep_type":"` + kind + `"`
 }
 
 var errDown = &ken.Error{Code: ken.CodeUnavailable, Msg: "the endpoint is down"}
@@ -134,7 +152,7 @@ func newStore(t testing.TB, assign bool) *bolt.Store {
 }
 
 // newRig is a store with pass 1 and a model.
-func newRig(t testing.TB, answer func(string, input) (string, error)) *rig {
+func newRig(t testing.TB, answer func(input) (string, error)) *rig {
 	t.Helper()
 	r := &rig{t: t, s: newStore(t, true), model: &scripted{answer: answer}}
 	r.q = jobs.NewQueue(r.s.Shelf(), jobs.Options{Jitter: func() float64 { return 0 }})

@@ -23,8 +23,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// batch is the payload of a job: some facts, of one entity and scope when the job was
-// added. It has none of their words, which may be forgotten before it is.
+// batch is the payload of a job: some facts, of one scope when the job was added. It has none of their words, which may be forgotten before it is.
 type batch struct {
 	Facts []item `json:"facts"`
 }
@@ -61,16 +60,12 @@ type group struct {
 	facts  []ken.Claim
 }
 
-// groups sorts facts into groups, by scope and entity. Those that are to be asked
-// about alone are groups by themselves.
+// groups sorts facts into groups, by scope and entity.
 func groups(facts []ken.Claim) (out []group) {
 	for i := range facts {
 		k := &facts[i]
 		g := group{k.Scope, spelled(k.Entities)[0], []ken.Claim{*k}}
-		at := -1
-		if !mustAskAlone(k) {
-			at = slices.IndexFunc(out, func(o group) bool { return o.scope == g.scope && o.entity == g.entity && !mustAskAlone(&o.facts[0]) })
-		}
+		at := slices.IndexFunc(out, func(o group) bool { return o.scope == g.scope && o.entity == g.entity })
 		if at < 0 {
 			out = append(out, g)
 		} else {
@@ -83,10 +78,20 @@ func groups(facts []ken.Claim) (out []group) {
 	return out
 }
 
-// batches cuts facts into batches of up to n of one group.
+// batches cuts facts into batches of up to n of one scope, those of one session and of one
+// entity together.
 func batches(facts []ken.Claim, n int) (out []batch) {
-	for _, g := range groups(facts) {
-		for chunk := range slices.Chunk(g.facts, n) {
+	byScope := map[string][]ken.Claim{}
+	for i := range facts {
+		scope := facts[i].Scope.String()
+		byScope[scope] = append(byScope[scope], facts[i])
+	}
+	for _, scope := range slices.Sorted(maps.Keys(byScope)) {
+		list := byScope[scope]
+		slices.SortStableFunc(list, func(a, b ken.Claim) int {
+			return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(spelled(a.Entities)[0], spelled(b.Entities)[0]))
+		})
+		for chunk := range slices.Chunk(list, n) {
 			var b batch
 			for i := range chunk {
 				b.Facts = append(b.Facts, item{chunk[i].ID, digest(chunk[i].Text)})
@@ -103,10 +108,12 @@ var addressesModel = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\
 	`|\b(?:answer|respond|reply|output|return|classify|label|mark|treat|file|report)\b.{0,60}\b(?:constraints?|attributes?|aspects?|dep_t\w+|json|every|all)\b` +
 	`|\b(?:every|all|each|any)\b.{0,40}\b(?:is|are|as)\b.{0,20}\bconstraints?\b|/no_think|\bsystem prompt\b|IMPORTANT:`)
 
-// mustAskAlone reports whether a fact is asked about by itself, because it might have the
-// model say something about others: it is from an external source, or talks to the
-// model.
-func mustAskAlone(k *ken.Claim) bool { return external(k) || addressesModel.MatchString(k.Text) }
+// askable reports whether a model is asked about a claim at all. Not about what might have it
+// say something about others, because it is from an external source or talks to the model; and
+// not about what Ken itself has worded of tool calls, which the rules file rightly.
+func askable(k *ken.Claim) bool {
+	return k.Kind != ken.KindPattern && k.Kind != ken.KindFinding && !external(k) && !addressesModel.MatchString(k.Text)
+}
 
 // load reads a batch's facts as they are now: those that stand, say what they said,
 // and that want lets pass.
@@ -144,6 +151,10 @@ func excerpt(text string) string {
 	return text
 }
 
+// ErrLeave is wrapped by an error of Ask that says that the model must not be asked, as where
+// the tokens of a day are used up. The claims are left as the rules filed them.
+var ErrLeave = errors.New("the model is not to be asked")
+
 // errNoModel is why a job can't run where no model is configured.
 var errNoModel = &ken.Error{Code: ken.CodeUnavailable, Field: "structure.classify", Msg: "no model is configured",
 	Try: "Set harvest.model, or remove the job with ken jobs rm: rules have filed the claims."}
@@ -170,6 +181,9 @@ func (c *Classifier) ask(ctx context.Context, g *modelBackoff, t task, data any)
 	if ctx.Err() != nil { // that says nothing about the model
 		return "", ctx.Err()
 	}
+	if errors.Is(err, ErrLeave) {
+		return "", err
+	}
 	g.recordOutcome(err)
 	if err != nil {
 		return "", fmt.Errorf("ask the model: %w", err)
@@ -187,17 +201,15 @@ func parse(j *jobs.Job) (b batch, err error) {
 
 // Kinds of the jobs.
 const (
-	JobClassify   = "structural_classify"   // pass 2a
-	JobDependency = "structural_dependency" // pass 2b
+	JobClassify   = "structural_classify"
+	JobDependency = "structural_dependency" // as earlier versions added them; run as the other
 )
 
-// Bounds of what a model is asked at once: what small models (4B) still answer in
-// full and in form.
+// Bounds of the facts that a model is asked about at once. Small models (4B) drop some of more
+// than ten; what they drop stays as the rules filed it.
 const (
-	DefaultFacts = 8
-	MaxFacts     = 10
-	DefaultPairs = 5
-	MaxPairs     = 5
+	DefaultFacts = 40
+	MaxFacts     = 100
 )
 
 // MinConfidence is what rules need to be sure of, at least, of what an old claim is
@@ -213,8 +225,7 @@ type Options struct {
 	// all the same.
 	NoRules bool
 
-	Facts int // at once in pass 2a, at most MaxFacts; default DefaultFacts
-	Pairs int // at once in pass 2b, at most MaxPairs; default DefaultPairs
+	Facts int // in one request, at most MaxFacts; default DefaultFacts
 
 	// Settle is how long Follow waits after a write before it adds jobs, so that claims
 	// that are written together are asked about together; default 2 s.
@@ -232,14 +243,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	size := func(n *int, def, most int) {
-		if *n <= 0 {
-			*n = def
-		}
-		*n = min(*n, most)
+	if o.Facts <= 0 {
+		o.Facts = DefaultFacts
 	}
-	size(&o.Facts, DefaultFacts, MaxFacts)
-	size(&o.Pairs, DefaultPairs, MaxPairs)
+	o.Facts = min(o.Facts, MaxFacts)
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Second
 	}
@@ -270,7 +277,7 @@ type Classifier struct {
 	st Store
 	o  Options
 
-	classify, depend modelBackoff // of the model, for each pass
+	backoff modelBackoff // of the model
 
 	mu      sync.Mutex // guards pending
 	pending Counts     // not on the shelf yet
@@ -304,36 +311,31 @@ func external(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.Trus
 
 // Handlers is who runs which job, for a queue over the store's shelf.
 func (c *Classifier) Handlers() map[string]jobs.Handler {
-	return map[string]jobs.Handler{JobClassify: c.aspectsOf, JobDependency: c.dependenciesOf}
+	return map[string]jobs.Handler{JobClassify: c.fileJob, JobDependency: c.fileJob}
 }
 
-// Work runs the jobs of both passes as they come until ctx ends, each pass by itself:
-// one that fails or is slow does not keep the other. It does nothing without a model.
+// Work runs the jobs as they come until ctx ends. It does nothing without a model.
 func (c *Classifier) Work(ctx context.Context, q *jobs.Queue) {
-	if c.o.Ask == nil {
-		return
+	if c.o.Ask != nil {
+		_ = q.Work(ctx, c.Handlers()) // nil when ctx ends
 	}
-	var passes sync.WaitGroup
-	for kind, h := range c.Handlers() {
-		passes.Go(func() { _ = q.Work(ctx, map[string]jobs.Handler{kind: h}) }) // nil when ctx ends
-	}
-	passes.Wait()
 }
 
 // errModelFails ends a Drain.
 var errModelFails = errors.New("the model does not answer")
 
-// Drain runs the jobs of both passes that are due, and returns. A pass whose model
-// does not answer is left at the first job, and the others wait as they are.
+// Drain runs the jobs that are due, and returns. Where the model does not answer, the jobs
+// after that one wait as they are.
 func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, error) {
-	var all jobs.Report
 	if c.o.Ask == nil {
-		return all, nil
+		return jobs.Report{}, nil
 	}
-	for _, kind := range []string{JobClassify, JobDependency} {
-		pass, stop := context.WithCancelCause(ctx)
-		h, failed := c.Handlers()[kind], false
-		r, err := q.Drain(pass, map[string]jobs.Handler{kind: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
+	pass, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	failed := false
+	handlers := map[string]jobs.Handler{}
+	for kind, h := range c.Handlers() {
+		handlers[kind] = func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 			if failed {
 				stop(errModelFails)
 				return "", errModelFails // it was told to stop, so that is no attempt
@@ -341,18 +343,13 @@ func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, err
 			note, err := h(ctx, j, progress)
 			failed = err != nil
 			return note, err
-		}})
-		if errors.Is(context.Cause(pass), errModelFails) && ctx.Err() == nil {
-			err = nil
-		}
-		stop(nil)
-		all.Done, all.Retried, all.Dead = all.Done+r.Done, all.Retried+r.Retried, all.Dead+r.Dead
-		all.Returned, all.Lost, all.Jobs = all.Returned+r.Returned, all.Lost+r.Lost, append(all.Jobs, r.Jobs...)
-		if err != nil {
-			return all, err
 		}
 	}
-	return all, nil
+	r, err := q.Drain(pass, handlers)
+	if errors.Is(context.Cause(pass), errModelFails) && ctx.Err() == nil {
+		err = nil
+	}
+	return r, err
 }
 
 // settle keeps the counts of a job that has ended, and says what to do about its

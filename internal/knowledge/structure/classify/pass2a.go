@@ -2,6 +2,7 @@ package classify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,28 +20,25 @@ type subject struct {
 	aspects aspects
 }
 
-// aspectQuestion is what a model is shown in pass 2a.
-type aspectQuestion struct {
-	Entity struct {
-		Name string `json:"name"`
-		Type string `json:"type"`
-	} `json:"entity"`
-	Aspects   []string `json:"aspects"`
-	Suggested []string `json:"suggested"`
-	Facts     []fact   `json:"facts"`
+// question is what a model is shown: facts, and the things that they are about.
+type question struct {
+	Things []thing `json:"things"`
+	Facts  []fact  `json:"facts"`
+}
+
+// thing is an entity as a model is shown it.
+type thing struct {
+	Name      string   `json:"name"`
+	Type      string   `json:"type"`
+	Aspects   []string `json:"aspects"`   // that it has
+	Suggested []string `json:"suggested"` // usual ones
+	Known     []string `json:"known"`     // what its facts may say that it depends on
 }
 
 type fact struct {
-	I    int    `json:"i"`
-	Text string `json:"text"`
-}
-
-func numbered(facts []ken.Claim) []fact {
-	out := make([]fact, len(facts))
-	for i := range facts {
-		out[i] = fact{i + 1, excerpt(facts[i].Text)}
-	}
-	return out
+	I     int    `json:"i"`
+	About string `json:"about"` // the name of a thing
+	Text  string `json:"text"`
 }
 
 // unfiled reports a claim that pass 2a may still move.
@@ -51,54 +49,132 @@ func unfiled(k *ken.Claim) bool {
 	return k.AssignedBy.Rank() < ken.AssignedByModel.Rank()
 }
 
-// aspectsOf runs a job of pass 2a. A fact that it has filed is not asked about again
-// when it runs again.
-func (c *Classifier) aspectsOf(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
+// filePart is what is asked about one entity of a request.
+type filePart struct {
+	about *subject
+	pool  *pool // nil where no fact names anything else
+	facts []ken.Claim
+}
+
+// fileJob runs a job: one request about all of its facts, their aspects and what they depend
+// on. What the answer has no usable row for stays as the rules filed it. A fact that was filed
+// is not asked about again when the job runs again.
+func (c *Classifier) fileJob(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
 	defer func() { err = c.settle(ctx, err) }()
 	b, err := parse(&j)
 	if err != nil {
 		return "", err
 	}
-	facts, err := c.load(ctx, &b, unfiled)
-	if err != nil || len(facts) == 0 {
+	facts, err := c.load(ctx, &b, askable)
+	if err != nil {
+		return "", err
+	}
+	parts, err := c.parts(ctx, facts)
+	if err != nil || len(parts) == 0 {
 		return "nothing is left to be filed", err
 	}
-	c.count(func(n *Counts) { n.Asked += uint64(len(facts)) })
-	filed := 0
-	for _, g := range groups(facts) {
-		n, err := c.group(ctx, &g, func(n int) { progress("classify", filed+n, len(facts)) })
-		if err != nil {
-			return "", err
-		}
-		filed += n
+	progress("classify", 0, len(facts))
+	asked, filed, ties, err := c.askAndFile(ctx, parts)
+	if errors.Is(err, ErrLeave) || errors.Is(err, ken.ErrInvalid) { // which would not help later
+		c.count(func(n *Counts) { n.Left += uint64(asked) })
+		return "left as the rules had them: " + err.Error(), nil
 	}
-	c.count(func(n *Counts) { n.Left += uint64(len(facts) - filed) })
+	if err != nil {
+		return "", err
+	}
 	progress("classify", len(facts), len(facts))
-	return fmt.Sprintf("%d of %d facts filed, %d left as the rules had them", filed, len(facts), len(facts)-filed), nil
+	return fmt.Sprintf("%d of %d facts filed, %d left as the rules had them; %d dependencies", filed, asked, asked-filed, ties), nil
 }
 
-// group files facts of one entity: together, then those that the model gave no usable
-// verdict for once more, alone. It returns how many it filed.
-func (c *Classifier) group(ctx context.Context, g *group, progress func(filed int)) (filed int, err error) {
-	progress(0)
-	about, err := c.subject(ctx, g)
-	if err != nil {
-		return 0, err
-	}
-	left, err := c.file(ctx, about, g.facts)
-	if err != nil {
-		return 0, err
-	}
-	filed = len(g.facts) - len(left)
-	for i := range left {
-		progress(filed)
-		rest, err := c.file(ctx, about, left[i:i+1])
-		if err != nil {
-			return filed, err
+// parts sorts facts by scope and entity, and leaves out those with nothing to ask.
+func (c *Classifier) parts(ctx context.Context, facts []ken.Claim) (out []filePart, err error) {
+	for _, g := range groups(facts) {
+		p := filePart{}
+		if p.about, err = c.subject(ctx, &g); err != nil {
+			return nil, err
 		}
-		filed += 1 - len(rest)
+		if p.pool, err = c.pool(ctx, &g); err != nil {
+			return nil, err
+		}
+		for i := range g.facts {
+			if k := &g.facts[i]; unfiled(k) || p.pool.names(k) {
+				p.facts = append(p.facts, *k)
+			}
+		}
+		if len(p.facts) > 0 {
+			out = append(out, p)
+		}
 	}
-	return filed, nil
+	return out, nil
+}
+
+// askAndFile sends the one request, and files what came back.
+func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, filed, ties int, err error) {
+	var q question
+	var all []ken.Claim
+	for i := range parts {
+		p := &parts[i]
+		t := thing{Name: p.about.name, Type: p.about.kind, Aspects: append([]string{}, p.about.aspects.have...), Suggested: p.about.aspects.suggested, Known: []string{}}
+		if p.pool != nil {
+			t.Known = p.pool.known
+		}
+		q.Things = append(q.Things, t)
+		for j := range p.facts {
+			q.Facts = append(q.Facts, fact{len(q.Facts) + 1, t.Name, excerpt(p.facts[j].Text)})
+			all = append(all, p.facts[j])
+			if unfiled(&p.facts[j]) {
+				asked++
+			}
+		}
+	}
+	text, err := c.ask(ctx, &c.backoff, classifyTask, q)
+	if err != nil {
+		return asked, 0, 0, err
+	}
+	c.count(func(n *Counts) { n.Asked += uint64(asked) })
+	found, tied := verdicts(text, len(all)), dependencyRows(text, len(all))
+	doubt := c.doubtful(all, found)
+	n := 0
+	for i := range parts {
+		p := &parts[i]
+		for j := range p.facts {
+			n++
+			k := &p.facts[j]
+			if unfiled(k) {
+				ok, err := c.fileAs(ctx, p.about, k, found[n], doubt)
+				if err != nil {
+					return asked, filed, ties, err
+				}
+				if ok {
+					filed++
+				}
+			}
+			if !p.pool.names(k) {
+				continue
+			}
+			made, err := c.tie(ctx, p.pool, k, tied[n])
+			if err != nil {
+				return asked, filed, ties, err
+			}
+			ties += made
+		}
+	}
+	c.count(func(n *Counts) { n.Left += uint64(asked - filed) })
+	return asked, filed, ties, nil
+}
+
+// fileAs files a fact by the model's verdict, if it is a usable one.
+func (c *Classifier) fileAs(ctx context.Context, about *subject, k *ken.Claim, v verdict, doubt bool) (bool, error) {
+	if v == (verdict{}) {
+		c.count(func(n *Counts) { n.refuse(refusedRow) })
+		return false, nil
+	}
+	aspect := about.aspects.take(v.aspect)
+	if aspect == "" {
+		c.count(func(n *Counts) { n.refuse(refusedAspect) })
+		return false, nil
+	}
+	return true, c.assign(ctx, k, aspect, v.constraint, doubt)
 }
 
 // subject looks the facts' entity up, under the names that it has by now.
@@ -137,41 +213,6 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	slices.Sort(s.aspects.have)
 	s.aspects.suggested = reading.SuggestedAspects(reading.Type(s.kind))
 	return s, nil
-}
-
-// file asks about facts and files those that it got a usable verdict for. It returns
-// the others.
-func (c *Classifier) file(ctx context.Context, about *subject, facts []ken.Claim) (left []ken.Claim, err error) {
-	ask := aspectQuestion{Aspects: slices.Clone(about.aspects.have), Suggested: about.aspects.suggested, Facts: numbered(facts)}
-	ask.Entity.Name, ask.Entity.Type = about.name, about.kind
-	if ask.Aspects == nil {
-		ask.Aspects = []string{}
-	}
-	text, err := c.ask(ctx, &c.classify, classifyTask, ask)
-	if err != nil {
-		return nil, err
-	}
-	found := verdicts(text, len(facts))
-	doubt := c.doubtful(facts, found)
-	for i := range facts {
-		k := &facts[i]
-		v, ok := found[i+1]
-		if !ok {
-			c.count(func(n *Counts) { n.refuse(refusedRow) })
-			left = append(left, *k)
-			continue
-		}
-		aspect := about.aspects.take(v.aspect)
-		if aspect == "" {
-			c.count(func(n *Counts) { n.refuse(refusedAspect) })
-			left = append(left, *k)
-			continue
-		}
-		if err := c.assign(ctx, k, aspect, v.constraint, doubt); err != nil {
-			return nil, err
-		}
-	}
-	return left, nil
 }
 
 // doubtful reports an answer that makes a rule of all of several facts, most of

@@ -8,16 +8,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
-	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/store"
 )
-
-// dependencyQuestion is what a model is shown in pass 2b.
-type dependencyQuestion struct {
-	Source string   `json:"source"`
-	Known  []string `json:"known"`
-	Facts  []fact   `json:"facts"`
-}
 
 // maxKnown bounds the names that a model chooses from.
 const maxKnown = 40
@@ -25,58 +17,6 @@ const maxKnown = 40
 // modelStrength is that of a dependency that a model found. It is followed by a
 // traversal, and weaker than what people say.
 const modelStrength = 0.6
-
-// dependenciesOf runs a job of pass 2b.
-func (c *Classifier) dependenciesOf(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
-	defer func() { err = c.settle(ctx, err) }()
-	b, err := parse(&j)
-	if err != nil {
-		return "", err
-	}
-	facts, err := c.load(ctx, &b, func(*ken.Claim) bool { return true })
-	if err != nil || len(facts) == 0 {
-		return "nothing is left to be asked about", err
-	}
-	found, asked := 0, 0
-	for _, g := range groups(facts) {
-		p, err := c.pool(ctx, &g)
-		if err != nil {
-			return "", err
-		}
-		if p == nil {
-			continue
-		}
-		progress("dependencies", asked, len(facts))
-		n, err := c.askAllDependencies(ctx, p)
-		if err != nil {
-			return "", err
-		}
-		found, asked = found+n, asked+len(p.facts)
-	}
-	progress("dependencies", len(facts), len(facts))
-	return fmt.Sprintf("%d dependencies in %d facts", found, asked), nil
-}
-
-// askAllDependencies asks about a pool's facts together, and about those without a row once more,
-// alone. It returns how many dependencies were found.
-func (c *Classifier) askAllDependencies(ctx context.Context, p *pool) (found int, err error) {
-	c.count(func(n *Counts) { n.AskedTies += uint64(len(p.facts)) })
-	left, found, err := c.askDependencies(ctx, p, p.facts)
-	if err != nil {
-		return 0, err
-	}
-	missing := 0
-	for i := range left {
-		rest, more, err := c.askDependencies(ctx, p, left[i:i+1])
-		if err != nil {
-			return found, err
-		}
-		found += more
-		missing += len(rest)
-	}
-	c.count(func(n *Counts) { n.LeftTies += uint64(missing) })
-	return found, nil
-}
 
 // pool is what the facts of a batch may be tied to.
 type pool struct {
@@ -87,6 +27,9 @@ type pool struct {
 	neighbours []string
 	known      []string // all of it, as the model sees it
 }
+
+// names reports whether a fact names something else; not where there is no pool.
+func (p *pool) names(k *ken.Claim) bool { return p != nil && len(p.named[k.ID]) > 0 }
 
 // pool collects the names; nil when no fact names anything else.
 func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
@@ -205,36 +148,29 @@ func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []st
 	return out, nil
 }
 
-// askDependencies asks about facts and writes what they are tied to. It returns the facts that
-// the answer has no row for.
-func (c *Classifier) askDependencies(ctx context.Context, p *pool, facts []ken.Claim) (left []ken.Claim, wrote int, err error) {
-	text, err := c.ask(ctx, &c.depend, dependencyTask, dependencyQuestion{Source: p.source, Known: p.known, Facts: numbered(facts)})
-	if err != nil {
-		return nil, 0, err
-	}
-	found := dependencyRows(text, len(facts))
-	for i := range facts {
-		k := &facts[i]
-		list, ok := found[i+1]
-		if !ok {
-			c.count(func(n *Counts) { n.refuse(refusedRow) })
-			left = append(left, *k)
+// tie writes what the rows of an answer say that a fact depends on, and returns how much that
+// is.
+func (c *Classifier) tie(ctx context.Context, p *pool, k *ken.Claim, rows []dependencyRow) (wrote int, err error) {
+	c.count(func(n *Counts) {
+		n.AskedTies++
+		if len(rows) == 0 {
+			n.LeftTies++
+			n.refuse(refusedRow)
+		}
+	})
+	for _, t := range rows {
+		if t == (dependencyRow{}) {
 			continue
 		}
-		for _, t := range list {
-			if t == (dependencyRow{}) {
-				continue
-			}
-			ok, err := c.writeDependency(ctx, p, k, t)
-			if err != nil {
-				return nil, wrote, err
-			}
-			if ok {
-				wrote++
-			}
+		ok, err := c.writeDependency(ctx, p, k, t)
+		if err != nil {
+			return wrote, err
+		}
+		if ok {
+			wrote++
 		}
 	}
-	return left, wrote, nil
+	return wrote, nil
 }
 
 // writeDependency writes one dependency that a model named, if it is one.

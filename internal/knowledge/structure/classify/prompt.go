@@ -18,10 +18,7 @@ type task struct {
 	schema json.RawMessage
 }
 
-var (
-	classifyTask   = mustTask("classify")
-	dependencyTask = mustTask("dependency")
-)
+var classifyTask = mustTask("classify")
 
 func mustTask(name string) task {
 	read := func(ext string) []byte {

@@ -2,22 +2,15 @@ package classify_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
-	"github.com/kenlayer/ken/internal/run/jobs"
 )
 
-// tying answers pass 2b with one target and type for all facts.
-func tying(target, kind string) func(string, input) (string, error) {
-	return says(func(task, _ string) string {
-		if task == "classify" {
-			return `"aspect":"side","kind":"attribute","new":true`
-		}
-		return `"dep_target":"` + target + `","dep_type":"` + kind + `"`
-	})
+// tying answers with one target and type for all facts.
+func tying(target, kind string) func(input) (string, error) {
+	return says(func(string) string { return tied("side", target, kind) })
 }
 
 func TestModelFindsDependenciesThatRulesDoNotRead(t *testing.T) {
@@ -63,50 +56,27 @@ func TestInventionsOfAModelAreRefused(t *testing.T) {
 
 // An entity that a fact of the batch names is no target for the others.
 func TestTargetOfOneFactIsNoneForAnother(t *testing.T) {
-	r := newRig(t, says(func(task, text string) string {
-		if task == "classify" {
-			return `"aspect":"side","kind":"attribute","new":true`
-		}
-		return `"dep_target":"vault","dep_type":"uses"`
-	}))
+	r := newRig(t, tying("vault", "uses"))
 	r.know("ledger", "vault", "payments")
 	ids := r.write(fact(t, "A ledger stands next to payments", "payments", "ledger"), fact(t, "A vault stands next to payments", "payments", "vault"))
 	r.run()
 	d := derived(t, r.s, "payments", "uses", "vault")
-	if len(r.model.asked("dependency")) == 0 || slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.ID == ids[0] }) {
+	if len(r.model.asked()) == 0 || slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.ID == ids[0] }) {
 		t.Errorf("%+v", d.Evidence)
 	}
 }
 
-func TestFactsThatNameNothingElseAreNotAskedAbout(t *testing.T) {
+// What a fact does not name is no target for it, though the model says so.
+func TestFactsThatNameNothingElseAreTiedToNothing(t *testing.T) {
 	r := newRig(t, tying("ledger", "uses"))
 	r.know("ledger", "vault", "payments")
 	r.write(fact(t, "The payments run at night", "payments"))
 	r.run()
-	if got := r.model.asked("dependency"); len(got) != 0 {
-		t.Errorf("asked %+v", got)
-	}
-}
-
-func TestAtMostFiveFactsAtOnceAreAskedForDependencies(t *testing.T) {
-	r := newRig(t, tying("ledger", "uses"))
-	r.know("ledger", "vault", "payments")
-	var claims []ken.Claim
-	for _, when := range []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"} {
-		claims = append(claims, fact(t, "The payments are booked into the ledger on "+when, "payments", "ledger"))
-	}
-	r.write(claims...)
-	r.run()
-	var sizes []int
-	for _, in := range r.model.asked("dependency") {
-		sizes = append(sizes, len(in.Facts))
-		if in.Source != "payments" || !slices.Contains(in.Known, "ledger") || len(in.Known) > 40 {
-			t.Errorf("%+v", in)
+	same(t, "dependencies", dependencies(t, r.s), nil)
+	for _, in := range r.model.asked() {
+		if len(in.thing("payments").Known) > 0 {
+			t.Errorf("asked %+v", in)
 		}
-	}
-	slices.Sort(sizes)
-	if !slices.Equal(sizes, []int{2, 5}) {
-		t.Errorf("batches of %v", sizes)
 	}
 }
 
@@ -116,13 +86,13 @@ func TestEntityRenamedWhileAJobHoldsIt(t *testing.T) {
 	r := newRig(t, nil)
 	r.know("ledger", "vault", "payments")
 	renamed := false
-	r.model.then(func(task string, in input) (string, error) {
-		if task == "dependency" && !renamed {
+	r.model.then(func(in input) (string, error) {
+		if !renamed {
 			renamed = true
 			alias(t, r, "billing", "payments")
 			alias(t, r, "book", "ledger")
 		}
-		return tying("ledger", "requires")(task, in)
+		return tying("ledger", "requires")(in)
 	})
 	ids := r.write(fact(t, "Without a ledger behind it, payments stands still", "payments", "ledger"))
 	r.run()
@@ -174,12 +144,12 @@ func TestClaimsThatWereMovedWhileTheModelThoughtAreSkipped(t *testing.T) {
 			r.know("ledger", "vault", "payments")
 			var id string
 			moved := false
-			r.model.then(func(task string, in input) (string, error) {
+			r.model.then(func(in input) (string, error) {
 				if !moved {
 					moved = true
 					move(r, id)
 				}
-				return tying("ledger", "requires")(task, in)
+				return tying("ledger", "requires")(in)
 			})
 			id = r.write(fact(t, "Without a ledger behind it, payments stands still", "payments", "ledger"))[0]
 			rep := r.run()
@@ -198,33 +168,5 @@ func TestClaimsThatWereMovedWhileTheModelThoughtAreSkipped(t *testing.T) {
 				t.Errorf("dependencies %q", got)
 			}
 		})
-	}
-}
-
-// An error in one pass does not touch the other.
-func TestPassesAreIsolated(t *testing.T) {
-	for _, fails := range []string{"classify", "dependency"} {
-		r := newRig(t, nil)
-		r.know("ledger", "vault", "payments")
-		r.model.then(func(task string, in input) (string, error) {
-			if task == fails {
-				return "", errDown
-			}
-			return tying("ledger", "requires")(task, in)
-		})
-		ids := r.write(fact(t, "Without a ledger behind it, payments stands still", "payments", "ledger"))
-		rep := r.run()
-		if rep.Done != 1 || rep.Retried != 1 {
-			t.Errorf("%s fails: %+v", fails, rep)
-		}
-		filed, tied := r.get(ids[0]).AssignedBy == ken.AssignedByModel, len(dependencies(t, r.s)) == 1
-		if filed != (fails != "classify") || tied != (fails != "dependency") {
-			t.Errorf("%s fails: filed %v, tied %v", fails, filed, tied)
-		}
-		for _, j := range rep.Jobs {
-			if j.State == jobs.Queued && !strings.Contains(j.Error, "down") {
-				t.Errorf("%+v", j)
-			}
-		}
 	}
 }

@@ -1,0 +1,321 @@
+package model
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// A quote proves that something was said, not that it says the fact. So the numbers and names
+// of a fact must be said as well: in the message that it quotes, or, for what a short answer
+// leaves out, in what was said right before it. A summary has the whole session to rest on.
+
+// Bounds of what is read before a quoted message.
+const (
+	contextMessages = 4   // of people and the assistant, for names
+	shortAnswer     = 160 // characters; a message this short may answer the one before it
+)
+
+// said is what a text may rest on.
+type said struct {
+	folded  string
+	numbers map[string]bool
+	words   map[string]bool // folded
+	terms   map[string]bool
+}
+
+func newSaid() *said {
+	return &said{numbers: map[string]bool{}, words: map[string]bool{}, terms: map[string]bool{}}
+}
+
+func (s *said) add(text string) {
+	folded := fold(text)
+	s.folded += " " + folded
+	for _, n := range numbersIn(folded) {
+		s.numbers[n] = true
+	}
+	for _, w := range wordsIn(folded) {
+		s.words[w] = true
+		if n, ok := numberWords[w]; ok {
+			s.numbers[n] = true
+		}
+	}
+	for _, t := range analysis.Terms(text) {
+		s.terms[t] = true
+	}
+}
+
+// supported reports whether what the message says, with what it answers, has the numbers and
+// the names of a text, and anything of what it tells.
+func (l *factChecker) supported(i int, text, quote string) bool {
+	m := &l.all[i]
+	own := newSaid()
+	own.add(m.text)
+	for _, c := range m.calls {
+		own.add(c)
+	}
+	near := newSaid()
+	short := utf8.RuneCountInString(m.text) <= shortAnswer
+	for j, n := i-1, 0; j >= 0 && n < contextMessages; j-- {
+		if l.all[j].who == tool {
+			continue
+		}
+		if n == 0 && short {
+			own.add(l.all[j].text)
+		}
+		near.add(l.all[j].text)
+		n++
+	}
+	for name := range l.people {
+		near.add(name)
+	}
+	if !own.hasNumbers(text, m.day) || !own.hasNames(text, near) {
+		return false
+	}
+	told := tellingTerms(text)
+	if len(told) == 0 || strings.ContainsFunc(text, analysis.Unspaced) {
+		return true
+	}
+	for _, t := range told {
+		if own.terms[t] && (short || hasTerm(quote, t)) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasTerm(text, term string) bool {
+	for _, t := range analysis.Terms(text) {
+		if t == term {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNumbers reports whether all numbers of a text were said. A date that the text writes out
+// may rest on a word such as "tomorrow", when the day of the message is known.
+func (s *said) hasNumbers(text, day string) bool {
+	folded := fold(text)
+	if day != "" && relativeDay.MatchString(s.folded) {
+		folded = writtenDate.ReplaceAllString(folded, " ")
+	}
+	for _, n := range numbersIn(folded) {
+		if !s.numbers[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasNames reports whether all names of a text were said, here or near it.
+func (s *said) hasNames(text string, near *said) bool {
+	for _, n := range namesIn(text) {
+		if !s.hasName(n) && (near == nil || !near.hasName(n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasName knows a name in another case and with another ending.
+func (s *said) hasName(name string) bool {
+	if indexWords(s.folded, name) >= 0 {
+		return true
+	}
+	for _, w := range wordsIn(name) {
+		if s.words[w] || s.terms[analysis.Stem(w)] {
+			continue
+		}
+		if !s.inflected(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// inflected reports a word that differs from one that was said in its last letters alone.
+func (s *said) inflected(word string) bool {
+	const stem, ending = 5, 3
+	if len(word) < stem {
+		return false
+	}
+	for w := range s.words {
+		n := commonPrefix(w, word)
+		if n >= stem && len(w)-n <= ending && len(word)-n <= ending {
+			return true
+		}
+	}
+	return false
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+var (
+	number      = lazyregexp.New(`\d+(?:[.,:]\d+)*`)
+	relativeDay = lazyregexp.New(`\b(?:today|tomorrow|yesterday|tonight|now|ago|(?:next|last|this|in|since|until|by|on) \S+|heute|morgen|gestern|nächste\w*|letzte\w*|hier|demain|aujourd'hui|mañana|ayer|hoy|ontem|amanhã|hoje)\b|今天|明天|昨天|今日|明日|昨日|下周|上周|来週|先週`)
+	writtenDate = lazyregexp.New(`\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\.? (?:` + months + `)\w*\.?,?(?: \d{4})?\b|\b(?:` + months + `)\w*\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4})?|\b(?:` + months + `)\w*,? \d{4}\b|\d{4}年|\d{1,2}月|\d{1,2}日`)
+)
+
+const months = `jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|ene|abr|ago|dic|fév|avr|aoû|déc|fev|set|out`
+
+// numbersIn are the numbers of a folded text, without separators of thousands.
+func numbersIn(folded string) (out []string) {
+	for _, n := range number.FindAllString(folded, -1) {
+		parts := strings.FieldsFunc(n, func(r rune) bool { return r == ',' })
+		if len(parts) > 1 && len(parts[len(parts)-1]) == 3 {
+			n = strings.Join(parts, "")
+		}
+		out = append(out, strings.TrimLeft(n, "0"))
+	}
+	return out
+}
+
+var numberWords = map[string]string{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+	"eins": "1", "ein": "1", "eine": "1", "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8", "neun": "9", "zehn": "10", "elf": "11", "zwölf": "12",
+	"twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "thousand": "1000", "noon": "12", "midnight": "12", "twice": "2", "once": "1", "first": "1", "second": "2", "third": "3"}
+
+// wordsIn are the words of a folded text.
+func wordsIn(folded string) []string {
+	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// namesIn are the names of a text, folded: words written with a capital that begin no
+// sentence, and words that only a thing of software is written like.
+func namesIn(text string) (out []string) {
+	for s := range sentences(text) {
+		begins := true
+		for word := range strings.FieldsSeq(s) {
+			word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+			word = strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
+			if word == "" {
+				continue
+			}
+			r, _ := utf8.DecodeRuneInString(word)
+			if (unicode.IsUpper(r) && !begins || technical(word)) && !generic[strings.ToLower(word)] {
+				out = append(out, fold(word))
+			}
+			begins = false
+		}
+	}
+	return out
+}
+
+// technical reports a word with a capital, a sign or a digit inside.
+func technical(word string) bool {
+	inner, letters := false, false
+	for i, r := range word {
+		inner = inner || i > 0 && unicode.IsUpper(r) || strings.ContainsRune("_/\\.@#", r)
+		letters = letters || unicode.IsLetter(r)
+	}
+	return inner && letters
+}
+
+// generic are words of reports that name nothing, and are not looked for.
+var generic = map[string]bool{"i": true, "user": true, "the": true, "team": true, "agent": true, "assistant": true, "utc": true, "i.e": true, "e.g": true, "ok": true,
+	"english": true, "german": true, "january": true, "february": true, "march": true, "april": true, "may": true, "june": true, "july": true, "august": true, "september": true,
+	"october": true, "november": true, "december": true}
+
+// tellingTerms are the stems of a text that say what it is about: no stop words, nor words with
+// which a report says that somebody wants or does something.
+func tellingTerms(text string) (out []string) {
+	for _, t := range analysis.Terms(text) {
+		if !reporting[t] && utf8.RuneCountInString(t) > 2 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+var reporting = stems("user team assistant agent project prefer want like need use say said tell decide require ask agree must should always never only want wish expect plan make keep run do does be is are was over instead rather than new now")
+
+func stems(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[analysis.Stem(w)] = true
+		for _, t := range analysis.Terms(w) {
+			out[t] = true
+		}
+	}
+	return out
+}
+
+// credential matches a sentence that says what a password or a key is. Patterns of secrets
+// don't know one that is said in words.
+var credential = lazyregexp.New(`\b(?:pass ?(?:word|phrase|code|wd)s?|passwort|kennwort|mot de passe|contraseña|senha|api[ _-]?keys?|access[ _-]?keys?|private[ _-]?keys?|secret(?: key)?|tokens?|credentials?|pin)\b` +
+	"(?:[^.!?;]{0,40}?(?:\\bis\\b|\\bare\\b|\\bwas\\b|\\bist\\b|\\bes\\b|\\best\\b|\\bé\\b|=|:|set to|changed to))\\s*[\"'`(]*\\S*(?:\\d\\S*|[!@#$%^&*]\\S*)")
+
+// tellsCredential reports whether a text says a password or a key.
+func tellsCredential(text string) bool {
+	return credential.MatchString(plain(text)) || credentialChinese.MatchString(text)
+}
+
+var credentialChinese = lazyregexp.New(`(?:密码|口令|パスワード|暗証番号)(?:是|为|為|は|:|：)\s*\S*[0-9A-Za-z]\S*`)
+
+// summary leaves out of a model's summary the sentences that tell what nobody said: names and
+// numbers that stand in no message, what only a tool printed said of the user, and passwords.
+// It may return "".
+func (l *factChecker) summary(text string) string {
+	if l.session == nil {
+		l.session, l.spoken = newSaid(), newSaid()
+		for i := range l.all {
+			m := &l.all[i]
+			l.session.add(m.text)
+			for _, c := range m.calls {
+				l.session.add(c)
+			}
+			l.session.add(m.tool + " " + m.day)
+			if m.who != tool {
+				l.spoken.add(m.text)
+			}
+		}
+		for name := range l.people {
+			l.session.add(name)
+			l.spoken.add(name)
+		}
+	}
+	var b strings.Builder
+	for s := range sentences(text) {
+		if l.told(s) {
+			b.WriteString(s)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// told reports whether a sentence of a summary was said in the session.
+func (l *factChecker) told(sentence string) bool {
+	if tellsCredential(sentence) || holdsSecret(sentence) {
+		return false
+	}
+	rests := l.session
+	if ofUser(sentence) || settles.MatchString(plain(sentence)) {
+		rests = l.spoken
+	}
+	if !rests.hasNumbers(sentence, "a day") || !rests.hasNames(sentence, nil) {
+		return false
+	}
+	told := tellingTerms(sentence)
+	if rests == l.session || strings.ContainsFunc(sentence, analysis.Unspaced) || len(told) == 0 {
+		return true
+	}
+	n := 0
+	for _, t := range told {
+		if rests.terms[t] {
+			n++
+		}
+	}
+	return 3*n >= len(told)
+}
+
+// settles matches sentences that tell of a decision.
+var settles = lazyregexp.New(`\b(?:decid\w+|decision|agreed|chose|chosen|settled|prefer\w*|want\w*|must|never|always)\b`)
