@@ -43,11 +43,14 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
+	if asksToHarvest(tr) {
+		return session.Outcome{Note: "it is a request to harvest another session"}, nil
+	}
 	r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
 	if err := r.removeTainted(ctx); err != nil {
 		return r.out, err

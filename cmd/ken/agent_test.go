@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -116,6 +117,6 @@ func extractor(ts *testscript.TestScript, neg bool, args []string) {
 	file := ts.MkAbs(".ken/config.yaml")
 	have, err := os.ReadFile(file)
 	ts.Check(err)
-	ts.Check(os.WriteFile(file, append(have, "harvest:\n  model: "+modeltest.Model+"\n  base_url: "+s.URL+"\n"...), 0o600))
+	ts.Check(os.WriteFile(file, append(bytes.Replace(have, []byte(harvestOff), nil, 1), "harvest:\n  model: "+modeltest.Model+"\n  base_url: "+s.URL+"\n"...), 0o600))
 	ts.Check(trustFolder(ts.MkAbs(".")))
 }

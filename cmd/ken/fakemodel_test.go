@@ -176,6 +176,9 @@ func modelConfig(url string) string {
 		"budget:\n  encoding: r50k_base\n" // which loads four times as fast as the default
 }
 
+// harvestOff keeps the parrot from being asked to harvest, which it can't.
+const harvestOff = "harvest:\n  model: \"off\"\n"
+
 // upstreamCommand starts a fakeModel and configures the project to use it; a
 // file may add to the configuration. REQUESTS becomes the file of its requests,
 // EMBEDDED of those for embeddings, UPSTREAM its address.
@@ -197,6 +200,9 @@ func upstreamCommand(ts *testscript.TestScript, neg bool, args []string) {
 	text := modelConfig(srv.URL + "/v1")
 	for _, file := range args {
 		text += ts.ReadFile(file)
+	}
+	if !strings.Contains(text, "\nharvest:") {
+		text += harvestOff
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(".ken/config.yaml"), []byte(text), 0o600))
 	ts.Check(trustFolder(ts.MkAbs(".")))

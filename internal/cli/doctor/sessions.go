@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/run/jobs"
@@ -134,23 +135,34 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 	switch {
 	case !c.Middleware.Harvest || !c.Middleware.Journal || !c.Middleware.Knowledge:
 		return warned(check, "switched off: sessions teach nothing", "Set middleware.knowledge, journal and harvest to true.")
-	case c.Harvest.Model == "":
-		return passed(check, "rules extract: harvest.model is empty")
+	case c.Harvest.Model == config.HarvestOff:
+		return passed(check, "rules extract: harvest.model is off")
+	case len(c.HarvestCommand()) > 0:
+		return examineCommand(c.HarvestCommand())
+	case c.HarvestSampling():
+		return passed(check, "the model of a connected MCP client that offers sampling extracts; without one, rules do")
+	case c.HarvestModel() == "":
+		f := passed(check, "%s", model.Without)
+		f.Try = suggestModel(ctx, localServers)
+		return f
+	case c.Harvest.Tokens == 0:
+		return passed(check, "rules extract: harvest.tokens_per_day is 0")
 	}
+	name := c.HarvestModel()
 	at, key := c.HarvestBaseURL(), c.Harvest.APIKeyEnv
 	if key == "" && at == c.Upstream.BaseURL {
 		key = c.Upstream.APIKeyEnv
 	}
-	u := cli.NewModel(config.Upstream{BaseURL: at, Model: c.Harvest.Model, Timeout: min(c.Harvest.Timeout, checkTimeout), APIKeyEnv: key}, "")
+	u := cli.NewModel(config.Upstream{BaseURL: at, Model: name, Timeout: min(c.Harvest.Timeout, checkTimeout), APIKeyEnv: key}, "")
 	list, err := u.Client.ListModels(ctx)
 	switch { // without the model, Ken works
 	case err != nil:
 		return warned(check, u.Explain(ctx, "ask "+at, err).Error()+"; rules extract meanwhile",
 			"See that the endpoint runs and lists its models, and check harvest.base_url and harvest.api_key_env.")
-	case !serves(list, c.Harvest.Model):
-		return warned(check, at+" does not serve "+c.Harvest.Model+"; rules extract meanwhile", tryServed("harvest.model", list))
+	case !serves(list, name):
+		return warned(check, at+" does not serve "+name+"; rules extract meanwhile", tryServed("harvest.model", list))
 	}
-	return passed(check, "%s serves %s", at, c.Harvest.Model)
+	return passed(check, "%s serves %s", at, name)
 }
 
 // examineKnowledge reads the files that people edit.

@@ -319,6 +319,18 @@ func fill(name string, data any) string {
 	return b.String()
 }
 
+// IsOwnRequest reports whether a text is a request of this package or of the filing, as it
+// comes back where a program that harvests talks through the layer itself.
+func IsOwnRequest(text string) bool {
+	head := strings.TrimSpace(text)
+	for _, begin := range []string{"You read a finished session between a user and an AI agent", "You are given summaries of the parts of one session", "You file facts about things. The input is a JSON object"} {
+		if strings.HasPrefix(head, begin) {
+			return true
+		}
+	}
+	return strings.HasPrefix(head, transcriptOpen+"\n=== message ")
+}
+
 // Question is a request for JSON about something else than a session.
 type Question struct {
 	Name        string          // of the answer's form, for the endpoint: letters, digits and underscores
