@@ -3,6 +3,7 @@ package consolidate
 import (
 	"strings"
 
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -23,12 +24,14 @@ const (
 // A text is an echo if it says nothing that the injected text does not say: each of
 // its telling words stands there, in the same roles, and numbers, names, dates,
 // negations and conditions are the same. One number, name or noun more and it is
-// new; consolidation then decides what it means for the known claim. So a retelling
-// in other nouns is not recognised, and a new fact is not lost.
+// new; consolidation then decides what it means for the known claim. A retelling in other
+// nouns is not recognised so; what the model says with the names and numbers of an injected
+// claim, and with no others, is an echo all the same: see Judge.
 //
 // An Echo is safe for concurrent use.
 type Echo struct {
 	said  []injectedSentence
+	told  []toldThings
 	index map[string][]int32 // by word, where in said
 }
 
@@ -45,6 +48,7 @@ func NewEcho(injected []session.Injection) *Echo {
 	e := &Echo{index: map[string][]int32{}}
 	for _, in := range injected {
 		t := read(in.Text)
+		e.told = append(e.told, toldThings{in.ID, thingsOf(in.Text, &t)})
 		if t.raw {
 			e.add(in.ID, t, fold(in.Text))
 			continue
@@ -110,9 +114,14 @@ func (e *Echo) Repeats(text string) (id string, echo bool) {
 // Judge is Repeats for a text whose speaker is known. What a user says of injected
 // knowledge in a statement of their own confirms it: the claim may be reinforced
 // with the user's statement as evidence. The model's words and a tool's never
-// confirm anything that was injected, nor does a question.
+// confirm anything that was injected, nor does a question; and what they say with the
+// same names and numbers as an injected claim is that claim in other words, as long as the
+// user does not say it.
 func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 	id, echo := e.Repeats(text)
+	if !echo && !user {
+		id, echo = e.sameThings(text)
+	}
 	switch {
 	case !echo:
 		return "", Novel
@@ -120,6 +129,95 @@ func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 		return id, Confirmed
 	}
 	return id, Echoed
+}
+
+// toldThings are the things that an injected claim or chunk names.
+type toldThings struct {
+	id string
+	things
+}
+
+// things are the words of a text that tell it from others about something else: names, numbers
+// and days, each with all other words to look names up in.
+type things struct {
+	names, figures, all map[string]bool
+}
+
+func thingsOf(raw string, t *text) things {
+	x := things{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for i := range t.words {
+		w := &t.words[i]
+		key := keyOf(w)
+		x.all[key] = true
+		switch {
+		case i > 1 && (t.words[i-2].norm == "half" || t.words[i-2].norm == "quarter") && w.is&number != 0: // past two: a time that figures say otherwise
+		case w.is&(number|timely) != 0:
+			x.figures[key] = true
+		case w.is&(name|exact) != 0 && tells(w):
+			x.names[key] = true
+		}
+	}
+	for _, c := range joinedName.FindAllString(strings.ToLower(raw), -1) {
+		x.names[c], x.all[c] = true, true
+	}
+	return x
+}
+
+// joinedName matches a word with a sign inside, which is read as several words elsewhere.
+var joinedName = lazyregexp.New(`\p{L}[\p{L}\d]*(?:[-_./:@][\p{L}\d]+)+`)
+
+// sameThings reports whether a text has the names of an injected claim, no other name, and no
+// number or day that the claim does not have. A text without names must have all its numbers,
+// and one more telling word of it.
+func (e *Echo) sameThings(text string) (id string, same bool) {
+	t := read(text)
+	here := thingsOf(text, &t)
+	if len(here.all) == 0 {
+		return "", false
+	}
+	for i := range e.told {
+		there := &e.told[i]
+		if !subset(here.figures, there.figures) {
+			continue
+		}
+		names := 0
+		other := false
+		for _, set := range []map[string]bool{here.names, there.names} { // a name that begins a sentence looks like any word
+			for key := range set {
+				if !here.all[key] || !there.all[key] {
+					other = true
+				}
+				names++
+			}
+		}
+		if other {
+			continue
+		}
+		if names > 0 || len(here.figures) > 0 && subset(there.figures, here.figures) && sharesWord(&t, there) {
+			return there.id, true
+		}
+	}
+	return "", false
+}
+
+// subset reports whether all of a is in b.
+func subset(a, b map[string]bool) bool {
+	for key := range a {
+		if !b[key] {
+			return false
+		}
+	}
+	return true
+}
+
+// sharesWord reports whether a text has a telling word of another that is no number.
+func sharesWord(t *text, there *toldThings) bool {
+	for i := range t.words {
+		if w := &t.words[i]; w.is&(number|timely) == 0 && tells(w) && there.all[keyOf(w)] {
+			return true
+		}
+	}
+	return false
 }
 
 // confident reports a statement, and not a question or a guess.
