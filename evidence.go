@@ -33,7 +33,7 @@ const (
 // evidenceRule is what the layer believes of a kind: how strong it is, and who
 // speaks through it when the evidence itself does not say.
 type evidenceRule struct {
-	hard   bool // mechanical proof: two distinct pieces verify a claim
+	hard   bool // mechanical proof: two independent pieces verify a claim
 	backed bool // something outside the conversation: one piece infers a claim
 	trust  Trust
 }

@@ -14,7 +14,7 @@ const (
 	Guessed  Tier = iota // nothing that still stands
 	Assumed              // words alone: messages, assertions, unhashed pages
 	Inferred             // one hard piece, or something outside the conversation
-	Verified             // two distinct hard pieces, or a person's verification
+	Verified             // two independent hard pieces, or a person's verification
 )
 
 var tierNames = [...]string{"Guessed", "Assumed", "Inferred", "Verified"}
@@ -57,11 +57,7 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 	if len(c.Evidence) == 0 {
 		s.Trust = TrustExternal
 	}
-	type piece struct {
-		kind EvidenceKind
-		ref  string
-	}
-	hard := map[piece]struct{}{}
+	var hard []Evidence
 	var words, backed, human bool
 	for _, e := range c.Evidence {
 		s.Trust = min(s.Trust, max(e.Speaker(), TrustExternal))
@@ -73,7 +69,7 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 		}
 		switch {
 		case e.Hard():
-			hard[piece{e.Kind, e.Reference()}] = struct{}{}
+			hard = append(hard, e)
 		case e.Backed():
 			backed = true
 		default:
@@ -81,15 +77,38 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 		}
 		human = human || e.Kind == EvidenceHumanAssertion
 	}
-	switch {
-	case len(hard) >= 2, human && c.Status == StatusVerified:
+	switch n := HardSources(hard); {
+	case n >= 2, human && c.Status == StatusVerified:
 		s.Tier = Verified
-	case len(hard) == 1, backed:
+	case n == 1, backed:
 		s.Tier = Inferred
 	case words:
 		s.Tier = Assumed
 	}
 	return s
+}
+
+// HardSources counts the independent hard pieces of evidence. The exit status of a command and
+// what its output says of tests are of one run, when they were collected at the same moment or
+// nobody says when, and count once. So does the same piece, however often it was recorded.
+func HardSources(evidence []Evidence) int {
+	type piece struct {
+		kind EvidenceKind
+		ref  string
+	}
+	runs, others := map[piece]struct{}{}, map[piece]struct{}{}
+	moments := map[int64]struct{}{}
+	for _, e := range evidence {
+		switch {
+		case !e.Hard():
+		case e.Kind == EvidenceExitCode || e.Kind == EvidenceTestResult:
+			runs[piece{e.Kind, e.Reference()}] = struct{}{}
+			moments[e.FetchedAt.UnixNano()] = struct{}{}
+		default:
+			others[piece{e.Kind, e.Reference()}] = struct{}{}
+		}
+	}
+	return len(others) + min(len(runs), len(moments))
 }
 
 // Trust is who is speaking through a piece of evidence. The zero value is

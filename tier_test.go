@@ -30,7 +30,11 @@ func TestSupportTier(t *testing.T) {
 		{"two files are not proof", ken.StatusObserved, []ken.Evidence{file, ken.FromFile("b.go", "", "")}, ken.Inferred},
 		{"one hard piece", ken.StatusObserved, []ken.Evidence{test1}, ken.Inferred},
 		{"a hard piece and a file", ken.StatusObserved, []ken.Evidence{test1, file}, ken.Inferred},
-		{"two hard pieces", ken.StatusObserved, []ken.Evidence{test1, test2}, ken.Verified},
+		{"two hard pieces of one run", ken.StatusObserved, []ken.Evidence{test1, test2}, ken.Inferred},
+		{"exit status and output of one run", ken.StatusObserved, []ken.Evidence{at(ken.FromExitCode("go test", 0), 1), at(test1, 1)}, ken.Inferred},
+		{"two runs", ken.StatusObserved, []ken.Evidence{at(ken.FromExitCode("go test", 0), 1), at(test1, 2)}, ken.Verified},
+		{"one test in two runs", ken.StatusObserved, []ken.Evidence{at(test1, 1), at(test1, 2)}, ken.Inferred},
+		{"a run and a commit", ken.StatusObserved, []ken.Evidence{at(test1, 1), at(ken.FromGitHistory("r", "abc", ""), 1)}, ken.Verified},
 		{"two hard kinds with one reference", ken.StatusObserved,
 			[]ken.Evidence{ken.FromTestResult("x", ""), ken.FromValidator("x", "")}, ken.Verified},
 		{"a human on an observed claim", ken.StatusObserved, []ken.Evidence{human}, ken.Inferred},
@@ -175,4 +179,10 @@ func TestTierText(t *testing.T) {
 	}
 	var back ken.Tier
 	wantField(t, back.UnmarshalText([]byte("Certain")), "tier")
+}
+
+// at is evidence that was collected so many minutes after noon.
+func at(e ken.Evidence, minutes int) ken.Evidence {
+	e.FetchedAt = time.Date(2026, 5, 18, 12, minutes, 0, 0, time.UTC)
+	return e
 }

@@ -157,17 +157,6 @@ func assertion(g *evidenceIn) string {
 	return said + " (not seen by Ken)"
 }
 
-// countHard counts the distinct hard pieces of evidence.
-func countHard(evidence []ken.Evidence) int {
-	seen := map[string]bool{}
-	for _, e := range evidence {
-		if e.Hard() {
-			seen[string(e.Kind)+"\x00"+e.Reference()] = true
-		}
-	}
-	return len(seen)
-}
-
 // newEvidence returns the pieces that a claim does not have yet.
 func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 	seen := map[string]bool{}

@@ -14,7 +14,7 @@ type verifyIn struct {
 	Evidence []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
-// hardNeeded is the number of distinct hard pieces that verify a claim: see ken.Verified.
+// hardNeeded is the number of independent hard pieces that verify a claim: see ken.Verified.
 const hardNeeded = 2
 
 // verifyResult is the outcome of an attempt to verify a claim.
@@ -24,7 +24,7 @@ type verifyResult struct {
 	Status   string   `json:"status"`
 	Tier     string   `json:"tier"`
 	Added    int      `json:"added" jsonschema:"pieces of evidence that the claim got"`
-	Hard     int      `json:"hard" jsonschema:"distinct hard pieces that it has now"`
+	Hard     int      `json:"hard" jsonschema:"independent hard pieces that it has now: one run is one"`
 	Missing  []string `json:"missing,omitempty" jsonschema:"what it takes to verify it"`
 	Notes    []string `json:"notes,omitempty" jsonschema:"what was not taken as it was given, and why"`
 }
@@ -47,7 +47,7 @@ func (v *verifyResult) Write(p *Page) {
 
 func knowledgeVerify() Tool {
 	return Define(Spec{Name: "knowledge_verify", Title: "Verify a claim", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Back a claim with evidence. Two distinct hard pieces (a test, an exit code, a commit) verify it, if one is a run that Ken saw in " +
+		Description: "Back a claim with evidence. Two independent hard pieces (a test, an exit code, a commit; those of one run are one) verify it, if one is a run that Ken saw in " +
 			"this session. The answer says what is missing. Only a person verifies disputed claims and the operator's.",
 		Example: `{"id":"3f9a2c71","evidence":[{"kind":"exit_code","command":"go test ./payments/..."},{"kind":"git_history","commit":"4f9a2c71"}]}`},
 		func(ctx context.Context, c *Call, in verifyIn) (*verifyResult, error) {
@@ -101,7 +101,7 @@ func verifiable(k *ken.Claim) error {
 // verify adds the missing evidence to a claim, and moves it as far as its evidence goes.
 func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyResult) error {
 	all := slices.Concat(k.Evidence, more)
-	v.Hard, v.Added = countHard(all), len(more)
+	v.Hard, v.Added = ken.HardSources(all), len(more)
 	run := slices.ContainsFunc(all, func(e ken.Evidence) bool {
 		return e.Kind == ken.EvidenceExitCode || e.Kind == ken.EvidenceTestResult || e.Kind == ken.EvidenceValidator
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/harvest/finding/shell"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/store"
 )
@@ -45,8 +46,8 @@ type Report struct {
 //
 //   - that the command succeeds or fails, with its exit status and the tests that speak
 //     for that;
-//   - of each package or file of tests, that they pass or fail: with two pieces of
-//     evidence where the exit status says the same;
+//   - of each package or file of tests, that they pass or fail, or that those pass which a
+//     filter such as -run selects, which says nothing of the others;
 //   - which files it changed, as long as they hold what it left;
 //   - that it had to be interrupted, which is neither success nor failure.
 func (s *Report) Checks() []provenance.Check {
@@ -130,6 +131,7 @@ func (s *Report) command(line string, exit ken.Evidence) provenance.Check {
 // groups are the verdicts on packages and files of tests.
 func (s *Report) groups(line string, exit ken.Evidence) (out []provenance.Check) {
 	speaks := s.Err == nil && exitIsReliable(s.Args)
+	filter := shell.Parse(line, "").Filter
 	for _, t := range s.Tests {
 		if !t.Group || len(out) == maxGroups {
 			continue
@@ -138,6 +140,9 @@ func (s *Report) groups(line string, exit ken.Evidence) (out []provenance.Check)
 			Evidence: []ken.Evidence{s.result(&t, exit.FetchedAt, line)}, Statement: "The tests of " + t.Name + " pass."}
 		if !t.Passed {
 			c.Statement = "The tests of " + t.Name + " fail."
+		} else if filter != "" {
+			c.Target += " " + filter
+			c.Statement = "The tests of " + t.Name + " that `" + filter + "` selects pass."
 		}
 		if speaks && t.Passed == (s.Exit == 0) {
 			c.Evidence = append(c.Evidence, exit)

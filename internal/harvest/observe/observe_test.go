@@ -87,7 +87,7 @@ func TestGoTest(t *testing.T) {
 		}
 	}
 	for _, c := range behind(t, s, root, "TestAdd") {
-		if c.Tier != ken.Verified || !strings.HasPrefix(c.Why, "3 distinct hard pieces: exit_code go test -") {
+		if c.Text == "The tests of example.org/pay/money pass." != (c.Tier == ken.Verified) || !strings.Contains(c.Why, ": exit_code go test -") && c.Tier != ken.Verified {
 			t.Errorf("%s because of %s", c.Tier, c.Why)
 		}
 	}
@@ -109,6 +109,38 @@ func TestGoTest(t *testing.T) {
 }
 
 // Changes are what git says, or what times and sizes say.
+// A run of some of the tests speaks for these, not for the package.
+func TestSomeTestsAreNotThePackage(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no toolchain")
+	}
+	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -count=1"))
+	t.Setenv("GOWORK", "off")
+	root, s := t.TempDir(), memory.New(memory.Options{})
+	put(t, root, "go.mod", "module m\n\ngo 1.21\n")
+	put(t, root, "m_test.go", "package m\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {}\n\nfunc TestBad(t *testing.T) { t.Fatal(1) }\n")
+	if seen, _ := see(t, root, s, "go", "test", "-v", "-run", "TestGood", "."); seen.Exit != 0 {
+		t.Fatalf("exit %d", seen.Exit)
+	}
+	texts := func() (out []string) {
+		for _, c := range behind(t, s, root, "m") {
+			if strings.HasPrefix(c.Text, "The tests of") {
+				out = append(out, c.Text+" "+c.Tier.String())
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	some := "The tests of m that `-run TestGood` selects pass. Inferred"
+	if got := texts(); !slices.Equal(got, []string{some}) {
+		t.Errorf("%q", got)
+	}
+	see(t, root, s, "go", "test", "-v", ".")
+	if got := texts(); !slices.Equal(got, []string{"The tests of m fail. Inferred", some}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestChangedFiles(t *testing.T) {
 	for _, by := range []string{"git", "times"} {
 		t.Run(by, func(t *testing.T) {

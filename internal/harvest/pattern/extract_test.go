@@ -143,6 +143,15 @@ func TestTests(t *testing.T) {
 	}
 }
 
+// A run of some of the tests is no word for the package.
+func TestFilteredRunIsNoWordForThePackage(t *testing.T) {
+	for _, c := range newScript().run("go test ./store -v -run TestGood", 0, "=== RUN   TestGood\n--- PASS: TestGood (0.00s)\nPASS\nok  \tpay/store\t0.2s").patterns() {
+		if c.Text == "Test passes: pay/store" {
+			t.Errorf("%q", c.Text)
+		}
+	}
+}
+
 func TestBodySaysHowOftenAndWhy(t *testing.T) {
 	s := newScript().run("DEBUG=1 timeout 60 make lint > /tmp/x.log", 2, "fatal: no linter").run("make lint", 3, "fatal: wrong version").run("go build", 0, "").run("go build", 0, "")
 	cs := s.patterns()

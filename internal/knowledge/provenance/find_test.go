@@ -144,9 +144,10 @@ func TestWhyATier(t *testing.T) {
 			tier     ken.Tier
 			why      string
 		}{
-			{ken.StatusObserved, []ken.Evidence{at(ken.FromTestResult("TestA", "")), at(ken.FromExitCode("go test", 0)), at(ken.FromTestResult("TestA", ""))}, 1, ken.Verified, "2 distinct hard pieces: test_result TestA, exit_code go test"},
-			{ken.StatusObserved, []ken.Evidence{at(ken.FromTestResult("TestA", "")), at(ken.FromExitCode("go test", 0))}, 91, ken.Inferred,
-				"2 distinct hard pieces: test_result TestA, exit_code go test; but none of it is newer than 2026-03-14, and after 90 days that counts as Inferred"},
+			{ken.StatusObserved, []ken.Evidence{at(ken.FromTestResult("TestA", "")), at(ken.FromExitCode("go test", 0)), at(ken.FromTestResult("TestA", ""))}, 1, ken.Inferred, "one run: test_result TestA, exit_code go test"},
+			{ken.StatusObserved, []ken.Evidence{at(ken.FromTestResult("TestA", "")), at(ken.FromValidator("vet", ""))}, 1, ken.Verified, "2 independent hard pieces: test_result TestA, validator vet"},
+			{ken.StatusObserved, []ken.Evidence{at(ken.FromTestResult("TestA", "")), at(ken.FromValidator("vet", ""))}, 91, ken.Inferred,
+				"2 independent hard pieces: test_result TestA, validator vet; but none of it is newer than 2026-03-14, and after 90 days that counts as Inferred"},
 			{ken.StatusVerified, []ken.Evidence{person}, 1, ken.Verified, "a person's verification: ada"},
 			{ken.StatusObserved, []ken.Evidence{person}, 1, ken.Inferred, "backed by human_assertion ada"},
 			{ken.StatusObserved, []ken.Evidence{at(ken.FromValidator("vet", ""))}, 91, ken.Inferred, "one hard piece: validator vet"},
@@ -167,7 +168,7 @@ func TestWhyATier(t *testing.T) {
 // The words agree with the tier, whatever the evidence is.
 func TestWhyAgreesWithTheTier(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	starts := map[ken.Tier][]string{ken.Verified: {"2 distinct", "3 distinct", "4 distinct", "a person's"}, ken.Inferred: {"one hard", "backed by"},
+	starts := map[ken.Tier][]string{ken.Verified: {"2 independent", "3 independent", "4 independent", "a person's"}, ken.Inferred: {"one hard", "one run", "backed by"},
 		ken.Assumed: {"words alone"}, ken.Guessed: {"nothing that"}}
 	each(t, func(k *kit) {
 		t := k.T

@@ -44,7 +44,7 @@ func TestTheSameVerdictAgain(t *testing.T) {
 			t.Errorf("the same piece again: %+v", c)
 		}
 		k.record(passing("the tests of pay pass", ken.FromTestResult("TestRetry", "")))
-		if v := k.of(provenance.Query{Target: "pay"}); len(v.Claims) != 1 || v.Claims[0].Tier != ken.Verified || v.Claims[0].Reinforcements != 2 {
+		if v := k.of(provenance.Query{Target: "pay"}); len(v.Claims) != 1 || v.Claims[0].Tier != ken.Inferred || v.Claims[0].Reinforcements != 2 {
 			t.Errorf("another piece: %+v", v.Claims)
 		}
 		more := passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))

@@ -144,6 +144,7 @@ func tier(c *ken.Claim, f *files, now time.Time, decayDays int) (ken.Tier, strin
 // tierReason says why evidence is of a tier, before decay.
 func tierReason(c *ken.Claim, is ken.Tier, f *files) string {
 	var hard, backed, words, fallen, people []string
+	var standing []ken.Evidence
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
 		label := string(e.Kind) + " " + reference(e)
@@ -151,7 +152,7 @@ func tierReason(c *ken.Claim, is ken.Tier, f *files) string {
 		case !f.stands(*e):
 			fallen = append(fallen, reference(e)+" "+map[State]string{Changed: "has changed", Gone: "is gone"}[f.state(*e)])
 		case e.Hard():
-			hard = append(hard, label)
+			hard, standing = append(hard, label), append(standing, *e)
 		case e.Backed():
 			backed = append(backed, label)
 		default:
@@ -163,10 +164,12 @@ func tierReason(c *ken.Claim, is ken.Tier, f *files) string {
 	}
 	hard, backed, words = once(hard), once(backed), once(words)
 	switch {
-	case is == ken.Verified && len(hard) >= 2:
-		return strconv.Itoa(len(hard)) + " distinct hard pieces: " + listFirst(hard)
+	case is == ken.Verified && ken.HardSources(standing) >= 2:
+		return strconv.Itoa(ken.HardSources(standing)) + " independent hard pieces: " + listFirst(hard)
 	case is == ken.Verified:
 		return "a person's verification: " + listFirst(once(people))
+	case len(hard) > 1:
+		return "one run: " + listFirst(hard)
 	case len(hard) > 0:
 		return "one hard piece: " + listFirst(hard)
 	case len(backed) > 0:

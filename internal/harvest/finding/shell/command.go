@@ -25,6 +25,9 @@ type Command struct {
 	// Trivial says that nothing is to be learned from it, success or failure: it
 	// looks at something, or is a shell's housekeeping, or code of its own.
 	Trivial bool
+	// Filter is the part of the line that has a test runner run some of the tests
+	// alone, such as "-run TestGood"; "" where it runs all that it is pointed at.
+	Filter string
 	// Routine says that its success is nothing to remember, such as that of a
 	// commit; that it keeps failing is.
 	Routine bool
@@ -43,6 +46,9 @@ func Parse(line, root string) Command {
 	for i := range p.commands {
 		w := stripped(p.commands[i].words)
 		p.commands[i].words = w
+		if c.Filter == "" {
+			c.Filter = testFilter(w)
+		}
 		t, r := class(w)
 		c.Trivial, c.Routine = c.Trivial && t, c.Routine && (t || r)
 		c.Trivial = c.Trivial || inline(w)
