@@ -3,10 +3,13 @@ package middleware
 import (
 	"context"
 	"errors"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
@@ -138,6 +141,9 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 		Breakdown: a.context}
 	session := 0
 	for i := range r.Items {
+		if it := &r.Items[i]; it.Memory && budgeter.Made(it.Kind) && !isSessionItem(it) {
+			ev.MemoryLoaded++ // such as the objectives: the retriever knows nothing of it
+		}
 		switch it := &r.Items[i]; {
 		case !it.Memory:
 			ev.KnowledgeIncluded++
@@ -156,6 +162,37 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 	ev.SystemPromptChars = b.SystemPrompt
 	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History
 	return ev
+}
+
+// reportAnswer writes the events of a turn's answer: that the turn is over and, where the model
+// thought, how much. No word of it gets in.
+func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
+	a := &h.Answer
+	said := guardrail.StripReasoning(a.Message.Text)
+	now := l.now()
+	thought := telemetry.Reasoning{Event: "reasoning", Timestamp: now, SessionID: t.Session, Turn: t.ID, ReasoningTokens: a.Usage.Reasoning,
+		ReasoningChars: a.Thought + max(0, utf8.RuneCountInString(a.Message.Text)-utf8.RuneCountInString(said))}
+	end := telemetry.TurnEnd{Event: "turn_end", Timestamp: now, SessionID: t.Session, Turn: t.ID, AnswerChars: utf8.RuneCountInString(said),
+		ToolCalls: len(a.Message.ToolCalls), Finish: finishWord(a.Finish), Failed: !h.OK || a.Err != "", InputTokens: a.Usage.Input, CachedTokens: a.Usage.Cached,
+		OutputTokens: a.Usage.Output}
+	events := []any{end}
+	if thought.ReasoningChars+thought.ReasoningTokens > 0 {
+		events = []any{thought, end}
+	}
+	for _, ev := range events {
+		if err := l.events.Write(t.Session, ev); err != nil && !errors.Is(err, telemetry.ErrClosed) {
+			l.o.Log.Warn("write event", "cause", err)
+			return
+		}
+	}
+}
+
+// finishWord returns why a model stopped, where that is one short word and no text.
+func finishWord(s string) string {
+	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) }) {
+		return ""
+	}
+	return s
 }
 
 // isSessionItem reports whether an item of the memory part is about sessions.

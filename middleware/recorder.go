@@ -9,6 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/overlay"
@@ -292,6 +293,11 @@ func cloneMessages(msgs []ken.Message) []ken.Message {
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	answer = cloneMessages([]ken.Message{answer})[0]
 	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
+	if l.events != nil && !t.Incognito {
+		l.responseTasks.run(l.catchPanics("telling of an answer", func() {
+			l.reportAnswer(&t, &ObservedAnswer{Answer: wire.Answer{Message: answer}, OK: true})
+		}))
+	}
 }
 
 // recordAnswer is Answered for an answer that is parsed later, on the recorder's goroutine, and

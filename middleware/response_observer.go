@@ -48,11 +48,15 @@ func (e *responseObserver) observe(body []byte) {
 	if e.journals { // at once, so that an end of the session includes the answer
 		x.layer.recordAnswer(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
-	if e.onAnswer == nil && x.thread == nil {
+	events := x.layer.events != nil && !x.Turn.Incognito
+	if e.onAnswer == nil && x.thread == nil && !events {
 		return
 	}
 	x.layer.responseTasks.run(x.layer.catchPanics("what follows an answer", func() {
 		h := read()
+		if events {
+			x.layer.reportAnswer(&x.Turn, &h)
+		}
 		if x.thread != nil && body != nil {
 			x.layer.threads.resolve(x.thread)
 		}

@@ -23,6 +23,9 @@ type Answer struct {
 	// answer does not say.
 	Finish string
 	Usage  Usage
+	// Thought is how many characters of what the model thought came with the answer. The text
+	// itself is not read.
+	Thought int
 	// Err is an error in place of an answer, or within it: at most 500 bytes of its message. It
 	// is "" for none.
 	Err string
@@ -33,6 +36,8 @@ type Usage struct {
 	Input  int // the whole prompt, including the cached part
 	Output int // including reasoning
 	Cached int // the part of Input from the provider's cache
+
+	Reasoning int // the part of Output that was thought and not said, where the provider tells
 }
 
 // ParseAnswer reads the body of a response: a JSON object, or a stream of events or lines,
@@ -77,6 +82,9 @@ type answerReader interface {
 	event(value) // the data of one event
 	finish()
 }
+
+// thought counts the characters of a text that the model thought.
+func (a *Answer) thought(v value) { a.Thought += utf8.RuneCountInString(v.text()) }
 
 // fail notes an error: an object with a message, or the message.
 func (a *Answer) fail(v value) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -24,6 +25,18 @@ func (h *chatReader) whole(root value) {
 	h.a.Finish = first.get("finish_reason").text()
 	if m := first.get("message"); m.isObject() {
 		h.a.Message, _ = message(m)
+		h.thoughtIn(m)
+	}
+}
+
+// thoughtIn counts what a message or a piece of one has beside what it says: some providers
+// give the same text in two fields.
+func (h *chatReader) thoughtIn(m value) {
+	for _, field := range []string{"reasoning_content", "reasoning"} {
+		if v := m.get(field); v.text() != "" {
+			h.a.thought(v)
+			return
+		}
 	}
 }
 
@@ -38,7 +51,7 @@ func (h *chatReader) header(root value) {
 		case "usage":
 			if v.isObject() {
 				h.a.Usage = Usage{tokenCount(v.get("prompt_tokens")), tokenCount(v.get("completion_tokens")),
-					tokenCount(v.get("prompt_tokens_details", "cached_tokens"))}
+					tokenCount(v.get("prompt_tokens_details", "cached_tokens")), tokenCount(v.get("completion_tokens_details", "reasoning_tokens"))}
 			}
 		case "error":
 			h.a.fail(v)
@@ -61,6 +74,7 @@ func (h *chatReader) event(root value) {
 	if !delta.isObject() {
 		return
 	}
+	h.thoughtIn(delta)
 	h.text.WriteString(deltaText(delta.get("content")))
 	delta.get("tool_calls").each(func(_ string, v value) bool {
 		i := int(v.get("index").number())
@@ -120,6 +134,7 @@ func (h *ollamaReader) event(root value) {
 		case "message":
 			if v.isObject() {
 				m, _ := message(v)
+				h.a.thought(v.get("thinking"))
 				h.text.WriteString(m.Text)
 				h.calls = append(h.calls, m.ToolCalls[:min(len(m.ToolCalls), maxCalls-len(h.calls))]...)
 			}
@@ -186,6 +201,7 @@ func (h *messagesReader) content(array value) {
 	h.a.Message = ken.Message{}
 	array.each(func(_ string, v value) bool {
 		b := readBlock(v)
+		h.a.thought(v.get("thinking"))
 		b.addTo(&h.a.Message)
 		return true
 	})
@@ -222,6 +238,8 @@ func (h *messagesReader) event(root value) {
 		case "text_delta":
 			b.kind = "text"
 			b.text.WriteString(delta.get("text").text())
+		case "thinking_delta":
+			h.a.thought(delta.get("thinking"))
 		case "input_json_delta":
 			b.input.WriteString(delta.get("partial_json").text())
 		}
@@ -261,6 +279,8 @@ type responsesReader struct {
 	a      *Answer
 	items  []*streamedItem
 	output value // of a complete response
+
+	streamed int // characters of reasoning that came in pieces
 }
 
 // streamedItem is an item of the output that comes in pieces.
@@ -288,7 +308,7 @@ func (h *responsesReader) response(v value) {
 		case "usage":
 			if v.isObject() {
 				h.a.Usage = Usage{tokenCount(v.get("input_tokens")), tokenCount(v.get("output_tokens")),
-					tokenCount(v.get("input_tokens_details", "cached_tokens"))}
+					tokenCount(v.get("input_tokens_details", "cached_tokens")), tokenCount(v.get("output_tokens_details", "reasoning_tokens"))}
 			}
 		case "error":
 			h.a.fail(v)
@@ -337,6 +357,8 @@ func (h *responsesReader) event(root value) {
 			it.texts = append(it.texts, new(strings.Builder))
 		}
 		it.texts[i].WriteString(root.get("delta").text())
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		h.streamed += utf8.RuneCountInString(root.get("delta").text())
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta":
 		it.arguments.WriteString(root.get("delta").text())
 	}
@@ -358,6 +380,12 @@ func (h *responsesReader) finish() {
 	if h.output.exists() {
 		h.output.each(func(_ string, v value) bool {
 			it := readItem(v)
+			for _, field := range []string{"summary", "content"} {
+				if it.kind != "reasoning" {
+					break
+				}
+				v.get(field).each(func(_ string, part value) bool { h.a.thought(part.get("text")); return true })
+			}
 			r.item(v, &it)
 			return true
 		})
@@ -366,6 +394,7 @@ func (h *responsesReader) finish() {
 			s.addTo(&r)
 		}
 	}
+	h.a.Thought = max(h.a.Thought, h.streamed)
 	// What a hosted shell printed stands between a model's items.
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {

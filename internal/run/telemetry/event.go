@@ -42,3 +42,31 @@ type Breakdown struct {
 // ToolTokens is the estimate for one tool schema, which travels beside the
 // messages and is in no character count.
 const ToolTokens = 450
+
+// TurnEnd is the event of a turn whose answer has come: it is about what the model did, and has
+// none of its words.
+type TurnEnd struct {
+	Event     string    `json:"event"` // "turn_end"
+	Timestamp time.Time `json:"timestamp"`
+	SessionID string    `json:"session_id"`
+	Turn      string    `json:"turn"`
+
+	AnswerChars  int    `json:"answer_chars"` // code points of what was said, without reasoning
+	ToolCalls    int    `json:"tool_calls"`
+	Finish       string `json:"finish"` // why the model stopped, in the provider's word; empty where it does not say
+	Failed       bool   `json:"failed"` // there was no answer, or an error in it
+	InputTokens  int    `json:"input_tokens"`
+	CachedTokens int    `json:"cached_tokens"` // of these, from the provider's cache
+	OutputTokens int    `json:"output_tokens"` // reasoning included
+}
+
+// Reasoning is the event of an answer that came with reasoning. The text is never read into it.
+type Reasoning struct {
+	Event     string    `json:"event"` // "reasoning"
+	Timestamp time.Time `json:"timestamp"`
+	SessionID string    `json:"session_id"`
+	Turn      string    `json:"turn"`
+
+	ReasoningChars  int `json:"reasoning_chars"`  // code points that came; providers may hide them
+	ReasoningTokens int `json:"reasoning_tokens"` // as the provider counts; 0 where it does not say
+}
