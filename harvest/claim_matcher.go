@@ -18,6 +18,7 @@ import (
 // or an identifier of a person: an address with an @, or a number of at least seven
 // digits. Other paraphrases are not found. It is safe for concurrent use.
 type ClaimMatcher struct {
+	id          string   // the claim's
 	phrases     []string // folded
 	identifiers []string // folded
 	echo        *consolidate.Echo
@@ -38,7 +39,7 @@ const (
 // NewClaimMatcher returns a matcher for a claim. For an episode, every message of its
 // session matches.
 func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
-	t := &ClaimMatcher{sources: map[[2]string]bool{}}
+	t := &ClaimMatcher{id: c.ID, sources: map[[2]string]bool{}}
 	add := func(s string) {
 		if s = folded(s); s != "" && !slices.Contains(t.phrases, s) {
 			t.phrases = append(t.phrases, s)
@@ -187,8 +188,12 @@ func inValue(v any, in func(string) bool) bool {
 }
 
 // Redact returns an episode without the sentences that match, as a new claim. It returns
-// false when too little is left.
+// false when too little is left, and of an episode that was derived from the claim: it tells what
+// the agent did because of it.
 func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
+	if t.id != "" && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == t.id }) {
+		return *c, false
+	}
 	out, in := *c, t.matchIn(c.Session)
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
 	var lines []string

@@ -35,7 +35,7 @@ type EpisodeBody struct {
 // nothing was decided, done or found leaves none, and one that tells no more than an
 // earlier one with the same goal reinforces that one's.
 func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
-	summary := strings.TrimSpace(d.Summary)
+	summary := strings.TrimSpace(r.outside.withoutFlagged(d.Summary))
 	switch {
 	case summary == "" || len(r.tr.Entries) == 0:
 		r.note("nothing was said that a summary could hold")
@@ -60,10 +60,13 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	c.Heading = heading(r.tr, summary)
 	c.Body = raw
 	c.Confidence = 0.8 // a summary leaves out what may matter
-	c.Evidence = r.summaryEvidence()
+	derived := r.derivation(c.Heading+"\n"+summary, true)
+	c.Evidence = append(r.summaryEvidence(), derived...)
 	c.Source = "session of " + first.At.UTC().Format(time.DateOnly)
-	if known, err := r.reinforceKnown(ctx, &c); err != nil || known {
-		return err
+	if len(derived) == 0 { // another session's episode must not come to rest on an external text
+		if known, err := r.reinforceKnown(ctx, &c); err != nil || known {
+			return err
+		}
 	}
 	id, err := r.o.Store.WriteClaim(ctx, c)
 	switch {
@@ -92,7 +95,7 @@ func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 	for _, e := range []*session.Entry{first, last} {
 		if e != nil && !slices.ContainsFunc(out, func(o ken.Evidence) bool { return o.MessageID == e.ID() }) {
 			ev := message(r.tr.Info.ID, e, "")
-			ev.Trust = r.summaryTrust()
+			ev.Trust = ken.TrustAgent
 			out = append(out, ev)
 		}
 	}

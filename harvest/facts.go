@@ -40,6 +40,10 @@ func (r *harvestRun) facts(ctx context.Context) error {
 			r.out.Dropped[dropNoMessage]++
 			continue
 		}
+		if e.Message.Role != "user" && r.outside.tellsFlagged(s.Text+"\n"+s.Quote) {
+			r.out.Dropped[dropTainted]++
+			continue
+		}
 		var err error
 		switch in, heard := told.judge(s, e); heard {
 		case consolidate.Novel:
@@ -116,6 +120,9 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c.Entities = entitiesOf(s, e)
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
+	if e.Message.Role != "user" {
+		c.Evidence = append(c.Evidence, r.derivation(s.Text+"\n"+s.Quote, false)...)
+	}
 	if r.out.Model != "" { // in the model's words
 		c.Status = ken.StatusInferred
 	}

@@ -25,7 +25,7 @@ func (r *harvestRun) findings(ctx context.Context) error {
 	if r.o.Ingest {
 		found = append(found, finding.Ingest(r.tr, r.o.Tools, r.o.IngestChars)...)
 	}
-	ids, err := r.write(ctx, "finding", found, r.planFinding)
+	ids, err := r.write(ctx, "finding", r.trustFlows(found), r.planFinding)
 	r.out.Findings = ids
 	return err
 }
@@ -84,7 +84,7 @@ func coveredBy(e ken.Evidence) func(ken.Evidence) bool {
 // session, whether a person has approved them or not. One that was rejected stays
 // rejected.
 func (r *harvestRun) patterns(ctx context.Context) error {
-	ids, err := r.write(ctx, "pattern", pattern.Extract(r.tr, r.o.Tools), r.planPattern)
+	ids, err := r.write(ctx, "pattern", r.trustFlows(pattern.Extract(r.tr, r.o.Tools)), r.planPattern)
 	r.out.Patterns = ids
 	return err
 }
@@ -166,7 +166,12 @@ func (r *harvestRun) removeTainted(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read which calls were flagged: %w", err)
 	}
-	if r.tainted = len(taints) > 0; !r.tainted {
+	for _, t := range taints {
+		if !slices.Contains(r.tainting, t.Claim) {
+			r.tainting = append(r.tainting, t.Claim)
+		}
+	}
+	if len(taints) == 0 {
 		return nil
 	}
 	tr := *r.tr
@@ -206,15 +211,6 @@ func (r *harvestRun) removeTainted(ctx context.Context) error {
 	}
 	r.tr = &tr
 	return nil
-}
-
-// summaryTrust returns the trust of a session's summary: the agent's, or that of an external
-// text when one steered the session.
-func (r *harvestRun) summaryTrust() ken.Trust {
-	if r.tainted {
-		return ken.TrustExternal
-	}
-	return ken.TrustAgent
 }
 
 // pendingWrite is the planned write of one claim.

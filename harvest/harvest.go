@@ -24,7 +24,8 @@ type harvestRun struct {
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
-	tainted    bool // some of its calls repeat what an external claim said
+	tainting   []string // external claims that calls of it repeat, each once
+	outside    outsideTexts
 }
 
 // Harvest writes what a transcript teaches and returns what came of it, what an
@@ -52,7 +53,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 		do   func(context.Context) error
 	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
-	if err := r.removeTainted(ctx); err != nil {
+	if err := r.readOutside(ctx); err != nil {
 		return r.out, err
 	}
 	d, err := r.draft(ctx, progress)
