@@ -122,7 +122,7 @@ func (h *Harvest) keys() []key {
 				"at most harvest.timeout. When it fails, rules extract.").withConsentRule(needsConsent(reachCommand)),
 		bind("sampling", &h.Sampling, false, flag(),
 			"Where neither a model nor a command is configured, have the model of an MCP client that offers sampling extract, while the client is "+
-				"connected. Most clients ask their user first.").withConsentRule(stricter(reachModel, "true", "false")),
+				"connected to ken mcp. Most clients ask their user first. Clients of MCP 2026-07-28 and later can't be asked.").withConsentRule(stricter(reachModel, "true", "false")),
 		bind("tokens_per_day", &h.Tokens, 1_000_000, whole(0, 1_000_000_000),
 			"The most tokens that requests about one owner's sessions and claims may take in a day (UTC), by what the endpoint reports or an "+
 				"estimate. Beyond it rules do the work until the next day, and the outcome says so. 0: no model is asked.").withConsentRule(less("what a model costs")),

@@ -40,7 +40,13 @@ func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 	if o.MaxFacts == 0 {
 		o.MaxFacts = -1 // 0 means none in the configuration, and the default to the model
 	}
-	if o.Model == "" && len(o.Command) == 0 {
+	switch {
+	case o.Model != "" || len(o.Command) > 0:
+	case c.HarvestSampling():
+		o.Sample = func(ctx context.Context, system, user string, most int) (text, model string, err error) {
+			return l.samplers.ask(ctx, t.owner, system, user, most)
+		}
+	default:
 		return nil
 	}
 	return model.New(o)

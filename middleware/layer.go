@@ -72,6 +72,7 @@ type Layer struct {
 	lateResults        lateResults
 	sessionFocus       *sessionFocus
 	filing             filing
+	samplers           samplers
 	code               code
 	events             *telemetry.Log
 

@@ -107,6 +107,9 @@ func (a *commands) mcp(ctx context.Context, o *mcpOptions) error {
 	}
 	registry := tools.New(l, func(to *tools.Options) { to.Log = log })
 	so := mcpserver.Options{Version: cli.Version(), Log: slog.New(slog.DiscardHandler), Structured: o.structured}
+	if r.Config.HarvestSampling() {
+		so.OnSampler = l.Operator().AddSampler
+	}
 	if o.http != "" {
 		err = a.serveMCP(ctx, o.http, registry, c, so)
 	} else {

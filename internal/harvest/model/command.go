@@ -135,7 +135,8 @@ func (c *Client) sample(ctx context.Context, t task, talk []turn) (string, error
 	defer cancel()
 	_, reserve := c.budget(t)
 	text, _, err := c.opts.Sample(run, t.system(true), prompt(talk), reserve)
-	if err != nil && ctx.Err() == nil {
+	var known *ken.Error
+	if err != nil && ctx.Err() == nil && !errors.As(err, &known) {
 		return "", &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.sampling", Msg: "the connected client's model gave no answer",
 			Try: "See that the client is connected and that its user allows the request.", Err: err}
 	}

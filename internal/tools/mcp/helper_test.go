@@ -27,10 +27,13 @@ type kit struct {
 	registry *tools.Registry
 }
 
-func newKit(t testing.TB) *kit {
+func newKit(t testing.TB, change ...func(*config.Config)) *kit {
 	t.Helper()
 	c := config.Default()
 	c.Repository.Index = false
+	for _, f := range change {
+		f(&c)
+	}
 	l, err := middleware.Open(context.Background(), middleware.Options{Root: t.TempDir(), Config: &c, Foreground: true, Strict: true,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -74,7 +77,7 @@ func (k *kit) store(owner string, fn func(store.Engine)) {
 // connect connects a client of the SDK over a transport.
 func connect(t testing.TB, tr mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "inspector", Version: "1"}, o).Connect(context.Background(), tr, nil)
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "inspector", Version: "1"}, o).Connect(context.Background(), tr, &mcp.ClientSessionOptions{ProtocolVersion: protocolOf(o)})
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
@@ -84,6 +87,15 @@ func connect(t testing.TB, tr mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSe
 		}
 	})
 	return cs
+}
+
+// protocolOf is the newest version in which a server may ask for the model of a client that
+// offers it, and "" for the newest of all.
+func protocolOf(o *mcp.ClientOptions) string {
+	if o != nil && o.CreateMessageHandler != nil {
+		return "2025-11-25"
+	}
+	return ""
 }
 
 // inMemory serves a caller to a client in this process.

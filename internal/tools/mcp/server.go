@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// that are programs. Many clients hand it to the model in place of the text, which says
 	// the same in half the tokens.
 	Structured bool
+	// OnSampler is told of a connection whose client offers to have its model asked, by the
+	// owner whose knowledge it works with; gone is called when the connection ends. May be nil.
+	OnSampler func(owner string, ask middleware.Sampler) (gone func())
 }
 
 func (o Options) withDefaults() Options {
@@ -68,6 +72,7 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		Instructions: r.Instructions(c), Logger: o.Log, GetSessionID: newSession,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 			Resources: &mcp.ResourceCapabilities{Subscribe: true}},
+		InitializedHandler: s.offerSampler,
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
 		UnsubscribeHandler: func(ctx context.Context, _ *mcp.UnsubscribeRequest) error { return none(ctx) },
 	})
@@ -84,6 +89,30 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		s.addPrompt()
 	}
 	return s.s
+}
+
+// offerSampler tells of a client that offers sampling. The connection's end is waited for on a
+// goroutine of its own.
+func (s *server) offerSampler(_ context.Context, req *mcp.InitializedRequest) {
+	ss := req.Session
+	if p := ss.InitializeParams(); s.o.OnSampler == nil || p == nil || p.Capabilities == nil || p.Capabilities.Sampling == nil {
+		return
+	}
+	gone := s.o.OnSampler(s.caller.Owner, func(ctx context.Context, system, user string, most int) (text, model string, err error) {
+		res, err := ss.CreateMessage(ctx, &mcp.CreateMessageParams{SystemPrompt: system, MaxTokens: int64(most), IncludeContext: "none",
+			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: user}}}})
+		if err != nil {
+			return "", "", err
+		}
+		if c, ok := res.Content.(*mcp.TextContent); ok {
+			text = c.Text
+		}
+		return text, res.Model, nil
+	})
+	go func() {
+		_ = ss.Wait() // how it ended does not matter
+		gone()
+	}()
 }
 
 // recoverPanics keeps a panic from ending the process: the SDK handles each request on its
