@@ -37,11 +37,16 @@ func (s *said) add(text string) {
 	for _, n := range numbersIn(folded) {
 		s.numbers[n] = true
 	}
+	before := ""
 	for _, w := range wordsIn(folded) {
 		s.words[w] = true
 		if n, ok := numberWords[w]; ok {
 			s.numbers[n] = true
+			if m := numberWords[before]; m != "" && strings.HasPrefix(n, "100") { // "five hundred"
+				s.numbers[m+strings.TrimPrefix(n, "1")] = true
+			}
 		}
+		before = w
 	}
 	for _, t := range analysis.Terms(text) {
 		s.terms[t] = true
@@ -182,7 +187,7 @@ func numbersIn(folded string) (out []string) {
 
 var numberWords = map[string]string{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 	"eins": "1", "ein": "1", "eine": "1", "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8", "neun": "9", "zehn": "10", "elf": "11", "zwölf": "12",
-	"twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "thousand": "1000", "noon": "12", "midnight": "12", "twice": "2", "once": "1", "first": "1", "second": "2", "third": "3"}
+	"twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "thousand": "1000", "hundert": "100", "tausend": "1000", "noon": "12", "midnight": "12", "twice": "2", "once": "1", "first": "1", "second": "2", "third": "3"}
 
 // wordsIn are the words of a folded text.
 func wordsIn(folded string) []string {
