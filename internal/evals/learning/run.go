@@ -32,16 +32,15 @@ type Answer struct {
 
 // Report is what became of one case.
 type Report struct {
-	Case     string         `json:"case"`
-	Lang     string         `json:"lang"`
-	Keep     int            `json:"keep"`   // sentences worth keeping
-	Kept     int            `json:"kept"`   // of these, the ones that a claim says
-	Missed   []string       `json:"missed"` // the others
-	Claims   []Kept         `json:"claims"`
-	Answers  []Answer       `json:"answers"`
-	Plain    int            `json:"plain"` // sentences that are no rule
-	Dropped  map[string]int `json:"dropped,omitempty"`
-	Requests int            `json:"requests,omitempty"`
+	Case    string         `json:"case"`
+	Lang    string         `json:"lang"`
+	Keep    int            `json:"keep"`   // sentences worth keeping
+	Kept    int            `json:"kept"`   // of these, the ones that a claim says
+	Missed  []string       `json:"missed"` // the others
+	Claims  []Kept         `json:"claims"`
+	Answers []Answer       `json:"answers"`
+	Plain   int            `json:"plain"` // sentences that are no rule
+	Dropped map[string]int `json:"dropped,omitempty"`
 }
 
 // patience is the deadline of a turn: how soon a busy machine answers is not measured here.
@@ -67,7 +66,6 @@ func (c *clock) pass(d time.Duration) { c.ns.Add(int64(d)) }
 type world struct {
 	*middleware.Layer
 	clock
-	requests int
 }
 
 // Run holds the sessions of a case, harvests each, judges the claims and asks the questions.
