@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/coderecall"
@@ -64,17 +65,8 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range o.set {
-		key, value, err := assignment("--set", s)
-		if err == nil {
-			key, err = evals.Resolve(key, value)
-		}
-		if err == nil {
-			err = r.Config.Set(key, value)
-		}
-		if err != nil {
-			return cli.UsageError(err)
-		}
+	if err := set(&r.Config, o.set); err != nil {
+		return err
 	}
 	var reports []coderecall.Report
 	p := a.Progress()
@@ -111,6 +103,23 @@ func (a *commands) evalCode(ctx context.Context, o *codeOptions) error {
 	}
 	if f := coderecall.Sum(reports); f.Questions > 0 && 100*f.InBlock < float64(o.atLeast) {
 		return fmt.Errorf("the answer is in the block for %.0f %% of the questions, less than %d %%", 100*f.InBlock, o.atLeast)
+	}
+	return nil
+}
+
+// set sets configuration keys, each given as key=value.
+func set(cfg *config.Config, assignments []string) error {
+	for _, s := range assignments {
+		key, value, err := assignment("--set", s)
+		if err == nil {
+			key, err = evals.Resolve(key, value)
+		}
+		if err == nil {
+			err = cfg.Set(key, value)
+		}
+		if err != nil {
+			return cli.UsageError(err)
+		}
 	}
 	return nil
 }

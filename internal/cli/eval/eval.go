@@ -33,7 +33,7 @@ func (a *commands) evalCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.evalSweepCommand(), a.evalCompareCommand())
 	cmd.AddCommand(a.evalTestCommand(), a.evalGenerateCommand())
-	cmd.AddCommand(a.evalScorerCommand(), a.evalCodeCommand())
+	cmd.AddCommand(a.evalScorerCommand(), a.evalCodeCommand(), a.evalLearnCommand())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package codegraph
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,8 +10,17 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
+// quiet drops what is logged during a test: a stack would hide another test's failure.
+func quiet(t *testing.T) {
+	t.Helper()
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
 // A file that can't be linked has no edges, and the others have theirs.
 func TestLinkingSurvivesAFile(t *testing.T) {
+	quiet(t)
 	g, sound := New(), New()
 	sound.Apply(shop(), nil)
 	var units []*unit
@@ -42,6 +52,7 @@ func TestLinkingSurvivesAFile(t *testing.T) {
 
 // A file whose reading panics outside of its extractor is left out, and read the next time.
 func TestBuildSurvivesAFile(t *testing.T) {
+	quiet(t)
 	dir := t.TempDir()
 	for _, name := range []string{"a.txt", "b.txt"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("text of "+name), 0o600); err != nil {

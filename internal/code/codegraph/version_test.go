@@ -118,9 +118,9 @@ func saidByTyped(t *testing.T) any {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no Go toolchain in PATH")
 	}
-	ref, _, err := typed.Check(t.Context(), "typed/testdata/shop", typed.Options{})
-	if err != nil {
-		t.Fatal(err)
+	ref, report, err := typed.Check(t.Context(), "typed/testdata/shop", typed.Options{})
+	if err != nil || len(report.Problems) > 0 {
+		t.Fatalf("%+v, %v", report.Problems, err)
 	}
 	return ref
 }

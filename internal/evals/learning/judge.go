@@ -1,0 +1,160 @@
+package learning
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+)
+
+// Verdict is the judgement of a claim.
+type Verdict string
+
+// The verdicts. Half is a claim of a sentence worth keeping that lacks what it must say, and
+// Unsaid one that came from no sentence of a user.
+const (
+	Good   Verdict = "good"
+	Spare  Verdict = "fine"
+	Bad    Verdict = "junk"
+	Half   Verdict = "half"
+	Unsaid Verdict = "unsaid"
+)
+
+// Kept is a claim that was harvested, with its judgement.
+type Kept struct {
+	Text      string   `json:"text"`
+	Kind      ken.Kind `json:"kind"`
+	Sentence  string   `json:"sentence,omitempty"` // that it came from
+	Verdict   Verdict  `json:"verdict"`
+	Why       string   `json:"why,omitempty"` // why the sentence is junk, or what the claim lacks
+	Rule      string   `json:"rule,omitempty"`
+	Candidate bool     `json:"rule_candidate,omitempty"`
+	Reads     string   `json:"reads,omitempty"` // the sentence's label: direct, indirect or ""
+	Thing     string   `json:"thing,omitempty"` // the claim's primary entity
+	About     []string `json:"about,omitempty"` // the sentence's
+}
+
+// Least shares of words that a claim and the sentence that it came from have in common.
+const (
+	cameFrom = 0.5 // of the claim's words in the sentence, or of the sentence's in the claim
+	holds    = 0.8 // of a sentence's words in the claim that holds it besides others
+)
+
+// judge finds the sentences that a claim came from, and judges it by them.
+func judge(c *ken.Claim, said []*Sentence) Kept {
+	k := Kept{Text: c.Text, Kind: c.Kind, Verdict: Unsaid, Candidate: c.RuleCandidate}
+	if c.Constraint {
+		k.Rule = "rule"
+	}
+	if len(c.Entities) > 0 {
+		k.Thing = c.Entities[0]
+	}
+	words := grams(c.Text)
+	var from []*Sentence
+	var best *Sentence
+	most := 0.0
+	for _, s := range said {
+		own := grams(s.Text)
+		claims, theirs := share(words, own), share(own, words)
+		if score := max(claims, theirs*float64(min(len(own), 6))/6); score >= cameFrom && score > most {
+			best, most = s, score
+		}
+		if theirs >= holds && len(own) >= 3 {
+			from = append(from, s)
+		}
+	}
+	if best == nil {
+		// A model words things anew: who says all that a sentence must is its claim.
+		for _, s := range said {
+			if s.Is == Keep && len(s.Must) > 1 && hasAll(c.Text, s.Must) {
+				best = s
+				break
+			}
+		}
+	}
+	if best == nil {
+		return k
+	}
+	if !slices.Contains(from, best) {
+		from = append(from, best)
+	}
+	k.Sentence, k.Reads, k.About = best.Text, best.Rule, best.About
+	k.Verdict = Bad
+	for _, s := range from {
+		switch {
+		case s.Is == Keep && hasAll(c.Text, s.Must):
+			k.Verdict, k.Sentence, k.Reads, k.About = Good, s.Text, s.Rule, s.About
+			return k
+		case s.Is == Keep:
+			k.Verdict, k.Why = Half, "lacks "+strings.Join(lacks(c.Text, s.Must), ", ")
+		case s.Is == Fine && k.Verdict != Half:
+			k.Verdict = Spare
+		case k.Verdict == Bad && k.Why == "":
+			k.Why = s.Why
+		}
+	}
+	return k
+}
+
+// hasAll reports whether a text has every one of some strings, whatever their case.
+func hasAll(text string, want []string) bool { return len(lacks(text, want)) == 0 }
+
+// lacks returns the strings that a text lacks. Of a|b either will do.
+func lacks(text string, want []string) (out []string) {
+	text = strings.ToLower(text)
+	for _, w := range want {
+		if !slices.ContainsFunc(strings.Split(strings.ToLower(w), "|"), func(a string) bool { return strings.Contains(text, strings.TrimSpace(a)) }) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// grams returns the words of a text, and pairs of characters where words have no spaces between
+// them.
+func grams(text string) map[string]bool {
+	out := map[string]bool{}
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			out[string(word)] = true
+		}
+		word = word[:0]
+	}
+	var before rune
+	for _, r := range strings.ToLower(text) {
+		unspaced := analysis.Unspaced(r)
+		switch {
+		case unspaced:
+			flush()
+			if before != 0 {
+				out[string([]rune{before, r})] = true
+			}
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			word = append(word, r)
+		default:
+			flush()
+		}
+		if before = 0; unspaced {
+			before = r
+		}
+	}
+	flush()
+	return out
+}
+
+// share returns the part of a's words that b has.
+func share(a, b map[string]bool) float64 {
+	if len(a) == 0 {
+		return 0
+	}
+	n := 0
+	for w := range a {
+		if b[w] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(a))
+}
