@@ -202,6 +202,20 @@ type modelBackoff struct {
 	mu    sync.Mutex // guards the rest
 	until time.Time
 	pause time.Duration
+
+	refused      error // what asking again would meet again, such as a wrong key
+	refusedUntil time.Time
+}
+
+// refusal returns why the model is not asked for now: it refused what can't be mended by asking
+// again. Nil means that it may be asked.
+func (g *modelBackoff) refusal() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refused != nil && time.Now().Before(g.refusedUntil) {
+		return g.refused
+	}
+	return nil
 }
 
 // waitUntilAllowed returns when the model may be asked, or ctx ends.
@@ -223,8 +237,12 @@ func (g *modelBackoff) waitUntilAllowed(ctx context.Context) error {
 func (g *modelBackoff) recordOutcome(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err == nil {
+	switch {
+	case err == nil:
 		g.pause, g.until = 0, time.Time{}
+		return
+	case errors.Is(err, ken.ErrInvalid):
+		g.refused, g.refusedUntil = err, time.Now().Add(lastPause)
 		return
 	}
 	g.pause = min(max(2*g.pause, firstPause), lastPause)

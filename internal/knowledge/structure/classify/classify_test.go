@@ -117,6 +117,23 @@ func TestThinkingIsSwitchedOffWhereTheModelKnowsTheSwitch(t *testing.T) {
 	}
 }
 
+// A model that refuses, as for a wrong key, is asked once, and the rest is left to the rules at
+// once.
+func TestModelThatRefusesIsAskedOnce(t *testing.T) {
+	r := newRig(t, func(input) (string, error) {
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "harvest.api_key_env", Msg: "refused the key"}
+	})
+	r.o.Facts = 1
+	r.Classifier = classify.New(r.s, r.o)
+	for i := range 5 {
+		r.write(fact(t, fmt.Sprintf("Batch %d of the payments runs at night", i), "payments"))
+	}
+	rep := r.run()
+	if n := len(r.model.requests); n != 1 || rep.Done != 5 || rep.Retried+rep.Dead > 0 {
+		t.Errorf("asked %d times: %+v", n, rep)
+	}
+}
+
 // What a model drops stays as the rules had it, and nobody asks again.
 func TestDroppedFactsAreLeftToTheRules(t *testing.T) {
 	r := newRig(t, says(func(text string) string {

@@ -168,6 +168,9 @@ func (c *Classifier) ask(ctx context.Context, g *modelBackoff, t task, data any)
 	if err != nil {
 		return "", err
 	}
+	if err := g.refusal(); err != nil {
+		return "", err
+	}
 	if err := g.waitUntilAllowed(ctx); err != nil {
 		return "", err
 	}
