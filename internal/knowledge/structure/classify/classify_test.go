@@ -84,6 +84,20 @@ func TestOneRequestASession(t *testing.T) {
 	}
 }
 
+// What is learned in a session before anything else is in the store is asked about with its
+// session, too.
+func TestFirstSessionOfAnEmptyStoreIsAskedAboutOnce(t *testing.T) {
+	r := newRig(t, filer("schedule"))
+	must(t, r.CatchUp(t.Context()))
+	c := fact(t, "The payments run at night", "payments")
+	c.SourceType, c.Session = "harvest", "s"
+	r.write(c)
+	r.run()
+	if n := len(r.model.asked()); n != 0 {
+		t.Errorf("%d requests before the session has ended", n)
+	}
+}
+
 // Where the model must not be asked any more, claims stay as the rules filed them, and no job
 // waits or fails.
 func TestClaimsAreLeftToTheRulesWhereTheModelMustNotBeAsked(t *testing.T) {

@@ -33,7 +33,7 @@ const (
 type logPosition struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
-	Old     uint64 `json:"old,omitempty"`    // the last event that was there when the log was read first
+	Recent  uint64 `json:"recent,omitempty"` // the first event after those that were there when the log was read first; 0 is unknown
 	Forgot  uint64 `json:"forgot,omitempty"` // the last event of a claim that was forgotten, after which all was looked at again
 }
 
@@ -58,6 +58,8 @@ type logReader struct {
 
 	at   *logPosition // nil: not read yet
 	kept uint64       // the mark that is on the shelf
+
+	begun bool // at.Recent was set, and is not on the shelf yet
 }
 
 func (c *Classifier) walkers() (rules, model *logReader) {
@@ -135,12 +137,12 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 			return fmt.Errorf("read how far the filing is: %w", err)
 		}
 	}
-	if w.at.Old == 0 {
-		w.at.Old = max(w.at.Seq, c.st.Seq())
+	if w.at.Recent == 0 && w.key == keyModel {
+		w.at.Recent, w.begun = max(w.at.Seq, c.st.Seq())+1, true
 	}
 	again := uint64(0)
 	for {
-		claims, next, forgot, err := c.read(ctx, w.at.Seq+1, w.at.Old)
+		claims, next, forgot, err := c.read(ctx, w.at.Seq+1, w.at.Recent)
 		if err != nil {
 			return err
 		}
@@ -175,7 +177,7 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 
 // read reads one page of the log: the claims that it is about, each once, and where
 // it ends.
-func (c *Classifier) read(ctx context.Context, from, old uint64) (claims []changedClaim, last, forgot uint64, err error) {
+func (c *Classifier) read(ctx context.Context, from, recent uint64) (claims []changedClaim, last, forgot uint64, err error) {
 	last = from - 1
 	n := 0
 	for ev, err := range c.st.Events(ctx, from) {
@@ -202,7 +204,7 @@ func (c *Classifier) read(ctx context.Context, from, old uint64) (claims []chang
 		if i := slices.IndexFunc(claims, func(t changedClaim) bool { return t.id == id }); i >= 0 {
 			claims[i].changed = claims[i].changed || changed
 		} else {
-			claims = append(claims, changedClaim{id, changed, ev.Seq > old})
+			claims = append(claims, changedClaim{id, changed, ev.Seq >= recent})
 		}
 		if n++; n == eventsPerRead {
 			break
@@ -327,7 +329,7 @@ func (c *Classifier) Begin(ctx context.Context) error {
 	if err != nil || begun {
 		return err
 	}
-	m := logPosition{Version: modelVersion, Old: max(c.st.Seq(), 1)}
+	m := logPosition{Version: modelVersion, Recent: c.st.Seq() + 1}
 	return c.st.Shelf().Update(ctx, func(tx store.ShelfTx) error {
 		if len(tx.Get(keyModel)) > 0 {
 			return nil
@@ -357,7 +359,7 @@ func (c *Classifier) AddSession(ctx context.Context, ids []string) error {
 // counts, in one transaction. w may be nil.
 func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) error {
 	n := c.take()
-	moved := w != nil && w.at != nil && w.at.Seq != w.kept
+	moved := w != nil && w.at != nil && (w.at.Seq != w.kept || w.begun)
 	if !moved && len(add) == 0 && n.zero() {
 		return nil
 	}
@@ -386,7 +388,7 @@ func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) er
 		return fmt.Errorf("keep how far the filing is: %w", err)
 	}
 	if moved {
-		w.kept = w.at.Seq
+		w.kept, w.begun = w.at.Seq, false
 	}
 	if added {
 		c.o.Wake()
