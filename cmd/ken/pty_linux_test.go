@@ -141,7 +141,7 @@ func project(t *testing.T) (dir string, said func() [][]string) {
 	t.Helper()
 	dir = t.TempDir()
 	url, requests := startModel(t)
-	for name, text := range map[string]string{".ken/config.yaml": modelConfig(url), "lamp.md": "The lighthouse lamp restarts from a pilot flame.\n"} {
+	for name, text := range map[string]string{".ken/config.yaml": modelConfig(url) + harvestOff, "lamp.md": "The lighthouse lamp restarts from a pilot flame.\n"} {
 		if err := writeTestFile(filepath.Join(dir, name), text); err != nil {
 			t.Fatal(err)
 		}

@@ -144,7 +144,7 @@ func TestProvenance(t *testing.T) {
 		}
 		for _, c := range v.Claims {
 			seen[c.Text] = true
-			if c.Tier != ken.Verified || len(c.Evidence) != 2 || c.Why == "" {
+			if c.Tier != ken.Inferred || len(c.Evidence) != 2 || c.Why == "" {
 				t.Errorf("%+v", c)
 			}
 		}
