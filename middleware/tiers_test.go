@@ -45,7 +45,7 @@ func ladder(t testing.TB, l *middleware.Layer) map[string]ken.Tier {
 	hashed := ken.FromFile("gateway.md", "", "")
 	hashed.ContentHash = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
 	ids := learn(t, l,
-		backed(t, "The zanzibar payments gateway retries thrice: alpha.", ken.FromTestResult("TestRetry", "ok"), ken.FromExitCode("go test ./...", 0)),
+		backed(t, "The zanzibar payments gateway retries thrice: alpha.", ken.FromTestResult("TestRetry", "ok"), ken.FromValidator("go vet ./...", "")),
 		backed(t, "On the zanzibar payments gateway somebody has looked by hand: bravo.", ken.FromUserStatement("s", "m")),
 		backed(t, "A zanzibar payments gateway needs its own certificate: charlie.", ken.FromArtifact("report", "report.pdf")),
 		backed(t, "Somebody said that the zanzibar payments gateway is slow on Mondays: delta.", ken.FromMessage("s", "m", "slow")),
@@ -129,7 +129,7 @@ func TestTierDecaysByTheClock(t *testing.T) {
 		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
 			o.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 		})
-		id := learn(t, l, backed(t, "The zanzibar payments gateway retries thrice.", ken.FromTestResult("A", ""), ken.FromTestResult("B", "")))[0]
+		id := learn(t, l, backed(t, "The zanzibar payments gateway retries thrice.", ken.FromTestResult("A", ""), ken.FromValidator("B", "")))[0]
 		for _, step := range []struct {
 			after time.Duration
 			want  ken.Tier

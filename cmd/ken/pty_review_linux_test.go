@@ -126,7 +126,8 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, append(plain[:len(plain):len(plain)], "harvest:\n  model: slow\n  base_url: "+slow.URL+"\n"...), 0o600); err != nil {
+	text := strings.Replace(string(plain), harvestOff, "harvest:\n  model: slow\n  base_url: "+slow.URL+"\n", 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := trustFolder(dir); err != nil {

@@ -140,7 +140,7 @@ func testOutlinesOrder(k *kit, p Readable) {
 		return func(c *ken.Claim) {
 			c.Evidence = nil
 			for _, n := range names {
-				c.Evidence = append(c.Evidence, ken.FromTestResult(n, ""))
+				c.Evidence = append(c.Evidence, ken.FromValidator(n, ""))
 			}
 		}
 	}

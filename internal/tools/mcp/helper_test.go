@@ -89,15 +89,6 @@ func connect(t testing.TB, tr mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSe
 	return cs
 }
 
-// protocolOf is the newest version in which a server may ask for the model of a client that
-// offers it, and "" for the newest of all.
-func protocolOf(o *mcp.ClientOptions) string {
-	if o != nil && o.CreateMessageHandler != nil {
-		return "2025-11-25"
-	}
-	return ""
-}
-
 // inMemory serves a caller to a client in this process.
 func (k *kit) inMemory(c tools.Caller, o *mcp.ClientOptions, change ...func(*mcpserver.Options)) *mcp.ClientSession {
 	k.Helper()

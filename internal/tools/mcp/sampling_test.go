@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 see sampling.go
+
 package mcpserver_test
 
 import (
@@ -73,4 +75,13 @@ func TestClientsModelHarvests(t *testing.T) {
 	if out := k.talkAndHarvest("refused"); out.Model != "" || out.Note == "" || len(out.Learned)+len(out.Reinforced) == 0 || strings.Contains(out.Note, "bucket") {
 		t.Errorf("%+v", out)
 	}
+}
+
+// protocolOf is the newest version in which a server may ask for the model of a client that
+// offers it, and "" for the newest of all.
+func protocolOf(o *mcp.ClientOptions) string {
+	if o != nil && o.CreateMessageHandler != nil {
+		return "2025-11-25"
+	}
+	return ""
 }
