@@ -63,3 +63,21 @@ func TestEventsOfAnAnswer(t *testing.T) {
 		t.Errorf("%v", thought)
 	}
 }
+
+// What the block has of memory was loaded, the objectives too, which no store knows.
+func TestMemoryIncludedIsNeverAboveMemoryLoaded(t *testing.T) {
+	l := open(t, settings(recording))
+	dir := filepath.Join(l.Root(), ".ken", "knowledge", "objectives")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "OBJ-0001.yaml"), []byte("id: OBJ-0001\ntitle: Keep the lamp lit\nstatus: active\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, l, pinned(t, "Reply in French."))
+	l.Assemble(t.Context(), ken.Turn{Session: "o", Messages: []ken.Message{{Role: "user", Text: question}}})
+	ev := events(t, l, "o")[0]
+	if ev.MemoryIncluded != 2 || ev.MemoryLoaded != 2 {
+		t.Errorf("%d of %d loaded are in the block", ev.MemoryIncluded, ev.MemoryLoaded)
+	}
+}
