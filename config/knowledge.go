@@ -33,6 +33,7 @@ type Knowledge struct {
 	Facts     bool // statements are extracted when a session ends
 	TopK      int  // most items in a block
 	Sessions  int  // most recent sessions in a block; 0 is none
+	Nearest   int  // fewest claims in the block of a conversation's first turn, evident or not; 0 is none
 	Playbooks int  // most playbooks in a block; 0 is none
 	DecayDays int  // see ken.Support.At; 0 means that nothing decays
 }
@@ -82,6 +83,9 @@ func (k *Knowledge) keys() []key {
 		bind("top_k", &k.TopK, 12, whole(1, 1000),
 			"The most items in a block. Twelve usual items of 300 to 600 characters fill the 6,000 of budget.chars; fewer waste "+
 				"the budget, and more only queue for it."),
+		bind("nearest", &k.Nearest, 12, whole(0, 100),
+			"With less evidence than so many claims, the first turn of a conversation also gets the claims nearest to its question, as memory: "+
+				"a task rarely names the rule or the fact that bears on it. 0: none."),
 		bind("sessions", &k.Sessions, 3, whole(0, 50),
 			"The most recent sessions whose digests a block has, of some 700 characters each. They share budget.memory_chars with "+
 				"what always surfaces, and come last in it."),

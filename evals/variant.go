@@ -94,6 +94,7 @@ func signals() (keys []string) {
 func combine(base config.Config, m Mode, cell []Setting) (variant, error) {
 	v := variant{mode: m, cfg: base}
 	m.apply(&v.cfg)
+	v.cfg.Knowledge.Nearest = 0 // what comes along without evidence is no answer, and a block of it no silence
 	parts := []string{string(m)}
 	for _, s := range cell {
 		short := s.Key[strings.LastIndexByte(s.Key, '.')+1:]

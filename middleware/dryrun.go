@@ -129,7 +129,7 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 func turnConfig(c config.Config, other *config.Config) config.Config {
 	c.Retrieval, c.Budget, c.Structure = other.Retrieval, other.Budget, other.Structure
 	k, from := &c.Knowledge, &other.Knowledge
-	k.TopK, k.Sessions, k.Playbooks, k.Embeddings = from.TopK, from.Sessions, from.Playbooks, from.Embeddings
+	k.TopK, k.Nearest, k.Sessions, k.Playbooks, k.Embeddings = from.TopK, from.Nearest, from.Sessions, from.Playbooks, from.Embeddings
 	m := other.Middleware
 	m.Inject, m.Journal, m.Harvest = c.Middleware.Inject, c.Middleware.Journal, c.Middleware.Harvest
 	m.Ingest, m.Events = c.Middleware.Ingest, c.Middleware.Events

@@ -19,6 +19,7 @@ func tryer(t *testing.T, change ...func(*Options)) *Layer {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Repository.Index = false
+	cfg.Knowledge.Nearest = 0
 	cfg.Retrieval.Deadline *= 100
 	o := Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler), Embedder: embedtest.Bag{}}
 	for _, f := range change {

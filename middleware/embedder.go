@@ -123,7 +123,7 @@ func retrievalOptions(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.SourceKeyword: c.Retrieval.Legs.Keyword, retriever.SourceVector: c.Retrieval.Legs.Vector,
 			retriever.SourceStructure: c.Retrieval.Legs.Structure, retriever.SourceSessions: c.Knowledge.Sessions, retriever.SourcePlaybooks: c.Knowledge.Playbooks},
-		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
+		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Nearest: c.Knowledge.Nearest, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
 	o.Structure = structureOptions(c)
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {

@@ -181,7 +181,7 @@ type shareSearch struct {
 }
 
 // searchShares starts to search the stores of owners who share, in parallel to the turn's own.
-// The turn's session does not affect that search.
+// The turn's session does not affect that search, and only claims above the floor come of it.
 func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (a shareSearch) {
 	a.owners = l.sharingOwners(st.Turn.Owner)
 	if len(a.owners) == 0 || !t.Signals.Asks && !t.Signals.Resumes {
@@ -190,7 +190,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	}
 	a.answers, a.start = make(chan *share, len(a.owners)), time.Now()
 	settings := l.settings(st)
-	t.Session, t.Late, t.Began = "", nil, time.Time{}
+	t.Session, t.Late, t.Began, t.Opens = "", nil, time.Time{}, false
 	for _, owner := range a.owners {
 		a.wait = settings.Retrieval.Deadline
 		go func() {

@@ -210,6 +210,7 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 		Beside:  st.code.nearby,
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
+		Opens:   len(st.history.itemHashes) == 0,
 	}
 	if st.Signals.Asks { // otherwise late hits wait for the next turn that asks something
 		q.Late = st.late

@@ -32,8 +32,11 @@ type Options struct {
 	// Usual is the usual centred cosine of a turn's most like record, 0..1: embedders
 	// differ in it, and ranker and floor count cosines in parts of it. 0 means 0.45,
 	// the built-in embedder's.
-	Usual     float64
-	Floor     float64       // least evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 none
+	Usual float64
+	Floor float64 // least evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 none
+	// Nearest is the number of claims that a turn which opens a conversation has at least, with
+	// those below the floor that score best where too few are above it; 0 adds none.
+	Nearest   int
 	TopK      int           // most candidates handed on, memory apart; default 12
 	Deadline  time.Duration // for the sources together; default 150 ms
 	DecayDays int           // see ken.Support.At; 0 never decays
@@ -104,7 +107,7 @@ type Candidate struct {
 	Owner   string // whose store Ref and Row are of; "" is the one that was searched: see Result.Merge
 	Row     store.Row
 	Tier    ken.Tier
-	Memory  bool // pinned, a playbook or a recent episode: it has a budget of its own
+	Memory  bool // pinned, a playbook, a recent episode, or near to the question without evidence: it has a budget of its own
 	Recent  bool // knowledge that is a recent episode too: memory, if it has no room as knowledge
 	Fused   float64
 	Sources map[string]ken.LegScore // shared by candidates of other turns: not to be changed

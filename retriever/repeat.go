@@ -222,7 +222,7 @@ func evidence(share, cosine float64) float64 {
 	return math.Max((share+freeShare)*cosine, allWords*share)
 }
 
-// floor cuts what is not evident enough from the pool: everything in a turn
+// floor parts the pool by evidence. Below the floor is everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
 // the records that are far below it. Pieces of files have a floor of their own besides: see
 // fileEvidence. Rules don't come out of it.
@@ -231,9 +231,9 @@ func evidence(share, cosine float64) float64 {
 // the text, and to name something that is known is evidence by itself, as much as
 // having all words. But the name has to be enough of the question for a record, so
 // that an entity that is mentioned by the way does not bring all that is known of it.
-func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
+func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, ruled map[store.Ref]bool) (above, below []*entry) {
 	if r.o.Floor < 0 {
-		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] })
+		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] }), nil
 	}
 	keyword, vector := sourcesOf(found)
 	share, cosine := 0.0, 0.0
@@ -263,16 +263,16 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 			continue
 		}
 		if e.ofFile() && (files < fileEvidence || e.rank.score < fileShare*best) {
-			s.cut(e, floorReason(e, found))
+			below = append(below, e)
 			continue
 		}
 		if (s.out.Evidence >= r.o.Floor || e.rank.named > 0 && allWords >= r.o.Floor) && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
-			s.cut(e, floorReason(e, found))
+			below = append(below, e)
 		}
 	}
-	return kept
+	return kept, below
 }
 
 // ofFile reports whether the record is a piece of a file or a commit.

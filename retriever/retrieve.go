@@ -35,6 +35,8 @@ type Turn struct {
 	// that had others before, which it does not hold: their episodes are news. Else zero.
 	Began time.Time
 	Late  <-chan store.Result
+	// Opens says that the conversation holds no block yet: see Options.Nearest.
+	Opens bool
 
 	// The rest is for Options.Structure: see structure.Signs.
 	Text    string
@@ -130,7 +132,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		}
 	}
 	out.Cut = slices.Grow(out.Cut, len(pool))
-	knowledge := r.best(ctx, pool, found, t, &s, ruled)
+	knowledge, near := r.best(ctx, pool, found, t, &s, ruled)
 	for _, e := range recent {
 		s.decided[e.ref] = true
 		i := slices.IndexFunc(knowledge, func(k *entry) bool { return k.ref == e.ref })
@@ -140,6 +142,13 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		}
 		out.Candidates = append(out.Candidates, r.candidate(e, sessions, f))
 		out.Sessions++
+	}
+	for _, e := range near {
+		if !slices.ContainsFunc(recent, func(x *entry) bool { return x.ref == e.ref }) {
+			c := r.candidate(e, found, f)
+			c.Signals = e.rank.signals()
+			out.Candidates = append(out.Candidates, c)
+		}
 	}
 	for _, e := range knowledge {
 		c := r.candidate(e, found, f)
@@ -154,21 +163,42 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	}
 }
 
-// best orders the pool and returns what is above the floor, TopK at most. Rules that
-// apply in any case are evidence of what the turn is about, and else take no part.
-func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
+// best orders the pool and returns what is above the floor, TopK at most, and what is near: see
+// Options.Nearest. Rules that apply in any case are evidence of what the turn is about, and else
+// take no part.
+func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) (best, near []*entry) {
 	pool = s.capped(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	r.order(pool, found)
 	s.grade(pool, ruled)
 	pool = r.answers(ctx, pool, t, s, ruled)
-	pool = r.floor(pool, found, s, ruled)
+	pool, near = r.floor(pool, found, s, ruled)
+	near = r.nearest(near, len(pool), found, t, s)
 	pool = r.distinct(ctx, pool, &t.Filter, s)
 	pool = r.learned(pool, found, t, s.out)
 	for _, e := range pool[min(len(pool), r.o.TopK):] {
 		s.cut(e, ken.CutPool)
 	}
-	return pool[:min(len(pool), r.o.TopK)]
+	return pool[:min(len(pool), r.o.TopK)], near
+}
+
+// nearest returns the first of the facts below the floor that a turn which opens a conversation
+// gets, beside n items that are above it, and cuts the others. What an external source says comes
+// with evidence only.
+func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *candidateFilter) []*entry {
+	room := r.o.Nearest - n
+	if !t.Opens {
+		room = 0
+	}
+	near := below[:0]
+	for _, e := range below {
+		if len(near) < room && e.row.Facts.Kind == ken.KindFact && e.row.Facts.Trust != ken.TrustExternal {
+			near = append(near, e)
+			continue
+		}
+		s.cut(e, floorReason(e, found))
+	}
+	return near
 }
 
 // candidate is an entry as memory: without signals.

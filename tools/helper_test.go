@@ -32,6 +32,7 @@ func newKit(t testing.TB, change ...func(*config.Config)) *kit {
 	c := config.Default()
 	c.Repository.Index = false
 	c.Middleware.Events = false
+	c.Knowledge.Nearest = 0
 	for _, f := range change {
 		f(&c)
 	}

@@ -52,7 +52,7 @@ func run(t testing.TB, text string, o cases.Options) []cases.Result {
 // words is a configuration without search by meaning.
 func words() *config.Config {
 	c := config.Default()
-	c.Knowledge.Embeddings = false
+	c.Knowledge.Embeddings, c.Knowledge.Nearest = false, 0
 	return &c
 }
 

@@ -30,6 +30,7 @@ func (w *world) told(t testing.TB, change func(*config.Config)) (l *middleware.L
 	t.Helper()
 	c := config.Default()
 	c.Repository.Index, c.Middleware.Events, c.Session.Receipts = false, false, 0
+	c.Knowledge.Nearest = 0
 	c.Retrieval.Deadline = 30 * time.Second // what is measured must not depend on how busy the machine is
 	change(&c)
 	ctx := context.Background()

@@ -58,7 +58,7 @@ func newKit(t testing.TB, change ...func(*middleware.Options)) *kit {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
-	cfg.Knowledge.Owner = "anna"
+	cfg.Knowledge.Owner, cfg.Knowledge.Nearest = "anna", 0
 	k := &kit{TB: t, who: operator("anna"), log: &bytes.Buffer{}}
 	o := middleware.Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
