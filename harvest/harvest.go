@@ -78,7 +78,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 
 // draft asks the model, and the rules where there is none or it failed.
 func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
-	if r.o.Model != nil && len(r.tr.Entries) > 0 {
+	if r.o.Model != nil && len(r.tr.Entries) > 1 { // one message that nobody has answered is no session to pay for
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
 			r.drop(d.Dropped)

@@ -61,9 +61,9 @@ func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester 
 	if d.model != nil {
 		o.Model = d.model
 	}
-	o.OnHarvested = func(ctx context.Context, _ session.Info, out *session.Outcome) error {
+	o.OnHarvested = func(ctx context.Context, info session.Info, out *session.Outcome) error {
 		err := l.adviseModel(ctx, t, d, out)
-		if d.model != nil && c.ClassifyModel() && l.filesClaims() {
+		if d.model != nil && c.ClassifyModel() && l.filesClaims() && info.Messages > 1 { // as the model is not asked to extract from one message
 			err = errors.Join(err, t.use(ctx, func(s store.Engine) error {
 				return l.classifier(s, d).AddSession(ctx, slices.Concat(out.Learned, out.Reinforced))
 			}))

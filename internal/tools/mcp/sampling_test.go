@@ -22,7 +22,8 @@ import (
 func (k *kit) talkAndHarvest(id string) session.Outcome {
 	k.Helper()
 	ctx := context.Background()
-	k.layer.Assemble(ctx, ken.Turn{Session: id, Messages: []ken.Message{{Role: "user", Text: "We decided to keep the invoices of " + id + " in the bucket ledger-exports because the share is full."}}})
+	k.layer.Assemble(ctx, ken.Turn{Session: id, Messages: []ken.Message{{Role: "user", Text: "We decided to keep the invoices of " + id + " in the bucket ledger-exports because the share is full."},
+		{Role: "assistant", Text: "Noted."}, {Role: "user", Text: "Thanks!"}}})
 	if err := k.layer.Operator().Recorded(ctx); err != nil {
 		k.Fatal(err)
 	}
