@@ -64,7 +64,7 @@ func (r *release) compile(path, goos, goarch string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/ken")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/ken")
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	if err := cmd.Run(); err != nil {
