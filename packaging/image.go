@@ -24,7 +24,7 @@ func (r *release) image(t target) error {
 		{name: "etc/", dir: true, mode: 0o755},
 		{name: "etc/group", mode: 0o644, data: []byte("root:x:0:\nken:x:65532:\n")},
 		{name: "etc/ken/", dir: true, mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/root:/sbin/nologin\nken:x:65532:65532:Ken:/data:/sbin/nologin\n")},
+		{name: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/root:/sbin/nologin\nken:x:65532:65532:Ken:/nonexistent:/sbin/nologin\n")},
 		{name: "etc/ssl/", dir: true, mode: 0o755},
 		{name: "etc/ssl/certs/", dir: true, mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: roots()},
@@ -53,8 +53,9 @@ func (r *release) image(t target) error {
 		Config: containerConfig{
 			User:         fmt.Sprintf("%d:%d", nonroot, nonroot),
 			ExposedPorts: map[string]struct{}{"8484/tcp": {}},
-			Env: []string{"PATH=/usr/bin", "HOME=/data", "XDG_CONFIG_HOME=/etc", "XDG_STATE_HOME=/data/.local/state",
-				"XDG_DATA_HOME=/data/.local/share"},
+			// What the user keeps lies with the data: the root can't be written to, and a home folder is no project.
+			Env: []string{"PATH=/usr/bin", "HOME=/nonexistent", "XDG_CONFIG_HOME=/etc", "XDG_STATE_HOME=/data/.user/state",
+				"XDG_DATA_HOME=/data/.user/share"},
 			Entrypoint: []string{"/usr/bin/ken"}, Cmd: []string{"serve", "--listen", "0.0.0.0:8484", "--log", "json"},
 			Volumes: map[string]struct{}{"/data": {}}, WorkingDir: "/data", StopSignal: "SIGTERM",
 			Labels: map[string]string{

@@ -1,5 +1,6 @@
 """turn.py GATEWAY PROVIDER [KEY]: sends one chat turn through the gateway, and looks at what the provider was sent."""
 
+import base64
 import json
 import sys
 import urllib.request
@@ -14,13 +15,12 @@ def call(url, body=None):
         return json.load(response)
 
 
-call(f"{provider}/_upstream/requests")
 answer = call(f"{gateway}/v1/chat/completions", {
     "model": "gpt-4o-mini",
     "messages": [{"role": "user", "content": "May I deploy the payments service today?"}],
 })
 if not answer["choices"]:
     sys.exit(f"no answer: {answer}")
-sent = json.dumps(call(f"{provider}/_upstream/requests"))
+sent = base64.b64decode(call(f"{provider}/_upstream/requests")[-1]["body"]).decode()
 if "[Pipeline Knowledge]" not in sent or "on Fridays" not in sent:
     sys.exit(f"the provider was not sent what was learned: {sent}")
