@@ -13,14 +13,17 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -81,36 +84,61 @@ func run(root, out string, platforms []string) error {
 		}
 		r.targets = append(r.targets, t)
 	}
-	if err := r.prepare(work); err != nil {
+	if err := r.read(); err != nil {
 		return err
 	}
-	for _, t := range r.targets {
-		for _, pack := range []func(target) error{r.archive, r.wheel, r.npmPlatform, r.bill} {
-			if err := pack(t); err != nil {
-				return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
-			}
-		}
-		if t.os != "linux" {
-			continue
-		}
-		if err := r.linuxPackages(t); err != nil {
-			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
-		}
-		if err := r.image(t); err != nil {
-			return fmt.Errorf("%s/%s: image: %w", t.os, t.arch, err)
-		}
-	}
-	if err := r.npmMain(); err != nil {
+	if r.complete, err = r.completions(work); err != nil {
 		return err
 	}
-	if err := r.formulas(); err != nil {
-		return err
-	}
-	return r.sums()
+	return r.pack()
 }
 
-// prepare reads and makes what the packages share.
-func (r *release) prepare(work string) error {
+// pack writes the packages of every target, and what names them.
+func (r *release) pack() error {
+	var jobs []func() error
+	for _, t := range r.targets {
+		packs := []func(target) error{r.archive, r.wheel, r.npmPlatform, r.bill}
+		if t.os == "linux" {
+			packs = append(packs, r.linuxPackages, r.image)
+		}
+		for _, pack := range packs {
+			jobs = append(jobs, func() error {
+				if err := pack(t); err != nil {
+					return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+				}
+				return nil
+			})
+		}
+	}
+	if err := atOnce(jobs); err != nil {
+		return err
+	}
+	for _, list := range []func() error{r.npmMain, r.formulas, r.sums} {
+		if err := list(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce runs jobs, as many at a time as there are processors: most of them compress.
+func atOnce(jobs []func() error) error {
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	errs := make([]error, len(jobs))
+	var all sync.WaitGroup
+	for i, job := range jobs {
+		all.Go(func() {
+			free <- struct{}{}
+			errs[i] = job()
+			<-free
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// read reads and makes what the packages share.
+func (r *release) read() error {
 	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
 		return err
@@ -125,10 +153,7 @@ func (r *release) prepare(work string) error {
 	}
 	r.licence = []file{{"LICENSE", 0o644, licence}, {"NOTICE", 0o644, notice}}
 	r.readme = file{"README.md", 0o644, readme}
-	if r.manual, err = r.pages(); err != nil {
-		return err
-	}
-	r.complete, err = r.completions(work)
+	r.manual, err = r.pages()
 	return err
 }
 
