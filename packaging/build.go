@@ -51,7 +51,11 @@ func (r *release) build(work, platform string) (target, error) {
 		return t, err
 	}
 	t.info, t.program = info, file{name, 0o755, data}
-	r.version = versionOf(info.Main.Version)
+	v := versionOf(info.Main.Version)
+	if r.version != "" && r.version != v {
+		return t, fmt.Errorf("build for %s: it is version %s, and the platform before it was %s: leave the clone alone meanwhile", platform, v, r.version)
+	}
+	r.version = v
 	if r.time, err = timeOf(info, os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		return t, err
 	}
