@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code clients browser faults fuzz-text
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code clients browser faults fuzz-text release release-twice packages-test
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -14,6 +14,10 @@ FUZZTEXT ?= 30s
 
 # Where eval-code looks for repositories, and puts those that it fetches.
 REPOSITORIES ?= bin/repositories
+
+# Where release puts what it makes, and for which platforms: PLATFORMS=linux/amd64 is quick.
+DIST ?= dist
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
 
 # How many faults the long form of the fault suite has.
 FAULTS ?= 2000
@@ -106,6 +110,28 @@ cover: ## write cover.out and print the total
 
 build: ## build bin/ken, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/ken ./cmd/ken
+
+# The tool that packs is a module of its own: see docs/decisions/0038. Programs for other platforms take minutes to compile at first.
+release: ## build the files of a release for PLATFORMS into DIST, and upload nothing
+	@cd packaging && CGO_ENABLED=0 go build -trimpath -o ../bin/packaging .
+	bin/packaging -out $(DIST) -platforms '$(PLATFORMS)'
+
+release-twice: ## make a release for PLATFORMS in two clones of the last commit, and compare every byte
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	for clone in one "another folder"; do \
+		git clone -q . "$$folder/$$clone" && (cd "$$folder/$$clone" && $(MAKE) -s release PLATFORMS='$(PLATFORMS)' DIST=dist); \
+	done; \
+	cmp "$$folder/one/dist/SHA256SUMS" "$$folder/another folder/dist/SHA256SUMS"; \
+	echo "the same bytes: $$(wc -l <"$$folder/one/dist/SHA256SUMS") files"
+
+# What this machine can't try is named, and left out. KEN_DEBIAN=bookworm adds a bare root made by debootstrap.
+packages-test: ## make a release for this machine in bin/release, install each package afresh and run it
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	@if (cd packaging && go mod download) 2>/dev/null; then \
+		(cd packaging && CGO_ENABLED=0 go test ./...); \
+		$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release; \
+		packaging/test/run bin/release bin/upstream; \
+	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
 
 # What is missing is named, and its part left out: only Go and make are required.
 clients: build ## run real clients against ken serve and ken mcp, if they can be installed

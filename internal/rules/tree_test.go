@@ -31,10 +31,11 @@ type tree struct {
 }
 
 // load reads a repository, leaving out hidden folders, test data, what is built and
-// what is installed.
+// what is installed. Of a module of its own it reads the documents alone.
 func load(t *testing.T, root fs.FS) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet(), docs: map[string]string{}, paths: map[string]bool{}}
+	apart := ""
 	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -43,6 +44,9 @@ func load(t *testing.T, root fs.FS) *tree {
 		if d.IsDir() {
 			if p != "." && (name[0] == '.' && name != ".ci" || name == "testdata" || name == "bin" || name == "dist" || name == "node_modules") {
 				return fs.SkipDir
+			}
+			if _, err := fs.Stat(root, path.Join(p, "go.mod")); err == nil && p != "." {
+				apart = p + "/"
 			}
 			tr.paths[p] = true
 			return nil
@@ -57,6 +61,9 @@ func load(t *testing.T, root fs.FS) *tree {
 		}
 		if path.Ext(name) == ".md" {
 			tr.docs[p] = string(b)
+			return nil
+		}
+		if apart != "" && strings.HasPrefix(p, apart) {
 			return nil
 		}
 		f, err := parser.ParseFile(tr.fset, p, b, parser.ParseComments|parser.SkipObjectResolution)

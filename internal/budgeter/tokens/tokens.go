@@ -1,6 +1,6 @@
 // Package tokens counts tokens as OpenAI's tokenizers do, without a network. It
 // stands apart from budgeter so that programs that don't count don't carry the
-// vocabularies, some ten megabytes.
+// vocabularies, some two megabytes.
 //
 // The count is exact for the models that the encodings were made for and an
 // estimate for all others. Chat formats add a few tokens for each message; those
@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/pkoukk/tiktoken-go"
-	loader "github.com/pkoukk/tiktoken-go-loader"
 )
 
 // DefaultEncoding is used for every model that the tokenizer's tables don't know.
@@ -38,7 +37,7 @@ var loading sync.Mutex // guards the loader, which is a global of the library
 func load(name string) (*tiktoken.Tiktoken, error) {
 	loading.Lock()
 	defer loading.Unlock()
-	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	tiktoken.SetBpeLoader(ranks{})
 	return tiktoken.GetEncoding(name)
 }
 
