@@ -10,12 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Label is the worth of a sentence in a later session.
@@ -223,7 +223,7 @@ func (m *Message) text() string {
 }
 
 // speaker is a name in front of a text, as chats between people have it.
-var speaker = regexp.MustCompile(`^(\p{Lu}\pL{1,20}): `)
+var speaker = lazyregexp.New(`^(\p{Lu}\pL{1,20}): `)
 
 // resolve takes the texts of refs from a data set. In a chat between two people the one who
 // speaks first is the user, and the other one stands where an assistant does.

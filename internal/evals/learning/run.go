@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -218,7 +218,7 @@ func (c *Case) sentences() (out []*Sentence) {
 }
 
 // past marks an item as what once was.
-var past = regexp.MustCompile(`(?i)\b(was|until|formerly|previously|superseded|no longer)\b`)
+var past = lazyregexp.New(`(?i)\b(was|until|formerly|previously|superseded|no longer)\b`)
 
 // ask asks a case's questions, each in a session of its own.
 func (r *Report) ask(ctx context.Context, w *world, c *Case) error {
