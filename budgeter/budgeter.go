@@ -121,7 +121,8 @@ type Block struct {
 }
 
 // Compose fills a block. Constraints come first, the nearest before others, then what
-// is strongest: by tier, trust, fused score, newest and id, in this order. What does not fit is cut and
+// is strongest: by tier, trust, fused score, newest and id, in this order; what the user said
+// stands beside what files say. What does not fit is cut and
 // the next is tried. Constraints are compressed for one another, step by step,
 // before any is cut: white space first, then headings and sources, then all but the
 // first sentences of those that are not verified. No sentence is cut. If that is not
@@ -169,7 +170,7 @@ func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 		x, y := &candidates[i], &candidates[j]
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), byStrength(&x.Item, &y.Item), cmp.Compare(i, j))
 	})
-	slices.SortFunc(knowledge, by(byStrength))
+	slices.SortFunc(knowledge, by(byStanding))
 	slices.SortFunc(memory, by(byMemory))
 	return constraints, knowledge, memory
 }
@@ -200,6 +201,22 @@ func partOf(c *Candidate) int {
 		return memoryPart
 	}
 	return knowledgePart
+}
+
+// byStanding orders knowledge: like byStrength, but for two things. What the user said stands
+// beside what files say, before what tools and agents report: its tier says that nothing
+// proves it, not that the user is unsure. And a decision stands beside the other pieces of files.
+func byStanding(x, y *ken.Item) int {
+	a, b := *x, *y
+	for _, it := range []*ken.Item{&a, &b} {
+		if it.Tier == ken.Assumed && it.Trust == ken.TrustOperator {
+			it.Tier = ken.Inferred
+		}
+		if it.Kind == ken.KindDecision && it.Trust == ken.TrustAgent {
+			it.Trust = ken.TrustOperator
+		}
+	}
+	return byStrength(&a, &b)
 }
 
 // byStrength puts the strongest first.
