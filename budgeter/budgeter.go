@@ -207,16 +207,26 @@ func partOf(c *Candidate) int {
 // beside what files say, before what tools and agents report: its tier says that nothing
 // proves it, not that the user is unsure. And a decision stands beside the other pieces of files.
 func byStanding(x, y *ken.Item) int {
-	a, b := *x, *y
-	for _, it := range []*ken.Item{&a, &b} {
-		if it.Tier == ken.Assumed && it.Trust == ken.TrustOperator {
-			it.Tier = ken.Inferred
-		}
-		if it.Kind == ken.KindDecision && it.Trust == ken.TrustAgent {
-			it.Trust = ken.TrustOperator
-		}
+	a, b := standing(x), standing(y)
+	switch {
+	case a[0] != b[0]:
+		return b[0] - a[0]
+	case a[1] != b[1]:
+		return b[1] - a[1]
 	}
-	return byStrength(&a, &b)
+	return byFused(x, y)
+}
+
+// standing returns the tier and the trust that an item has in the order of knowledge.
+func standing(it *ken.Item) [2]int {
+	tier, trust := it.Tier, trust(it)
+	if tier == ken.Assumed && trust == ken.TrustOperator {
+		tier = ken.Inferred
+	}
+	if it.Kind == ken.KindDecision && trust == ken.TrustAgent {
+		trust = ken.TrustOperator
+	}
+	return [2]int{int(tier), int(trust)}
 }
 
 // byStrength puts the strongest first.
@@ -226,7 +236,13 @@ func byStrength(x, y *ken.Item) int {
 		return cmp.Compare(y.Tier, x.Tier)
 	case trust(x) != trust(y):
 		return cmp.Compare(trust(y), trust(x))
-	case x.Fused != y.Fused:
+	}
+	return byFused(x, y)
+}
+
+// byFused puts what bears on the turn best first.
+func byFused(x, y *ken.Item) int {
+	if x.Fused != y.Fused {
 		return cmp.Compare(y.Fused, x.Fused)
 	}
 	return byAge(x, y)
