@@ -121,7 +121,8 @@ type Block struct {
 }
 
 // Compose fills a block. Constraints come first, the nearest before others, then what
-// is strongest: by tier, trust, fused score, newest and id, in this order. What does not fit is cut and
+// is strongest: by tier, trust, fused score, newest and id, in this order; what the user said
+// stands beside what files say. What does not fit is cut and
 // the next is tried. Constraints are compressed for one another, step by step,
 // before any is cut: white space first, then headings and sources, then all but the
 // first sentences of those that are not verified. No sentence is cut. If that is not
@@ -169,7 +170,7 @@ func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 		x, y := &candidates[i], &candidates[j]
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), byStrength(&x.Item, &y.Item), cmp.Compare(i, j))
 	})
-	slices.SortFunc(knowledge, by(byStrength))
+	slices.SortFunc(knowledge, by(byStanding))
 	slices.SortFunc(memory, by(byMemory))
 	return constraints, knowledge, memory
 }
@@ -202,6 +203,32 @@ func partOf(c *Candidate) int {
 	return knowledgePart
 }
 
+// byStanding orders knowledge: like byStrength, but for two things. What the user said stands
+// beside what files say, before what tools and agents report: its tier says that nothing
+// proves it, not that the user is unsure. And a decision stands beside the other pieces of files.
+func byStanding(x, y *ken.Item) int {
+	a, b := standing(x), standing(y)
+	switch {
+	case a[0] != b[0]:
+		return b[0] - a[0]
+	case a[1] != b[1]:
+		return b[1] - a[1]
+	}
+	return byFused(x, y)
+}
+
+// standing returns the tier and the trust that an item has in the order of knowledge.
+func standing(it *ken.Item) [2]int {
+	tier, trust := it.Tier, trust(it)
+	if tier == ken.Assumed && trust == ken.TrustOperator {
+		tier = ken.Inferred
+	}
+	if it.Kind == ken.KindDecision && trust == ken.TrustAgent {
+		trust = ken.TrustOperator
+	}
+	return [2]int{int(tier), int(trust)}
+}
+
 // byStrength puts the strongest first.
 func byStrength(x, y *ken.Item) int {
 	switch {
@@ -209,7 +236,13 @@ func byStrength(x, y *ken.Item) int {
 		return cmp.Compare(y.Tier, x.Tier)
 	case trust(x) != trust(y):
 		return cmp.Compare(trust(y), trust(x))
-	case x.Fused != y.Fused:
+	}
+	return byFused(x, y)
+}
+
+// byFused puts what bears on the turn best first.
+func byFused(x, y *ken.Item) int {
+	if x.Fused != y.Fused {
 		return cmp.Compare(y.Fused, x.Fused)
 	}
 	return byAge(x, y)

@@ -322,8 +322,8 @@ func listNames(names []string, n, most int) string {
 }
 
 // withCode adds cards and decisions to the candidates for the block. The best card ranks beside
-// the best candidate, the second beside the second, and the decisions after the cards, so that
-// neither pushes the other out. A piece of a decision's file is left out, because it says the
+// the best candidate, the second beside the second, and the decisions after the cards of what the
+// turn names, so that neither pushes the other out. The cards of what is near come last. A piece of a decision's file is left out, because it says the
 // same.
 func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candidate) []budgeter.Candidate {
 	c := &st.code
@@ -348,12 +348,19 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 	}
 	found := map[string]bool{} // by path of the decision
 	cands = l.dropCoveredPieces(ctx, st, cands, found)
-	rank := 0
-	for i := range c.cards {
-		c.cards[i].Item.Fused = fused(rank)
-		cands = append(cands, c.cards[i])
-		rank++
+	near := slices.IndexFunc(c.cards, func(x budgeter.Candidate) bool { return x.Item.Signals[retriever.SignalDistance] > 0 })
+	if near < 0 {
+		near = len(c.cards)
 	}
+	rank := 0
+	addCards := func(cards []budgeter.Candidate) {
+		for _, x := range cards {
+			x.Item.Fused = fused(rank)
+			cands = append(cands, x)
+			rank++
+		}
+	}
+	addCards(c.cards[:near])
 	for i := range c.decisions {
 		g := &c.decisions[i]
 		support := g.claim.Support(nil)
@@ -362,6 +369,7 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 		cands = append(cands, d)
 		rank++
 	}
+	addCards(c.cards[near:])
 	return cands
 }
 

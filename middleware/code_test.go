@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/race"
@@ -154,6 +155,27 @@ func TestMuchWeightLooksOneStepFurther(t *testing.T) {
 	r = open(t, settings(), inFolder(root)).Assemble(t.Context(), asked("What does `FillShelf` do?")).Receipt
 	if cardsIn(&r)[shelfID] != nil {
 		t.Errorf("without:\n%s", r.Block)
+	}
+}
+
+// With much weight and little room, the decision about a symbol comes before the cards of what
+// is near.
+func TestMuchWeightLosesNoDecision(t *testing.T) {
+	root := shop(t)
+	for _, weight := range []ken.Weight{ken.WeightDefault, ken.WeightHigh} {
+		for _, chars := range []int{6000, 900} {
+			l := open(t, settings(func(c *config.Config) { c.Knowledge.DBPath, c.Budget.Chars = t.TempDir(), chars }), inFolder(root))
+			turn := asked("May I change `depot.Shelf`?")
+			turn.Weight = weight
+			r := l.Assemble(t.Context(), turn).Receipt
+			at := slices.IndexFunc(r.Items, func(it ken.Item) bool { return it.Kind == ken.KindDecision })
+			near := slices.IndexFunc(r.Items, func(it ken.Item) bool {
+				return it.Signals[retriever.SignalDistance] > 0 && it.Kind == budgeter.KindSymbol
+			})
+			if at < 0 || near >= 0 && near < at {
+				t.Errorf("weight %s, %d characters: the decision is at %d, the first card of what is near at %d:\n%s", weight, chars, at, near, r.Block)
+			}
+		}
 	}
 }
 

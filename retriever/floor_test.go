@@ -105,6 +105,30 @@ func TestCodeComesFirstUnlessAnotherKindIsAskedFor(t *testing.T) {
 	}
 }
 
+// A type has the words of a question that a function answers. It counts less where the question
+// asks how something happens, and as much where it asks for types.
+func TestFunctionsAnswerHowSomethingHappens(t *testing.T) {
+	s := records(3)
+	s.forms = map[store.Ref]analysis.Form{
+		1: analysis.FileForm("repository", "nats.go:1", "type Subscription struct{}"),
+		2: analysis.FileForm("repository", "nats.go:9", "func (s *Subscription) Drain() {}"),
+	}
+	for question, want := range map[string]string{
+		"how does a subscription drain?":           "2",
+		"What happens when a subscription drains?": "2",
+		"what does Subscription do?":               "1",
+		"where is the type of a subscription?":     "1",
+		"how are the options of a drain named?":    "1",
+	} {
+		hits := []store.Hit{{Ref: 1, Score: 10, Share: 1}, {Ref: 2, Score: 8, Share: 1}}
+		got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}}).
+			Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Question: question}})
+		if first := got.Candidates[0].Row.ID; first != want {
+			t.Errorf("%q: first is %s, want %s", question, first, want)
+		}
+	}
+}
+
 // A piece of a file that answers brings no others along, and what else the turn knows brings
 // no pieces of files along.
 func TestPiecesOfFilesHaveAFloorOfTheirOwn(t *testing.T) {

@@ -226,6 +226,9 @@ func askedBy(s *ken.Signals, now time.Time) questionManner {
 
 // manner is what a record earns by how it speaks.
 func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
+	if f.Traits.Origin() == analysis.OriginCode { // it speaks to nobody
+		return 0
+	}
 	if f.Speaker != 0 && a.names[f.Speaker] {
 		sum += w.Speaker
 	}
@@ -277,7 +280,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	}
 	r.place(pool, answers, &out.Structure)
 	trust := w.Cosine * trustInCosines(pool, r.compare(pool, answers))
-	var origins *[analysis.Origins]float64 // read from the question where there is a piece of a file
+	var origins *originPriors // read from the question where there is a piece of a file
 	for _, e := range pool {
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near + k.alone)
@@ -285,7 +288,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 			if origins == nil {
 				origins = originsOf(t.Signals.Question)
 			}
-			k.prior -= w.Origin * (1 - origins[k.form.Traits.Origin()])
+			k.prior -= w.Origin * (1 - origins.of(k.form.Traits))
 		}
 		k.score = k.prior*(k.keyword+k.likeness) + k.manner + w.Structure*k.structured()
 	}

@@ -41,17 +41,48 @@ var originCues = []originCue{
 		"package.json, pyproject, go.mod, build script, lint, linter", analysis.OriginSettings),
 }
 
+// declaresPrior is the factor on a piece of code that only declares, such as a type, where the
+// question asks how, where or why something happens. The names of types and constants have the
+// words of such a question, and functions answer it. Chosen on the 114 questions of ten
+// repositories, where 0.5 to 0.7 do equally well.
+const declaresPrior = 0.6
+
+// originPriors is what each kind of file counts for one question.
+type originPriors struct {
+	kinds    [analysis.Origins]float64
+	declares float64 // of a piece of code that only declares
+}
+
+func (p *originPriors) of(t analysis.Traits) float64 {
+	if t.Declares() {
+		return p.declares
+	}
+	return p.kinds[t.Origin()]
+}
+
+var (
+	actionCue      = cue("how, where, why, what happens, which order, what order")
+	declarationCue = cue("type, types, interface, interfaces, struct, structs, enum, enums, constant, constants, field, fields, option, options, defined, declared, definition, declaration, signature")
+)
+
+func (c *originCue) in(text string) bool {
+	return slices.ContainsFunc(c.phrases, func(p string) bool { return strings.Contains(text, p) })
+}
+
 // originsOf returns what each kind of file counts for a question.
-func originsOf(question string) *[analysis.Origins]float64 {
-	out := originPrior
+func originsOf(question string) *originPriors {
+	out := originPriors{originPrior, 1}
 	text := spaced(question)
 	for i := range originCues {
 		c := &originCues[i]
-		if slices.ContainsFunc(c.phrases, func(p string) bool { return strings.Contains(text, p) }) {
+		if c.in(text) {
 			for _, o := range c.origins {
-				out[o] = 1
+				out.kinds[o] = 1
 			}
 		}
+	}
+	if actionCue.in(text) && !declarationCue.in(text) {
+		out.declares = declaresPrior
 	}
 	return &out
 }

@@ -31,6 +31,62 @@ func (f Form) From(o Origin) Form {
 // Origin returns where the record was cut from.
 func (t Traits) Origin() Origin { return Origin(t >> originShift) }
 
+// FileForm returns the form of a piece of a file, and of any other record FormOf of its text. How
+// a piece of code speaks says nothing; what is noted of it is whether it only declares.
+func FileForm(sourceType, source, text string) Form {
+	f, origin := FormOf(text), OriginOf(sourceType, source)
+	if origin == OriginCode {
+		f.Speaker, f.Traits = 0, 0
+		if onlyDeclares(strings.ToLower(SourcePath(source)), text) {
+			f.Traits = declares
+		}
+	}
+	return f.From(origin)
+}
+
+// declares takes the place of Asks in the traits of a piece of code.
+const declares = Asks
+
+// Declares reports a piece of code that says what there is and does nothing: a type without
+// methods, a constant, a file of declarations.
+func (t Traits) Declares() bool { return t.Origin() == OriginCode && t&declares != 0 }
+
+var (
+	declarationEnds = []string{".d.ts", ".d.cts", ".d.mts", ".pyi", ".proto", ".thrift", ".graphql"}
+	declarationMods = set("export declare default public private protected internal abstract pub static final sealed")
+	typeWords       = set("type interface enum struct trait protocol typedef union")
+	goWords         = set("type var const")
+)
+
+func onlyDeclares(name, text string) bool {
+	for _, end := range declarationEnds {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	words := typeWords
+	if strings.HasSuffix(name, ".go") {
+		words = goWords
+	}
+	inComment := false
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		switch {
+		case inComment, strings.HasPrefix(l, "/*"):
+			inComment = !strings.Contains(l, "*/")
+			continue
+		case l == "", strings.HasPrefix(l, "//"), strings.HasPrefix(l, "#"), strings.HasPrefix(l, "@"):
+			continue
+		}
+		for w := range strings.FieldsSeq(l) {
+			if !declarationMods[w] {
+				return words[w]
+			}
+		}
+	}
+	return false
+}
+
 // OriginOf reads the origin of a record from its source, "path:line" for one from a file of
 // the repository, and the source's type.
 func OriginOf(sourceType, source string) Origin {

@@ -47,3 +47,34 @@ func TestOriginIsKeptInTraits(t *testing.T) {
 		}
 	}
 }
+
+// A piece of code that only declares is told from one that does something.
+func TestFileForm(t *testing.T) {
+	for _, tt := range []struct {
+		kind, source, text string
+		want               bool
+	}{
+		{"repository", "nats.go:9", "// Options configure it.\ntype Options struct {\n\tName string\n}", true},
+		{"repository", "nats.go:9", "var ErrClosed = errors.New(\"closed\")", true},
+		{"repository", "nats.go:9", "/* It drains.\ntype of it */\nfunc Drain() {}", false},
+		{"repository", "lib/a.js:1", "const drain = () => { close() }", false},
+		{"repository", "src/a.ts:1", "/** It is set. */\nexport interface Options {\n}", true},
+		{"repository", "src/a.ts:1", "export default function drain() {}", false},
+		{"repository", "typings/index.d.ts:1", "export function drain(): void;", true},
+		{"repository", "src/a.py:1", "# the type of it\n@dataclass\nclass Options:\n    name: str", false},
+		{"repository", "docs/a.md:1", "type Options struct", false},
+		{"", "nats.go:9", "type Options struct", false},
+		{"repository", "nats.go:9", "", false},
+	} {
+		f := FileForm(tt.kind, tt.source, tt.text)
+		if f.Traits.Declares() != tt.want || f.Traits.Origin() != OriginOf(tt.kind, tt.source) {
+			t.Errorf("%s %s %q: %08b", tt.kind, tt.source, tt.text, f.Traits)
+		}
+	}
+	if f := FileForm("", "", "Ann: I prefer tea, always. Do you?"); f != FormOf("Ann: I prefer tea, always. Do you?") {
+		t.Errorf("what is said: %+v", f)
+	}
+	if f := FileForm("repository", "a.js:1", "return a ? mine : yours"); f.Traits != FileForm("repository", "a.js:1", "return").Traits {
+		t.Errorf("code asks nothing: %+v", f)
+	}
+}

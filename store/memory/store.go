@@ -289,7 +289,7 @@ func (s *memStore) put(c ken.Claim, ev *store.Event) {
 	r.claim = c
 	r.trail = append(r.trail, ev)
 	r.row = store.Row{ID: c.ID, Facts: c.Facts(), Support: c.Support(nil), CreatedAt: c.CreatedAt, Constraint: c.Constraint}
-	r.form = analysis.FormOf(c.Text).From(analysis.OriginOf(c.SourceType, c.Source))
+	r.form = analysis.FileForm(c.SourceType, c.Source, c.Text)
 	s.words.set(ref, &c)
 	if about, some := outline.Of(&c); some {
 		s.about.Put(outline.Record{Ref: ref, ID: uuid.MustParse(c.ID), Kind: c.Kind, Tier: r.row.Support.Tier,

@@ -17,10 +17,10 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// chunkerVersion changes whenever the same source would be cut, or rated,
+// chunkerVersion changes whenever the same source would be cut, rated or dated
 // differently than before, so that what was indexed by an older version is cut
 // again.
-const chunkerVersion = "2"
+const chunkerVersion = "3"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path
@@ -35,7 +35,7 @@ type source struct {
 	path     string
 	text     string // valid UTF-8
 	hash     string
-	modTime  time.Time
+	changed  time.Time     // last, by the commits or by the file itself
 	declared []Declaration // nil for a file of which nothing of the kind is known
 }
 
@@ -75,7 +75,7 @@ func (s source) chunks(lim limits) []chunk {
 		}
 		first, last := lines[p.from].no, lines[p.to-1].no
 		heading := strings.Join(append(slices.Clone(prefix), p.path...), analysis.HeadingSeparator)
-		c := claim(ids, heading, text, s.modTime)
+		c := claim(ids, heading, text, s.changed)
 		c.Source, c.SourceType = s.path+":"+strconv.Itoa(first), "repository"
 		c.Entities = entities(p.names)
 		e := ken.FromFile(s.path, "", "")

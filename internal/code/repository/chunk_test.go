@@ -209,7 +209,7 @@ func TestCutGolden(t *testing.T) {
 }
 
 func cutText(path, text string, lim limits) []chunk {
-	return source{path: path, text: text, hash: "sha256:0", modTime: time.Unix(0, 0).UTC()}.chunks(lim)
+	return source{path: path, text: text, hash: "sha256:0", changed: time.Unix(0, 0).UTC()}.chunks(lim)
 }
 
 func show(chunks []chunk) string {

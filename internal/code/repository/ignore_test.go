@@ -73,11 +73,17 @@ func gitRepo(t testing.TB) string {
 
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
+	return gitAt(t, dir, "2026-03-01T12:00:00Z", args...)
+}
+
+// gitAt runs git at a time.
+func gitAt(t testing.TB, dir, at string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com",
-		"GIT_AUTHOR_DATE=2026-03-01T12:00:00Z", "GIT_COMMITTER_DATE=2026-03-01T12:00:00Z")
+		"GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)

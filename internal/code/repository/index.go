@@ -58,6 +58,7 @@ type indexer struct {
 	lim    limits
 	cut    string // Known.Cut of everything that this run writes
 	known  map[string]Known
+	dates  fileDates
 	report Report
 
 	docs    []Document
@@ -126,6 +127,7 @@ func (x *indexer) files(ctx context.Context, files []file) error {
 		}
 		changed = append(changed, f)
 	}
+	x.dates = x.datesOf(ctx, changed)
 	p := Progress{Stage: StageFiles, Done: len(files) - len(changed), Total: len(files)}
 	x.o.Progress(p)
 	for window := range slices.Chunk(changed, readWindow) {

@@ -89,7 +89,7 @@ func (x *indexer) read(f file) reading {
 		return reading{doc: doc}
 	}
 	text := string(got.content)
-	s := source{path: f.path, text: text, hash: doc.Hash, modTime: doc.ModTime}
+	s := source{path: f.path, text: text, hash: doc.Hash, changed: x.dates.of(f.path, got.content, got.modTime)}
 	if x.o.Declarations != nil {
 		s.declared = x.o.Declarations(f.path, got.content)
 	}

@@ -297,7 +297,7 @@ func lengthenRows(tx *bbolt.Tx) error {
 			if err := json.Unmarshal(text, &c); err != nil {
 				return err
 			}
-			r.form = analysis.FormOf(c.Text).From(analysis.OriginOf(c.SourceType, c.Source))
+			r.form = analysis.FileForm(c.SourceType, c.Source, c.Text)
 			r.stream, r.place = streamOf(&c, r.flags&flagDocument != 0)
 		}
 		longer[string(k)] = r.encode()

@@ -398,7 +398,7 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	n, err := s.t.intern(class{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: sup.Trust})
 	r := row{id: id, hash: hashOf(c), created: toMilli(c.CreatedAt), expires: toMilli(c.ExpiresAt),
 		newest: toMilli(sup.NewestAt), class: n, tier: sup.Tier}
-	r.form = analysis.FormOf(c.Text).From(analysis.OriginOf(c.SourceType, c.Source))
+	r.form = analysis.FileForm(c.SourceType, c.Source, c.Text)
 	r.stream, r.place = streamOf(c, rec.document)
 	if c.Constraint {
 		r.flags |= flagConstraint
