@@ -113,7 +113,7 @@ func (c *Classifier) backfill(ctx context.Context, k *ken.Claim) error {
 		}
 	}
 	changed, err := c.st.Assign(ctx, ken.Assignment{ID: k.ID, By: ken.AssignedByRules, Entities: filed.Entities, Aspect: filed.Aspect,
-		Constraint: filed.Constraint, Actor: actor})
+		Constraint: filed.Constraint, RuleCandidate: filed.RuleCandidate, Actor: actor})
 	switch {
 	case err != nil && !skippable(err):
 		return fmt.Errorf("file a claim: %w", err)

@@ -203,7 +203,9 @@ var lists = []struct {
 	{function, `who whom whose which what when where why how whether if unless because since although though while until once than as so then and or but nor yet plus also too very
 		just only even still already again ever maybe perhaps please really actually basically currently now today yesterday tomorrow later soon here
 		not never always often sometimes usually not don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't shouldn't mustn't haven't hasn't hadn't
-		yep yup yeah yay nope nah sure haha hmm woohoo wow aww ooh hello congrats thank anytime
+		yep yup yeah yay nope nah sure haha hmm woohoo wow aww ooh hello congrats thank anytime btw fyi ah oh ugh hm hmm mhm uh um eh huh whoa whew phew tbh imo imho afaik ps whoever whatever whichever wherever yikes oops ouch duh lol haha hehe cheers ta k kk alright anyways anyway
+		bye goodbye greetings sorry fwiw pls plz thx np gosh damn dude nvm iirc idk omg argh meh cos coz gonna wanna gotta kinda sorta dunno till heads-up
+		there'll that'll it'll he'll she'll they'll who's what's where's how's here's there'd y'all everything's nobody's one's
 		more most much many few less least lot lots etc e.g i.e eg ie vs via yes no ok okay hey hi wow oh well thanks hence thus therefore however instead rather otherwise
 		one two three four five six seven eight nine ten`},
 	{function | preposition, `in on at by for from into of onto to with about against across after before behind below above between through during under over within without

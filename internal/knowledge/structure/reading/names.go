@@ -259,6 +259,9 @@ func (r *reader) written(i int) (Mention, int) {
 	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return Mention{}, 0
 	}
+	if m, ok := r.unspacedNames(i); ok {
+		return m, 1
+	}
 	if n := r.numbered(i); n > 0 {
 		return Mention{Name: r.join(i, i+n), Display: r.display(i, i+n), Type: Concept, Confidence: ByIdentifier}, n
 	}
@@ -324,6 +327,11 @@ func (r *reader) capitals(i int) int {
 	case n > 1:
 		return n
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
+		return 0
+	case !w.opens && r.tongue == german: // every noun has a capital
+		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personal(r.words[i+1].low) {
+			return 1
+		}
 		return 0
 	case !w.opens:
 		if r.words[i-1].aside { // the first word behind a label

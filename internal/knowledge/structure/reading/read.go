@@ -26,6 +26,7 @@ type reader struct {
 
 	speaker  found // who says it; no name: nobody in particular
 	voice    voice
+	tongue   tongue
 	body     int // the first word of what is said
 	external bool
 	rule     bool      // the text sets a rule
@@ -61,6 +62,7 @@ func Read(c *ken.Claim, known Names) Reading {
 	r := reader{claim: c, words: words[:0], found: list[:0]}
 	r.open()
 	r.scan()
+	r.recognise()
 	r.speak()
 	r.name(known)
 	r.rule = r.constraint()
@@ -83,6 +85,7 @@ func Read(c *ken.Claim, known Names) Reading {
 		thing = m.Known && m.Display != "" && m.Display[0] >= 'a' && m.Display[0] <= 'z' // nobody's name is written so
 	}
 	out.Constraint = r.rule
+	out.Candidate = !r.rule && r.likely()
 	if out.Aspect = r.aspect(kind, thing); out.Constraint && len(out.Entities) > 0 && out.Entities[0].Name == "user" {
 		out.Aspect = "preferences" // how the agent is to behave towards them
 	}
@@ -298,7 +301,8 @@ const maxRule = 600
 
 // Assign files a claim as rules do: it spells the names that the claim came with,
 // adds what the text names, in the order of [Reading], and fills in the aspect and the constraint flag where
-// they are empty. It reports whether it changed the claim, which then carries
+// they are empty. What sets a rule about nothing, which would be in every turn, and what only
+// may set one, becomes a candidate. It reports whether it changed the claim, which then carries
 // AssignedByRules. A claim that somebody assigned already, a structural one and a
 // piece of the repository are left alone.
 //
@@ -334,8 +338,12 @@ func Assign(c *ken.Claim, known Names) bool {
 	if c.Aspect == "" && len(names) > 0 {
 		c.Aspect, changed = out.Aspect, true
 	}
-	if out.Constraint && !c.Constraint {
-		c.Constraint, changed = true, true
+	switch {
+	case c.Constraint:
+	case out.Constraint && len(names) > 0:
+		c.Constraint, c.RuleCandidate, changed = true, false, true
+	case (out.Constraint || out.Candidate) && !c.RuleCandidate: // a rule of everything is for an operator to set
+		c.RuleCandidate, changed = true, true
 	}
 	if changed {
 		c.AssignedBy = ken.AssignedByRules
@@ -506,6 +514,7 @@ type Reading struct {
 	Entities     []Mention
 	Aspect       string // of the primary entity; General when no rule fits, never empty
 	Constraint   bool   // the text sets a rule
+	Candidate    bool   // it sets none in so many words, and may mean one
 	Dependencies []Dependency
 	Confidence   float64 // of the primary entity, 0..1; 0 when there is none
 }
