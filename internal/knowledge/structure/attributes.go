@@ -191,6 +191,7 @@ type mention struct {
 	from  Origin
 	words int  // more is surer
 	at    int  // earlier is stronger
+	alias bool // another name of the product that is named
 	typed bool // only what stands behind it can tell that it is a name
 }
 
@@ -217,6 +218,15 @@ type mentions struct {
 func (ms *mentions) add(m mention) {
 	if m.name == "" {
 		return
+	}
+	if !m.typed && !m.alias {
+		for _, other := range reading.ProductNames(m.name) { // postgres is postgresql
+			if other != m.name {
+				same := m
+				same.name, same.alias = other, true
+				ms.add(same)
+			}
+		}
 	}
 	if i, ok := ms.at[m.name]; ok {
 		if m.better(&ms.list[i]) {

@@ -58,6 +58,11 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	for _, l := range lists {
 		add(l.words, func(e *entry) { e.class |= l.class })
 	}
+	for name := range productIndex().of {
+		if e := m[name]; len(name) > 2 && !strings.Contains(name, " ") && e.class == 0 && !analysis.IsStopWord(name) && !number(name) && !isWordToo(name) {
+			add(name, func(e *entry) { e.class |= product })
+		}
+	}
 	for w := range relations() {
 		add(w, func(e *entry) { e.class |= relating })
 	}
@@ -111,6 +116,20 @@ const commonWords = `
 
 // products are names that are written in any case, and are no other word. What is a
 // word as well (go, swift, chrome, slack) needs its capital.
+
+// isWordToo reports a product's name that is a word as well: it is one only with its
+// capital.
+func isWordToo(name string) bool {
+	switch name {
+	case "argo", "black", "bun", "celery", "claude", "compose", "consul", "couch", "cursor", "dart", "drone", "eclipse", "electron", "envoy", "express", "flux", "flutter", "harbor", "helm", "istio", "kong", "lambda", "linear", "locust",
+		"loki", "mocha", "mise", "named", "nest", "ninja", "nix", "nomad", "notion", "obsidian", "phoenix", "plaid", "poetry", "prefect", "presto", "puma", "pulsar", "rabbit", "rails", "railway", "react", "remix", "render", "rocky",
+		"rollup", "ruby", "rust", "scala", "sentry", "slack", "snowflake", "solid", "sonar", "spring", "squid", "stripe", "swift", "temporal", "tilt", "vault", "varnish", "yarn", "zed", "zig", "zoom", "java", "python", "perl", "julia",
+		"vim", "angular", "asana", "babel", "biome", "caddy", "cargo", "clippy", "cypress", "discord", "gemini", "intercom", "insomnia", "jest", "kube", "miro", "postman", "prom", "remote", "trello", "bind", "hive", "beam", "bash", "composer",
+		"bundler", "vagrant", "packer", "alpine", "fedora", "arduino", "asterisk", "dynamo", "drizzle", "iceberg", "gmail", "mastodon", "hass", "influx", "scylla", "valkey", "tempo", "astro", "buildkite", "rancher":
+		return true
+	}
+	return false
+}
 
 // genericWords are the nouns of any talk about a project: what carries one of these
 // as its name is called by more words than that. The other common words ("search",

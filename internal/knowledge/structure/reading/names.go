@@ -35,6 +35,11 @@ func (r *reader) at(i int) *found {
 
 // insert keeps the order of place.
 func (r *reader) insert(f found) {
+	if own := Product(f.Name); own != "" && !Common(own) && f.Type != Person { // one name for all its spellings
+		if f.Name = own; f.Type == Unknown || f.Type == System {
+			f.Type = Tool
+		}
+	}
 	i := len(r.found)
 	for i > 0 && r.found[i-1].from > f.from {
 		i--

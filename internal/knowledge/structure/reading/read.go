@@ -74,7 +74,7 @@ func Read(c *ken.Claim, known Names) Reading {
 		}
 		primary = r.filed
 	}
-	out := Reading{Dependencies: r.dependencies(&primary)}
+	out := Reading{Dependencies: r.dependencies(&primary), Aliases: r.aliases()}
 	if out.Entities = r.entities(&primary); r.conduct(&primary) {
 		out.Entities = nil
 	}
@@ -331,6 +331,11 @@ func Assign(c *ken.Claim, known Names) bool {
 	for i := range out.Entities {
 		add(out.Entities[i].Name, max(MaxEntities, len(c.Entities)))
 	}
+	for _, e := range c.Entities { // "postgres 15" is PostgreSQL, too
+		if own := Product(analysis.Entity(e)); !Common(own) {
+			add(own, MaxEntities)
+		}
+	}
 	changed := false
 	if !slices.Equal(names, c.Entities) {
 		c.Entities, changed = names, true
@@ -516,5 +521,6 @@ type Reading struct {
 	Constraint   bool   // the text sets a rule
 	Candidate    bool   // it sets none in so many words, and may mean one
 	Dependencies []Dependency
+	Aliases      []Alias // names that the text says are of one thing
 	Confidence   float64 // of the primary entity, 0..1; 0 when there is none
 }
