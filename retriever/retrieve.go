@@ -141,9 +141,13 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		out.Candidates = append(out.Candidates, r.candidate(e, sessions, f))
 		out.Sessions++
 	}
+	knowledge = r.likelyRules(knowledge, found, &s)
 	for _, e := range knowledge {
 		c := r.candidate(e, found, f)
 		c.Memory, c.Signals = false, e.rank.signals()
+		if len(c.Sources) == 0 { // see likelyRules
+			c.Sources[SourceStructure] = ken.LegScore{Rank: 1, Score: 1}
+		}
 		if c.Recent = e.recent != nil; c.Recent {
 			c.Sources[SourceSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
 		}

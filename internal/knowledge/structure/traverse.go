@@ -19,7 +19,11 @@ type Traversal struct {
 	// store.Outline. Behind those that carry a name are, at each distance, those that
 	// only say one which is no common word.
 	Constraints []Constraint
-	Attributes  []Attribute // best first
+	// Candidates are claims that may be rules of what the turn itself names, in the order of
+	// the focal entities: no rules until a person says so, and facts worth more than others
+	// meanwhile. They are among the Attributes as well.
+	Candidates []store.Ref
+	Attributes []Attribute // best first
 	// Dependencies are those of the focal entities, strongest first within each.
 	Dependencies []Step
 	Tasks        []Task // of the focal entities, by name; without those that are over, which have no importance
@@ -108,6 +112,9 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 		if f.From.Named() {
 			said = f.Said
 		}
+		if f.From.Named() {
+			c.candidates(f.Names)
+		}
 		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
 		c.tasks(f)
 	}
@@ -174,6 +181,24 @@ func (c *collector) constraints(entity string, names []string, distance int, via
 		}
 		for _, ref := range o.Constraints[:len(o.Constraints)-o.Mentioned] {
 			c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via})
+		}
+	}
+}
+
+// maxCandidates is how many candidate rules a turn is given because of what it names.
+const maxCandidates = 8
+
+// candidates adds what may be a rule of the entity.
+func (c *collector) candidates(names []string) {
+	for _, n := range names {
+		o := c.w.at[n]
+		if o == nil {
+			continue
+		}
+		for _, ref := range o.Candidates {
+			if len(c.t.Candidates) < maxCandidates && !c.ruled[ref] && !slices.Contains(c.t.Candidates, ref) {
+				c.t.Candidates = append(c.t.Candidates, ref)
+			}
 		}
 	}
 }
