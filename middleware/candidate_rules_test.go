@@ -65,3 +65,25 @@ func TestHostileSentencesMakeNoRules(t *testing.T) {
 		}
 	}
 }
+
+// The rules on what is done hold, whatever the question's words are.
+func TestRulesByWhatIsDone(t *testing.T) {
+	l := open(t, settings(patient))
+	claims := []ken.Claim{ruleFor(t, "Indexes are created concurrently.", "indexes"), ruleFor(t, "Everything goes through uv.", "uv"), ruleFor(t, "The ledger must stay on PostgreSQL 15.", "ledger", "postgresql"),
+		ruleFor(t, "Handlers of payments return problem details.", "payments")}
+	for i := range 40 {
+		claims = append(claims, fact(t, "Cards are checked by the risk engine before step %d of checkout.", i))
+	}
+	ids := learn(t, l, claims...)
+	for q, want := range map[string]int{"add an index on orders.created_at": 0, "install pandas": 1, "upgrade postgres to 17": 2} {
+		if r := l.Assemble(t.Context(), asked(q)).Receipt; inBlock(&r, ids[want]) == nil {
+			t.Errorf("%s\n%s", q, r.Block)
+		}
+	}
+	turn := asked("go on with the second one")
+	turn.Messages = append([]ken.Message{{Role: "user", Text: "fix the first one"}, {Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "1", Name: "edit", Arguments: `{"path":"services/payments/handler.go"}`}}},
+		{Role: "tool", ToolCallID: "1", Text: "ok"}, {Role: "assistant", Text: "Done."}}, turn.Messages...)
+	if r := l.Assemble(t.Context(), turn).Receipt; inBlock(&r, ids[3]) == nil {
+		t.Errorf("after a file was edited\n%s", r.Block)
+	}
+}

@@ -35,7 +35,7 @@ const KnowledgeDir = ".ken/knowledge"
 func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harvester, shut func() error) {
 	shut = func() error { return nil }
 	c := &l.cfg
-	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
+	o := harvest.Options{Store: auditedStore{t}, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
 	book := receipt.NewBook(t, l.receiptOptions())
 	o.Tainted = book.Marks

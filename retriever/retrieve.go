@@ -42,6 +42,7 @@ type Turn struct {
 	Carried []string
 	Named   []string
 	Beside  []structure.Beside
+	Done    []string
 	Expand  bool // look one dependency further than the entities that the turn names
 }
 

@@ -54,7 +54,7 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 	f, b := t.Filter, r.o.Structure.Bounds
 	b.Expand = t.Expand
 	signs := structure.Signs{Signals: t.Signals, Text: t.Text, Project: t.Project, Scopes: f.Scopes, Carried: t.Carried,
-		Named: t.Named, Beside: t.Beside}
+		Named: t.Named, Beside: t.Beside, Done: t.Done}
 	out.Focal, out.Structure, err = structure.New(r.p, r.o.Structure.Utility).Look(ctx, signs, &f, b)
 	return err
 }

@@ -91,7 +91,7 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 		c.mentions(focal[i].Name, focal[i].Names, 0, nil)
 	}
 	c.constraints("", []string{""}, 0, nil)
-	steps, err := c.steps(focal, b)
+	steps, err := c.steps(withoutDeeds(focal), b)
 	if err != nil {
 		return t, err
 	}
@@ -106,14 +106,19 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	for i := range steps {
 		c.mentions(steps[i].Entity, w.names(steps[i].Entity), 1, &steps[i].Step)
 	}
+	for i := range focal {
+		if focal[i].From.Named() || focal[i].From == FromDeed {
+			c.candidates(focal[i].Names)
+		}
+	}
 	for i := range focal[:min(len(focal), b.Focal)] {
 		f := &focal[i]
 		said := ""
 		if f.From.Named() {
 			said = f.Said
 		}
-		if f.From.Named() {
-			c.candidates(f.Names)
+		if f.From == FromDeed { // its rules, and nothing else of it
+			continue
 		}
 		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
 		c.tasks(f)
@@ -161,6 +166,23 @@ func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) 
 		g.attributes(c, s.Entity, c.w.names(s.Entity), Attribute{Distance: 1, Near: dependencyDecay * near}, b)
 	}
 	return nil
+}
+
+// withoutDeeds are the focal entities before those that only what is done has to do with; they
+// keep their places.
+func withoutDeeds(focal []Focus) []Focus {
+	for i := range focal {
+		if focal[i].From == FromDeed {
+			out := slices.Clone(focal)
+			for j := range out {
+				if out[j].From == FromDeed {
+					out[j].Names = nil
+				}
+			}
+			return out
+		}
+	}
+	return focal
 }
 
 // collector gathers a traversal; what is there already is not added again.

@@ -343,11 +343,12 @@ func Assign(c *ken.Claim, known Names) bool {
 	if c.Aspect == "" && len(names) > 0 {
 		c.Aspect, changed = out.Aspect, true
 	}
+	everywhere := c.Kind == ken.KindHot || c.Kind == ken.KindPattern // it is in every turn anyway
 	switch {
 	case c.Constraint:
-	case out.Constraint && len(names) > 0:
+	case out.Constraint && (len(names) > 0 || everywhere):
 		c.Constraint, c.RuleCandidate, changed = true, false, true
-	case (out.Constraint || out.Candidate) && !c.RuleCandidate: // a rule of everything is for an operator to set
+	case (out.Constraint || out.Candidate) && !c.RuleCandidate && !everywhere: // a rule of everything is for an operator to set
 		c.RuleCandidate, changed = true, true
 	}
 	if changed {
