@@ -309,6 +309,19 @@ func ternary() kind[*bool] {
 		}}
 }
 
+// optionalFlag is a flag that need not be set: empty is nil.
+func optionalFlag() kind[*bool] {
+	k := ternary()
+	parse := k.parse
+	k.parse = func(s string) (*bool, bool) {
+		if s == "" {
+			return nil, true
+		}
+		return parse(s)
+	}
+	return k
+}
+
 // Tools selects the tools that are listed to an agent.
 type Tools struct {
 	Profile string // profiles and names of tools, separated by commas

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/store"
 )
 
 // Audit writes to the event log that somebody sets out to change a claim, by a way that is no
@@ -39,8 +41,35 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 	if c.ID == "" {
 		c.ID = t.l.newID()
 	}
+	if t.l.cfg.Knowledge.TrustsUser() && t.owner == t.l.cfg.Knowledge.Owner && c.Kind == ken.KindFact && saidByUser(&c) {
+		t.l.trustRule(ctx, t.ownerStore, &c)
+	}
 	t.l.Operator().Audit(session.EventLearn, &c, c.Status, c.Evidence, c.Actor)
 	return t.ownerStore.WriteClaim(ctx, c)
+}
+
+// saidByUser reports a claim that rests on what the user of a session said, and nothing else.
+func saidByUser(c *ken.Claim) bool {
+	return len(c.Evidence) > 0 && !slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
+		return e.Kind != ken.EvidenceMessage && e.Kind != ken.EvidenceUserStatement || e.Speaker() != ken.TrustOperator
+	})
+}
+
+// trustRule makes a rule of a candidate that says in so many words that it is one, of a thing
+// that it names.
+func (l *Layer) trustRule(ctx context.Context, t ownerStore, c *ken.Claim) {
+	err := t.use(ctx, func(s store.Engine) error {
+		said := *c
+		said.Entities = nil // as its own words name it
+		r := reading.Read(&said, s)
+		if r.Constraint && len(r.Entities) > 0 && r.Entities[0].Confidence >= reading.ByCapital && r.Entities[0].Name != "user" {
+			c.Constraint, c.RuleCandidate = true, false
+		}
+		return nil
+	})
+	if err != nil {
+		l.o.Log.Warn("read a rule of the user", "cause", err)
+	}
 }
 
 // Transition implements ken.Store.
