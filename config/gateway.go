@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -309,15 +310,22 @@ func ternary() kind[*bool] {
 		}}
 }
 
-// optionalFlag is a flag that need not be set: empty is nil.
+// optionalFlag is a flag that need not be set: auto is nil.
 func optionalFlag() kind[*bool] {
 	k := ternary()
-	parse := k.parse
+	parse, format := k.parse, k.format
+	k.want, k.brief, k.types = "auto, true or false", "auto | true | false", slices.Concat(textual, boolean)
 	k.parse = func(s string) (*bool, bool) {
-		if s == "" {
+		if s == "auto" {
 			return nil, true
 		}
 		return parse(s)
+	}
+	k.format = func(b *bool) string {
+		if b == nil {
+			return "auto"
+		}
+		return format(b)
 	}
 	return k
 }

@@ -91,7 +91,7 @@ func (k *Knowledge) keys() []key {
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
 		bind("trust_user", &k.TrustUser, nil, optionalFlag(),
 			"Whether a rule about a named thing that the user says in a session is one at once. Set it where one person owns the "+
-				"store and all its sessions. false leaves it to ken memory review. Where it is not set, ken chat and a gateway on loopback without "+
+				"store and all its sessions. false leaves it to ken memory review. With auto, ken chat and a gateway on loopback without "+
 				"keys trust their user, and nothing else does.").withConsentRule(needsConsent("whose words become rules")),
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
