@@ -394,8 +394,20 @@ func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 
 // typeOf guesses the type of a name without its text.
 func (r *reader) typeOf(name string) Type {
-	if name == r.speaker.Name || name == "user" {
+	if name == r.speaker.Name {
 		return Person
+	}
+	return TypeOf(name)
+}
+
+// TypeOf guesses the type of a spelled name by itself: a product is a tool, a file a system,
+// the staging database a system. It is Unknown where the name says nothing.
+func TypeOf(name string) Type {
+	if name == "user" {
+		return Person
+	}
+	if Product(name) != "" {
+		return Tool
 	}
 	last := name[strings.LastIndexByte(name, ' ')+1:]
 	switch e := lexicon()[last]; {
