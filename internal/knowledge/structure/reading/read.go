@@ -78,6 +78,9 @@ func Read(c *ken.Claim, known Names) Reading {
 	if out.Entities = r.entities(&primary); r.conduct(&primary) {
 		out.Entities = nil
 	}
+	if r.claim.Kind == ken.KindEpisode { // an account, in words of Ken's own: it gives nothing a name
+		out.Entities = slices.DeleteFunc(out.Entities, func(m Mention) bool { return !m.Known && m.Confidence != ByGiven && Product(m.Name) == "" })
+	}
 	kind, thing := Unknown, false
 	if len(out.Entities) > 0 {
 		m := &out.Entities[0]
