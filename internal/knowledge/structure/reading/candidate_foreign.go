@@ -2,7 +2,7 @@ package reading
 
 import "strings"
 
-// normWords are, by language, turns of phrase that lay a practice down, and those that
+// normWords are, by language in the order of tongue, turns of phrase that lay a practice down, and those that
 // say that a sentence tells of something else. Each is looked for between word bounds;
 // of Chinese and Japanese, anywhere.
 var normWords = []struct {
@@ -40,8 +40,7 @@ var normWords = []struct {
 	},
 }
 
-// foreignNorm is norm for the languages of normWords. It is quick for English: the text
-// has none of their cues.
+// foreignNorm is norm for the languages of normWords.
 func (r *reader) foreignNorm(from, to int) bool {
 	if r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
@@ -50,7 +49,7 @@ func (r *reader) foreignNorm(from, to int) bool {
 	ascii := isASCII(text)
 	for i := range normWords {
 		l := &normWords[i]
-		if l.unspaced && ascii {
+		if l.unspaced && ascii || !l.unspaced && r.tongue != german+tongue(i) {
 			continue
 		}
 		if containsPhrase(text, l.cues, l.unspaced) {
