@@ -68,7 +68,7 @@ func versionless(name string) string {
 	for end > 0 && (name[end-1] >= '0' && name[end-1] <= '9' || name[end-1] == '.' || name[end-1] == 'x') {
 		end--
 	}
-	if end == len(name) || strings.IndexAny(name[end:], "0123456789") < 0 {
+	if end == len(name) || !strings.ContainsAny(name[end:], "0123456789") {
 		return ""
 	}
 	short := strings.TrimSuffix(name[:end], " v")
