@@ -462,7 +462,7 @@ func (r *reader) cue(at, i, to int) bool {
 			return false
 		}
 		switch r.words[i+1].low {
-		case "out", "through", "via", "into", "under", "behind", "in", "to", "on", "live", "first", "straight":
+		case "out", "through", "via", "into", "under", "behind", "live", "first", "straight":
 			return i+2 < to || r.is(i+1, "first")
 		}
 	case "are":
