@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -308,6 +309,26 @@ func ternary() kind[*bool] {
 			}
 			return strconv.FormatBool(*b)
 		}}
+}
+
+// optionalFlag is a flag that need not be set: auto is nil.
+func optionalFlag() kind[*bool] {
+	k := ternary()
+	parse, format := k.parse, k.format
+	k.want, k.brief, k.types = "auto, true or false", "auto | true | false", slices.Concat(textual, boolean)
+	k.parse = func(s string) (*bool, bool) {
+		if s == "auto" {
+			return nil, true
+		}
+		return parse(s)
+	}
+	k.format = func(b *bool) string {
+		if b == nil {
+			return "auto"
+		}
+		return format(b)
+	}
+	return k
 }
 
 // Tools selects the tools that are listed to an agent.

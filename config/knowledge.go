@@ -30,12 +30,24 @@ type Knowledge struct {
 	EmbedInt8       bool          // weights of a sentence encoder in 8 bits
 	EmbedTimeout    time.Duration // of one embeddings call
 
-	Facts     bool // statements are extracted when a session ends
+	Facts     bool  // statements are extracted when a session ends
+	TrustUser *bool // what the user of a session says may be a rule; nil is as TrustsUser says
 	TopK      int  // most items in a block
 	Sessions  int  // most recent sessions in a block; 0 is none
 	Nearest   int  // fewest claims in the block of a conversation's first turn, evident or not; 0 is none
 	Playbooks int  // most playbooks in a block; 0 is none
 	DecayDays int  // see ken.Support.At; 0 means that nothing decays
+}
+
+// TrustsUser reports whether what the user of a session says may be a rule.
+func (k *Knowledge) TrustsUser() bool { return k.TrustUser != nil && *k.TrustUser }
+
+// TrustUserUnlessSet trusts the user of sessions unless the configuration decides it.
+func (k *Knowledge) TrustUserUnlessSet() {
+	if k.TrustUser == nil {
+		yes := true
+		k.TrustUser = &yes
+	}
 }
 
 func (k *Knowledge) keys() []key {
@@ -78,6 +90,10 @@ func (k *Knowledge) keys() []key {
 				"Its vectors are not compared with those of the same model in float32. A static table is not changed."),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
+		bind("trust_user", &k.TrustUser, nil, optionalFlag(),
+			"Whether a rule about a named thing that the user says in a session is one at once. Set it where one person owns the "+
+				"store and all its sessions. false leaves it to ken memory review. With auto, ken chat and a gateway on loopback without "+
+				"keys trust their user, and nothing else does.").withConsentRule(needsConsent("whose words become rules")),
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),

@@ -55,7 +55,7 @@ func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 // newHarvester returns an owner's harvester as configured.
 func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester {
 	c := &l.cfg
-	o := harvest.Options{Store: t, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
+	o := harvest.Options{Store: auditedStore{t}, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
 	o.Tainted = d.receipts.Marks
 	if d.model != nil {

@@ -208,6 +208,7 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 		Carried: l.carriedFocus(ctx, st),
 		Named:   st.code.named,
 		Beside:  st.code.nearby,
+		Done:    recentDeeds(st.Read),
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 		Opens:   len(st.history.itemHashes) == 0,
@@ -216,6 +217,25 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 		q.Late = st.late
 	}
 	return q
+}
+
+// Bounds of what was done lately.
+const (
+	recentMessages = 12
+	recentCalls    = 8
+)
+
+// recentDeeds returns the tool calls of a conversation's last messages, the latest first: the
+// rules of what they touch hold for what comes next.
+func recentDeeds(msgs []ken.Message) (out []string) {
+	for i := len(msgs) - 1; i >= max(0, len(msgs)-recentMessages); i-- {
+		for _, call := range msgs[i].ToolCalls {
+			if len(out) < recentCalls {
+				out = append(out, call.Name+" "+call.Arguments)
+			}
+		}
+	}
+	return out
 }
 
 // retrieve searches the owner's store and what others share with the owner. A turn that asks for

@@ -44,6 +44,7 @@ type Turn struct {
 	Carried []string
 	Named   []string
 	Beside  []structure.Beside
+	Done    []string
 	Expand  bool // look one dependency further than the entities that the turn names
 }
 
@@ -150,9 +151,13 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 			out.Candidates = append(out.Candidates, c)
 		}
 	}
+	knowledge = r.likelyRules(knowledge, found, &s)
 	for _, e := range knowledge {
 		c := r.candidate(e, found, f)
 		c.Memory, c.Signals = false, e.rank.signals()
+		if len(c.Sources) == 0 { // see likelyRules
+			c.Sources[SourceStructure] = ken.LegScore{Rank: 1, Score: 1}
+		}
 		if c.Recent = e.recent != nil; c.Recent {
 			c.Sources[SourceSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
 		}

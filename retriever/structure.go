@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -38,7 +39,7 @@ func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
 		out.Degraded = append(out.Degraded, SourceStructure+": "+err.Error())
 	}
 	if !t.Signals.Asks {
-		out.Structure.Attributes = nil
+		out.Structure.Attributes, out.Structure.Candidates = nil, nil
 	}
 	out.MS[SourceStructure] = float64(time.Since(start)) / float64(time.Millisecond)
 }
@@ -53,7 +54,7 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 	f, b := t.Filter, r.o.Structure.Bounds
 	b.Expand = t.Expand
 	signs := structure.Signs{Signals: t.Signals, Text: t.Text, Project: t.Project, Scopes: f.Scopes, Carried: t.Carried,
-		Named: t.Named, Beside: t.Beside}
+		Named: t.Named, Beside: t.Beside, Done: t.Done}
 	out.Focal, out.Structure, err = structure.New(r.p, r.o.Structure.Utility).Look(ctx, signs, &f, b)
 	return err
 }
@@ -100,6 +101,39 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 		}
 	}
 	return ruled
+}
+
+// likelyRules puts what may be a rule of a thing that the turn names before other facts, whether
+// its words bear on the turn or not: a rule is seldom told in the words of a question.
+func (r *Retriever) likelyRules(knowledge []*entry, found []answer, s *candidateFilter) []*entry {
+	list := s.out.Structure.Candidates
+	if len(list) == 0 {
+		return knowledge
+	}
+	first := make([]*entry, 0, len(list)+len(knowledge))
+	for _, ref := range list {
+		if i := slices.IndexFunc(knowledge, func(e *entry) bool { return e.ref == ref }); i >= 0 {
+			first = append(first, knowledge[i])
+			continue
+		}
+		row, ok := s.p.Row(ref)
+		if !ok || row.Constraint || s.f.Reject(row.Facts) != "" || s.excluded[ref] != "" || slices.ContainsFunc(s.out.Candidates, func(c Candidate) bool { return c.Ref == ref }) {
+			continue
+		}
+		if s.decided[ref] { // it was cut
+			s.out.Cut = slices.DeleteFunc(s.out.Cut, func(c ken.Cut) bool { return c.ID == row.ID })
+		} else {
+			s.out.Retrieved++
+		}
+		s.decided[ref] = true
+		first = append(first, &entry{ref: ref, row: row, hits: make([]hit, len(found))})
+	}
+	for _, e := range knowledge {
+		if !slices.Contains(first, e) {
+			first = append(first, e)
+		}
+	}
+	return first
 }
 
 // attributes are the traversal's as hits, best first.

@@ -54,9 +54,12 @@ type Outline struct {
 	// strongest first, then newest, then by id. Rules that only say it come behind, in
 	// the same order: see OutlineOptions.Mentioned. These are in no count but their own.
 	Constraints []Ref
-	Mentioned   int             // how many of Constraints, the last ones, only say the name
-	Links       []Link          // entities, then dependencies, then aliases; of each kind strongest first, then newest, then by id
-	Aspects     []AspectOutline // by name; the first may be "", of what has no aspect yet
+	// Candidates are claims that may be rules and carry the name, in the order of
+	// Constraints, at most OutlineOptions.Top: they are facts as well, and counted as those.
+	Candidates []Ref
+	Mentioned  int             // how many of Constraints, the last ones, only say the name
+	Links      []Link          // entities, then dependencies, then aliases; of each kind strongest first, then newest, then by id
+	Aspects    []AspectOutline // by name; the first may be "", of what has no aspect yet
 }
 
 // Link is a structural record under a name.

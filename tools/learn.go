@@ -11,6 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -34,6 +36,9 @@ type learnResult struct {
 	Trust      string   `json:"trust,omitempty"`
 	Superseded []string `json:"superseded,omitempty" jsonschema:"ids of claims that it replaces"`
 	Conflicts  []string `json:"conflicts,omitempty" jsonschema:"ids of claims that it contradicts"`
+	State      string   `json:"state,omitempty" rule:"enum=rule|candidate|fact" jsonschema:"how the claim was understood; candidate: it may be a rule, which a person decides, and is a fact until then"`
+	About      []string `json:"about,omitempty" jsonschema:"what the claim is about, the main thing first"`
+	Reach      string   `json:"reach,omitempty" jsonschema:"in which turns it is shown"`
 	Notes      []string `json:"notes,omitempty" jsonschema:"what was not taken as it was given, and why"`
 }
 
@@ -51,6 +56,13 @@ func (l *learnResult) Write(p *Page) {
 	if l.ID != "" {
 		p.Line("id " + l.ID + ", " + l.Status + ", tier " + l.Tier + ", trust " + l.Trust)
 	}
+	if l.State != "" {
+		about := "nothing in particular"
+		if len(l.About) > 0 {
+			about = nameList(l.About)
+		}
+		p.Line("understood as a " + l.State + " about " + about + "; shown in " + oneLine(l.Reach, maxHeading))
+	}
 	for _, list := range []struct {
 		title string
 		ids   []string
@@ -66,9 +78,32 @@ func (l *learnResult) Write(p *Page) {
 
 // learn consolidates a new claim of the agent with what is known. The claim's evidence has
 // an agent's trust at most.
-func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
+func (c *Call) learn(ctx context.Context, k ken.Claim, about []string, rule *bool, notes []string) (*learnResult, error) {
+	if len(about) > 0 {
+		k.Entities = append(slices.Clone(about), k.Entities...)
+	}
+	if rule != nil {
+		k.RuleCandidate = *rule
+	}
+	out, err := c.learnClaim(ctx, k, rule, notes)
+	if err != nil || out == nil || out.ID == "" || len(about) == 0 && (rule == nil || !*rule) || out.Outcome != outcomeKnown && out.Outcome != outcomeReinforced {
+		return out, err
+	}
+	// It was known: what it is about and that it may be a rule is news all the same.
+	_, err = c.Store.Assign(ctx, ken.Assignment{ID: out.ID, By: ken.AssignedByModel, Entities: about, RuleCandidate: rule != nil && *rule, Actor: c.actor()})
+	if err != nil {
+		return out, err
+	}
+	return c.outcome(ctx, out.Outcome, out.ID, out.Notes)
+}
+
+func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []string) (*learnResult, error) {
 	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
 	k.CreatedAt = c.Now()
+	if rule != nil && !*rule { // whatever its words are
+		reading.Assign(&k, c.Store)
+		k.Constraint, k.RuleCandidate, k.AssignedBy = false, false, ken.AssignedByModel
+	}
 	given := k.Text
 	if len(k.Evidence) == 0 { // the handle refuses it, and tells the attention queue
 		_, err := c.handle().Learn(ctx, k.Text, nil)
@@ -194,6 +229,8 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*l
 	}
 	v := c.r.layer.Operator().View(k)
 	out.ID, out.Status, out.Tier, out.Trust = k.ID, string(k.Status), v.Tier.String(), v.Trust.String()
+	u := structure.Understand(&k)
+	out.State, out.About, out.Reach = u.State, u.About, u.Reach
 	return out, nil
 }
 
@@ -242,7 +279,9 @@ type learnIn struct {
 	Confidence *float64     `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
 	Domain     string       `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
 	Tags       []string     `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
-	Entities   []string     `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
+	About      []string     `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the main thing first; default: names in the text"`
+	Entities   []string     `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"further things that it names"`
+	Rule       *bool        `json:"rule,omitempty" jsonschema:"true: it binds what is done later, and waits as a candidate for a person; false: it does not, whatever its words"`
 }
 
 func knowledgeLearn() Tool {
@@ -269,7 +308,7 @@ func knowledgeLearn() Tool {
 			if in.Confidence != nil {
 				k.Confidence = *in.Confidence
 			}
-			return c.learn(ctx, k, ev.notes)
+			return c.learn(ctx, k, in.About, in.Rule, ev.notes)
 		})
 }
 
@@ -291,6 +330,8 @@ type ingestIn struct {
 	Heading string   `json:"heading,omitempty" rule:"chars=160" jsonschema:"what it is about"`
 	Domain  string   `json:"domain,omitempty" rule:"chars=80" jsonschema:"a bucket of your own, such as preferences"`
 	Tags    []string `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+	About   []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the main thing first; default: names in the text"`
+	Rule    *bool    `json:"rule,omitempty" jsonschema:"true: it binds what is done later, and waits as a candidate for a person; false: it does not, whatever its words"`
 }
 
 func memoryIngest() Tool {
@@ -310,6 +351,6 @@ func memoryIngest() Tool {
 				return nil, err
 			}
 			return c.learn(ctx, ken.Claim{Kind: ken.KindFact, Heading: in.Heading, Text: in.Text, Evidence: ev.pieces, Status: ken.StatusObserved,
-				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, SourceType: "tool:memory_ingest"}, ev.notes)
+				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, SourceType: "tool:memory_ingest"}, in.About, in.Rule, ev.notes)
 		})
 }

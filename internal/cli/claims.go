@@ -24,8 +24,11 @@ func Desk(l *middleware.Layer, s store.Engine) *operator.Desk { return DeskOf(l,
 // payments requires ledger".
 func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
 	what := string(c.Kind)
-	if c.Constraint {
+	switch {
+	case c.Constraint:
 		what = "constraint"
+	case c.RuleCandidate:
+		what = "candidate rule"
 	}
 	switch {
 	case len(c.Entities) > 0:
@@ -40,6 +43,9 @@ func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
 	}
 	if len(c.Entities) > 1 {
 		what += " (also: " + Cell(strings.Join(c.Entities[1:], ", ")) + ")"
+	}
+	if c.RuleCandidate {
+		what += "; it is shown as a fact until ken memory approve makes it a rule"
 	}
 	for i := range dependencies {
 		what += "; " + Cell(dependencies[i].Text)

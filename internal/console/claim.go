@@ -253,6 +253,13 @@ func disputeClaim(v *visit, d *operator.Desk, id string) error {
 	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
+// refileClaim makes a rule of a claim, or a fact.
+func refileClaim(v *visit, d *operator.Desk, id string) error {
+	rule := v.param("rule") == "true"
+	_, _, err := d.Refile(v.ctx(), id, nil, &rule)
+	return err
+}
+
 func archiveClaim(v *visit, d *operator.Desk, id string) error {
 	return d.Archive(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }

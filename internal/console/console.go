@@ -200,6 +200,7 @@ func routes() []route {
 		{post, Prefix + "claims/{id}/verify", access.Operate, claimAction("verified", verifyClaim)},
 		{post, Prefix + "claims/{id}/dispute", access.Operate, claimAction("disputed", disputeClaim)},
 		{post, Prefix + "claims/{id}/archive", access.Operate, claimAction("archived", archiveClaim)},
+		{post, Prefix + "claims/{id}/file", access.Operate, claimAction("filed", refileClaim)},
 		{post, Prefix + "claims/{id}/supersede", access.Operate, supersedeClaim},
 		{get, Prefix + "claims/{id}/forget", access.Operate, forgetPage},
 		{post, Prefix + "claims/{id}/forget", access.Operate, forgetClaim},

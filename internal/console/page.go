@@ -115,6 +115,7 @@ var doneMessages = map[string]string{
 	"superseded": "Replaced. The old claim stays in the log, with a link to the new one.",
 	"replaced":   "Corrected. The old claim is superseded by this one.",
 	"archived":   "Put away.",
+	"filed":      "Filed anew.",
 	"approved":   "Approved.",
 	"rejected":   "Rejected. It does not come back.",
 	"edited":     "Edited and approved.",

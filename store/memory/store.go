@@ -293,7 +293,7 @@ func (s *memStore) put(c ken.Claim, ev *store.Event) {
 	s.words.set(ref, &c)
 	if about, some := outline.Of(&c); some {
 		s.about.Put(outline.Record{Ref: ref, ID: uuid.MustParse(c.ID), Kind: c.Kind, Tier: r.row.Support.Tier,
-			Created: c.CreatedAt.UnixMilli(), Constraint: c.Constraint, About: about})
+			Created: c.CreatedAt.UnixMilli(), Constraint: c.Constraint, Candidate: c.RuleCandidate, About: about})
 	} else {
 		s.about.Remove(ref)
 	}

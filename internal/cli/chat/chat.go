@@ -81,6 +81,7 @@ func (a *commands) chat(ctx context.Context, o chatOptions) error {
 	p := a.Progress()
 	defer p.Done()
 	c := &conversation{a: a, upstream: cli.NewModel(cfg.Upstream, o.model), system: o.system, offer: offer, progress: p}
+	cfg.Knowledge.TrustUserUnlessSet()
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
 		lo.Config, lo.Strict = &cfg, false
 		lo.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last = &r }

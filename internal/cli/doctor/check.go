@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -305,6 +306,9 @@ func ownersIn(state string) ([]string, error) {
 	var owners []string
 	for _, e := range entries {
 		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
+			if files, err := os.ReadDir(filepath.Join(state, e.Name())); err == nil && e.Name() == "events" && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".db" }) {
+				continue // the event log, which lies here by default
+			}
 			owners = append(owners, owner)
 		}
 	}

@@ -30,7 +30,7 @@ func (a *commands) constraintCommand() *cobra.Command {
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.constraintAddCommand(), a.constraintListCommand())
+	cmd.AddCommand(a.constraintAddCommand(), a.constraintListCommand(), a.constraintRemoveCommand())
 	return cmd
 }
 
@@ -45,7 +45,7 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 		Use:   "add [TEXT|-]",
 		Short: "Add a rule, and the dependencies that its text states",
 		Long: "Add a rule on the word of who runs the command, and print its id. What it is about is read from the text unless --entity says " +
-			"so. A claim that says the same already becomes a rule instead. ken dispute and ken supersede end a rule, as any claim.",
+			"so. A claim that says the same already becomes a rule instead. ken constraint remove makes a fact of it again; ken dispute and ken supersede end it, as any claim.",
 		Example: `  ken constraint add "Never deploy the payments service on Fridays; it depends on the ledger."
   ken constraint add "Log no card numbers" --entity payments --aspect security --expires 2031-05-01`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,6 +100,30 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 		a.Note(cli.DescribeFiled(&got.Claim, got.Dependencies))
 		return nil
 	})
+}
+
+func (a *commands) constraintRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ID",
+		Short: "Make a fact of a rule",
+		Long: "Say that a claim is no rule, nor a candidate for one: it stays known as a fact, and is shown where it bears on a turn. " +
+			"Nothing makes a rule of it again but ken constraint add.",
+		Example: `  ken constraint remove 3f9a2c71`,
+		Args:    cli.ExactArgs("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				no := false
+				c, changed, err := cli.Desk(l, s).Refile(cmd.Context(), args[0], nil, &no)
+				if err != nil {
+					return cli.AsUsageError(err)
+				}
+				if !changed {
+					a.Note("it is no rule already")
+				}
+				return a.PrintClaim(l.Operator().View(c))
+			})
+		},
+	}
 }
 
 func (a *commands) constraintListCommand() *cobra.Command {

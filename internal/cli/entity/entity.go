@@ -31,7 +31,7 @@ func (a *commands) entityCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.entityShowCommand(), a.entitySearchCommand(), a.entityListCommand(), a.entityGraphCommand(), a.entityDescribeCommand(),
-		a.entityMergeCommand(), a.entityAliasCommand(), a.entitySplitCommand(), a.entityRenameCommand(), a.entityBackfillCommand())
+		a.entityMergeCommand(), a.entityAliasCommand(), a.entitySplitCommand(), a.entityDropCommand(), a.entityRenameCommand(), a.entityBackfillCommand())
 	return cmd
 }
 
@@ -190,6 +190,34 @@ func (a *commands) entitySplitCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is something else, for the history")
+	return cmd
+}
+
+func (a *commands) entityDropCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "drop NAME",
+		Short: "Take a name off everything, because it is none",
+		Long: "Take a name off every claim that carries it. The claims stay, with their words and their other names; dependencies and other names that " +
+			"the structure has of it are disputed. A rule that is about nothing else becomes a candidate, since it would be in every turn.",
+		Example:           `  ken entity drop quarterly`,
+		Args:              cli.ExactArgs("NAME"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				n, err := cli.Desk(l, s).Editor().Drop(cmd.Context(), args[0], reason)
+				if err != nil {
+					return cli.AsUsageError(err)
+				}
+				if a.JSON {
+					return a.PrintJSON(map[string]any{"name": args[0], "changed": n})
+				}
+				fmt.Fprintf(a.Out, "%d claims changed\n", n)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is no name, for the history")
 	return cmd
 }
 

@@ -207,8 +207,7 @@ func (a *commands) supersedeCommand() *cobra.Command {
 		Example: `  ken supersede 3f9a2c71 b04411de`,
 		Args:    cli.ExactArgs("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// The history of a supersession by hand names nobody; NEW says whose word it is.
-			return a.move(cmd.Context(), args[0], "", func(d *operator.Desk, id string) error {
+			return a.move(cmd.Context(), args[0], cli.CurrentUser(), func(d *operator.Desk, id string) error {
 				return d.Supersede(cmd.Context(), id, args[1], "")
 			})
 		},

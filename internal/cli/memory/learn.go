@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -29,7 +30,8 @@ type learnOptions struct {
 	domain, scope, key     string
 	aspect                 string
 	expires, source        string
-	constraint             bool
+	rule                   bool
+	ruleGiven              bool // by a flag
 	evidence               evidenceFlags
 }
 
@@ -40,17 +42,20 @@ func (a *commands) learnCommand() *cobra.Command {
 		Short: "Keep a claim",
 		Long: "Keep a claim and print its id. Without any evidence, the claim is the word of whoever runs the command. " +
 			"A claim with a known --key is a new version of that claim, and no change when nothing differs.\n\n" +
-			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --entity, --aspect and " +
-			"--constraint say so instead, on an operator's word: no model changes that.",
+			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --about, --aspect and " +
+			"--rule say so instead, on an operator's word: no model changes that. What only may be a rule, and a rule about nothing, waits in " +
+			"ken memory review and is a fact meanwhile; --rule makes it one at once, and --rule=false none.",
 		Example: `  ken learn "Payments are idempotent by request id" --file payments/handler.go --tag payments
   ken learn "The flaky test is fixed" --test TestRetry --command "go test ./..." --exit 0
   ken learn "never deploy the payments service on Fridays; it depends on the ledger"
+  ken learn "the ledger stays on PostgreSQL 15 until the audit is over" --about ledger --rule
   ken learn - --key runbook/restart --kind playbook < restart.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.ReadText(args)
 			if err != nil {
 				return err
 			}
+			o.ruleGiven = cmd.Flags().Changed("rule") || cmd.Flags().Changed("constraint")
 			return a.learn(cmd.Context(), text, &o)
 		},
 	}
@@ -61,15 +66,18 @@ func (a *commands) learnCommand() *cobra.Command {
 	f.Float64Var(&o.confidence, "confidence", 1, "a `number` from 0 to 1: that it is true")
 	f.Float64Var(&o.importance, "importance", 0.5, "a `number` from 0 to 1: of knowing it")
 	f.StringArrayVar(&o.tags, "tag", nil, "a `tag` (repeatable)")
-	f.StringArrayVar(&o.entities, "entity", nil, "a named `thing` that it is about, the most important first (repeatable)")
+	f.StringArrayVar(&o.entities, "about", nil, "a named `thing` that it is about, the most important first (repeatable)")
+	f.StringArrayVar(&o.entities, "entity", nil, "another name of --about")
 	f.StringVar(&o.aspect, "aspect", "", "which `side` of that it is about, such as deployment or security")
 	f.StringVar(&o.domain, "domain", "", "a `field` of knowledge, such as api or policy")
 	f.StringVar(&o.scope, "scope", "", "where it applies, as `type:id`; default everywhere")
 	f.StringVar(&o.key, "key", "", "a `name` of your own, which makes the command safe to repeat")
 	f.StringVar(&o.expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date")
 	f.StringVar(&o.source, "source", "", "`where` it came from, for people")
-	f.BoolVar(&o.constraint, "constraint", false, "a rule that always surfaces where its entity is in scope")
+	f.BoolVar(&o.rule, "rule", false, "a rule that is in every turn about its thing; --rule=false: no rule, whatever its words are")
+	f.BoolVar(&o.rule, "constraint", false, "another name of --rule")
 	o.evidence.add(f)
+	a.CompleteFlag(cmd, "about", cli.EntityNames)
 	a.CompleteFlag(cmd, "entity", cli.EntityNames)
 	a.CompleteFlag(cmd, "aspect", cli.FixedChoices(cli.SuggestedAspects()...))
 	return cmd
@@ -78,7 +86,8 @@ func (a *commands) learnCommand() *cobra.Command {
 // learnedView is a claim as it was kept, and the dependencies that it states.
 type learnedView struct {
 	middleware.ClaimView
-	Dependencies []middleware.ClaimView `json:"dependencies,omitempty"`
+	Understood   structure.Understanding `json:"understood"`
+	Dependencies []middleware.ClaimView  `json:"dependencies,omitempty"`
 }
 
 func (a *commands) learn(ctx context.Context, text string, o *learnOptions) error {
@@ -93,7 +102,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		o.file(&c, s)
-		id, err := s.WriteClaim(ctx, c)
+		id, err := cli.DeskOf(l, s, c.Actor.ID).Learn(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -109,7 +118,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			v := learnedView{ClaimView: l.Operator().View(c)}
+			v := learnedView{ClaimView: l.Operator().View(c), Understood: structure.Understand(&c)}
 			for _, d := range deps {
 				v.Dependencies = append(v.Dependencies, l.Operator().View(d))
 			}
@@ -132,7 +141,7 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
 		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
-		Source: o.source, Constraint: o.constraint, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
+		Source: o.source, Constraint: o.rule, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
 	if c.Scope, c.ExpiresAt, err = cli.ScopeAndExpiry(o.scope, o.expires, now); err != nil {
 		return c, err
 	}
@@ -145,10 +154,13 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 // file files a claim as its flags say. What they leave open is read from the text, so
 // that a rule on an operator's word has an aspect as any other.
 func (o *learnOptions) file(c *ken.Claim, names reading.Names) {
-	if len(o.entities) == 0 && o.aspect == "" && !o.constraint {
+	if len(o.entities) == 0 && o.aspect == "" && !o.ruleGiven {
 		return // the store does that
 	}
 	reading.Assign(c, names)
+	if o.ruleGiven {
+		c.Constraint, c.RuleCandidate = o.rule, false
+	}
 	if given := spelled(o.entities); len(given) > 0 {
 		c.Entities = given // whatever else the text names
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -47,6 +48,18 @@ func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstre
 	var err error
 	s.tracer, err = trace.Open(ctx, trace.Options{Endpoint: cfg.Telemetry.Traces, Version: cli.Version(), Log: log})
 	return s, err
+}
+
+// servesOnePerson reports a gateway on loopback without keys: whoever can connect to it is the
+// person at this machine.
+func (a *commands) servesOnePerson(cfg *config.Config, at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	root, err := a.Project()
+	if !ok || err != nil || !tcp.IP.IsLoopback() || len(cfg.Gateway.Keys) > 0 {
+		return false
+	}
+	kept, err := operator.OpenKeys(operator.KeysPath(cfg.State(root)), nil).List()
+	return err == nil && len(kept) == 0
 }
 
 // receipt takes the receipt of each turn.

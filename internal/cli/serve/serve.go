@@ -104,6 +104,9 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, in.Close())
 	}
+	if a.servesOnePerson(&cfg, in.Addr()) {
+		cfg.Knowledge.TrustUserUnlessSet()
+	}
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
 		lo.Config, lo.Strict, lo.Foreground, lo.Watch, lo.Log, lo.Progress = &cfg, false, false, true, log, nil
 		lo.OnReceipt = s.receipt

@@ -40,6 +40,21 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// FileRequest says what a claim is about, and whether it is a rule.
+type FileRequest struct {
+	About []string `json:"about,omitempty" jsonschema:"in place of what it is about, the main thing first; left out, that stays"`
+	Rule  *bool    `json:"rule,omitempty" jsonschema:"whether it is a rule; left out, that stays"`
+}
+
+func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
+	req := c.body.(*FileRequest)
+	if req.About == nil && req.Rule == nil {
+		return invalid("rule", "neither about nor rule is there", "Say what it is about, or whether it is a rule.")
+	}
+	_, _, err := c.desk(s).Refile(c.ctx(), had.ID, req.About, req.Rule)
+	return err
+}
+
 // claimChangeRoute returns a route that changes a claim; these routes are alike.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
@@ -64,6 +79,10 @@ func lifeRoutes() []*route {
 		claimChangeRoute("supersede", "supersede", access.Operate, "Replace a claim by another",
 			"Mark a claim as replaced. It stays in the log with a link to the one that replaces it. Doing it again changes nothing.",
 			`{"by":"0198c0de-0000-7000-8000-000000000002"}`, reflect.TypeFor[SupersedeRequest](), supersedeClaim),
+		claimChangeRoute("file", "file", access.Operate, "Say what a claim is about, and whether it is a rule",
+			"File a claim, on a person's word: about in place of what it was about, and a rule of true or false. What is left out stays. A rule that "+
+				"is made none is a fact again.",
+			`{"about":["ledger"],"rule":false}`, reflect.TypeFor[FileRequest](), fileClaim),
 		claimChangeRoute("archive", "archive", access.Operate, "Put a claim away", "Put away a claim that was superseded or has expired.",
 			`{"reason":"superseded for a year"}`, reflect.TypeFor[ReasonRequest](), archiveClaim),
 		{

@@ -68,11 +68,34 @@ func entityRoutes() []*route {
 			`{"into":"payments","reason":"one service"}`, reflect.TypeFor[MergeRequest](), []problemCode{codeNotFound, codeRefused}, (*API).mergeEntity),
 		alias("splitEntity", "split", "Split a name off again", "Take back what made it another name of something.",
 			`{"reason":"two services after all"}`, reflect.TypeFor[ReasonRequest](), []problemCode{codeNotFound, codeRefused}, (*API).splitEntity),
+		{
+			method: http.MethodPost, path: "/api/entities/{name}/drop", id: "dropEntity", tag: "structure", right: access.Operate,
+			summary: "Take a name off everything, because it is none",
+			about: "Take a name off every claim that carries it. The claims stay, with their words and their other names; dependencies and other names " +
+				"that the structure has of it are disputed.",
+			body: reflect.TypeFor[ReasonRequest](), example: `{"reason":"it is no thing"}`, status: http.StatusOK, answer: reflect.TypeFor[DropView](),
+			fails: []problemCode{codeNotFound, codeRefused}, serve: (*API).dropEntity,
+		},
 		alias("renameEntity", "rename", "Rename an entity", "Give it a new name; the old one keeps working.",
 			`{"name":"money mover"}`, reflect.TypeFor[RenameRequest](), []problemCode{codeNotFound, codeRefused, codeExists}, (*API).renameEntity),
 		alias("describeEntity", "describe", "Say what an entity is", "Say of which type it is, how people write its name, and what it is.",
 			`{"type":"system","text":"Payments: moves the money"}`, reflect.TypeFor[DescribeRequest](), []problemCode{codeRefused}, (*API).describeEntity),
 	}
+}
+
+// DropView says what became of a name that was dropped.
+type DropView struct {
+	Changed int `json:"changed" jsonschema:"how many claims carried it"`
+}
+
+func (a *API) dropEntity(c *call) (*reply, error) {
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		n, err := c.desk(s).Editor().Drop(c.ctx(), c.path["name"], c.body.(*ReasonRequest).Reason)
+		if err != nil {
+			return nil, err
+		}
+		return &reply{body: DropView{n}}, nil
+	})
 }
 
 // currentFilter admits what is current within the scopes that were asked for.

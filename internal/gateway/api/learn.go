@@ -11,6 +11,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -34,10 +36,18 @@ type LearnRequest struct {
 	Tags       []string        `json:"tags,omitempty"`
 	Entities   []string        `json:"entities,omitempty"`
 	Aspect     string          `json:"aspect,omitempty"`
-	Constraint bool            `json:"constraint,omitempty" jsonschema:"a rule that always surfaces where its entity is in scope; with the right operate"`
+	Constraint bool            `json:"constraint,omitempty" jsonschema:"the same as a rule of true"`
+	About      []string        `json:"about,omitempty" jsonschema:"what it is about, the main thing first; left out, the text is read"`
+	Rule       *bool           `json:"rule,omitempty" jsonschema:"true: a rule that is in every turn about its thing, with the right operate, else a candidate that a person decides about; false: none, whatever its words are"`
 	Source     string          `json:"source,omitempty" jsonschema:"where it came from, for people"`
 	Key        string          `json:"key,omitempty" jsonschema:"a name of the sender's own: the same key again is a new version, and no change when nothing differs"`
 	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
+}
+
+// LearnedView is a claim as it was kept, and what was understood of it.
+type LearnedView struct {
+	middleware.ClaimView
+	Understood structure.Understanding `json:"understood"`
 }
 
 var learnRoute = &route{
@@ -49,7 +59,7 @@ var learnRoute = &route{
 	body:    reflect.TypeFor[LearnRequest](),
 	example: `{"text":"Payments are idempotent by request id.","evidence":[{"kind":"file","path":"payments/handler.go"}],"tags":["payments"]}`,
 	status:  http.StatusCreated, also: map[int]string{http.StatusOK: "The key was known: the claim as it is now."},
-	answer: reflect.TypeFor[middleware.ClaimView](), fails: []problemCode{codeRefused, codeExists}, serve: (*API).learn,
+	answer: reflect.TypeFor[LearnedView](), fails: []problemCode{codeRefused, codeExists}, serve: (*API).learn,
 }
 
 func (a *API) learn(c *call) (*reply, error) {
@@ -75,12 +85,21 @@ func (a *API) learn(c *call) (*reply, error) {
 				return nil, c.needsOperator("key", "a person wrote what has this key")
 			}
 		}
+		req.file(c.operator(), &want, s)
 		id, err := a.write(c, s, &want)
 		if err != nil {
 			return nil, err
 		}
-		rep, err := a.view(c, s, id)
+		now, err := claim(c.ctx(), s, id)
 		if err != nil {
+			return nil, err
+		}
+		view := a.l.Operator().View(now)
+		rep, err := withETag(view)
+		if err != nil {
+			return nil, err
+		}
+		if rep.raw, err = encode(LearnedView{ClaimView: view, Understood: structure.Understand(&now)}); err != nil {
 			return nil, err
 		}
 		if known {
@@ -94,7 +113,7 @@ func (a *API) learn(c *call) (*reply, error) {
 // write writes a claim with the caller's voice.
 func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
-		return s.WriteClaim(c.ctx(), *want)
+		return c.desk(s).Learn(c.ctx(), *want)
 	}
 	if err := c.refuseOperatorClaim(want); err != nil {
 		return "", err
@@ -119,6 +138,29 @@ func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 		return nil, err
 	}
 	return withETag(a.l.Operator().View(now))
+}
+
+// file files a claim as the request says. What it leaves open is read from the text when the
+// claim is written.
+func (r *LearnRequest) file(operator bool, c *ken.Claim, names reading.Names) {
+	if len(r.About) > 0 {
+		c.Entities = append(slices.Clone(r.About), c.Entities...)
+	}
+	if r.Rule == nil {
+		return
+	}
+	if *r.Rule && !operator {
+		c.RuleCandidate = true
+		return
+	}
+	reading.Assign(c, names)
+	if len(r.About) > 0 {
+		c.Entities = r.About
+	}
+	c.Constraint, c.RuleCandidate, c.AssignedBy = *r.Rule, false, ken.AssignedByOperator
+	if !operator {
+		c.AssignedBy = ken.AssignedByModel
+	}
 }
 
 // claim returns the claim that the request describes.

@@ -12,15 +12,40 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+// Learn writes a claim, which carries the evidence and the actor.
+func (d *Desk) Learn(ctx context.Context, c ken.Claim) (string, error) {
+	id, err := d.s.WriteClaim(ctx, c)
+	c.ID = id
+	d.audit(session.EventLearn, &c, c.Status, c.Evidence...)
+	return id, err
+}
+
+// Refile says what a claim is about and whether it is a rule; see edit.Editor.Refile.
+func (d *Desk) Refile(ctx context.Context, id string, about []string, rule *bool) (ken.Claim, bool, error) {
+	c, err := Living(ctx, d.s, id)
+	if err != nil {
+		return c, false, err
+	}
+	d.audit(session.EventAssign, &c, c.Status)
+	return d.Editor().Refile(ctx, c, about, rule)
+}
+
+// audit writes what is about to be done to the event log.
+func (d *Desk) audit(event string, c *ken.Claim, to ken.Status, evidence ...ken.Evidence) {
+	d.l.Operator().Audit(event, c, to, evidence, d.actor())
+}
 
 // Verify vouches for a claim: on the evidence, and on the person's word, with what
 // was checked as its note. Again for one that is verified keeps it from decaying.
 func (d *Desk) Verify(ctx context.Context, id, note string, evidence ...ken.Evidence) error {
 	evidence = append(slices.Clone(evidence), d.personEvidence(note))
 	return d.decide(ctx, id, func(c *ken.Claim) error {
+		d.audit(session.EventVerify, c, ken.StatusVerified, evidence...)
 		if c.Status == ken.StatusVerified {
 			return d.s.Reinforce(ctx, c.ID, evidence, d.actor())
 		}
@@ -37,6 +62,7 @@ func (d *Desk) Dispute(ctx context.Context, id, reason string, evidence ...ken.E
 	if err != nil {
 		return err
 	}
+	d.audit(session.EventDispute, &c, ken.StatusDisputed, evidence...)
 	return d.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Evidence: evidence, Actor: d.actor()})
 }
 
@@ -51,6 +77,7 @@ func (d *Desk) Supersede(ctx context.Context, old, by, reason string) error {
 	if err != nil {
 		return err
 	}
+	d.audit(session.EventSupersede, &c, ken.StatusSuperseded)
 	return d.s.SupersedeFor(ctx, c.ID, next.ID, reason, d.actor())
 }
 
@@ -76,6 +103,7 @@ func (d *Desk) Forget(ctx context.Context, id, reason string) (middleware.Forgot
 	if err != nil {
 		return middleware.Forgotten{}, err
 	}
+	d.audit(session.EventForget, &c, "")
 	return d.l.Forget(context.WithoutCancel(ctx), d.s.Owner(), c.ID, reason, d.actor())
 }
 
@@ -129,6 +157,8 @@ func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string)
 		return "", err
 	}
 	ctx = context.WithoutCancel(ctx)
+	d.audit(session.EventLearn, &ken.Claim{}, ken.StatusObserved, d.personEvidence(reason))
+	d.audit(session.EventSupersede, old, ken.StatusSuperseded)
 	s := &replacementStore{Engine: d.s, reason: reason, actor: d.actor()}
 	if InMemory(old.Kind) {
 		return memoryfile.Edit(ctx, s, old, text, true, d.o.Name, d.o.Now())

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -137,17 +138,20 @@ func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string
 		fallthrough
 	case Approve:
 		if c.RuleCandidate {
+			d.audit(session.EventAssign, c, c.Status)
 			_, err = d.Editor().ApproveRule(ctx, *c)
 			break
 		}
 		if c.Status == ken.StatusObserved || c.Status == ken.StatusVerified {
 			return c.ID, false, nil
 		}
+		d.audit(session.EventVerify, c, ken.StatusObserved)
 		err = memoryfile.Approve(ctx, d.s, c.ID, d.o.Name, d.o.Now())
 	case Reject:
 		if c.Status == ken.StatusDisputed {
 			return c.ID, false, nil
 		}
+		d.audit(session.EventDispute, c, ken.StatusDisputed)
 		err = memoryfile.Reject(ctx, d.s, c.ID, d.o.Name, d.o.Now())
 	default:
 		err = &ken.Error{Code: ken.CodeInvalid, Field: "decision", Msg: "unknown decision " + strconv.Quote(string(v.Decision)),

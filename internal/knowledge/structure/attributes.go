@@ -133,6 +133,10 @@ type Signs struct {
 	// what hangs together with it; see there. Graph.Focal has no use for Beside.
 	Named  []string
 	Beside []Beside
+	// Done are texts that tell what is being done, such as commands and the arguments of
+	// tool calls. What that has to do with brings its rules, and so does what the text asks
+	// to be done; see reading.Deeds.
+	Done []string
 }
 
 // Origin is what makes an entity focal.
@@ -145,6 +149,7 @@ const (
 	FromSession Origin = "session" // an earlier turn of the session did
 	FromScope   Origin = "scope"   // it is what the turn's scope is called
 	FromProject Origin = "project" // it is what the project is called
+	FromDeed    Origin = "deed"    // what the turn does has to do with it
 )
 
 // Named reports whether the turn itself names what is of this origin.
@@ -161,8 +166,10 @@ func (o Origin) rank() int {
 		return 2
 	case FromScope:
 		return 3
+	case FromProject:
+		return 4
 	}
-	return 4
+	return 5
 }
 
 // Near is how near an entity of this origin is to what the turn is about, 0..1. The
@@ -191,6 +198,7 @@ type mention struct {
 	from  Origin
 	words int  // more is surer
 	at    int  // earlier is stronger
+	alias bool // another name of the product that is named
 	typed bool // only what stands behind it can tell that it is a name
 }
 
@@ -217,6 +225,15 @@ type mentions struct {
 func (ms *mentions) add(m mention) {
 	if m.name == "" {
 		return
+	}
+	if !m.typed && !m.alias {
+		for _, other := range reading.ProductNames(m.name) { // postgres is postgresql
+			if other != m.name {
+				same := m
+				same.name, same.alias = other, true
+				ms.add(same)
+			}
+		}
 	}
 	if i, ok := ms.at[m.name]; ok {
 		if m.better(&ms.list[i]) {
@@ -301,6 +318,15 @@ func mentionsOf(s *Signs) *mentions {
 	for i, name := range s.Carried {
 		ms.add(mention{name: analysis.Entity(name), from: FromSession, words: 1, at: i})
 	}
+	for _, name := range reading.Deeds(text) {
+		ms.add(mention{name: name, from: FromDeed, words: 1, alias: true})
+	}
+	for i, done := range s.Done {
+		for _, name := range reading.Deeds(done) {
+			ms.add(mention{name: name, from: FromDeed, words: 1, at: i, alias: true})
+		}
+		ms.done(done, i)
+	}
 	for i, sc := range s.Scopes {
 		ms.add(mention{name: analysis.Entity(sc.ID), from: FromScope, words: 2, at: i})
 		if sc.Type == ken.ScopeProject || sc.Type == ken.ScopeRepo {
@@ -310,6 +336,26 @@ func mentionsOf(s *Signs) *mentions {
 	ms.spelled(base(s.Project), FromProject, 0, false)
 	return ms
 }
+
+// done adds the files and products that stand in what is done.
+func (ms *mentions) done(text string, at int) {
+	words := strings.FieldsFunc(text[:min(len(text), maxDone)], func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`,;:(){}[]<>|&=", r) })
+	for _, w := range words {
+		name := analysis.Entity(w)
+		switch {
+		case name == "" || reading.Common(name):
+		case strings.ContainsAny(w, "/."):
+			for _, v := range reading.Variants(w) {
+				ms.add(mention{name: v, from: FromDeed, words: 1, at: at, alias: true})
+			}
+		case reading.Product(name) != "":
+			ms.add(mention{name: name, from: FromDeed, words: 1, at: at})
+		}
+	}
+}
+
+// maxDone bounds the bytes of a text of Signs.Done.
+const maxDone = 2048
 
 // base is the last part of a path, or a name as it is.
 func base(p string) string {

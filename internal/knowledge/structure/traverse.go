@@ -19,7 +19,11 @@ type Traversal struct {
 	// store.Outline. Behind those that carry a name are, at each distance, those that
 	// only say one which is no common word.
 	Constraints []Constraint
-	Attributes  []Attribute // best first
+	// Candidates are claims that may be rules of what the turn itself names, in the order of
+	// the focal entities: no rules until a person says so, and facts worth more than others
+	// meanwhile. They are among the Attributes as well.
+	Candidates []store.Ref
+	Attributes []Attribute // best first
 	// Dependencies are those of the focal entities, strongest first within each.
 	Dependencies []Step
 	Tasks        []Task // of the focal entities, by name; without those that are over, which have no importance
@@ -87,7 +91,7 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 		c.mentions(focal[i].Name, focal[i].Names, 0, nil)
 	}
 	c.constraints("", []string{""}, 0, nil)
-	steps, err := c.steps(focal, b)
+	steps, err := c.steps(withoutDeeds(focal), b)
 	if err != nil {
 		return t, err
 	}
@@ -102,11 +106,19 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	for i := range steps {
 		c.mentions(steps[i].Entity, w.names(steps[i].Entity), 1, &steps[i].Step)
 	}
+	for i := range focal {
+		if focal[i].From.Named() || focal[i].From == FromDeed {
+			c.candidates(focal[i].Names)
+		}
+	}
 	for i := range focal[:min(len(focal), b.Focal)] {
 		f := &focal[i]
 		said := ""
 		if f.From.Named() {
 			said = f.Said
+		}
+		if f.From == FromDeed { // its rules, and nothing else of it
+			continue
 		}
 		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
 		c.tasks(f)
@@ -156,6 +168,23 @@ func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) 
 	return nil
 }
 
+// withoutDeeds are the focal entities before those that only what is done has to do with; they
+// keep their places.
+func withoutDeeds(focal []Focus) []Focus {
+	for i := range focal {
+		if focal[i].From == FromDeed {
+			out := slices.Clone(focal)
+			for j := range out {
+				if out[j].From == FromDeed {
+					out[j].Names = nil
+				}
+			}
+			return out
+		}
+	}
+	return focal
+}
+
 // collector gathers a traversal; what is there already is not added again.
 type collector struct {
 	w     *walker
@@ -174,6 +203,24 @@ func (c *collector) constraints(entity string, names []string, distance int, via
 		}
 		for _, ref := range o.Constraints[:len(o.Constraints)-o.Mentioned] {
 			c.constraint(Constraint{Ref: ref, Entity: entity, Distance: distance, Via: via})
+		}
+	}
+}
+
+// maxCandidates is how many candidate rules a turn is given because of what it names.
+const maxCandidates = 8
+
+// candidates adds what may be a rule of the entity.
+func (c *collector) candidates(names []string) {
+	for _, n := range names {
+		o := c.w.at[n]
+		if o == nil {
+			continue
+		}
+		for _, ref := range o.Candidates {
+			if len(c.t.Candidates) < maxCandidates && !c.ruled[ref] && !slices.Contains(c.t.Candidates, ref) {
+				c.t.Candidates = append(c.t.Candidates, ref)
+			}
 		}
 	}
 }

@@ -365,13 +365,15 @@ func (s *Session) reject(ctx context.Context, a Action, text string, err error) 
 	}
 }
 
-// Events of actions. EventSupersede has no method here: whoever supersedes through
-// the store logs it by this name.
+// Events of actions. The last three have no method here: whoever does that through the
+// store logs it by this name.
 const (
 	EventLearn     = "knowledge.learn"
 	EventVerify    = "knowledge.verify"
 	EventDispute   = "knowledge.dispute"
 	EventSupersede = "knowledge.supersede"
+	EventAssign    = "knowledge.assign"
+	EventForget    = "knowledge.forget"
 )
 
 // Action is a log entry of the audit trail: that somebody set out to change what

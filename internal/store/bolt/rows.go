@@ -36,6 +36,7 @@ const (
 	flagConstraint             // a rule that always surfaces
 	flagDocument               // a chunk of the repository: not in the log
 	flagApproved               // a person stands behind it: see ken.Claim.Approved
+	flagCandidate              // it may be a rule: see ken.Claim.RuleCandidate
 )
 
 func (r *row) gone() bool { return r.flags&flagGone != 0 }

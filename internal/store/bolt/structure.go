@@ -30,7 +30,7 @@ func (t *table) file(ref store.Ref, about *outline.About) {
 func (t *table) outlined(ref store.Ref, about outline.About) outline.Record {
 	r := &t.rows[ref]
 	return outline.Record{Ref: ref, ID: r.id, Kind: t.classes[r.class].Kind, Tier: r.tier, Created: r.created,
-		Constraint: r.flags&flagConstraint != 0, About: about}
+		Constraint: r.flags&flagConstraint != 0, Candidate: r.flags&flagCandidate != 0, About: about}
 }
 
 // Known implements store.Structure.

@@ -403,6 +403,9 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	if c.Constraint {
 		r.flags |= flagConstraint
 	}
+	if c.RuleCandidate {
+		r.flags |= flagCandidate
+	}
 	if rec.document {
 		r.flags |= flagDocument
 	}

@@ -78,6 +78,7 @@ func Assign(get Lookup, a ken.Assignment, env store.Env) (*store.Event, error) {
 	}
 	switch {
 	case a.By == ken.AssignedByOperator:
+		now.Candidate = a.RuleCandidate && !a.Constraint
 		if a.Entities != nil {
 			now.Entities = given
 		}

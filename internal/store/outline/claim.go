@@ -46,6 +46,7 @@ type Record struct {
 	Tier       ken.Tier
 	Created    int64 // unix milliseconds
 	Constraint bool  // says nothing of a structural kind
+	Candidate  bool  // it may be a rule; so does this
 	About
 }
 

@@ -44,7 +44,7 @@ type rec struct {
 	names  [inline]uint32
 	n      uint16
 	tier   ken.Tier
-	sort   uint8 // a group's key below beyond, or beyond for a claim
+	sort   uint8 // a group's key below mentions, or candidates or beyond for a claim
 }
 
 type place struct {
@@ -70,7 +70,8 @@ const (
 	entities    // links, by kind
 	dependencies
 	aliases
-	mentions // claims that have another primary entity
+	mentions   // claims that have another primary entity
+	candidates // claims that may be rules, which are in mentions or an aspect as well
 	beyond
 )
 
@@ -121,6 +122,8 @@ func (x *Index) Put(r Record) {
 		sort = uint8(slices.Index(linkKinds[:], r.Kind))
 	case r.Constraint:
 		sort = constraints
+	case r.Candidate:
+		sort = candidates
 	}
 	if len(r.Names) == 0 && sort != constraints {
 		return
@@ -152,6 +155,9 @@ func (x *Index) Put(r Record) {
 	}
 	for i, n := range numbers {
 		x.join(n, x.recs[slot].key(i), slot)
+		if sort == candidates {
+			x.join(n, candidates, slot)
+		}
 	}
 	if sort == constraints {
 		x.say(slot, r.Said)
@@ -173,6 +179,9 @@ func (x *Index) Remove(ref store.Ref) {
 	for i := range int(r.n) {
 		n := x.nameAt(slot, i)
 		x.leave(n, r.key(i), slot)
+		if r.sort == candidates {
+			x.leave(n, candidates, slot)
+		}
 		x.dropName(n)
 	}
 	x.unsay(slot)
@@ -186,7 +195,7 @@ func (x *Index) Remove(ref store.Ref) {
 // key is the group that a record is in under its i-th name.
 func (r *rec) key(i int) uint32 {
 	switch {
-	case r.sort != beyond:
+	case r.sort < mentions:
 		return uint32(r.sort)
 	case i > 0:
 		return mentions

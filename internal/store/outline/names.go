@@ -20,6 +20,9 @@ func (x *Index) Names(pass Pass, after string, n int) (page []store.NameCount, m
 		number := x.names.number[name]
 		c := store.NameCount{Name: name}
 		for _, g := range x.posts[number] {
+			if g.key == candidates { // they are in another group, too
+				continue
+			}
 			for _, slot := range g.list {
 				r := &x.recs[slot]
 				if r.n == 0 || !pass.of(r) {

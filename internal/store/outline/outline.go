@@ -52,6 +52,9 @@ func (x *Index) Carriers(refs []store.Ref, name string) []store.Ref {
 		return refs
 	}
 	for _, g := range x.posts[n] {
+		if g.key == candidates { // they are in another group, too
+			continue
+		}
 		for _, slot := range g.list {
 			refs = append(refs, x.recs[slot].ref)
 		}
@@ -127,6 +130,12 @@ func (x *Index) outline(out *store.Outline, name uint32, pass *Pass, o *store.Ou
 			for _, slot := range g.list {
 				if pass.Claim(x.recs[slot].ref) {
 					out.Records++
+				}
+			}
+		case g.key == candidates:
+			for _, slot := range slices.Backward(g.list) {
+				if ref := x.recs[slot].ref; len(out.Candidates) < o.Top && pass.Claim(ref) {
+					out.Candidates = append(out.Candidates, ref)
 				}
 			}
 		default:

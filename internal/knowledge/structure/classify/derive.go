@@ -43,7 +43,7 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 		return nil
 	case err != nil:
 		return fmt.Errorf("read a claim to be filed: %w", err)
-	case k.Kind == ken.KindDependency:
+	case k.Kind == ken.KindDependency || k.Kind == ken.KindAlias:
 		return c.forgetOrphan(ctx, &k)
 	case !Atomic(&k):
 		return nil
@@ -78,10 +78,51 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 		}
 		kept = append(kept, e.key(&k))
 	}
+	for _, a := range read.Aliases {
+		key, err := c.alias(ctx, a, &k, v)
+		if err != nil && !skippable(err) {
+			return fmt.Errorf("write another name: %w", err)
+		}
+		kept = append(kept, key)
+	}
 	if !changed {
 		return nil
 	}
 	return c.retracted(ctx, &k, kept)
+}
+
+// alias writes down that a claim gives another name of something, unless either name has
+// been told about already: what a person merged or split stays so. It returns the key.
+func (c *Classifier) alias(ctx context.Context, a reading.Alias, from *ken.Claim, v *view) (string, error) {
+	key := structure.Scoped("alias:"+a.Other, from.Scope)
+	switch have, err := c.st.ByKey(ctx, key); {
+	case err == nil:
+		ours := have.Status == ken.StatusDisputed && slices.Equal(have.Entities, []string{a.Name, a.Other})
+		if ours {
+			ours, err = c.retractedByUs(ctx, have.ID)
+		}
+		if !ours || err != nil {
+			return key, err
+		}
+		return key, c.st.Transition(ctx, ken.Transition{ID: have.ID, To: ken.StatusVerified, Reason: "stated again", Actor: actor,
+			Evidence: (&edge{by: ken.AssignedByRules}).evidence(from, "")})
+	case !errors.Is(err, ken.ErrNotFound):
+		return key, err
+	}
+	name, err := v.meant(ctx, a.Name)
+	if err != nil || name == "" {
+		return key, err
+	}
+	other, err := v.meant(ctx, a.Other)
+	if err != nil || other == "" || other != a.Other || name == other { // it is another thing's name, or one thing already
+		return key, err
+	}
+	claim := ken.Claim{Kind: ken.KindAlias, Key: key, Text: a.Other + " is another name of " + name, Entities: []string{name, a.Other}, Aspect: "alias", Importance: 1,
+		Evidence: (&edge{by: ken.AssignedByRules}).evidence(from, ""), Status: ken.StatusInferred, Confidence: from.Confidence, AssignedBy: ken.AssignedByRules,
+		Scope: from.Scope, Project: from.Project, Session: from.Session, Branch: from.Branch, ExpiresAt: from.ExpiresAt,
+		Actor: actor, Source: "claim " + from.ID, SourceType: SourceRules}
+	_, err = c.st.WriteClaim(ctx, claim)
+	return key, err
 }
 
 func (c *Classifier) retracted(ctx context.Context, k *ken.Claim, kept []string) error {
@@ -113,7 +154,7 @@ func (c *Classifier) backfill(ctx context.Context, k *ken.Claim) error {
 		}
 	}
 	changed, err := c.st.Assign(ctx, ken.Assignment{ID: k.ID, By: ken.AssignedByRules, Entities: filed.Entities, Aspect: filed.Aspect,
-		Constraint: filed.Constraint, Actor: actor})
+		Constraint: filed.Constraint, RuleCandidate: filed.RuleCandidate, Actor: actor})
 	switch {
 	case err != nil && !skippable(err):
 		return fmt.Errorf("file a claim: %w", err)
@@ -488,7 +529,7 @@ func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string
 			return n, err
 		}
 		for _, l := range links {
-			if l.Kind != ken.KindDependency {
+			if l.Kind != ken.KindDependency && l.Kind != ken.KindAlias {
 				continue
 			}
 			d, err := c.st.Claim(ctx, l.Ref)

@@ -120,6 +120,7 @@ func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
 	}
 	out := Graph{Root: root.Name, Depth: depth, Nodes: []Node{}, Edges: []Edge{}, Left: len(left)}
 	for _, n := range g.nodes {
+		n.Type = guessed(n.Type, n.Name)
 		out.Nodes = append(out.Nodes, *n)
 	}
 	slices.SortFunc(out.Nodes, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Name, b.Name)) })

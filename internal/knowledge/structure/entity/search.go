@@ -82,6 +82,7 @@ func SearchFrom(ctx context.Context, p store.Projections, text string, f *ken.Fi
 		if err := describe(ctx, p, &h, f); err != nil {
 			return out, err
 		}
+		h.Type = guessed(h.Type, h.Name)
 		out.Hits = append(out.Hits, h)
 	}
 	return out, nil
@@ -205,7 +206,15 @@ func Types() []string {
 	return out
 }
 
-// Unknown is the type of an entity that nobody has described.
+// guessed is the type of an entity that nobody has described, as far as its name tells it.
+func guessed(typ, name string) string {
+	if typ == Unknown {
+		return string(reading.TypeOf(name))
+	}
+	return typ
+}
+
+// Unknown is the type of an entity that nobody has described, and whose name tells nothing.
 const Unknown = string(reading.Unknown)
 
 // IsType reports whether t is one of Types.

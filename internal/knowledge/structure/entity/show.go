@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/store"
 )
@@ -36,6 +37,10 @@ func Show(ctx context.Context, p store.Projections, name string, f *ken.Filter, 
 	if err := v.fill(); err != nil {
 		return View{}, err
 	}
+	if v.view.Type == Unknown && slices.ContainsFunc(v.view.Dependents, func(d Dependency) bool { return d.Type == reading.OwnedBy }) {
+		v.view.Type = string(reading.Person) // also a team
+	}
+	v.view.Type = guessed(v.view.Type, v.view.Name)
 	return v.view, nil
 }
 

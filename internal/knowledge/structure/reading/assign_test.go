@@ -66,11 +66,3 @@ func TestAssignLeavesAlone(t *testing.T) {
 		}
 	}
 }
-
-// A rule about nothing in particular is one all the same: it is always in scope.
-func TestAssignKeepsRulesWithoutNames(t *testing.T) {
-	c := claim("Never use them.")
-	if !reading.Assign(&c, nil) || !c.Constraint || len(c.Entities) > 0 {
-		t.Errorf("%+v", c)
-	}
-}

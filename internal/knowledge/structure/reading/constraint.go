@@ -8,14 +8,7 @@ import (
 
 // constraint reports whether the text sets a rule.
 func (r *reader) constraint() bool {
-	if r.external || len(r.claim.Text) > maxRule {
-		return false
-	}
-	switch r.claim.Kind {
-	case ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook: // an account of something, whatever words it has
-		return false
-	}
-	if r.claim.Kind.Structural() {
+	if !r.mayRegulate() {
 		return false
 	}
 	if r.isRuleHeading() {
@@ -31,9 +24,22 @@ func (r *reader) constraint() bool {
 	return false
 }
 
+// mayRegulate reports a claim that can set a rule: no account of something, whatever words
+// it has, and nothing that an external source says.
+func (r *reader) mayRegulate() bool {
+	if r.external || len(r.claim.Text) > maxRule || r.claim.Kind.Structural() {
+		return false
+	}
+	switch r.claim.Kind {
+	case ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook:
+		return false
+	}
+	return true
+}
+
 // rules reports whether the sentence words[from:to] regulates.
 func (r *reader) rules(from, to int) bool {
-	if r.guesses(from, to) {
+	if r.guesses(from, to) || r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
 	}
 	for i := from; i < to; i++ {
@@ -60,7 +66,7 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "has", "have":
-			if r.is(i+1, "to") && r.regulated(from, i) && !r.is(i+2, "do") && r.noun(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
+			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.noun(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
 				return true
 			}
 		case "is", "are":
@@ -80,6 +86,9 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "should", "can":
+			if r.is(i+2, "have") { // you should never have skied it
+				continue
+			}
 			if (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
 				return true
 			}
@@ -120,6 +129,111 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// jokes reports a sentence that is not meant as it stands.
+func (r *reader) jokes(from, to int) bool {
+	for i := from; i < to; i++ {
+		low := r.words[i].low
+		for _, laugh := range [...]string{"haha", "hehe", "hihi", "lol", "jaja", "kkk", "mdr", "ptdr", "rofl", "lmao"} {
+			if strings.HasPrefix(low, laugh) {
+				return true
+			}
+		}
+		if low == "honestly" && i == to-1 || low == "laughs" && i == to-1 {
+			return true
+		}
+	}
+	end := len(r.text)
+	if to < len(r.words) {
+		end = r.words[to].start
+	}
+	for _, laugh := range [...]string{"哈哈", "(笑", "（笑", "😂", "🤣", "😅", "😉", "😜", ":-)", ";-)", " :)", " ;)", "xD"} {
+		if strings.Contains(r.text[r.words[from].start:end], laugh) {
+			return true
+		}
+	}
+	return false
+}
+
+// retells reports a sentence that tells what somebody else says, not for the first time: "my
+// old boss used to say …", "mi madre siempre dice que …".
+func (r *reader) retells(from, to int) bool {
+	own := false
+	for i := from; i < to; i++ {
+		w := &r.words[i]
+		if w.quoted {
+			continue
+		}
+		switch w.low {
+		case "my", "mein", "meine", "mon", "ma", "mi", "meu", "minha", "the", "an", "old":
+			own = true
+		case "says", "said", "dice", "decía", "sagt", "sagte", "dit", "disait", "diz", "dizia", "saying":
+			if own && i < from+8 && !r.named(i-1, i) && (r.before(from, i, "my") || r.before(from, i, "mein") || r.before(from, i, "meine") || r.before(from, i, "mon") || r.before(from, i, "ma") || r.before(from, i, "mi") || r.before(from, i, "meu") || r.before(from, i, "minha")) {
+				return true
+			}
+		case "say":
+			if r.is(i-1, "to") && r.is(i-2, "used") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addressesModels reports a sentence that tells machines what to do, rather than the one
+// that it was told to: nobody speaks so of their own project.
+func (r *reader) addressesModels(from, to int) bool {
+	for i := from; i+1 < to; i++ {
+		switch r.words[i].low {
+		case "ai", "llm", "ki", "ia":
+			switch r.words[i+1].low {
+			case "agents", "agent", "tools", "assistants", "assistant", "models", "systems", "bots", "agenten", "assistenten":
+				return true
+			}
+		case "language":
+			if r.is(i+1, "models") {
+				return true
+			}
+		case "note", "notes", "nota", "notiz", "hinweis", "message", "instruction", "instructions", "system":
+			for j := i + 1; j < min(to, i+5); j++ {
+				if low := r.words[j].low; strings.HasSuffix(low, "assistant") || strings.HasSuffix(low, "assistente") || strings.HasSuffix(low, "asistente") || strings.HasSuffix(low, "assistenten") || strings.HasSuffix(low, "agent") || low == "ai" || low == "ki" || low == "ia" {
+					return true
+				}
+			}
+		case "assistants", "agents", "bots":
+			if r.is(i+1, "reading") || r.is(i+1, "processing") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cites reports a sentence that stands between backquotes: somebody's text, or a command.
+func (r *reader) cites(from, to int) bool {
+	a, b := r.words[from].start, r.words[to-1].end
+	return a > 0 && r.text[a-1] == '`' && strings.IndexByte(r.text[b:], '`') >= 0 && strings.IndexByte(r.text[a:b], '`') < 0 && to-from > 2
+}
+
+// due reports something to be done once, by a day that is named behind word i.
+func (r *reader) due(i, to int) bool {
+	for j := i; j+1 < to; j++ {
+		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.dated(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
+			return true
+		}
+	}
+	return false
+}
+
+// moved reports a word of how somebody feels or something strikes one: thrilled, amazing.
+func (r *reader) moved(i int) bool {
+	switch r.word(i) {
+	case "thrilled", "amazing", "stunning", "exciting", "excited", "proud", "happy", "exhausted", "exhausting", "delighted", "relieved", "relieving", "lovely", "wonderful", "beautiful", "incredible", "gorgeous", "joking", "kidding",
+		"delicious", "scary", "terrifying", "frustrating", "frustrated", "furious", "annoying", "annoyed", "rewarding", "inspiring", "nervous", "awful", "terrible", "worried", "starving", "freezing", "crazy", "insane", "awesome", "tough", "nerve-wracking", "overwhelming", "challenging", "interesting", "fascinating", "satisfying", "weird", "strange", "wrong", "right", "mistaken", "missing":
+		return true
 	}
 	return false
 }
@@ -282,6 +396,9 @@ func (r *reader) must(from, i, to int) bool {
 		return false
 	}
 	at := r.clause(from, i)
+	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.moved(i+2)) || r.due(i, to) {
+		return false
+	}
 	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
 		return false
 	}
@@ -297,8 +414,13 @@ func (r *reader) must(from, i, to int) bool {
 			return false
 		}
 	}
+	if be && r.voice != nobody && (i == from || r.words[i].broken || r.words[i-1].entry.is(neuter)) { // "must be hot in there"
+		return false
+	}
 	if i > from {
 		switch s := &r.words[i-1]; {
+		case r.voice == user && s.entry.is(second) && r.is(from, "in") && r.words[from+1].upper: // the rules of a game
+			return false
 		case s.entry.is(first), s.entry.is(third):
 			return false
 		case be && (s.low == "that" && r.words[i-1].broken || s.low == "this" || s.low == "there" || s.entry.is(second)):

@@ -58,6 +58,11 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	for _, l := range lists {
 		add(l.words, func(e *entry) { e.class |= l.class })
 	}
+	for name := range productIndex().of {
+		if e := m[name]; len(name) > 2 && !strings.Contains(name, " ") && e.class == 0 && !analysis.IsStopWord(name) && !number(name) && !isWordToo(name) {
+			add(name, func(e *entry) { e.class |= product })
+		}
+	}
 	for w := range relations() {
 		add(w, func(e *entry) { e.class |= relating })
 	}
@@ -111,6 +116,20 @@ const commonWords = `
 
 // products are names that are written in any case, and are no other word. What is a
 // word as well (go, swift, chrome, slack) needs its capital.
+
+// isWordToo reports a product's name that is a word as well: it is one only with its
+// capital.
+func isWordToo(name string) bool {
+	switch name {
+	case "argo", "black", "bun", "celery", "claude", "compose", "consul", "couch", "cursor", "dart", "drone", "eclipse", "electron", "envoy", "express", "flux", "flutter", "harbor", "helm", "istio", "kong", "lambda", "linear", "locust",
+		"loki", "mocha", "mise", "named", "nest", "ninja", "nix", "nomad", "notion", "obsidian", "phoenix", "plaid", "poetry", "prefect", "presto", "puma", "pulsar", "rabbit", "rails", "railway", "react", "remix", "render", "rocky",
+		"rollup", "ruby", "rust", "scala", "sentry", "slack", "snowflake", "solid", "sonar", "spring", "squid", "stripe", "swift", "temporal", "tilt", "vault", "varnish", "yarn", "zed", "zig", "zoom", "java", "python", "perl", "julia",
+		"vim", "angular", "asana", "babel", "biome", "caddy", "cargo", "clippy", "cypress", "discord", "gemini", "intercom", "insomnia", "jest", "kube", "miro", "postman", "prom", "remote", "trello", "bind", "hive", "beam", "bash", "composer",
+		"bundler", "vagrant", "packer", "alpine", "fedora", "arduino", "asterisk", "dynamo", "drizzle", "iceberg", "gmail", "mastodon", "hass", "influx", "scylla", "valkey", "tempo", "astro", "buildkite", "rancher":
+		return true
+	}
+	return false
+}
 
 // genericWords are the nouns of any talk about a project: what carries one of these
 // as its name is called by more words than that. The other common words ("search",
@@ -203,7 +222,9 @@ var lists = []struct {
 	{function, `who whom whose which what when where why how whether if unless because since although though while until once than as so then and or but nor yet plus also too very
 		just only even still already again ever maybe perhaps please really actually basically currently now today yesterday tomorrow later soon here
 		not never always often sometimes usually not don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't shouldn't mustn't haven't hasn't hadn't
-		yep yup yeah yay nope nah sure haha hmm woohoo wow aww ooh hello congrats thank anytime
+		yep yup yeah yay nope nah sure haha hmm woohoo wow aww ooh hello congrats thank anytime btw fyi ah oh ugh hm hmm mhm uh um eh huh whoa whew phew tbh imo imho afaik ps whoever whatever whichever wherever yikes oops ouch duh lol haha hehe cheers ta k kk alright anyways anyway
+		bye goodbye greetings sorry fwiw pls plz thx np gosh damn dude nvm iirc idk omg argh meh cos coz gonna wanna gotta kinda sorta dunno till heads-up
+		there'll that'll it'll he'll she'll they'll who's what's where's how's here's there'd y'all everything's nobody's one's
 		more most much many few less least lot lots etc e.g i.e eg ie vs via yes no ok okay hey hi wow oh well thanks hence thus therefore however instead rather otherwise
 		one two three four five six seven eight nine ten`},
 	{function | preposition, `in on at by for from into of onto to with about against across after before behind below above between through during under over within without

@@ -35,6 +35,11 @@ func (r *reader) at(i int) *found {
 
 // insert keeps the order of place.
 func (r *reader) insert(f found) {
+	if own := Product(f.Name); own != "" && !Common(own) && f.Type != Person { // one name for all its spellings
+		if f.Name = own; f.Type == Unknown || f.Type == System {
+			f.Type = Tool
+		}
+	}
 	i := len(r.found)
 	for i > 0 && r.found[i-1].from > f.from {
 		i--
@@ -259,6 +264,9 @@ func (r *reader) written(i int) (Mention, int) {
 	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return Mention{}, 0
 	}
+	if m, ok := r.unspacedNames(i); ok {
+		return m, 1
+	}
 	if n := r.numbered(i); n > 0 {
 		return Mention{Name: r.join(i, i+n), Display: r.display(i, i+n), Type: Concept, Confidence: ByIdentifier}, n
 	}
@@ -324,6 +332,11 @@ func (r *reader) capitals(i int) int {
 	case n > 1:
 		return n
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
+		return 0
+	case !w.opens && r.tongue == german: // every noun has a capital
+		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personal(r.words[i+1].low) {
+			return 1
+		}
 		return 0
 	case !w.opens:
 		if r.words[i-1].aside { // the first word behind a label

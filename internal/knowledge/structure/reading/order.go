@@ -134,6 +134,15 @@ func (r *reader) forbids(from, i, to int) bool {
 		return false
 	}
 	if r.orders(from, at) {
+		if r.voice == user && next+1 < len(r.words) && !r.words[next+1].broken && r.words[next+1].entry.is(neuter) && !r.words[next+1].entry.is(determiner) { // "don't take it over"
+			return false
+		}
+		switch r.words[next].low {
+		case "ask", "tell", "laugh", "judge", "bother", "panic", "cry", "shoot", "hate", "@":
+			if r.words[next].stop != 0 || next+1 == to || r.is(next+1, "me") || r.is(next+1, "us") {
+				return false
+			}
+		}
 		return true
 	}
 	prev := &r.words[at-1]
@@ -264,12 +273,18 @@ func (r *reader) foreign(from, i, to int) bool {
 	case "muss", "müssen": // not: ich muss, das muss an … liegen
 		return !r.around(from, i, "ich", "du", "er", "sie", "wir", "es", "das") && !r.later(i, to, "sein") && !r.later(i, to, "haben") || r.around(from, i, "wir") && r.later(i, to, "immer")
 	case "darf", "dürfen":
+		if r.is(i+1, "man") && r.is(i+2, "ja") {
+			return false
+		}
 		return !r.around(from, i, "ich", "du") && (r.later(i, to, "nicht") || r.later(i, to, "nie") || r.later(i, to, "niemals") || r.later(i, to, "kein") || r.later(i, to, "keine") || r.later(i, to, "nur"))
 	case "nie", "niemals":
 		return (i == from || r.is(i-1, "bitte")) && r.german(to-1) && !r.has(i, to, first)
 	case "immer":
 		return (i == from || r.is(i-1, "bitte") || i == from+1 && r.german(from)) && (r.german(to-1) || r.is(i-1, "bitte") || r.german(from))
 	case "doit", "doivent":
+		if i > from && r.words[i-1].upper && !r.words[i-1].opens || i > from && r.named(i-1, i) {
+			return false // "Yanis doit le faire"
+		}
 		return !r.around(from, i, "je", "tu", "il", "elle", "ce", "ça", "cela") && !r.is(i+1, "être") && !r.is(i+1, "avoir") || r.later(i, to, "jamais") || r.later(i, to, "pas")
 	case "jamais":
 		return r.is(from, "ne") && i <= from+3

@@ -31,7 +31,7 @@ func TestPrimary(t *testing.T) {
 		{"The release checklist has nine steps.", "release checklist", reading.Concept, reading.ByHead},
 		{"The platform team is on call.", "platform team", reading.Person, reading.ByHead},
 		// products and capitals
-		{"postgres is at version 15", "postgres", reading.Tool, reading.ByProduct},
+		{"postgres is at version 15", "postgresql", reading.Tool, reading.ByProduct},
 		{"On Monday Ada said that it works.", "ada", reading.Person, reading.ByCapital},
 		// who speaks
 		{"Ana: I moved to Lyon last month.", "ana", reading.Person, reading.BySpeaker},

@@ -26,6 +26,7 @@ type reader struct {
 
 	speaker  found // who says it; no name: nobody in particular
 	voice    voice
+	tongue   tongue
 	body     int // the first word of what is said
 	external bool
 	rule     bool      // the text sets a rule
@@ -61,6 +62,7 @@ func Read(c *ken.Claim, known Names) Reading {
 	r := reader{claim: c, words: words[:0], found: list[:0]}
 	r.open()
 	r.scan()
+	r.recognise()
 	r.speak()
 	r.name(known)
 	r.rule = r.constraint()
@@ -72,9 +74,12 @@ func Read(c *ken.Claim, known Names) Reading {
 		}
 		primary = r.filed
 	}
-	out := Reading{Dependencies: r.dependencies(&primary)}
+	out := Reading{Dependencies: r.dependencies(&primary), Aliases: r.aliases()}
 	if out.Entities = r.entities(&primary); r.conduct(&primary) {
 		out.Entities = nil
+	}
+	if r.claim.Kind == ken.KindEpisode { // an account, in words of Ken's own: it gives nothing a name
+		out.Entities = slices.DeleteFunc(out.Entities, func(m Mention) bool { return !m.Known && m.Confidence != ByGiven && Product(m.Name) == "" })
 	}
 	kind, thing := Unknown, false
 	if len(out.Entities) > 0 {
@@ -83,6 +88,7 @@ func Read(c *ken.Claim, known Names) Reading {
 		thing = m.Known && m.Display != "" && m.Display[0] >= 'a' && m.Display[0] <= 'z' // nobody's name is written so
 	}
 	out.Constraint = r.rule
+	out.Candidate = !r.rule && r.likely()
 	if out.Aspect = r.aspect(kind, thing); out.Constraint && len(out.Entities) > 0 && out.Entities[0].Name == "user" {
 		out.Aspect = "preferences" // how the agent is to behave towards them
 	}
@@ -298,7 +304,8 @@ const maxRule = 600
 
 // Assign files a claim as rules do: it spells the names that the claim came with,
 // adds what the text names, in the order of [Reading], and fills in the aspect and the constraint flag where
-// they are empty. It reports whether it changed the claim, which then carries
+// they are empty. What sets a rule about nothing, which would be in every turn, and what only
+// may set one, becomes a candidate. It reports whether it changed the claim, which then carries
 // AssignedByRules. A claim that somebody assigned already, a structural one and a
 // piece of the repository are left alone.
 //
@@ -327,6 +334,11 @@ func Assign(c *ken.Claim, known Names) bool {
 	for i := range out.Entities {
 		add(out.Entities[i].Name, max(MaxEntities, len(c.Entities)))
 	}
+	for _, e := range c.Entities { // "postgres 15" is PostgreSQL, too
+		if own := Product(analysis.Entity(e)); !Common(own) {
+			add(own, MaxEntities)
+		}
+	}
 	changed := false
 	if !slices.Equal(names, c.Entities) {
 		c.Entities, changed = names, true
@@ -334,8 +346,13 @@ func Assign(c *ken.Claim, known Names) bool {
 	if c.Aspect == "" && len(names) > 0 {
 		c.Aspect, changed = out.Aspect, true
 	}
-	if out.Constraint && !c.Constraint {
-		c.Constraint, changed = true, true
+	everywhere := c.Kind == ken.KindHot || c.Kind == ken.KindPattern // it is in every turn anyway
+	switch {
+	case c.Constraint:
+	case out.Constraint && (len(names) > 0 || everywhere):
+		c.Constraint, c.RuleCandidate, changed = true, false, true
+	case (out.Constraint || out.Candidate) && !c.RuleCandidate && !everywhere: // a rule of everything is for an operator to set
+		c.RuleCandidate, changed = true, true
 	}
 	if changed {
 		c.AssignedBy = ken.AssignedByRules
@@ -380,8 +397,20 @@ func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 
 // typeOf guesses the type of a name without its text.
 func (r *reader) typeOf(name string) Type {
-	if name == r.speaker.Name || name == "user" {
+	if name == r.speaker.Name {
 		return Person
+	}
+	return TypeOf(name)
+}
+
+// TypeOf guesses the type of a spelled name by itself: a product is a tool, a file a system,
+// the staging database a system. It is Unknown where the name says nothing.
+func TypeOf(name string) Type {
+	if name == "user" {
+		return Person
+	}
+	if Product(name) != "" {
+		return Tool
 	}
 	last := name[strings.LastIndexByte(name, ' ')+1:]
 	switch e := lexicon()[last]; {
@@ -506,6 +535,8 @@ type Reading struct {
 	Entities     []Mention
 	Aspect       string // of the primary entity; General when no rule fits, never empty
 	Constraint   bool   // the text sets a rule
+	Candidate    bool   // it sets none in so many words, and may mean one
 	Dependencies []Dependency
+	Aliases      []Alias // names that the text says are of one thing
 	Confidence   float64 // of the primary entity, 0..1; 0 when there is none
 }

@@ -31,8 +31,15 @@ type word struct {
 func (r *reader) scan() {
 	text, low := r.text, r.low
 	quoted, sentence, opens, broken := false, 0, true, false
+	cited := false // the line is a quotation: it begins with >
 	for i := 0; i < len(text) && len(r.words) < maxWords; {
 		c := text[i]
+		if c == '\n' {
+			cited = false
+		}
+		if c == '>' && (i == 0 || text[i-1] == '\n' || i == r.bodyStart()) && i+1 < len(text) && text[i+1] == ' ' {
+			cited = true
+		}
 		if blank(c) {
 			if c == '\n' && i+1 < len(text) && (text[i+1] == '\n' || text[i+1] == '-' || text[i+1] == '*' || text[i+1] == '#') && !opens {
 				sentence, opens = sentence+1, true
@@ -59,7 +66,7 @@ func (r *reader) scan() {
 			if n == 0 || code && text[a] == '`' {
 				break
 			}
-			if m == '"' {
+			if m == '"' || text[a] == '\'' && quotes(text[a+1:]) {
 				quoted = true
 			}
 			marks |= m
@@ -72,7 +79,7 @@ func (r *reader) scan() {
 			if n == 0 || text[b-1] == '`' {
 				break
 			}
-			if m == '"' {
+			if m == '"' || text[b-1] == '\'' && quoted {
 				closes = true
 			} else if m != 0 && (stop == 0 || m == '?' || m == '!' || m == '.' && stop != '?') {
 				stop = m
@@ -87,7 +94,7 @@ func (r *reader) scan() {
 			i = j
 			continue
 		}
-		w := word{start: a, end: b, sentence: sentence, opens: opens, quoted: quoted, broken: broken || marks != 0, stop: stop}
+		w := word{start: a, end: b, sentence: sentence, opens: opens, quoted: quoted || cited, broken: broken || marks != 0, stop: stop}
 		broken = false
 		if closes {
 			quoted = false
@@ -120,6 +127,29 @@ func (r *reader) scan() {
 		i = j
 	}
 }
+
+// bodyStart is where what a user says begins behind "User: ".
+func (r *reader) bodyStart() int {
+	if strings.HasPrefix(r.text, "User: ") {
+		return len("User: ")
+	}
+	return 0
+}
+
+// quotes reports text behind a single quotation mark that another one ends soon: not the
+// 'em of "get 'em".
+func quotes(s string) bool {
+	s = s[:min(len(s), maxQuote)]
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\'' && (i+1 == len(s) || !letter(s[i+1])) && s[i-1] != 's' {
+			return strings.IndexByte(s[:i], ' ') > 0
+		}
+	}
+	return false
+}
+
+// maxQuote is the length in bytes of what single quotation marks may be around.
+const maxQuote = 160
 
 // blank reports a byte that parts words.
 func blank(c byte) bool { return c <= ' ' || c == 0x7f }

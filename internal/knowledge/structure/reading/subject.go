@@ -1,6 +1,10 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // subject is what stands before the verb of a sentence.
 type subject uint8
@@ -114,6 +118,30 @@ func (r *reader) end(i int) int { return r.after(i) }
 // about is what the sentence that begins at from is about, as far as it says so.
 func (r *reader) about(from int) found {
 	to := r.end(from)
+	if body := r.introduced(from, to); body > from { // "Quick intro: the ledger is …"
+		if f := r.aboutClause(body, to); f.Name != "" && f.Name != r.speaker.Name {
+			return f
+		}
+	}
+	return r.aboutClause(from, to)
+}
+
+// introduced is where what is said begins behind a colon, in a sentence whose first words
+// only lead to it; from where there is no such.
+func (r *reader) introduced(from, to int) int {
+	for i := from; i < min(to-2, from+12); i++ {
+		if r.words[i].stop == ':' && !r.words[i].quoted {
+			if r.has(i+1, to, auxiliary|finite) {
+				return i + 1
+			}
+			return from
+		}
+	}
+	return from
+}
+
+// aboutClause is about for words[from:to].
+func (r *reader) aboutClause(from, to int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
@@ -122,17 +150,23 @@ func (r *reader) about(from int) found {
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
 			return f
 		}
-		return r.speech(BySpeech)
+		if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
+			return r.speech(BySpeech)
+		}
+		return r.spoken()
 	case other, pronoun:
-		if r.speaker.Name == "" {
-			return r.firstNamed(from, to)
+		if r.voice != person {
+			if f := r.firstNamed(from, to); f.Name != "" || r.speaker.Name == "" {
+				return f
+			}
+			return r.spoken()
 		}
 		return r.speech(BySpeech)
 	case thing:
 		switch {
 		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
 			return r.speech(BySpeaker)
-		case r.voice == user && f.weak && r.firstPerson(from, to):
+		case r.voice == user && f.weak && r.has(from, f.from, first):
 			return r.speech(BySpeech)
 		}
 		return f
@@ -143,6 +177,15 @@ func (r *reader) about(from int) found {
 		}
 		f.Confidence = min(f.Confidence, ByCapital)
 		return f
+	}
+	return r.spoken()
+}
+
+// spoken is the speaker of what names nothing: of what a user says of other things
+// nobody, but for how they want things to be.
+func (r *reader) spoken() found {
+	if r.voice == user && !r.rule {
+		return found{}
 	}
 	return r.speech(BySpeech)
 }
@@ -262,6 +305,17 @@ func (r *reader) order(i, to int) bool {
 
 // nouns reads the noun phrase at i up to its verb.
 func (r *reader) nouns(i, to int) (subject, found) {
+	if r.tongue > german { // whose verbs the rules don't know: a noun has its article
+		for i < to && !(i > 0 && r.words[i-1].entry.is(determiner) && !r.words[i].entry.is(function) && !r.words[i].broken) {
+			if i++; i < to && r.at(i) != nil && !r.at(i).weak {
+				return thing, *r.at(i)
+			}
+		}
+		if i >= to {
+			return absent, found{}
+		}
+		to = i + 1
+	}
 	j := i
 	for j < to && j < i+6 {
 		w := &r.words[j]
@@ -278,6 +332,9 @@ func (r *reader) nouns(i, to int) (subject, found) {
 			return thing, *f
 		}
 		if j > i && w.entry.is(generic) && w.entry.is(verb) && strings.HasSuffix(r.words[j-1].low, "s") && !w.broken { // "accounts get", "backups run"
+			break
+		}
+		if r.tongue == german && !w.upper {
 			break
 		}
 		if j > i && r.is(j+1, "than") { // "uploads larger than"
@@ -297,13 +354,23 @@ func (r *reader) nouns(i, to int) (subject, found) {
 	from := max(i, j-3)
 	f := found{Mention: Mention{Name: r.join(from, j), Display: r.display(from, j), Type: Unknown, Confidence: BySubject}, from: from, to: j, weak: true}
 	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
-	if f.Name == "" || j-from == 1 && (r.isPlainWord(&f, to) || verbal(&r.words[from])) {
+	if f.Name == "" || isQuantity(f.Name) || j-from == 1 && (r.isPlainWord(&f, to) || verbal(&r.words[from]) || strings.ContainsFunc(f.Name, analysis.Unspaced)) {
 		return absent, found{}
 	}
 	if e := r.words[j-1].entry; e.head > 0 && j-from > 1 {
 		f.Type = heads[e.head-1].typ
 	}
 	return thing, f
+}
+
+// isQuantity reports an amount rather than a name: 32 megs, €35, takes 50 min.
+func isQuantity(name string) bool {
+	for w := range strings.FieldsSeq(name) {
+		if number(w) || strings.ContainsAny(w, "€$£¥%~") {
+			return true
+		}
+	}
+	return false
 }
 
 // isPlainWord reports one word that is no name as a subject or an object. In a rule, which
@@ -332,7 +399,7 @@ func (r *reader) object(i, to int) found {
 	if f := r.firstNamed(i, to); f.Name != "" {
 		return f
 	}
-	if r.voice == user {
+	if r.voice == user && r.rule && behaves(r.words[i].low) {
 		return r.speech(BySpeech)
 	}
 	j := i + 1

@@ -1,0 +1,178 @@
+package reading
+
+import "strings"
+
+// Alias is what a text says about two names of one thing.
+type Alias struct {
+	Name  string // as analysis.Entity spells it; what the thing is called
+	Other string // its other name
+}
+
+// maxAliases bounds the aliases of a reading.
+const maxAliases = 4
+
+// aliases finds sentences that give another name: "the ledger, also called bookkeeper",
+// "bookkeeper aka the ledger", "continuous delivery service (CDS)".
+func (r *reader) aliases() (out []Alias) {
+	if r.external || r.voice == person || !r.mayRegulate() {
+		return nil
+	}
+	add := func(name, other string) {
+		if len(out) < maxAliases && name != "" && other != "" && name != other && !Common(name) && !Common(other) && name != "user" && other != "user" && (Product(name) == "" || Product(name) != Product(other)) {
+			out = append(out, Alias{name, other})
+		}
+	}
+	for from := r.body; from < len(r.words); {
+		to := r.end(from)
+		if r.words[to-1].stop != '?' {
+			for i := from + 1; i < to; i++ {
+				if r.words[i].quoted && r.words[i].code {
+					continue
+				}
+				if before, after, swap := r.aliasCue(from, i, to); after > 0 {
+					name, other := r.nameBefore(from, before), r.nameAfter(after, to)
+					if swap {
+						name, other = other, name
+					}
+					add(name, other)
+				}
+				if r.text[r.words[i].start-1] == '(' { // "continuous delivery service (CDS)"
+					name, end := r.nameBefore(from, i), i+1
+					for end < to && end < i+4 && !r.words[end].broken && r.words[end-1].stop == 0 {
+						end++
+					}
+					if other := r.join(i, end); abbreviates(other, name) || abbreviates(name, other) {
+						add(name, other)
+					}
+				}
+			}
+		}
+		from = to
+	}
+	return out
+}
+
+// aliasCue reports words at i that join two names: where the first ends, where the other
+// begins, and whether it is the other one that the thing is called.
+func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
+	switch r.words[i].low {
+	case "aka", "a.k.a", "alias":
+		return i, i + 1, false
+	case "called", "known", "named":
+		k := i + 1
+		if r.words[i].low == "known" {
+			if !r.is(k, "as") {
+				return 0, 0, false
+			}
+			k++
+		}
+		for b := i - 1; b > from && b >= i-3; b-- {
+			switch r.words[b].low {
+			case "also", "sometimes", "otherwise", "internally", "formerly", "previously":
+				for r.is(b-1, "is") || r.is(b-1, "was") || r.is(b-1, "which") || r.is(b-1, "and") {
+					b--
+				}
+				return b, k, false
+			}
+		}
+	case "formerly", "previously":
+		if !r.is(i+1, "called") && !r.is(i+1, "known") && !r.is(i+1, "named") && r.words[i].broken && i+1 < to && !r.words[i+1].entry.is(function|past|finite|verb) {
+			return i, i + 1, false
+		}
+	case "short", "shorthand":
+		if r.is(i+1, "for") && r.is(i-1, "is") {
+			return i - 1, i + 2, true
+		}
+	case "stands":
+		if r.is(i+1, "for") {
+			return i, i + 2, true
+		}
+	case "name":
+		if (r.is(i-1, "another") || r.is(i-1, "nickname") || r.is(i-1, "old") || r.is(i-1, "other")) && (r.is(i+1, "for") || r.is(i+1, "of")) && (r.is(i-2, "is") || r.is(i-2, "the") && r.is(i-3, "is")) {
+			k := i - 2
+			if r.is(k, "the") {
+				k--
+			}
+			return k, i + 2, true
+		}
+	case "call", "calls", "say", "says": // "the ledger, which we call bookkeeper"
+		for b := i - 1; b > from && b >= i-8; b-- {
+			if r.words[b].low == "which" && r.words[b].broken {
+				return b, i + 1, false
+			}
+			if r.text[r.words[b].start-1] == '(' && r.words[b].entry.is(plural) && b == i-1 {
+				return b, i + 1, false
+			}
+		}
+	case "genannt": // "das Hauptbuch, auch Ledger genannt"
+		for b := i - 2; b > from && b >= i-4; b-- {
+			if r.words[b].low == "auch" {
+				return b, b + 1, false
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// nameBefore is the name that ends before word i.
+func (r *reader) nameBefore(from, i int) string {
+	if i <= from {
+		return ""
+	}
+	if f := r.at(i - 1); f != nil {
+		return f.Name
+	}
+	s := r.span(from, i)
+	if s.to == 0 || s.from >= s.to {
+		return ""
+	}
+	name := r.join(s.from, s.to)
+	if short := headless(name); short != "" {
+		name = short
+	}
+	return name
+}
+
+// nameAfter is the name that begins at word i, behind its article.
+func (r *reader) nameAfter(i, to int) string {
+	for i < to && (r.words[i].entry.is(determiner) || r.words[i].low == "it" || r.words[i].low == "simply" || r.words[i].low == "just") {
+		i++
+	}
+	if i >= to {
+		return ""
+	}
+	if f := r.at(i); f != nil {
+		return f.Name
+	}
+	end := i
+	for end < to && end < i+3 && (end == i || !r.words[end].broken) && !r.words[end].entry.is(function|finite|past) && r.words[end].name != "" && r.words[end].low != "genannt" {
+		if end++; r.words[end-1].stop != 0 {
+			break
+		}
+	}
+	if end == i {
+		return ""
+	}
+	name := r.join(i, end)
+	if isQuantity(name) {
+		return ""
+	}
+	if short := headless(name); short != "" {
+		name = short
+	}
+	return name
+}
+
+// abbreviates reports a name made of the first letters of another one's words.
+func abbreviates(short, long string) bool {
+	words := strings.Fields(long)
+	if len(words) < 2 || len(words) != len(short) {
+		return false
+	}
+	for i, w := range words {
+		if w[0] != short[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package reading
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
+
+// tongue is a language whose little words the rules know, beside English.
+type tongue uint8
+
+const (
+	english tongue = iota // also every language without lists
+	german
+	french
+	spanish
+	portuguese
+	tongues
+)
+
+// littleWords are words that are part of no name, by language. Articles and the like come
+// first: a noun stands behind them.
+var littleWords = [tongues]struct{ articles, others string }{
+	german: {`der die das den dem des ein eine einen einem einer eines unser unsere unseren unserem unserer mein meine meinen meinem dein deine sein seine ihr ihre kein keine keinen jeder jede jedes jeden alle allen dieser diese dieses diesen diesem beide beides`,
+		`und oder aber denn weil dass daß wenn als wie wo was wer ich du er sie es wir ihr mich mir dich dir ihn ihm uns euch ist sind war waren wird werden wurde wurden hat haben hatte hatten bin bist kann können konnte muss müssen soll sollen sollte darf dürfen
+		will wollen möchte mag macht machen geht gehen kommt kommen bleibt bleiben gibt läuft laufen steht liegt heißt heisst fehlt fehlen gilt nutzen verwenden in im an am auf aus bei mit nach von vom zu zum zur für durch gegen ohne um über unter vor hinter neben zwischen seit bis ab
+		nicht nie niemals immer noch schon nur auch so doch mal ja nein nee okay danke bitte also übrigens vielleicht leider sehr mehr weniger ganz dann jetzt heute morgen gestern hier da dort dazu davon darin dafür sobald bevor nachdem damit sonst ungefähr etwa pro je sich man nichts alles etwas neu neue neuen alt alte alten hallo moin`},
+	french: {`le la les l un une des du de d mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces chaque tout toute tous toutes aucun aucune`,
+		`et ou mais donc or ni car que qui quoi dont où si comme quand je j tu il elle on nous vous ils elles me te se lui y en est sont était étaient sera seront être a ont avait avoir fait font faire va vont aller reste restent peut peuvent doit doivent faut veut veulent tourne passe passent
+		à au aux dans par pour sur sous sans avec chez vers entre avant après depuis pendant contre jusqu ne n pas plus jamais rien personne toujours encore déjà aussi très bien trop peu moins là ici maintenant aujourd hui hier demain ah oui non ok merci bonjour salut voilà alors puis ensuite enfin même lors environ c s qu m t ça cela ceci celui celle ceux soit quoi`},
+	spanish: {`el la los las un una unos unas lo mi mis tu tus su sus nuestro nuestra nuestros nuestras este esta estos estas ese esa esos esas aquel aquella cada todo toda todos todas ningún ninguna otro otra`,
+		`y e o u pero sino porque que quien cual cuando donde como si yo tú él ella nosotros ellos ellas me te se le les nos es son era eran fue fueron será serán ser está están estaba estar ha han había haber hay hace hacen hacer va van ir queda quedan sigue siguen puede pueden debe deben quiere tiene tienen pasa pasan
+		a al de del en con por para sin sobre entre desde hasta hacia según contra durante tras ante no ni nunca nada nadie siempre también ya muy más menos bien solo sólo aún todavía ahora hoy ayer mañana aquí ahí allí sí vale gracias hola bueno pues luego después antes así además unos cuento pendiente novedad`},
+	portuguese: {`o a os as um uma uns umas meu minha meus minhas teu tua seu sua seus suas nosso nossa nossos nossas este esta estes estas esse essa esses essas aquele aquela cada todo toda todos todas nenhum nenhuma outro outra`,
+		`e ou mas porque que quem qual quando onde como se eu tu você ele ela nós vocês eles elas me te lhe nos é são era eram foi foram será ser está estão estava estar tem têm tinha ter há faz fazem fazer vai vão ir fica ficam pode podem deve devem quer passa passam falta faltam
+		à ao aos às de do da dos das em no na nos nas num numa com por pelo pela para pra pro sem sobre entre desde até contra durante não nem nunca nada ninguém sempre também já muito mais menos bem só apenas ainda agora hoje ontem amanhã aqui aí ali lá sim obrigado obrigada olá então depois antes assim além gente lo beleza`},
+}
+
+// foreignWords holds, by word, in which languages it is one of the little words, and in which
+// an article.
+var foreignWords = sync.OnceValue(func() map[string][2]uint8 {
+	m := map[string][2]uint8{}
+	for t := german; t < tongues; t++ {
+		for w := range strings.FieldsSeq(littleWords[t].articles) {
+			e := m[w]
+			e[0], e[1] = e[0]|1<<t, e[1]|1<<t
+			m[w] = e
+		}
+		for w := range strings.FieldsSeq(littleWords[t].others) {
+			e := m[w]
+			e[0] |= 1 << t
+			m[w] = e
+		}
+	}
+	return m
+})
+
+// recognise tells the language of the text by its little words, and marks them: they are no
+// part of a name.
+func (r *reader) recognise() {
+	var hits [tongues]int
+	for i := range r.words {
+		w := &r.words[i]
+		if w.code || w.path {
+			continue
+		}
+		if w.entry.is(function) {
+			hits[english]++
+		}
+		if e := foreignWords()[head(w.low)]; e[0] != 0 {
+			for t := german; t < tongues; t++ {
+				if e[0]&(1<<t) != 0 {
+					hits[t]++
+				}
+			}
+		}
+	}
+	best := english
+	for t := german; t < tongues; t++ {
+		if hits[t] > hits[best] {
+			best = t
+		}
+	}
+	if best == english || hits[best] < 2 {
+		return
+	}
+	r.tongue = best
+	for i := range r.words {
+		w := &r.words[i]
+		if w.code || w.path {
+			continue
+		}
+		e := foreignWords()[head(w.low)]
+		switch {
+		case e[1]&(1<<best) != 0:
+			w.entry.class |= function | determiner
+		case e[0]&(1<<best) != 0:
+			w.entry.class |= function
+		default:
+			w.entry.class &^= function | verb | adjective | past | finite // an English word that is spelled alike
+		}
+	}
+}
+
+// head is a word up to its apostrophe: l'équipe is of l', c'est of c'.
+func head(low string) string {
+	if i := strings.IndexByte(low, '\''); i > 0 && i <= 2 {
+		return low[:i]
+	}
+	return low
+}
+
+// maxTopic is the length in runes of a topic in a script without spaces.
+const maxTopic = 8
+
+// unspacedNames replaces a stretch of a script without spaces by the names in it: what is
+// written in Latin letters, and the topic that a particle or a verb ends.
+func (r *reader) unspacedNames(i int) (Mention, bool) {
+	w := &r.words[i]
+	text := r.text[w.start:w.end]
+	if !strings.ContainsFunc(text, analysis.Unspaced) {
+		return Mention{}, false
+	}
+	if n := utf8.RuneCountInString(text); n <= maxTopic && !strings.ContainsAny(text, "はがをのでにと、。，,是在要不了") {
+		return Mention{Name: w.name, Display: text, Type: Unknown, Confidence: BySubject}, true
+	}
+	for k := 0; k < len(text); { // names in Latin letters
+		c := text[k]
+		if !letter(c) {
+			k++
+			continue
+		}
+		j := k
+		for j < len(text) && (letter(text[j]) || text[j] >= '0' && text[j] <= '9' || strings.IndexByte("-_./", text[j]) >= 0) {
+			j++
+		}
+		if part := strings.Trim(text[k:j], "-_./"); len(part) > 2 {
+			if name := analysis.Entity(part); name != "" && !isUsual(name) {
+				return Mention{Name: name, Display: part, Type: System, Confidence: ByIdentifier}, true
+			}
+		}
+		k = j
+	}
+	if t := topic(text); t != "" {
+		return Mention{Name: analysis.Entity(t), Display: t, Type: Unknown, Confidence: BySubject}, true
+	}
+	return Mention{}, true
+}
+
+// topic is what a sentence in Chinese or Japanese begins with, up to what ends a topic.
+func topic(text string) string {
+	for clause := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("，,、。！？；：「」", c) }) {
+		for _, lead := range []string{"あと", "それと", "ちなみに", "对了", "另外", "还有", "それから"} {
+			clause = strings.TrimPrefix(clause, lead)
+		}
+		runes := []rune(clause)
+		for i := range runes {
+			if i > maxTopic {
+				break
+			}
+			ends := false
+			switch runes[i] {
+			case 'は', 'が', 'を', '是', '在', '由', '要', '不', '用', '从', '归', '已', '只', '必', '还', '改', '有', '定':
+				ends = true
+			}
+			if ends {
+				if t := string(runes[:i]); i >= 2 && t != "これ" && t != "それ" && t != "あれ" && !strings.ContainsAny(t, "我你他她这那私今来") {
+					return t
+				}
+				break
+			}
+		}
+	}
+	return ""
+}

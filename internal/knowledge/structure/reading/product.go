@@ -1,0 +1,79 @@
+package reading
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken/internal/analysis"
+)
+
+//go:embed products.txt
+var productTable string
+
+// productNames are the products of products.txt: by each spelled name the product, and by
+// product all its names, its own first.
+type productNames struct {
+	of    map[string]string
+	names map[string][]string
+}
+
+var productIndex = sync.OnceValue(func() productNames {
+	p := productNames{of: make(map[string]string, 1200), names: make(map[string][]string, 500)}
+	for line := range strings.Lines(productTable) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		name, others, _ := strings.Cut(line, ": ")
+		own := analysis.Entity(strings.TrimSuffix(name, ":"))
+		p.of[own] = own
+		list := []string{own}
+		for other := range strings.SplitSeq(others, ",") {
+			if o := analysis.Entity(strings.TrimSpace(other)); o != "" && p.of[o] == "" {
+				p.of[o] = own
+				list = append(list, o)
+			}
+		}
+		p.names[own] = list
+	}
+	return p
+})
+
+// Product returns the product that a name, spelled by analysis.Entity, stands for, with or
+// without a version behind it: postgresql for postgres and for postgres 15. It is empty for
+// what is none of the table's.
+func Product(name string) string {
+	p := productIndex()
+	if own, ok := p.of[name]; ok {
+		return own
+	}
+	if short := versionless(name); short != "" {
+		return p.of[short]
+	}
+	return ""
+}
+
+// ProductNames returns all names of the product that a name stands for, its own first; nil
+// for what is no product. The caller must not change it.
+func ProductNames(name string) []string {
+	if own := Product(name); own != "" {
+		return productIndex().names[own]
+	}
+	return nil
+}
+
+// versionless is a name without the version behind it; empty when it has none.
+func versionless(name string) string {
+	end := len(name)
+	for end > 0 && (name[end-1] >= '0' && name[end-1] <= '9' || name[end-1] == '.' || name[end-1] == 'x') {
+		end--
+	}
+	if end == len(name) || !strings.ContainsAny(name[end:], "0123456789") {
+		return ""
+	}
+	short := strings.TrimSuffix(name[:end], " v")
+	if short = strings.TrimSpace(short); len(short) < 3 {
+		return ""
+	}
+	return short
+}

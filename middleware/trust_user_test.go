@@ -1,0 +1,73 @@
+package middleware_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// What a user says in a session is a rule only where the store is one person's, only where it
+// says so in so many words, and only of a thing that it names. What the harvest writes is in the
+// audit trail, with its actor.
+func TestARuleThatAUserSaysInASession(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		root := t.TempDir()
+		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.TrustUser, c.Middleware.Events = &trusted, true }), func(o *middleware.Options) { o.Root = root })
+		c := converse(t, l, serve(t, "Noted.", "Noted."), ken.Turn{Session: "s"})
+		c.ask("Never deploy the payments service on Fridays. Never use emojis. We keep amounts of the ledger in cents.", false)
+		c.answered("Noted.")
+		c.ask("Good. Thanks for the help with it.", false)
+		if err := l.End(t.Context(), "", "s", session.Idle); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Harvest(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		s, release, err := l.Store(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		friday := 0
+		for k, err := range s.Scan(t.Context(), &ken.Filter{Kinds: []ken.Kind{ken.KindFact}}, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(k.Text, "Fridays") {
+				friday++
+				if k.Constraint != trusted || k.RuleCandidate == trusted {
+					t.Errorf("trusted %v: %q is a rule %v, a candidate %v", trusted, k.Text, k.Constraint, k.RuleCandidate)
+				}
+			} else if k.Constraint {
+				t.Errorf("trusted %v: %q is a rule", trusted, k.Text)
+			}
+		}
+		release()
+		if friday == 0 {
+			t.Errorf("trusted %v: nothing was learned", trusted)
+		}
+		learned := 0
+		files, _ := filepath.Glob(filepath.Join(root, l.Config().Telemetry.Events, "*"))
+		for _, name := range files {
+			f, err := os.Open(name)
+			if err != nil {
+				continue
+			}
+			for lines := bufio.NewScanner(f); lines.Scan(); {
+				if strings.Contains(lines.Text(), `"event":"knowledge.learn"`) && strings.Contains(lines.Text(), `"actor_type":"`) {
+					learned++
+				}
+			}
+			_ = f.Close()
+		}
+		if learned == 0 {
+			t.Errorf("the audit trail has nothing of the harvest: %v", files)
+		}
+	}
+}
