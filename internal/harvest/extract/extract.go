@@ -113,6 +113,8 @@ type candidate struct {
 	sort       draft.Sort
 	confidence float64
 	explicit   bool
+	answer     bool // the text is a question of the assistant with the user's answer
+	open       bool // it is left to do
 
 	terms   []string // index terms, distinct
 	weight  []float64
