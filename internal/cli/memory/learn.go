@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
@@ -93,7 +94,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		o.file(&c, s)
-		id, err := s.WriteClaim(ctx, c)
+		id, replaced, err := write(ctx, s, c)
 		if err != nil {
 			return err
 		}
@@ -117,8 +118,31 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		fmt.Fprintln(a.Out, id)
 		a.Note(cli.DescribeFiled(&c, deps))
+		for _, old := range replaced {
+			if was, err := s.Get(ctx, old); err == nil {
+				a.Note("It replaces " + old + ": " + was.Text)
+			}
+		}
 		return nil
 	})
+}
+
+// write keeps a claim, and returns its id and the ids of the claims whose value it replaces. What
+// a person tells is always kept, so nothing but an update of a known value is looked for.
+func write(ctx context.Context, s store.Engine, c ken.Claim) (id string, replaced []string, err error) {
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = time.Now().UTC()
+	}
+	known, err := consolidate.Similar(ctx, s, c)
+	if err != nil {
+		return "", nil, err
+	}
+	if a := consolidate.Plan(c, known); a.Do == consolidate.Supersede && a.Relation == consolidate.Updates && a.Own == "" {
+		res, err := consolidate.Apply(ctx, s, c, known)
+		return res.ID, res.Superseded, err
+	}
+	id, err = s.WriteClaim(ctx, c)
+	return id, nil, err
 }
 
 // claim builds the claim that the flags describe.
