@@ -102,7 +102,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		o.file(&c, s)
-		id, err := cli.DeskOf(l, s, c.Actor.ID).Learn(ctx, c)
+		id, replaced, err := cli.DeskOf(l, s, c.Actor.ID).Learn(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -126,6 +126,11 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		fmt.Fprintln(a.Out, id)
 		a.Note(cli.DescribeFiled(&c, deps))
+		for _, old := range replaced {
+			if was, err := s.Get(ctx, old); err == nil {
+				a.Note("It replaces " + old + ": " + was.Text)
+			}
+		}
 		return nil
 	})
 }
@@ -140,7 +145,7 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 		ev = append(ev, o.evidence.assertion(now))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
-		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
+		Confidence: o.confidence, Importance: o.importance, CreatedAt: now, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
 		Source: o.source, Constraint: o.rule, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
 	if c.Scope, c.ExpiresAt, err = cli.ScopeAndExpiry(o.scope, o.expires, now); err != nil {
 		return c, err

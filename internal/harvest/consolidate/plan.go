@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,9 @@ import (
 //     stands in its way, be it disputed by a person or by another claim.
 //   - Time runs forward: a statement that was made before the known one replaces
 //     nothing, and is dropped if the known one replaces it.
-//   - A contradiction disputes both. It never deletes.
+//   - Of two that contradict each other, the one that was said later by the same or a better
+//     trusted speaker replaces the other. At the same time, or at unknown times, both are
+//     disputed. Nothing is deleted.
 //   - An update or a fuller statement supersedes the old one.
 //   - But nothing weaker touches something stronger by itself. What a person
 //     verified, a constraint, a hot claim, what a better trusted speaker said and
@@ -75,6 +78,16 @@ func (p *planner) weigh(k *ken.Claim) {
 	known, fresh := statementOf(k), statementOf(p.new)
 	a, b := statement(known, fresh), statement(fresh, known)
 	n := candidate{claim: k, Verdict: compare(&a, &b, known, fresh), late: !fresh.At.IsZero() && known.At.After(fresh.At)}
+	if later := !known.At.IsZero() && fresh.At.After(known.At); later {
+		switch n.Relation {
+		case Contradicts: // the last word counts
+			n.Relation, n.Why = Updates, n.Why+", said later"
+		case Distinct:
+			if was, is, ok := replacesValue(known.Text, fresh.Text); ok && family(k.Kind) == ken.KindFact {
+				n.Relation, n.Why = Updates, strconv.Quote(is)+" replaces "+strconv.Quote(was)
+			}
+		}
+	}
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines

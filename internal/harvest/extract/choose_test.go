@@ -38,6 +38,16 @@ func TestNearDuplicates(t *testing.T) {
 			}
 		})
 	}
+	var said []string
+	for _, service := range []string{"auth", "mailer", "billing", "search", "ledger", "export", "import", "report"} {
+		said = append(said, "user: The "+service+" service is owned by Cy.", "user: The "+service+" service is deployed to the Oslo cluster at night.", "assistant: ok")
+	}
+	if got := taught(t, held(said...)); len(got) < 12 {
+		t.Errorf("of statements of one form about 8 things %d are kept: %q", len(got), got)
+	}
+	if d := extract.Draft(held(said...), extract.Options{MaxFacts: 40}); len(d.Statements) != 16 {
+		t.Errorf("16 statements about different things: %d kept, dropped %v", len(d.Statements), d.Dropped)
+	}
 	if got := taught(t, held("Ana/user: I love the sea near Oslo.", "Ben/assistant: I love the sea near Oslo.")); len(got) != 2 {
 		t.Errorf("two people who say the same: %q", got)
 	}

@@ -12,6 +12,7 @@ type verdict struct {
 	sort       draft.Sort
 	confidence float64
 	explicit   bool // the speaker asked for it to be remembered
+	open       bool // it is left to do
 	reason     string
 }
 
@@ -28,6 +29,10 @@ const (
 	reasonIf        = "hypothetical"
 	reasonLong      = "too long"
 	reasonPasted    = "pasted"
+	reasonQuoted    = "quotation"
+	reasonTrouble   = "trouble of the moment"
+	reasonLanguage  = "in a language that is not read"
+	reasonCorrected = "corrected later"
 	reasonDuplicate = "duplicate"
 	reasonLimit     = "limit"
 )
@@ -50,6 +55,11 @@ func judge(s *sentence, toAgent bool) verdict {
 	if v, ok := asked(w, toAgent); ok {
 		return v
 	}
+	if toAgent {
+		if reason := chatter(s); reason != "" {
+			return refused(reason)
+		}
+	}
 	if i := hypotheses.in(w); i >= 0 && i < 4 {
 		return refused(reasonIf)
 	}
@@ -69,7 +79,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if toAgent && !has(w, len(w), self) && !predicates(w) {
 		return refused(reasonEmpty)
 	}
-	v := verdict{sort: draft.Fact, confidence: 0.8}
+	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
 	for _, k := range sorts {
 		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent) {
 			continue
@@ -84,6 +94,51 @@ func judge(s *sentence, toAgent bool) verdict {
 	}
 	return v
 }
+
+// leftToDo is how people say that something has still to be done.
+var leftToDo = list(`still need to, still needs, still have to, still has to, still owe, still waiting, still missing, still to do, still open, left to do, not done yet, isn't done, isn't finished, aren't bought, haven't bought,
+	haven't written, haven't sent, haven't done, haven't got, haven't started, hasn't started, hasn't been, not started, need to find, has to be loosened, is missing, are missing, what's missing, for later, someone has to, somebody has to, to be done,
+	that's mine, is on my list, is pending, are pending, todo, to-do, yet to be, remains to be, is next, before the release, has to go, have to go, must still`)
+
+// chatter says why a sentence to an agent is no statement: a quotation, an exclamation, a joke,
+// or what is broken right now and will have been mended; "" when it may be one.
+func chatter(s *sentence) string {
+	w := s.words
+	bound := rules.in(w) >= 0 || forbids.in(w) >= 0 || lasting.in(w) >= 0
+	switch {
+	case quoted(s.text, func() bool { return has(w, len(w), sayings) }):
+		return reasonQuoted
+	case joking(s), idle.in(w) >= 0, marvels(w):
+		return reasonTalk
+	case strings.HasSuffix(s.text, "!") && !numbered(s.text) && !strings.Contains(s.text, "`") && !bound && len(w) < 12 && decisions.in(w) < 0 && likings.in(w) < 0 && !has(w, len(w), self):
+		return reasonTalk
+	case !bound && (outages.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+		return reasonTrouble
+	}
+	return ""
+}
+
+// marvels reports "must be amazing", which is no rule.
+func marvels(w []word) bool {
+	for i := range w {
+		if w[i].low == "must" && (low(w, i+1) == "be" || low(w, i+1) == "have") && has(w[i+2:], 4, praise) {
+			return true
+		}
+	}
+	return false
+}
+
+// What people say that is worth no note.
+var (
+	sayings = set("said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
+	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
+	idle    = list(`bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
+		good bot, plot twist, who knew, just for laughs, classic me, story of my life, i had lunch, except lunch`)
+	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
+	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,
+		doesn't work, don't work, isn't working, aren't working, stopped working, won't start, won't build, doesn't build, doesn't compile, broke, is off, blew up`)
+	sinces = list(`since yesterday, since last, since this, since today, this morning, last night, right now, at the moment, again, today, on main, on my machine, since the, for some reason, on everybody, at everybody`)
+)
 
 // asked recognises what the speaker wants to be remembered.
 func asked(w []word, toAgent bool) (verdict, bool) {
@@ -286,6 +341,14 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 }
 
 var troubles = set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")
+
+// whole weighs a candidate by its text alone.
+func (k candidate) whole(present map[string]bool) candidate {
+	c := sentence{text: k.text, full: k.text, words: wordsOf(k.text)}
+	k.terms = analysis.Terms(k.text)
+	k.weigh(&c, present)
+	return k
+}
 
 // introduces reports "I'm Ana".
 func introduces(words []word) bool {

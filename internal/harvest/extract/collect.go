@@ -2,19 +2,23 @@ package extract
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
 // collector finds candidates for statements in what people say.
 type collector struct {
-	toAgent bool // they speak to an agent rather than to each other
-	limit   int  // characters of a statement
-	present map[string]bool
-	drop    dropped
-	found   []candidate
+	toAgent  bool // they speak to an agent rather than to each other
+	limit    int  // characters of a statement
+	present  map[string]bool
+	drop     dropped
+	found    []candidate
+	spoken   *cues  // the session's language; nil is English
+	question string // that the last answer was an answer to
 }
 
 // collect finds the candidates of a session.
@@ -25,6 +29,7 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 			l.present[name] = true
 		}
 	}
+	l.spoken = spokenIn(all)
 	for i := range all {
 		s := &all[i]
 		if !s.person || s.text == "" {
@@ -35,6 +40,9 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 			continue
 		}
 		s.parts = sentences(s.text)
+		if toAgent {
+			s.parts = spoken(s.parts)
+		}
 		if i > 0 {
 			s.before = &all[i-1]
 		}
@@ -46,26 +54,76 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 	return l.found
 }
 
+// spokenIn is the language of what persons say in a session.
+func spokenIn(all []speech) *cues {
+	var b strings.Builder
+	for i := range all {
+		if all[i].person && b.Len() < headBytes {
+			b.WriteString(clip(all[i].text, 400) + " ")
+		}
+	}
+	lang, _ := languageOf(b.String())
+	return lang
+}
+
 // message appends the candidates of one message.
 func (l *collector) message(s *speech) {
 	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
 	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && printed(s.text)
 	var before *sentence // the statement right before, that a pronoun may refer to
+	lang := l.language(s)
+	question, context := l.asked(s.before)
+	var quotes [][2]int
+	if l.toAgent {
+		quotes = quotations(s.text)
+	}
 	for i := range s.parts {
 		part := s.parts[i]
+		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
+			l.drop[reasonQuoted]++
+			before = nil
+			continue
+		}
+		if l.toAgent && i < 3 && !pasted {
+			back, rest := lastWord(&part, lang)
+			if back {
+				l.takeBack(s, rest)
+				if !rest {
+					l.drop[reasonCorrected]++
+					continue
+				}
+				part.full = part.text
+				if question == "" {
+					question = l.question
+				}
+			}
+			reply := part
+			if len(reply.words) > 1 {
+				reply.open(nil)
+			}
+			if question == "" && i == 0 && len(reply.words) < 6 && ordinals.starts(reply.words) > 0 {
+				question = context
+			}
+			if question != "" && (i == 0 || back || l.question == question) && answers(&reply, lang) && l.answer(s, &part, question, lang) {
+				l.question, question, before = question, "", nil
+				continue
+			}
+		}
 		if (pasted || long && i >= typed && i < len(s.parts)-typed) && !has(part.words, len(part.words), self) {
 			l.drop[reasonPasted]++
 			before = nil
 			continue
 		}
-		part.open(l.present)
-		if !part.head() {
+		if lang == nil {
+			part.open(l.present)
+		}
+		if lang == nil && !part.head() {
 			l.drop[reasonQuestion]++
 			before = nil
 			continue
 		}
 		for _, c := range part.clauses(room) {
-			before = l.sentence(s, before, &c, room)
+			before = l.sentence(s, before, &c, room, lang)
 		}
 	}
 }
@@ -80,9 +138,14 @@ const (
 
 // sentence appends what one sentence says, and returns what the next one may
 // refer to.
-func (l *collector) sentence(s *speech, before, c *sentence, room int) *sentence {
-	c.open(l.present)
-	v := judge(c, l.toAgent)
+func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cues) *sentence {
+	var v verdict
+	if lang != nil {
+		v = lang.judge(c)
+	} else {
+		c.open(l.present)
+		v = judge(c, l.toAgent)
+	}
 	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && c.words[n-1].low == "that" {
 		c.cutTo(c.words[n].start)
 	}
@@ -93,7 +156,8 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int) *sentence
 	case characters(c.text) > room:
 		v.reason = reasonLong
 	case v.explicit:
-	case needsContext(c.words, !l.toAgent):
+	case lang != nil && !lang.starts(lang.form(c.text), lang.pointing):
+	case lang != nil || needsContext(c.words, !l.toAgent):
 		if joined = before.with(c, s.text); joined != nil && characters(joined.text) <= room {
 			c = joined
 		} else if joined, question = nil, l.questionTo(s, room-characters(c.text)); question == "" {
@@ -103,7 +167,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int) *sentence
 		question = l.questionTo(s, room-characters(c.text))
 	}
 	if v.reason == "" {
-		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit}
+		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}
 		if joined != nil { // it takes the place of the one before
 			k.keep(&l.found[len(l.found)-1])
 		}
@@ -119,6 +183,67 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int) *sentence
 	l.drop[v.reason]++
 	return nil
 }
+
+// language is what a message is written in: the session's language, or that of the message
+// before, where the message itself is too short to tell. Nil is English.
+func (l *collector) language(s *speech) *cues {
+	if !l.toAgent {
+		return nil
+	}
+	lang, known := languageOf(s.text)
+	if known {
+		return lang
+	}
+	if l.spoken == nil && s.before != nil && !s.before.person { // "14 Uhr"
+		lang, _ = languageOf(s.before.text)
+		return lang
+	}
+	return l.spoken
+}
+
+// takeBack drops what the speaker has just corrected: the last candidate of the same message,
+// or the answer before when the message starts with the correction.
+func (l *collector) takeBack(s *speech, rest bool) {
+	n := len(l.found) - 1
+	if n < 0 || !l.found[n].answer && l.found[n].from != s {
+		return
+	}
+	if l.found[n].sort == draft.Fact || l.found[n].answer {
+		l.found = l.found[:n]
+		l.drop[reasonCorrected]++
+	}
+}
+
+// spoken splits sentences at words with which people go on to something else without a full
+// stop: "…, lol, btw the port is 8080".
+func spoken(in []sentence) []sentence {
+	out := make([]sentence, 0, len(in))
+	for _, s := range in {
+		for i := 2; i+1 < len(s.words); i++ {
+			w := s.words
+			at := 0
+			switch {
+			case goingOn.starts(w[i:]) > 0 && !w[i].code:
+				at = i
+			case laughs[w[i].low]:
+				at = i + 1
+			default:
+				continue
+			}
+			first := s
+			first.cutAt(w[at].start)
+			first.full, first.asks = first.text, false
+			out = append(out, first)
+			s.cutTo(w[at].start)
+			s.full = s.text
+			i = 1
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+var goingOn = list("btw, by the way, oh and, one more thing, fyi, also note, anyway, ok so, übrigens, au fait, por cierto, aliás")
 
 // hasCandidate reports whether something of a message is a candidate already.
 func (l *collector) hasCandidate(s *speech) bool {
@@ -291,7 +416,7 @@ var (
 	overruled = set("instructions instruction prompt prompts rules directives guidelines guardrails safeguards")
 	planted   = list(`add this to your memory, add to your memory, store this in your memory, store the following, save this to memory, save this to your memory, write this to memory, write this to your memory,
 		update your memory, you must always obey, you must obey, obey me, always obey, system prompt, developer mode, jailbreak, you are now, act as if you have no, without any restrictions, new instructions,
-		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, nothing to save, save it using the memory tool`)
+		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, note to the assistant, note for the assistant, note pour l'assistant, hinweis für den assistenten, nota para el asistente, nota para o assistente, from this conversation on, nothing to save, save it using the memory tool`)
 )
 
 // suspect reports a message that gives orders to the memory or to the model's

@@ -113,6 +113,8 @@ type candidate struct {
 	sort       draft.Sort
 	confidence float64
 	explicit   bool
+	answer     bool // the text is a question of the assistant with the user's answer
+	open       bool // it is left to do
 
 	terms   []string // index terms, distinct
 	weight  []float64
@@ -335,7 +337,7 @@ func (p *picker) take(c *candidate) {
 }
 
 // said reports whether a chosen candidate says the same: nearly the same words,
-// with the same numbers and the same negation.
+// of the same thing, with the same numbers and the same negation.
 func (p *picker) said(c *candidate) bool {
 	shared := map[int]int{}
 	for _, t := range c.terms {
@@ -345,11 +347,24 @@ func (p *picker) said(c *candidate) bool {
 	}
 	for i, n := range shared {
 		o := &p.chosen[i]
-		if float64(n) >= sameShare*float64(min(len(c.terms), len(o.terms))) && o.from.name == c.from.name && equalFigures(c, o) {
+		if float64(n) >= sameShare*float64(min(len(c.terms), len(o.terms))) && o.from.name == c.from.name && equalFigures(c, o) &&
+			(c.question != "" && c.question == o.question || covers(o.terms, c.terms) || covers(c.terms, o.terms)) {
 			return true
 		}
 	}
 	return false
+}
+
+// covers reports whether the terms of one sentence hold all of another's. Where
+// each has one that the other lacks, they speak of different things: "The mailer service is
+// owned by Cy." and "The auth service is owned by Cy."
+func covers(terms, of []string) bool {
+	for _, t := range of {
+		if !contains(terms, t) {
+			return false
+		}
+	}
+	return true
 }
 
 // equalFigures reports whether two candidates have the same numbers and are both

@@ -79,7 +79,7 @@ func split(s string) (n int, asks bool) {
 		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !pictured(next) {
 			continue
 		}
-		if r == '.' && !stops(s[:i], rest) {
+		if r == '.' && (!stops(s[:i], rest) || strings.HasPrefix(s[end:], ".") && unicode.IsLower(firstRune(rest))) {
 			continue
 		}
 		rest = strings.TrimLeftFunc(rest, pictured)
@@ -103,14 +103,42 @@ func stops(before, after string) bool {
 	if utf8.RuneCountInString(last) == 1 && last != "I" && unicode.IsUpper([]rune(last)[0]) || abbreviations[lower(last)] {
 		return false
 	}
+	if n := len(last); n > 0 && n < 3 && strings.Trim(last, "0123456789") == "" { // "den 20. März"
+		words := strings.Fields(before)
+		if len(words) > 1 && datesBefore[strings.ToLower(words[len(words)-2])] {
+			return false
+		}
+	}
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, " \t\r\n\"'“‘(*_"))
-	return !unicode.IsLower(next)
+	if unicode.IsLower(next) { // people who write without capitals
+		return plainWord(last)
+	}
+	return true
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(s))
+	return r
+}
+
+// plainWord reports a word of at least three letters and nothing else: a full stop behind it
+// is no abbreviation's.
+func plainWord(w string) bool {
+	for _, r := range w {
+		if !unicode.IsLetter(r) {
+			return false
+		}
+	}
+	return utf8.RuneCountInString(w) >= 3
 }
 
 // pictured reports emoji and what belongs to them.
 func pictured(r rune) bool {
 	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
 }
+
+// datesBefore stand before the day of a month in German.
+var datesBefore = set("am den der dem zum vom bis ab")
 
 var abbreviations = set("mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m")
 

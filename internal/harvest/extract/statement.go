@@ -25,11 +25,17 @@ func (k *candidate) statement(limit int) draft.Statement {
 // nor to anybody.
 func (k *candidate) attributed(limit int) string {
 	prefix := k.prefix()
+	if k.open && k.from.person {
+		prefix += openPrefix
+	}
 	if dated := prefix + capital(k.dated()) + k.question; characters(dated) <= limit {
 		return dated
 	}
 	return prefix + capital(unmarked(k.text)) + k.question
 }
+
+// openPrefix stands before what is left to do, so that it is found by that.
+const openPrefix = "Still to do: "
 
 // acceptedPrefix stands before a proposal of the assistant that the user accepted.
 const acceptedPrefix = "Proposed by the assistant, accepted by the user: "
@@ -38,6 +44,8 @@ func (k *candidate) prefix() string {
 	switch {
 	case !k.from.person:
 		return acceptedPrefix
+	case k.answer:
+		return ""
 	case k.from.name != "":
 		return k.from.name + ": "
 	}

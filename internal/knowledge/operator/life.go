@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -17,12 +18,26 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Learn writes a claim, which carries the evidence and the actor.
-func (d *Desk) Learn(ctx context.Context, c ken.Claim) (string, error) {
-	id, err := d.s.WriteClaim(ctx, c)
+// Learn writes a claim, which carries the evidence and the actor. It returns the claim's id and
+// those of the claims whose value it replaces. What a person tells is always kept: whether it
+// repeats or contradicts anything is not asked. Only a claim with a CreatedAt can replace another.
+func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []string, err error) {
+	known, err := consolidate.Similar(ctx, d.s, c)
+	if err != nil {
+		return "", nil, err
+	}
+	if a := consolidate.Plan(c, known); a.Do == consolidate.Supersede && a.Relation == consolidate.Updates && a.Own == "" {
+		res, err := consolidate.Apply(ctx, d.s, c, known)
+		id, replaced = res.ID, res.Superseded
+		if err != nil {
+			return id, replaced, err
+		}
+	} else if id, err = d.s.WriteClaim(ctx, c); err != nil {
+		return id, nil, err
+	}
 	c.ID = id
 	d.audit(session.EventLearn, &c, c.Status, c.Evidence...)
-	return id, err
+	return id, replaced, nil
 }
 
 // Refile says what a claim is about and whether it is a rule; see edit.Editor.Refile.

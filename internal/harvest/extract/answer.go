@@ -1,0 +1,163 @@
+package extract
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/harvest/draft"
+)
+
+// What an assistant asks, and how a user answers it.
+var (
+	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
+		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
+	putOff = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
+		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
+	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
+		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
+	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, make that, or rather, correction, actually no, mmh actually, hmm actually, uh actually, hm no, no right, wait actually, no actually,
+		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
+	sayNo  = set("no nope nah never nein non não nicht")
+	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
+)
+
+// answerMark stands between a question of the assistant and the user's answer.
+const answerMark = " Answer: "
+
+// asked is the question that an assistant's message ends with, and the sentence before it
+// where the question can't be understood without; "" when it asks nothing that is worth
+// knowing the answer of, or offers to do something.
+func (l *collector) asked(agent *speech) (question, context string) {
+	if !l.toAgent || agent == nil || agent.person || agent.text == "" || suspect(agent.text) {
+		return "", ""
+	}
+	parts := sentences(agent.text)
+	if len(parts) == 0 {
+		return "", ""
+	}
+	q := parts[len(parts)-1]
+	if len(parts) > 1 {
+		context = unmarked(parts[len(parts)-2].text)
+	}
+	if !q.asks || secret(&q) || characters(q.text) > maxQuestion {
+		return "", context
+	}
+	q.open(nil)
+	lang, _ := languageOf(q.text)
+	switch {
+	case lang == nil:
+		if offers.starts(q.words) > 0 || substance(q.words) < 1 || len(q.words) < 3 {
+			return "", context
+		}
+		if offers.in(q.words) >= 0 {
+			return "", context
+		}
+		if vagueQuestion(q.words) {
+			if !numbered(context) && !strings.Contains(context, "`") || characters(context) > maxQuestion {
+				return "", context
+			}
+			return unmarked(context + " " + q.text), context
+		}
+	case lang == unreadLanguage:
+		return "", context
+	default:
+		if f := lang.form(q.text); lang.starts(f, lang.offers) || lang.unspaced && lang.has(f, lang.offers) || len(strings.Fields(f)) < 3 && !lang.unspaced {
+			return "", context
+		}
+	}
+	return unmarked(q.text), context
+}
+
+// longestAnswer is how long, in characters, a sentence may be that is taken for an answer.
+const longestAnswer = 140
+
+// shortReply is how many words an answer has that hardly says by itself what it is about.
+const shortReply = 9
+
+// answers reports whether a sentence answers the question before it, rather than putting it
+// off, asking back or talking of something else.
+func answers(s *sentence, lang *cues) bool {
+	w := s.words
+	if len(w) == 0 || s.asks || secret(s) || characters(s.text) > longestAnswer || questioning(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
+		return false
+	}
+	if lang != nil {
+		f := lang.form(s.text)
+		return lang != unreadLanguage && !lang.starts(f, lang.later) && !(lang.has(f, lang.greetings) && len(w) < 4) && !lang.has(f, lang.wanted) && !lang.has(f, lang.asked) && !lang.has(f, lang.hypothetical)
+	}
+	if n := putOff.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
+		return false
+	}
+	if self[w[0].low] && len(w) > 1 || len(w) > shortReply && !needsContext(w, false) || strings.HasSuffix(s.text, "!") {
+		return false // it says by itself what it says
+	}
+	if (sayYes[w[0].low] || sayNo[w[0].low]) && len(w) > 1 && substance(w) < 2 && !numbered(s.text) {
+		return false
+	}
+	return !phatic[w[0].low] || len(w) > 3 || numbered(s.text)
+}
+
+// lastWord leaves of a sentence what stands behind a phrase that takes back what was said
+// before it: "two, no wait, one". back reports that there was such a phrase, and rest whether
+// anything stands behind it.
+func lastWord(s *sentence, lang *cues) (back, rest bool) {
+	if lang != nil {
+		f := lang.form(s.text)
+		if lang == unreadLanguage || !lang.has(f, lang.corrections) {
+			return false, true
+		}
+		if lang.unspaced {
+			for _, p := range lang.corrections {
+				if i := strings.LastIndex(s.text, p); i >= 0 {
+					tail := strings.TrimLeft(s.text[i+len(p):], "ましたた了。、,， ")
+					if characters(tail) < 2 {
+						return true, false
+					}
+					s.cutTo(len(s.text) - len(tail))
+					return true, true
+				}
+			}
+			return true, false
+		}
+		for i := len(s.words) - 1; i >= 0; i-- {
+			for _, p := range lang.corrections {
+				phrase := strings.Fields(p)
+				if !follows(s.words[i:], phrase) {
+					continue
+				}
+				if i+len(phrase) >= len(s.words) {
+					return true, false
+				}
+				s.cutTo(s.words[i+len(phrase)].start)
+				return true, true
+			}
+		}
+		return true, false
+	}
+	for i := len(s.words) - 1; i >= 0; i-- {
+		n := takesBack.starts(s.words[i:])
+		if n == 0 || i > 0 && len(s.words)-i-n > 25 {
+			continue
+		}
+		if i+n >= len(s.words) {
+			return true, false
+		}
+		s.cutTo(s.words[i+n].start)
+		return true, true
+	}
+	return false, true
+}
+
+// answer appends a sentence with the question that it answers.
+func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) bool {
+	v := verdict{sort: draft.Fact, confidence: 0.8}
+	if lang == nil && hedges.in(c.words) >= 0 {
+		v.confidence = 0.5
+	}
+	text := strings.TrimSpace(question) + answerMark + c.text
+	if characters(text) > l.limit {
+		return false
+	}
+	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
+	l.found = append(l.found, k.whole(l.present))
+	return true
+}
