@@ -108,7 +108,7 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 		if lang.unspaced {
 			for _, p := range lang.corrections {
 				if i := strings.LastIndex(s.text, p); i >= 0 {
-					tail := strings.TrimLeft(s.text[i+len(p):], "ましたた了。、,， ")
+					tail := strings.TrimLeft(s.text[i+len(p):], "ました了。、,， ")
 					if characters(tail) < 2 {
 						return true, false
 					}
