@@ -270,6 +270,9 @@ type ClaimView struct {
 	Trust ken.Trust `json:"trust"`
 }
 
+// Now returns the time of the layer's clock.
+func (l Operator) Now() time.Time { return l.now() }
+
 // View computes a claim's tier and trust now, with the configured decay.
 func (l Operator) View(c ken.Claim) ClaimView {
 	s := c.Support(nil)

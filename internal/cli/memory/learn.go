@@ -145,7 +145,7 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 		ev = append(ev, o.evidence.assertion(now))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
-		Confidence: o.confidence, Importance: o.importance, CreatedAt: now, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
+		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
 		Source: o.source, Constraint: o.rule, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
 	if c.Scope, c.ExpiresAt, err = cli.ScopeAndExpiry(o.scope, o.expires, now); err != nil {
 		return c, err

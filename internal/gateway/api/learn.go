@@ -113,7 +113,8 @@ func (a *API) learn(c *call) (*reply, error) {
 // write writes a claim with the caller's voice.
 func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
-		return c.desk(s).Learn(c.ctx(), *want)
+		id, _, err := c.desk(s).Learn(c.ctx(), *want)
+		return id, err
 	}
 	if err := c.refuseOperatorClaim(want); err != nil {
 		return "", err

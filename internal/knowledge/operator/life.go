@@ -20,8 +20,11 @@ import (
 
 // Learn writes a claim, which carries the evidence and the actor. It returns the claim's id and
 // those of the claims whose value it replaces. What a person tells is always kept: whether it
-// repeats or contradicts anything is not asked. Only a claim with a CreatedAt can replace another.
+// repeats or contradicts anything is not asked.
 func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []string, err error) {
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = d.l.Operator().Now()
+	}
 	known, err := consolidate.Similar(ctx, d.s, c)
 	if err != nil {
 		return "", nil, err
