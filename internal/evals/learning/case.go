@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -205,19 +207,22 @@ func (s *Sentence) check(byNumber bool) error {
 	return nil
 }
 
-// text returns a message as it was said.
+// text returns a message as it was said. A sentence without a mark at its end is a line of its own.
 func (m *Message) text() string {
 	if m.Text != "" || len(m.Say) == 0 {
 		return m.Text
 	}
 	var b strings.Builder
 	for i := range m.Say {
-		if t := m.Say[i].Text; i > 0 && !strings.HasPrefix(t, "\n") {
-			b.WriteByte(' ')
-			b.WriteString(t)
-		} else {
-			b.WriteString(t)
+		t := m.Say[i].Text
+		if before := strings.TrimSpace(b.String()); before != "" && !strings.HasPrefix(t, "\n") {
+			if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsLetter(last) || unicode.IsDigit(last) {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte(' ')
+			}
 		}
+		b.WriteString(t)
 	}
 	return b.String()
 }

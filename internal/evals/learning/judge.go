@@ -51,7 +51,11 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 	if len(c.Entities) > 0 {
 		k.Thing = c.Entities[0]
 	}
-	words := grams(c.Text)
+	_, told, joined := strings.Cut(c.Text, " Answer: ") // behind the question that it answers
+	if !joined {
+		told = c.Text
+	}
+	words := grams(told)
 	var from []*Sentence
 	var best *Sentence
 	most := 0.0

@@ -1,10 +1,10 @@
 package consolidate
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // replacesValue reports whether a later statement gives what an earlier one speaks of another
@@ -82,7 +82,7 @@ var thin = func() map[string]bool {
 }()
 
 // changeCue is how people say that something is not as it was.
-var changeCue = regexp.MustCompile(`[ ,.;:](now|instead|moved|moves|move|moving|changed|changes|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|up to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves|move|moving|changed|changes|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|up to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|` +
 	`jetzt|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +
@@ -90,12 +90,12 @@ var changeCue = regexp.MustCompile(`[ ,.;:](now|instead|moved|moves|move|moving|
 	`改成|改到|改为|变成|换成|推迟|提前到|加到|降到|涨到|现在是|不再|変わり|変更|延期|今後は|これからは|に移り|引き上げ|引き下げ`)
 
 // valueTypes find values that are of one type.
-var valueTypes = []*regexp.Regexp{
-	regexp.MustCompile(`\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b|\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|\b(lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b|\b(segunda|terça|quarta|quinta|sexta)(-feira)?\b|[月火水木金土日]曜|(周|星期)[一二三四五六日天]`),
-	regexp.MustCompile(`\b\d{1,2}[:h.]\d{2}\b|\b\d{1,2} ?(am|pm|uhr|h|o'clock|horas)\b|\d{1,2}時|[一二三四五六七八九十]{1,3}点`),
-	regexp.MustCompile(`\b\d{1,2}(st|nd|rd|th|\.)? (of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic)[\pL]*\b|\b(january|february|march|april|may|june|july|august|september|october|november|december) \d{1,2}\b|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[号日]|\b\d{1,2}(st|nd|rd|th)\b`),
-	regexp.MustCompile(`[$€£¥] ?\d[\d.,]*|\b\d[\d.,]* ?(euros?|€|dollars?|reais|eur|usd)\b|r\$ ?\d[\d.,]*|\d[\d.,]*[万円元]|[一二三四五六七八九十]万[一二三四五六七八九]?|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve) dollars\b`),
-	regexp.MustCompile(`\b\d[\d.,]* ?(%|percent|prozent)`),
-	regexp.MustCompile(`\b\d[\d.,]* ?(k|km|kg|gb|mb|ms|seats?|plätze|names?|messages?|minutes?|min|hours?|days?|weeks?|tage|jours|días|dias|requests?|people|personen|personnes|personas|pessoas|times|replicas?)\b`),
-	regexp.MustCompile(`\b(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) (interviews?|stages?|nodes?|replicas?|rounds?|people|steps?|shards?|workers?)\b`),
+var valueTypes = []*lazyregexp.Regexp{
+	lazyregexp.New(`\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b|\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|\b(lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b|\b(segunda|terça|quarta|quinta|sexta)(-feira)?\b|[月火水木金土日]曜|(周|星期)[一二三四五六日天]`),
+	lazyregexp.New(`\b\d{1,2}[:h.]\d{2}\b|\b\d{1,2} ?(am|pm|uhr|h|o'clock|horas)\b|\d{1,2}時|[一二三四五六七八九十]{1,3}点`),
+	lazyregexp.New(`\b\d{1,2}(st|nd|rd|th|\.)? (of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic)[\pL]*\b|\b(january|february|march|april|may|june|july|august|september|october|november|december) \d{1,2}\b|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[号日]|\b\d{1,2}(st|nd|rd|th)\b`),
+	lazyregexp.New(`[$€£¥] ?\d[\d.,]*|\b\d[\d.,]* ?(euros?|€|dollars?|reais|eur|usd)\b|r\$ ?\d[\d.,]*|\d[\d.,]*[万円元]|[一二三四五六七八九十]万[一二三四五六七八九]?|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve) dollars\b`),
+	lazyregexp.New(`\b\d[\d.,]* ?(%|percent|prozent)`),
+	lazyregexp.New(`\b\d[\d.,]* ?(k|km|kg|gb|mb|ms|seats?|plätze|names?|messages?|minutes?|min|hours?|days?|weeks?|tage|jours|días|dias|requests?|people|personen|personnes|personas|pessoas|times|replicas?)\b`),
+	lazyregexp.New(`\b(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) (interviews?|stages?|nodes?|replicas?|rounds?|people|steps?|shards?|workers?)\b`),
 }

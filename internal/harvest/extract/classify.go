@@ -67,7 +67,7 @@ func judge(s *sentence, toAgent bool) verdict {
 		if v, ok := instruction(w); ok {
 			return v
 		}
-		if wants.starts(w) > 0 || imperative(w) {
+		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) {
 			return refused(reasonRequest)
 		}
 	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
@@ -108,7 +108,7 @@ func chatter(s *sentence) string {
 	switch {
 	case quoted(s.text, func() bool { return has(w, len(w), sayings) }):
 		return reasonQuoted
-	case joking(s), idle.in(w) >= 0, marvels(w):
+	case joking(s), !numbered(s.text) && winks(s.text), idle.in(w) >= 0, marvels(w):
 		return reasonTalk
 	case strings.HasSuffix(s.text, "!") && !numbered(s.text) && !strings.Contains(s.text, "`") && !bound && len(w) < 12 && decisions.in(w) < 0 && likings.in(w) < 0 && !has(w, len(w), self):
 		return reasonTalk
@@ -116,6 +116,24 @@ func chatter(s *sentence) string {
 		return reasonTrouble
 	}
 	return ""
+}
+
+// intends opens what somebody is about to do with the agent's help. What is still to be done is
+// worth a note.
+var (
+	intends = list("i want to, i'd like to, i would like to, today i'd like, today i want, i need a, i need an, i need to, need your help, we want to, we need to")
+	lingers = set("still also always never only")
+)
+
+// winks reports a sentence that ends in a face or in laughter.
+func winks(text string) bool {
+	text = strings.TrimRight(text, " .!")
+	for _, face := range [...]string{":)", ":-)", ";)", ";-)", ":D", ":-D", ":P", "xD", "^^", "haha", "hahaha", "lol", "mdr", "kkk", "jaja", "jajaja", "rsrs", "笑)", "(笑", "（笑）"} {
+		if strings.HasSuffix(text, face) {
+			return true
+		}
+	}
+	return false
 }
 
 // marvels reports "must be amazing", which is no rule.
@@ -130,9 +148,9 @@ func marvels(w []word) bool {
 
 // What people say that is worth no note.
 var (
-	sayings = set("said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
+	sayings = set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
 	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
-	idle    = list(`bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
+	idle    = list(`poor little, must be the most, never again, hang on, picking up where, just texted, promise me, admit it, bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
 		good bot, plot twist, who knew, just for laughs, classic me, story of my life, i had lunch, except lunch`)
 	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
 	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,

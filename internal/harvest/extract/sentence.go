@@ -434,6 +434,7 @@ type reader struct {
 	fence bool
 	tag   string // the block that is open
 	open  bool   // the line before was prose
+	width int    // of the longest line, in bytes; 0 is not measured yet
 }
 
 // line reads text[start:end].
@@ -468,7 +469,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	}
 	stop := at + len(line)
 	at += len(line) - len(core)
-	if n := len(out); was && !item && n > 0 && joins(r.text[out[n-1].start:out[n-1].end], core) {
+	if n := len(out); was && !item && n > 0 && r.joins(r.text[out[n-1].start:out[n-1].end], core) {
 		out[n-1].end = stop
 	} else {
 		out = append(out, passage{at, stop, item})
@@ -493,15 +494,28 @@ func opens(line string) string {
 	return line[1:i]
 }
 
-// joins reports whether a line goes on with what the one before began.
-func joins(before, line string) bool {
+// widest is the longest line, in bytes, of a text whose lines were broken to fit.
+const widest = 100
+
+// joins reports whether a line goes on with what the one before began: behind a comma, and where
+// the text was broken to fit. There the next word had no room, and no line is long. People who
+// chat begin a new line for a new thought, with or without a capital.
+func (r *reader) joins(before, line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	if strings.ContainsRune(".!?:;…。！？", last) {
 		return false
 	}
-	first, _ := utf8.DecodeRuneInString(line)
+	if last == ',' || last == '，' || last == '、' {
+		return true
+	}
+	if r.width == 0 {
+		for l := range strings.Lines(r.text) {
+			r.width = max(r.width, len(strings.TrimRight(l, " \r\n")))
+		}
+	}
 	n := len(before) - strings.LastIndexByte(before, '\n') - 1
-	return unicode.IsLower(first) || n >= 60
+	word := strings.IndexByte(line+" ", ' ')
+	return r.width <= widest && n >= 40 && n+1+word > r.width
 }
 
 // bullet takes the mark of a list's item off.
