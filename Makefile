@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code clients browser faults fuzz-text release release-twice packages-test
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser faults fuzz-text release release-twice packages-test
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -103,6 +103,9 @@ eval: ## measure recall on every data set in a folder: DATA=folder EVAL='more fl
 # What a package registry does not give is named and left out.
 eval-code: ## ask questions about ten repositories, fetched into REPOSITORIES, and fail if too few get their answer
 	@CGO_ENABLED=0 go run -trimpath ./cmd/ken eval code --data internal/evals/coderecall/testdata --repositories $(REPOSITORIES) --fetch --at-least 60
+
+eval-learn: ## harvest labelled sessions by rules, and fail if more than a third of what is kept is junk
+	@CGO_ENABLED=0 go run -trimpath ./cmd/ken eval learn --data internal/evals/learning/testdata --texts ../shared/data --most-junk 33
 
 cover: ## write cover.out and print the total
 	go test -coverprofile=cover.out ./...

@@ -1,0 +1,37 @@
+package harvest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// The digest of an old session does not tell a value that a later session replaced, and is one
+// claim as before.
+func TestADigestDoesNotTellWhatWasReplaced(t *testing.T) {
+	r := newRig(t)
+	r.say(t, "s1", user("The nightly export is written in Go. The staging database is pg-stage-1. The workers listen on port 9000."), assistant("Noted, I changed nothing."))
+	before := r.end(t, "s1")
+	if e, err := r.store.Get(t.Context(), before.Episode); err != nil || !strings.Contains(e.Text, "pg-stage-1") {
+		t.Fatalf("the digest: %q, %v", e.Text, err)
+	}
+	r.clock.pass(24 * time.Hour)
+	r.say(t, "s2", user("The staging database is now pg-stage-2."), assistant("Noted."))
+	if out := r.end(t, "s2"); len(out.Superseded) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	said := 0
+	for _, c := range r.kind(t, ken.KindEpisode) {
+		if c.Session != "s1" || c.Status == ken.StatusSuperseded {
+			continue
+		}
+		if said++; strings.Contains(c.Text, "pg-stage-1") || !strings.Contains(c.Text, "9000") {
+			t.Errorf("the digest says %q", c.Text)
+		}
+	}
+	if said != 1 {
+		t.Errorf("%d digests of the session", said)
+	}
+}
