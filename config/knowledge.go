@@ -32,11 +32,11 @@ type Knowledge struct {
 
 	Facts     bool  // statements are extracted when a session ends
 	TrustUser *bool // what the user of a session says may be a rule; nil is as TrustsUser says
-	TopK      int  // most items in a block
-	Sessions  int  // most recent sessions in a block; 0 is none
-	Nearest   int  // fewest claims in the block of a conversation's first turn, evident or not; 0 is none
-	Playbooks int  // most playbooks in a block; 0 is none
-	DecayDays int  // see ken.Support.At; 0 means that nothing decays
+	TopK      int   // most items in a block
+	Sessions  int   // most recent sessions in a block; 0 is none
+	Nearest   int   // fewest claims in the block of a conversation's first turn, evident or not; 0 is none
+	Playbooks int   // most playbooks in a block; 0 is none
+	DecayDays int   // see ken.Support.At; 0 means that nothing decays
 }
 
 // TrustsUser reports whether what the user of a session says may be a rule.

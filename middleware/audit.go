@@ -60,7 +60,7 @@ func saidByUser(c *ken.Claim) bool {
 func (l *Layer) trustRule(ctx context.Context, t ownerStore, c *ken.Claim) {
 	err := t.use(ctx, func(s store.Engine) error {
 		said := *c
-		said.Entities = nil // as its own words name it
+		said.Entities = nil                                         // as its own words name it
 		r, bare := reading.Read(&said, s), reading.Read(&said, nil) // how an agent behaves is about nothing, whatever is known
 		if r.Constraint && len(bare.Entities) > 0 && bare.Entities[0].Name != "user" && len(r.Entities) > 0 && r.Entities[0].Confidence >= reading.ByCapital && r.Entities[0].Name != "user" {
 			c.Constraint, c.RuleCandidate = true, false
