@@ -39,6 +39,24 @@ func ConfigFile() string {
 	return filepath.Join(dir, "ken", "config.yaml")
 }
 
+// OwnFolders returns the folders of the user's own configuration, data and state of Ken, as real
+// paths. They need not exist.
+func OwnFolders() (out []string) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		state = ""
+		if h, err := home(); err == nil {
+			state = filepath.Join(h, ".local", "state")
+		}
+	}
+	for _, dir := range []string{filepath.Dir(ConfigFile()), DataFolder(), filepath.Join(state, "ken")} {
+		if filepath.IsAbs(dir) {
+			out = append(out, Real(dir))
+		}
+	}
+	return out
+}
+
 // folder is the user's own state folder for a project in root, which need not exist.
 // One that a project brings along is not the user's.
 func folder(root string) (string, error) {

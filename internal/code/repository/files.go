@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // File is a file as its folder describes it.
@@ -212,10 +213,16 @@ type walker struct {
 	skipped          map[Reason]int
 	withheld         []Withheld
 	files            []file
+	own              map[string]bool // Ken's folders of the user, by path from the root: never entered
 }
 
 func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *walker {
-	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}}
+	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}, own: map[string]bool{}}
+	for _, dir := range trust.OwnFolders() { // where a home folder is, or lies in, the project
+		if rel, err := filepath.Rel(trust.Real(root.Name()), dir); err == nil {
+			w.own[filepath.ToSlash(rel)] = true
+		}
+	}
 	for _, p := range []struct {
 		to    *[]patterns
 		lines []string
@@ -296,7 +303,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 
 func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []patterns) error {
 	name := e.Name()
-	if ownFolders[name] || !w.only.leadsTo(rel) { // .git may be a file
+	if ownFolders[name] || w.own[rel] || !w.only.leadsTo(rel) { // .git may be a file
 		return nil
 	}
 	if reason := w.skip(rel, e, siblings, stack); reason != "" {
