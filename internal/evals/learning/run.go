@@ -30,7 +30,7 @@ type Answer struct {
 	Items    []string `json:"items"`
 }
 
-// Report is what became of one case.
+// Report describes the outcome of one case.
 type Report struct {
 	Case    string         `json:"case"`
 	Lang    string         `json:"lang"`

@@ -83,7 +83,7 @@ func entityRoutes() []*route {
 	}
 }
 
-// DropView says what became of a name that was dropped.
+// DropView is the answer to a name that was dropped.
 type DropView struct {
 	Changed int `json:"changed" jsonschema:"how many claims carried it"`
 }

@@ -7,12 +7,16 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
+// oneFact is the most words of a statement that is taken to say one thing. A longer one says
+// others besides, which would be lost with the value.
+const oneFact = 24
+
 // replacesValue reports whether a later statement gives what an earlier one speaks of another
 // value of the same type, and says so: with "now", "moved", "instead" or their like in one of
 // the languages that statements are read in. It returns both values. It looks at words, types of
 // values and such cues alone, so that it holds where a sentence can't be taken apart.
 func replacesValue(before, after string) (was, is string, ok bool) {
-	if !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
+	if len(strings.Fields(before)) > oneFact || !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
 		return "", "", false
 	}
 	for _, v := range valueTypes {

@@ -19,6 +19,7 @@ func TestLaterValuesReplace(t *testing.T) {
 		{"The on-call handover is on Mondays at 9.", "The on-call handover moves to Wednesday.", Supersede},
 		{"Die Sitzung der Mitglieder ist am Montag.", "Die Sitzung der Mitglieder ist jetzt am Dienstag.", Supersede},
 		{"The mailer is owned by Cy.", "The auth service is owned by Cy.", Write},
+		{"The on-call handover is on Mondays at 9, there are five of us in the rota, the pay is 240 euros a week and the phone is in the drawer of the front desk.", "The on-call handover moves to Wednesday.", Write},
 		{"The backup runs on Monday.", "The yoga class moves to Wednesday.", Write},
 	} {
 		known := ken.Claim{ID: "old", Kind: ken.KindFact, Text: tt.old, Status: ken.StatusObserved, Confidence: 0.8, CreatedAt: at}

@@ -184,7 +184,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	return nil
 }
 
-// language is what a message is written in: the session's language, or that of the message
+// language returns the language of a message: the session's, or that of the message
 // before, where the message itself is too short to tell. Nil is English.
 func (l *collector) language(s *speech) *cues {
 	if !l.toAgent {

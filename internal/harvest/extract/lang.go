@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// cues are what tells, in one language, a statement from a request, a question or a
+// cues tell, in one language, a statement from a request, a question or a
 // pleasantry. Phrases are separated by commas. Where words have spaces between them, a
 // phrase is whole words; in Chinese and Japanese it is any part of the sentence.
 type cues struct {

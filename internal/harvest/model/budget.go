@@ -26,7 +26,7 @@ const keyBudget = "harvest/budget"
 var ErrBudget = &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.tokens_per_day", Msg: "the tokens of the day are used up",
 	Try: "Raise harvest.tokens_per_day, or wait for the next day: rules do the work meanwhile."}
 
-// day is what was taken on one day.
+// day holds the tokens that were taken on one day.
 type day struct {
 	Day    string `json:"day"` // 2026-05-15
 	Tokens int    `json:"tokens"`

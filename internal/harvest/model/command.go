@@ -25,7 +25,7 @@ const fieldCommand = "harvest.command"
 // commandLimit bounds what a program may print, in bytes.
 const commandLimit = 1 << 20
 
-// errorChars is what is kept of a program's standard error, in characters.
+// errorChars bounds what is kept of a program's standard error, in characters.
 const errorChars = 200
 
 // afterKill is how long the output of a program that was ended is waited for.
@@ -72,7 +72,7 @@ func (c *Client) commandError(code ken.Code, what, try string, err error) error 
 	return &ken.Error{Code: code, Field: fieldCommand, Msg: programName(c.opts.Command) + " " + what, Try: try, Err: err}
 }
 
-// complaint is what a program said on its standard error, unless it repeats what was sent or
+// complaint returns a program's standard error, unless it repeats what was sent or
 // holds a secret: errors are logged.
 func (c *Client) complaint(said string, talk []turn) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")

@@ -21,7 +21,7 @@ import (
 // again when told what was wrong, with something that nothing can be made of.
 var ErrUnusable = errors.New("the model's answer can't be used")
 
-// Without says what is missed where no model is configured.
+// Without describes what is missed where no model is configured.
 const Without = "no model is configured: rules extract and file, and miss rules that are said indirectly, what is told in other words, and most languages"
 
 // Stages that Draft reports progress of.
@@ -193,7 +193,7 @@ func (c *Client) shortTokens(text string, room int) string {
 	return out
 }
 
-// leastToolChars is what is shown of a tool's text at least.
+// leastToolChars is the least length of a tool text that is shown.
 const leastToolChars = 200
 
 // part is as much of a transcript as one request carries.
