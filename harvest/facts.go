@@ -40,7 +40,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 			r.out.Dropped[dropNoMessage]++
 			continue
 		}
-		if e.Message.Role != "user" && r.outside.tellsFlagged(s.Text+"\n"+s.Quote) {
+		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.tellsFlagged(s.Text+"\n"+s.Quote) {
 			r.out.Dropped[dropTainted]++
 			continue
 		}
@@ -78,6 +78,12 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 // before it was killed or because the session went on, is the session's doing as
 // well.
 func (r *harvestRun) record(ctx context.Context, res *consolidate.Result) error {
+	if res.ID != "" {
+		add(&r.confirmed, res.ID)
+	}
+	for _, id := range res.Action.IDs {
+		add(&r.confirmed, id)
+	}
 	if res.Dropped != consolidate.Known || res.ID == "" {
 		if res.Record(&r.out); res.Action.Own != "" {
 			add(&r.out.Learned, res.Action.Own)
@@ -120,7 +126,7 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c.Entities = entitiesOf(s, e)
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
-	if e.Message.Role != "user" {
+	if e.Message.Role != "user" || extract.Answers(s.Text) {
 		c.Evidence = append(c.Evidence, r.derivation(s.Text+"\n"+s.Quote, false)...)
 	}
 	if r.out.Model != "" { // in the model's words
@@ -178,6 +184,7 @@ func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draf
 	case c.Status == ken.StatusSuperseded, c.Status == ken.StatusDisputed:
 		return r.learn(ctx, s, e)
 	case c.Session == r.tr.Info.ID:
+		add(&r.confirmed, c.ID)
 		r.out.Dropped[consolidate.Known]++
 		return nil
 	}

@@ -24,6 +24,7 @@ type harvestRun struct {
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
+	confirmed  []string // claims that a statement of the draft stands for, besides those of out
 	tainting   []string // external claims that calls of it repeat, each once
 	outside    outsideTexts
 }

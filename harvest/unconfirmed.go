@@ -27,7 +27,7 @@ func (r *harvestRun) withdrawUnconfirmed(ctx context.Context) error {
 	if r.out.Model == "" || r.o.NoFacts {
 		return nil
 	}
-	confirmed := slices.Concat(r.out.Learned, r.out.Reinforced, r.out.Superseded, r.out.Disputed)
+	confirmed := slices.Concat(r.confirmed, r.out.Learned, r.out.Reinforced, r.out.Superseded, r.out.Disputed)
 	for _, s := range extract.Draft(r.tr, r.o.Rules).Statements {
 		c, err := r.o.Store.ByKey(ctx, key("fact", &r.tr.Info, textDigest(s.Text)))
 		switch {

@@ -33,6 +33,10 @@ func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ke
 	}
 }
 
+// DistrustUser ends that what the user of a session says may be a rule, whatever the configuration
+// says: a gateway that has keys now serves others as well.
+func (l Operator) DistrustUser() { l.distrusts.Store(true) }
+
 // auditedStore is an owner's store whose changes are in the event log: a harvest's.
 type auditedStore struct{ ownerStore }
 
@@ -41,7 +45,7 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 	if c.ID == "" {
 		c.ID = t.l.newID()
 	}
-	if t.l.cfg.Knowledge.TrustsUser() && t.owner == t.l.cfg.Knowledge.Owner && c.Kind == ken.KindFact && saidByUser(&c) {
+	if t.l.cfg.Knowledge.TrustsUser() && !t.l.distrusts.Load() && t.owner == t.l.cfg.Knowledge.Owner && c.Kind == ken.KindFact && saidByUser(&c) {
 		t.l.trustRule(ctx, t.ownerStore, &c)
 	}
 	t.l.Operator().Audit(session.EventLearn, &c, c.Status, c.Evidence, c.Actor)
@@ -60,7 +64,10 @@ func saidByUser(c *ken.Claim) bool {
 func (l *Layer) trustRule(ctx context.Context, t ownerStore, c *ken.Claim) {
 	err := t.use(ctx, func(s store.Engine) error {
 		said := *c
-		said.Entities = nil                                         // as its own words name it
+		said.Entities = nil                 // as its own words name it
+		if c.Status == ken.StatusInferred { // a model worded it: the user's own words decide
+			said.Text = c.Evidence[0].Detail
+		}
 		r, bare := reading.Read(&said, s), reading.Read(&said, nil) // how an agent behaves is about nothing, whatever is known
 		if r.Constraint && len(bare.Entities) > 0 && bare.Entities[0].Name != "user" && len(r.Entities) > 0 && r.Entities[0].Confidence >= reading.ByCapital && r.Entities[0].Name != "user" {
 			c.Constraint, c.RuleCandidate = true, false

@@ -336,7 +336,7 @@ const search = "When is the turbine empty before the ferry?"
 // so; a later process knows it at its first turn.
 func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	root := t.TempDir()
-	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
+	l := open(t, settings(patient), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 200)...)
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 0 {
 		t.Errorf("before: mode %s, likeness %v", r.Mode, r.Likeness)
@@ -362,9 +362,9 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check("another process", open(t, settings(), in(root), withEmbedder(noise{"bad"})))
+	check("another process", open(t, settings(patient), in(root), withEmbedder(noise{"bad"})))
 
-	other := open(t, settings(), in(t.TempDir()), withEmbedder(noise{"bad"}))
+	other := open(t, settings(patient), in(t.TempDir()), withEmbedder(noise{"bad"}))
 	if c := other.Operator().Calibration(""); c != nil {
 		t.Errorf("another project: %+v", c)
 	}

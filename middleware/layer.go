@@ -36,10 +36,11 @@ const rememberedTurns = 4096
 // Layer is an open knowledge layer. It is safe for concurrent use by any number of
 // conversations. Call Close when done.
 type Layer struct {
-	o     Options
-	cfg   config.Config
-	now   func() time.Time
-	newID func() string
+	distrusts atomic.Bool // see Operator.DistrustUser
+	o         Options
+	cfg       config.Config
+	now       func() time.Time
+	newID     func() string
 
 	owners             *shared.Owners
 	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder

@@ -223,6 +223,7 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 const (
 	recentMessages = 12
 	recentCalls    = 8
+	deedBytes      = 1024 // of a call's arguments
 )
 
 // recentDeeds returns the tool calls of a conversation's last messages, the latest first: the
@@ -231,7 +232,7 @@ func recentDeeds(msgs []ken.Message) (out []string) {
 	for i := len(msgs) - 1; i >= max(0, len(msgs)-recentMessages); i-- {
 		for _, call := range msgs[i].ToolCalls {
 			if len(out) < recentCalls {
-				out = append(out, call.Name+" "+call.Arguments)
+				out = append(out, call.Name+" "+call.Arguments[:min(len(call.Arguments), deedBytes)])
 			}
 		}
 	}

@@ -120,6 +120,9 @@ func (r *Retriever) likelyRules(knowledge []*entry, found []answer, s *candidate
 		if !ok || row.Constraint || s.f.Reject(row.Facts) != "" || s.excluded[ref] != "" || slices.ContainsFunc(s.out.Candidates, func(c Candidate) bool { return c.Ref == ref }) {
 			continue
 		}
+		if slices.ContainsFunc(s.out.Cut, func(c ken.Cut) bool { return c.ID == row.ID && c.Reason == ken.CutDuplicate }) {
+			continue
+		}
 		if s.decided[ref] { // it was cut
 			s.out.Cut = slices.DeleteFunc(s.out.Cut, func(c ken.Cut) bool { return c.ID == row.ID })
 		} else {

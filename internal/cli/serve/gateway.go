@@ -32,6 +32,7 @@ import (
 
 // serving is what serve puts beside the proxy.
 type serving struct {
+	trusting bool // it trusts the user because it serves one person
 	cfg      config.Config
 	log      *slog.Logger
 	upstream string
@@ -107,6 +108,9 @@ func (s *serving) admitted(l *middleware.Layer, r *access.Ring) {
 		s.console.Admit(r)
 	}
 	if r != nil {
+		if s.trusting { // it is one person's no more
+			l.Operator().DistrustUser()
+		}
 		s.watchOwners(l, r.Owners())
 	}
 }

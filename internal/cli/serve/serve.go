@@ -104,7 +104,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, in.Close())
 	}
-	if a.servesOnePerson(&cfg, in.Addr()) {
+	if s.trusting = cfg.Knowledge.TrustUser == nil && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {

@@ -141,12 +141,16 @@ type toldThings struct {
 // and days, each with all other words to look names up in.
 type things struct {
 	names, figures, all map[string]bool
+	negated             bool
 }
 
 func thingsOf(raw string, t *text) things {
-	x := things{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	x := things{names: map[string]bool{}, figures: map[string]bool{}, all: map[string]bool{}}
 	for i := range t.words {
 		w := &t.words[i]
+		if w.has(negates) {
+			x.negated = !x.negated
+		}
 		key := keyOf(w)
 		x.all[key] = true
 		switch {
@@ -193,6 +197,9 @@ func (e *Echo) sameThings(text string) (id string, same bool) {
 		if other {
 			continue
 		}
+		if here.negated != there.negated || !mostlyShared(&t, there) {
+			continue // it says something else of the same things
+		}
 		if names > 0 || len(here.figures) > 0 && subset(there.figures, here.figures) && sharesWord(&t, there) {
 			return there.id, true
 		}
@@ -208,6 +215,23 @@ func subset(a, b map[string]bool) bool {
 		}
 	}
 	return true
+}
+
+// mostlyShared reports whether at least a third of a text's telling words that are neither names
+// nor numbers stand in another, where it has more than four. A paraphrase has other verbs; another
+// statement has other nouns, too.
+func mostlyShared(t *text, there *toldThings) bool {
+	n, shared := 0, 0
+	for i := range t.words {
+		w := &t.words[i]
+		if w.is&(number|timely|name|exact) != 0 || !tells(w) {
+			continue
+		}
+		if n++; there.all[keyOf(w)] {
+			shared++
+		}
+	}
+	return n <= 4 || 3*shared >= n
 }
 
 // sharesWord reports whether a text has a telling word of another that is no number.

@@ -88,6 +88,9 @@ func (p *planner) weigh(k *ken.Claim) {
 			}
 		}
 	}
+	if ends := p.new.ExpiresAt; !ends.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(ends)) && (n.Relation == Updates || n.Relation == Refines) {
+		n.Relation = Distinct // what ends sooner replaces nothing for good
+	}
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines

@@ -16,7 +16,7 @@ const oneFact = 24
 // the languages that statements are read in. It returns both values. It looks at words, types of
 // values and such cues alone, so that it holds where a sentence can't be taken apart.
 func replacesValue(before, after string) (was, is string, ok bool) {
-	if len(strings.Fields(before)) > oneFact || !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
+	if len(strings.Fields(before)) > oneFact || !changeCue.MatchString(" "+strings.ToLower(after)+" ") {
 		return "", "", false
 	}
 	for _, v := range valueTypes {
@@ -26,7 +26,7 @@ func replacesValue(before, after string) (was, is string, ok bool) {
 		}
 		is := ""
 		for _, f := range fresh {
-			if !holdsValue(old, f) {
+			if !holdsValue(old, f) && unitOf(f) == unitOf(old[0]) {
 				is = strings.TrimSpace(f)
 			}
 		}
@@ -36,6 +36,30 @@ func replacesValue(before, after string) (was, is string, ok bool) {
 	}
 	return "", "", false
 }
+
+// unitOf returns the unit behind a number, without a plural: "day" of "30 days"; "" of a value
+// that has none, such as a weekday or a date.
+func unitOf(v string) string {
+	amount, unit, ok := strings.Cut(strings.TrimSpace(v), " ")
+	if !ok {
+		amount, unit = v, strings.TrimLeft(v, "0123456789.,$€£¥ ")
+		if unit == v {
+			return ""
+		}
+	}
+	if _, number := numberWords[amount]; !number && strings.Trim(amount, "0123456789.,") != "" {
+		return ""
+	}
+	if months.MatchString(unit) {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSpace(unit), "s")
+}
+
+var (
+	numberWords = map[string]bool{"one": true, "two": true, "three": true, "four": true, "five": true, "six": true, "seven": true, "eight": true, "nine": true, "ten": true, "twelve": true}
+	months      = lazyregexp.New(`^(of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic|am$|pm$|uhr|h$|o'clock|horas|st$|nd$|rd$|th$|[:h]\d)`)
+)
 
 func holdsValue(list []string, v string) bool {
 	for _, o := range list {
@@ -96,7 +120,7 @@ var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves|move|moving|chan
 // valueTypes find values that are of one type.
 var valueTypes = []*lazyregexp.Regexp{
 	lazyregexp.New(`\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b|\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|\b(lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b|\b(segunda|terça|quarta|quinta|sexta)(-feira)?\b|[月火水木金土日]曜|(周|星期)[一二三四五六日天]`),
-	lazyregexp.New(`\b\d{1,2}[:h.]\d{2}\b|\b\d{1,2} ?(am|pm|uhr|h|o'clock|horas)\b|\d{1,2}時|[一二三四五六七八九十]{1,3}点`),
+	lazyregexp.New(`\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}\.\d{2} uhr\b|\b\d{1,2} ?(am|pm|uhr|h|o'clock|horas)\b|\d{1,2}時|[一二三四五六七八九十]{1,3}点`),
 	lazyregexp.New(`\b\d{1,2}(st|nd|rd|th|\.)? (of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic)[\pL]*\b|\b(january|february|march|april|may|june|july|august|september|october|november|december) \d{1,2}\b|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[号日]|\b\d{1,2}(st|nd|rd|th)\b`),
 	lazyregexp.New(`[$€£¥] ?\d[\d.,]*|\b\d[\d.,]* ?(euros?|€|dollars?|reais|eur|usd)\b|r\$ ?\d[\d.,]*|\d[\d.,]*[万円元]|[一二三四五六七八九十]万[一二三四五六七八九]?|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve) dollars\b`),
 	lazyregexp.New(`\b\d[\d.,]* ?(%|percent|prozent)`),

@@ -14,7 +14,7 @@ var (
 		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
 	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
-	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, make that, or rather, correction, actually no, mmh actually, hmm actually, uh actually, hm no, no right, wait actually, no actually,
+	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
 	sayNo  = set("no nope nah never nein non não nicht")
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
@@ -22,6 +22,9 @@ var (
 
 // answerMark stands between a question of the assistant and the user's answer.
 const answerMark = " Answer: "
+
+// Answers reports a statement that holds a question of the assistant besides the user's words.
+func Answers(statement string) bool { return strings.Contains(statement, answerMark) }
 
 // asked is the question that an assistant's message ends with, and the sentence before it
 // where the question can't be understood without; "" when it asks nothing that is worth
@@ -35,7 +38,7 @@ func (l *collector) asked(agent *speech) (question, context string) {
 		return "", ""
 	}
 	q := parts[len(parts)-1]
-	if len(parts) > 1 {
+	if len(parts) > 1 && !secret(&parts[len(parts)-2]) {
 		context = unmarked(parts[len(parts)-2].text)
 	}
 	if !q.asks || secret(&q) || characters(q.text) > maxQuestion {
@@ -135,7 +138,7 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	}
 	for i := len(s.words) - 1; i >= 0; i-- {
 		n := takesBack.starts(s.words[i:])
-		if n == 0 || i > 0 && len(s.words)-i-n > 25 {
+		if n == 0 || i > 0 && (!s.words[i-1].comma || len(s.words)-i-n > 25) {
 			continue
 		}
 		if i+n >= len(s.words) {
@@ -156,6 +159,10 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	text := strings.TrimSpace(question) + answerMark + c.text
 	if characters(text) > l.limit {
 		return false
+	}
+	if secret(&sentence{text: text, full: text, words: wordsOf(text)}) {
+		l.drop[reasonSecret]++
+		return true // it is an answer, and is not kept
 	}
 	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
 	l.found = append(l.found, k.whole(l.present))

@@ -77,6 +77,12 @@ func (l *collector) message(s *speech) {
 	if l.toAgent {
 		quotes = quotations(s.text)
 	}
+	answered := false
+	defer func() {
+		if !answered {
+			l.question = ""
+		}
+	}()
 	for i := range s.parts {
 		part := s.parts[i]
 		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
@@ -87,7 +93,8 @@ func (l *collector) message(s *speech) {
 		if l.toAgent && i < 3 && !pasted {
 			back, rest := lastWord(&part, lang)
 			if back {
-				l.takeBack(s, rest)
+				l.takeBack(s, i)
+				before = nil // it may be what was taken back
 				if !rest {
 					l.drop[reasonCorrected]++
 					continue
@@ -105,7 +112,7 @@ func (l *collector) message(s *speech) {
 				question = context
 			}
 			if question != "" && (i == 0 || back || l.question == question) && answers(&reply, lang) && l.answer(s, &part, question, lang) {
-				l.question, question, before = question, "", nil
+				l.question, question, before, answered = question, "", nil, true
 				continue
 			}
 		}
@@ -168,11 +175,12 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	}
 	if v.reason == "" {
 		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}
-		if joined != nil { // it takes the place of the one before
+		replaces := joined != nil && l.hasCandidate(s) // the one before
+		if replaces {
 			k.keep(&l.found[len(l.found)-1])
 		}
 		if k.terms = analysis.Terms(c.text + " " + question); k.weigh(c, l.present) {
-			if joined != nil {
+			if replaces {
 				l.found = l.found[:len(l.found)-1]
 			}
 			l.found = append(l.found, k)
@@ -201,11 +209,11 @@ func (l *collector) language(s *speech) *cues {
 	return l.spoken
 }
 
-// takeBack drops what the speaker has just corrected: the last candidate of the same message,
-// or the answer before when the message starts with the correction.
-func (l *collector) takeBack(s *speech, rest bool) {
+// takeBack drops what sentence i of a message corrects: the last candidate of the same message, or
+// the answer in the speaker's message before, if this one starts with the correction.
+func (l *collector) takeBack(s *speech, i int) {
 	n := len(l.found) - 1
-	if n < 0 || !l.found[n].answer && l.found[n].from != s {
+	if n < 0 || l.found[n].from != s && (i > 0 || !l.found[n].answer || s.before == nil || l.found[n].from != s.before.before) {
 		return
 	}
 	if l.found[n].sort == draft.Fact || l.found[n].answer {

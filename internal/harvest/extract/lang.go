@@ -130,7 +130,7 @@ var languages = map[string]*cues{
 		troubles:     phrasesOf("报错, 挂了, 坏了, 失败, 跑不通, 跑不过, 不通过, 崩溃, 超时了, 连不上, 红了, 红的"),
 		hypothetical: phrasesOf("假如, 如果要是, 也许, 要不, 说不定"),
 		said:         phrasesOf("说过, 写道, 据说, 老话, 常说"),
-		corrections:  phrasesOf("不对, 等等, 说错, 错了, 更正, 记错, 打错"),
+		corrections:  phrasesOf("不对, 说错, 错了, 更正, 记错, 打错"),
 		offers:       phrasesOf("要我, 需要我, 还有, 要不要我, 可以吗, 我来"),
 		later:        phrasesOf("再说, 先不, 不用, 以后, 晚点, 待会, 明天再, 不知道, 回头"),
 		decisions:    phrasesOf("决定, 定了, 选定, 采用, 改成, 改为, 以后都, 商定"),

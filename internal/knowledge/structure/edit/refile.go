@@ -33,6 +33,9 @@ func (e *Editor) Refile(ctx context.Context, c ken.Claim, about []string, rule *
 			a.Entities = append(a.Entities, spelled)
 		}
 	}
+	if rule == nil && about != nil && a.Constraint && len(a.Entities) == 0 {
+		a.Constraint, a.RuleCandidate = false, true // a rule about nothing is in every turn: somebody has to say so
+	}
 	if changed, err = e.s.Assign(ctx, a); err != nil {
 		return c, false, err
 	}
@@ -63,6 +66,9 @@ func (e *Editor) Drop(ctx context.Context, name, reason string) (int, error) {
 		for c, err := range e.s.Scan(ctx, f, nil) {
 			if err != nil {
 				return err
+			}
+			if c.Kind == ken.KindEntity && analysis.Entity(c.Entities[0]) != spelled {
+				continue // such as a task that is about it: no statement of the name
 			}
 			if slices.ContainsFunc(c.Entities, func(o string) bool { return analysis.Entity(o) == spelled }) {
 				carriers = append(carriers, c)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
 // A rule becomes a fact again in one step, and what it is about is said anew; an agent does
@@ -55,4 +56,23 @@ func TestANameIsDropped(t *testing.T) {
 	}
 	_, err = k.Drop(k.ctx, "quarterly", "")
 	wantError(t, err, ken.CodeNotFound)
+}
+
+// A task that is about a dropped name stays, and a rule that loses all its names waits for
+// somebody to say that it holds for everything.
+func TestWhatIsAboutADroppedNameStays(t *testing.T) {
+	k := newKit(t)
+	k.task("Migrate the numbers", "quarterly", "ledger")
+	rule := k.fact("Never print the ledger.", "ledger")
+	k.fact("Quarterly numbers of the ledger are late.", "quarterly", "ledger")
+	if _, err := k.Drop(k.ctx, "quarterly", ""); err != nil {
+		t.Fatal(err)
+	}
+	if tasks, err := k.Tasks(k.ctx, edit.TaskFilter{}); err != nil || len(tasks) != 1 {
+		t.Errorf("%d tasks, %v", len(tasks), err)
+	}
+	c, _, err := k.Refile(k.ctx, k.get(rule), []string{}, nil)
+	if err != nil || c.Constraint || !c.RuleCandidate {
+		t.Errorf("rule %v, candidate %v, %v", c.Constraint, c.RuleCandidate, err)
+	}
 }

@@ -32,12 +32,33 @@ var deeds = []struct{ verbs, nouns, names string }{
 }
 
 // deed is a row of deeds, ready to be looked up.
-type deed struct{ verbs, nouns, names []string }
+type deed struct {
+	verbs, nouns []stem
+	names        []string
+}
+
+// stem is a word that is looked for, or with open the beginning of one.
+type stem struct {
+	text string
+	open bool
+}
+
+func stems(list string) (out []stem) {
+	for w := range strings.FieldsSeq(list) {
+		text, open := strings.CutSuffix(w, "*")
+		out = append(out, stem{text, open})
+	}
+	return out
+}
+
+func (s *stem) fits(w string) bool {
+	return w == s.text || s.open && len(w) <= len(s.text)+4 && strings.HasPrefix(w, s.text)
+}
 
 var deedIndex = sync.OnceValue(func() []deed {
 	out := make([]deed, len(deeds))
 	for i, d := range deeds {
-		out[i] = deed{strings.Fields(d.verbs), strings.Fields(d.nouns), strings.Split(d.names, "|")}
+		out[i] = deed{stems(d.verbs), stems(d.nouns), strings.Split(d.names, "|")}
 	}
 	return out
 })
@@ -51,13 +72,15 @@ const maxDeedWords = 400
 func Deeds(text string) (names []string) {
 	words := strings.FieldsFunc(strings.ToLower(text[:min(len(text), MaxBytes)]), func(c rune) bool { return (c < 'a' || c > 'z') && c < 0x80 })
 	words = words[:min(len(words), maxDeedWords)]
-	has := func(list []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool {
-			return slices.ContainsFunc(list, func(l string) bool {
-				stem, open := strings.CutSuffix(l, "*")
-				return w == stem || open && len(w) <= len(stem)+4 && strings.HasPrefix(w, stem)
-			})
-		})
+	has := func(list []stem) bool {
+		for _, w := range words {
+			for i := range list {
+				if list[i].fits(w) {
+					return true
+				}
+			}
+		}
+		return false
 	}
 	for _, d := range deedIndex() {
 		if (len(d.verbs) == 0 || has(d.verbs)) && (len(d.nouns) == 0 || has(d.nouns)) {
