@@ -49,3 +49,15 @@ func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 		t.Errorf("small talk gets\n%s", r.Block)
 	}
 }
+
+// A rule that does not apply to the turn stands nearby as any other fact.
+func TestARuleNearbyIsNoRuleOfTheTurn(t *testing.T) {
+	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
+	rule := fact(t, "%s", "The ledger stays on PostgreSQL 15.")
+	rule.Constraint, rule.Entities, rule.AssignedBy = true, []string{"ledger"}, ken.AssignedByOperator
+	learn(t, l, rule)
+	r := l.Assemble(context.Background(), asked("Write the export of the customers.")).Receipt
+	if len(r.Items) != 1 || !r.Items[0].Memory || r.Items[0].Constraint {
+		t.Errorf("%s", r.Block)
+	}
+}

@@ -148,6 +148,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		if !slices.ContainsFunc(recent, func(x *entry) bool { return x.ref == e.ref }) {
 			c := r.candidate(e, found, f)
 			c.Signals = e.rank.signals()
+			c.Row.Constraint = false // a rule that applies is among those already
 			out.Candidates = append(out.Candidates, c)
 		}
 	}
