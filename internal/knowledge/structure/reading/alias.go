@@ -2,7 +2,7 @@ package reading
 
 import "strings"
 
-// Alias is what a text says about two names of one thing.
+// Alias is a pair of names that a text gives one thing.
 type Alias struct {
 	Name  string // as analysis.Entity spells it; what the thing is called
 	Other string // its other name

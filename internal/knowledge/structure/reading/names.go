@@ -291,6 +291,9 @@ func (r *reader) written(i int) (Mention, int) {
 	if w.entry.is(product) {
 		return Mention{Name: w.name, Display: r.text[w.start:w.end], Type: Tool, Confidence: ByProduct}, 1
 	}
+	if i > 1 && (r.is(i-1, "called") || r.is(i-1, "named")) && !w.entry.is(function|past|finite|verb) && !r.words[i-2].entry.is(function|past|finite|verb) && !number(w.name) {
+		return Mention{Name: w.name, Display: r.text[w.start:w.end], Confidence: ByCapital}, 1 // "a project called opencode"
+	}
 	return Mention{}, 0
 }
 
