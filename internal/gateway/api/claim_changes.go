@@ -40,7 +40,7 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// FileRequest says what a claim is about, and whether it is a rule.
+// FileRequest gives the names that a claim is about, and whether it is a rule.
 type FileRequest struct {
 	About []string `json:"about,omitempty" jsonschema:"in place of what it is about, the main thing first; left out, that stays"`
 	Rule  *bool    `json:"rule,omitempty" jsonschema:"whether it is a rule; left out, that stays"`

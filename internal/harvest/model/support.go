@@ -19,7 +19,7 @@ const (
 	shortAnswer     = 160 // characters; a message this short may answer the one before it
 )
 
-// said is what a text may rest on.
+// said holds the words that a text may rest on.
 type said struct {
 	folded  string
 	numbers map[string]bool

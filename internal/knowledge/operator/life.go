@@ -43,7 +43,7 @@ func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []st
 	return id, replaced, nil
 }
 
-// Refile says what a claim is about and whether it is a rule; see edit.Editor.Refile.
+// Refile files a claim under other names and makes it a rule or none; see edit.Editor.Refile.
 func (d *Desk) Refile(ctx context.Context, id string, about []string, rule *bool) (ken.Claim, bool, error) {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {

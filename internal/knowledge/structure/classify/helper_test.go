@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var monday = time.Date(2026, 5, 18, 9, 0, 0, 0, time.UTC)
 
-// input is what a model is shown.
+// input is the request that a model is shown.
 type input struct {
 	Things []thing
 	Facts  []question

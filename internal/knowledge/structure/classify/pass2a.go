@@ -20,7 +20,7 @@ type subject struct {
 	aspects aspects
 }
 
-// question is what a model is shown: facts, and the things that they are about.
+// question holds the facts that a model is shown, and the things that they are about.
 type question struct {
 	Things []thing `json:"things"`
 	Facts  []fact  `json:"facts"`
@@ -49,7 +49,7 @@ func unfiled(k *ken.Claim) bool {
 	return k.AssignedBy.Rank() < ken.AssignedByModel.Rank()
 }
 
-// filePart is what is asked about one entity of a request.
+// filePart is the part of a request about one entity.
 type filePart struct {
 	about *subject
 	pool  *pool // nil where no fact names anything else

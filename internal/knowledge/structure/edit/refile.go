@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// Refile says what a claim is about and whether it is a rule, on an operator's word: about
+// Refile files a claim anew and makes it a rule or none, on an operator's word: about
 // is nil, or the names in place of those that it has; rule is nil, or whether it is one. A
 // claim that was a rule or a candidate and is none is a fact. changed is false when all of
 // that was so. Errors: ErrInvalid for what is no name; ErrRefused if the editor is not an
