@@ -203,8 +203,9 @@ func (t *transaction) commit(mine *overlay.Overlay) error {
 	stage := func() error {
 		t.cn.out = codec.Append(startFrame(t.cn.out), &part)
 		part, size = changes{}, 0
-		stop := context.AfterFunc(t.ctx, func() { _ = t.cn.nc.SetDeadline(time.Unix(1, 0)) })
-		err := sendFrame(t.cn.nc, kShelfStage, t.cn.out)
+		nc := t.cn.nc // the transaction may be over by the time that the function runs
+		stop := context.AfterFunc(t.ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+		err := sendFrame(nc, kShelfStage, t.cn.out)
 		if !stop() {
 			return t.ctx.Err()
 		}

@@ -31,11 +31,11 @@ type ownerConn struct {
 	role    atomic.Pointer[role] // nil while there is none; written with mu held
 	running sync.WaitGroup       // of elections
 	silent  atomic.Pointer[silentHolder]
+	gone    atomic.Bool // retired; written with mu held
 
 	mu     sync.Mutex // guards the rest
 	trying *election  // under way; nil for none
 	err    error      // of the last one
-	gone   bool
 }
 
 // role is what a process is to a store. One of host, client and alone is set.
@@ -69,13 +69,17 @@ func newSeat(w *Owners, owner, dir string) *ownerConn {
 }
 
 // current is the role that there is, or that the next election gives, which it
-// waits for.
+// waits for. A retired connection has none, even while what was asked before is
+// still answered.
 func (s *ownerConn) current(ctx context.Context) (*role, error) {
+	if s.gone.Load() {
+		return nil, errClosed
+	}
 	if r := s.role.Load(); r != nil {
 		return r, nil
 	}
 	s.mu.Lock()
-	if r := s.role.Load(); r != nil || s.gone {
+	if r := s.role.Load(); r != nil || s.gone.Load() {
 		s.mu.Unlock()
 		if r == nil {
 			return nil, errClosed
@@ -107,7 +111,7 @@ func (s *ownerConn) elect() *election {
 	s.running.Go(func() {
 		r, err := s.findRole()
 		s.mu.Lock()
-		if err == nil && s.gone {
+		if err == nil && s.gone.Load() {
 			s.mu.Unlock()
 			_ = r.close(false)
 			s.mu.Lock()
@@ -237,7 +241,7 @@ func (s *ownerConn) lost(r *role, evicted bool) {
 	mine := s.role.Load() == r
 	if mine {
 		s.role.Store(nil)
-		if wanted && !s.gone {
+		if wanted && !s.gone.Load() {
 			s.elect()
 		}
 	}
@@ -265,7 +269,7 @@ func (s *ownerConn) busy() bool {
 func (s *ownerConn) retire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.gone.Store(true)
 }
 
 // close gives up the role of a retired connection. A store of this process's own stays
