@@ -15,17 +15,16 @@ import (
 )
 
 // Replica keeps the changes of a store in a log elsewhere. The store's file is a copy of
-// that log then: it may be deleted, and is made again from there. The store calls one
-// method at a time.
+// that log then: it may be deleted, and is made again from there. It is safe for
+// concurrent use.
 type Replica interface {
 	// Append makes the changes of a transaction durable behind those before, and returns
 	// their position. It is called before the file shows them. After an error the store
 	// writes nothing more: nobody knows whether the log has them.
 	Append(changes []byte) (position uint64, err error)
 	// Rewritten is called when the file holds no word any more of what was forgotten, so
-	// that the log lets go of it as well. snapshot writes the file, and returns the
-	// position up to which it has the log.
-	Rewritten(ctx context.Context, snapshot func(w io.Writer) (position uint64, err error)) error
+	// that the log lets go of it as well. snapshot is Store.Snapshot.
+	Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error
 }
 
 // kPosition is where in the log of a Replica the last transaction stands, 8.
@@ -134,19 +133,11 @@ func (s *Store) rewritten(ctx context.Context) error {
 	return s.o.Replica.Rewritten(ctx, s.Snapshot)
 }
 
-// Snapshot writes the store's file as it is now, and returns the position of its last
+// Snapshot runs fn with the store's file as it is now, and the position of its last
 // transaction in the log of its Replica; 0 without one. Writers go on meanwhile, as long as
 // the file need not grow.
-func (s *Store) Snapshot(w io.Writer) (position uint64, err error) {
-	err = s.view(func(tx *bbolt.Tx) error {
-		position = positionOf(tx)
-		_, err := tx.WriteTo(w)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("copy store: %w", err)
-	}
-	return position, nil
+func (s *Store) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
+	return s.view(func(tx *bbolt.Tx) error { return fn(positionOf(tx), tx) })
 }
 
 func positionOf(tx *bbolt.Tx) uint64 {

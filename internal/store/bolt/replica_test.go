@@ -35,9 +35,14 @@ func (l *memoryLog) Append(changes []byte) (uint64, error) {
 	return l.last, l.fail
 }
 
-func (l *memoryLog) Rewritten(_ context.Context, snapshot func(io.Writer) (uint64, error)) error {
+func (l *memoryLog) Rewritten(_ context.Context, snapshot func(func(uint64, io.WriterTo) error) error) error {
 	var b bytes.Buffer
-	at, err := snapshot(&b)
+	at := uint64(0)
+	err := snapshot(func(position uint64, file io.WriterTo) error {
+		at = position
+		_, err := file.WriteTo(&b)
+		return err
+	})
 	if err != nil {
 		return err
 	}
