@@ -161,6 +161,14 @@ func (l *Lock) Position() (position uint64, used bool, err error) {
 	return position, used, err
 }
 
+// Snapshot is that of the store, which is not open yet.
+func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
+	return read(l.db, func(tx *bbolt.Tx) error { return fn(positionOf(tx), tx) })
+}
+
+// Replicate has the store that is opened next send its changes to a replica.
+func (l *Lock) Replicate(r Replica) { l.o.Replica = r }
+
 // Record is the changes of one transaction, and where they stand in the log.
 type Record struct {
 	Position uint64
@@ -264,8 +272,13 @@ func (l *Lock) Restore(r io.Reader) error {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), db.Close(), os.Remove(tmp))
 	}
 	old := l.db
-	l.db = db
+	l.db, l.restored = db, true
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
+}
+
+// Discard removes the file of a store and its index, which nobody has open.
+func Discard(dir string) error {
+	return errors.Join(removed(filepath.Join(dir, dbFile)), os.RemoveAll(filepath.Join(dir, indexDir)))
 }
 
 // Clear removes what the folder holds of a store, and keeps the lock.

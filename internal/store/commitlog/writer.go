@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"sync"
 	"time"
 )
@@ -25,6 +26,7 @@ const appendWait = 8 * time.Second
 type Writer struct {
 	log   Log
 	owner string
+	dir   string
 	lost  func(error)
 
 	mu    sync.Mutex // guards the rest
@@ -33,10 +35,11 @@ type Writer struct {
 	err   error // why it is lost
 }
 
-// NewWriter returns a writer that appends behind a position; lost is called once, when
-// an append has failed.
-func NewWriter(log Log, owner string, after uint64, lost func(error)) *Writer {
-	return &Writer{log: log, owner: owner, after: after, lost: lost}
+// NewWriter returns a writer that appends behind a position. dir is a folder for a copy of
+// the store while a snapshot is sent. lost is called once, when an append has failed; it must
+// not call the writer.
+func NewWriter(log Log, owner string, after uint64, dir string, lost func(error)) *Writer {
+	return &Writer{log: log, owner: owner, after: after, dir: dir, lost: lost}
 }
 
 // Fence appends an empty record, so that nobody who wrote before can do so again.
@@ -88,25 +91,29 @@ func (w *Writer) Tail() int {
 }
 
 // Rewritten implements bolt.Replica: it keeps a snapshot and erases the records that it
-// stands for.
+// stands for. The file is copied first: as long as it is read, it can't grow.
 func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error {
 	w.mu.Lock()
 	tail := w.tail
 	w.mu.Unlock()
+	f, err := os.CreateTemp(w.dir, "snapshot-*")
+	if err != nil {
+		return fmt.Errorf("keep a snapshot: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
 	at := uint64(0)
-	err := snapshot(func(position uint64, file io.WriterTo) error {
+	err = snapshot(func(position uint64, file io.WriterTo) error {
 		at = position
-		r, to := io.Pipe()
-		var copying sync.WaitGroup
-		copying.Go(func() {
-			_, err := file.WriteTo(to)
-			_ = to.CloseWithError(err)
-		})
-		err := w.log.PutSnapshot(ctx, w.owner, position, r)
-		_ = r.Close() // where the engine did not read to the end
-		copying.Wait()
+		_, err := file.WriteTo(f)
 		return err
 	})
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = w.log.PutSnapshot(ctx, w.owner, at, f)
+	}
 	if err != nil {
 		return fmt.Errorf("keep a snapshot: %w", err)
 	}
