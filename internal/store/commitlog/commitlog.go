@@ -92,11 +92,13 @@ type Node struct {
 const MaxRecord = 512 << 10
 
 // Every is how often a node beats. A node stops serving when its last beat was Valid ago;
-// others take it for dead when they have not seen it change for Dead.
+// others take it for dead when they have not seen it change for Dead, or for Gone if its
+// machine says that nobody listens at its address.
 const (
-	Every = 500 * time.Millisecond
+	Every = 300 * time.Millisecond
+	Gone  = time.Second
 	Valid = 2 * time.Second
-	Dead  = 2500 * time.Millisecond
+	Dead  = 2400 * time.Millisecond
 )
 
 // Errors of a Log.

@@ -52,10 +52,16 @@ type sighting struct {
 	beats  uint64
 	since  time.Time // when it changed
 	looked time.Time
+	asked  time.Time // when somebody last wanted to know
+	gone   time.Time // when its machine last said that nobody listens at its address
 }
 
-// lookEvery is how often a node that is waited for is looked at.
-const lookEvery = 200 * time.Millisecond
+const (
+	// lookEvery is how often a node that is waited for is looked at.
+	lookEvery = 200 * time.Millisecond
+	// watched is how long a node is looked at after somebody wanted to know of it.
+	watched = 10 * time.Minute
+)
 
 // StartNode begins to beat and to listen. The log is the node's, and is closed with it.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
@@ -131,6 +137,9 @@ func (n *Node) beats(ctx context.Context) {
 			return
 		}
 		err := n.beatOnce(ctx)
+		if err == nil {
+			n.lookAtOthers(ctx)
+		}
 		if err != nil && !told && ctx.Err() == nil {
 			n.o.Logger.Warn("the engine of the store is not reached", "cause", err)
 		} else if err == nil && told {
@@ -169,22 +178,70 @@ func (n *Node) Lives(ctx context.Context, id string) bool {
 	}
 	n.mu.Lock()
 	was, known := n.seen[id]
+	if known {
+		was.asked = time.Now()
+		n.seen[id] = was
+	}
 	n.mu.Unlock()
 	if !known || time.Since(was.looked) > lookEvery {
-		now := time.Now()
-		got, err := n.o.Log.Node(ctx, id)
-		switch {
-		case err != nil:
+		var err error
+		if was, err = n.look(ctx, id); err != nil {
 			return true
-		case !known || was.beats != got.Beats:
-			was = sighting{beats: got.Beats, since: now}
 		}
-		was.looked = now
-		n.mu.Lock()
-		n.seen[id] = was
-		n.mu.Unlock()
 	}
-	return was.beats != 0 && time.Since(was.since) < commitlog.Dead
+	silent := time.Since(was.since)
+	return was.beats != 0 && silent < commitlog.Dead && (silent < commitlog.Gone || time.Since(was.gone) > commitlog.Gone)
+}
+
+// look looks at a node, and notes whether it has changed.
+func (n *Node) look(ctx context.Context, id string) (sighting, error) {
+	now := time.Now()
+	got, err := n.o.Log.Node(ctx, id)
+	if err != nil {
+		return sighting{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was, known := n.seen[id]
+	if !known {
+		was.asked = now
+	}
+	if !known || was.beats != got.Beats {
+		was.beats, was.since = got.Beats, now
+	}
+	was.looked = now
+	n.seen[id] = was
+	return was, nil
+}
+
+// lookAtOthers looks at the nodes that somebody wanted to know of, so that it is known since
+// when one that is needed later has been silent.
+func (n *Node) lookAtOthers(ctx context.Context) {
+	var ids []string
+	n.mu.Lock()
+	for id, s := range n.seen {
+		if s.beats == 0 || time.Since(s.asked) > watched {
+			delete(n.seen, id)
+			continue
+		}
+		ids = append(ids, id)
+	}
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, commitlog.Every)
+	defer cancel()
+	for _, id := range ids {
+		_, _ = n.look(ctx, id) // else it is looked at next time
+	}
+}
+
+// refused notes that the machine of a node says that nobody listens at its address.
+func (n *Node) refused(id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s, known := n.seen[id]; known {
+		s.gone = time.Now()
+		n.seen[id] = s
+	}
 }
 
 // holder returns the lease of an owner, and whether another node that lives has it.

@@ -227,13 +227,14 @@ var errNobody = errors.New("nobody serves the store")
 
 // join becomes a client of the holder: a process of this machine, or another node.
 func (s *ownerConn) join() (*role, error) {
-	h, config := bolt.ReadHolder(s.dir), (*tls.Config)(nil)
+	h, config, there := bolt.ReadHolder(s.dir), (*tls.Config)(nil), ""
 	if n := s.w.o.Node; h.Address == "" && n != nil {
 		l, another, err := n.holder(s.ctx, s.owner)
 		if err != nil {
 			return nil, err
 		}
 		if another {
+			there = l.Node
 			h, config = bolt.Holder{Network: "tcp", Address: l.Address, Token: l.Token}, n.o.Client
 		}
 	}
@@ -246,6 +247,9 @@ func (s *ownerConn) join() (*role, error) {
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
+		if there != "" && errors.Is(err, syscall.ECONNREFUSED) {
+			s.w.o.Node.refused(there)
+		}
 		return nil, err
 	}
 	r.store, r.client = c, c

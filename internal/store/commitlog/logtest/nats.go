@@ -86,6 +86,14 @@ func (c *NATS) URL() string {
 	return strings.Join(all, ",")
 }
 
+// Addresses are those of all servers.
+func (c *NATS) Addresses() (all []string) {
+	for _, port := range c.clients {
+		all = append(all, fmt.Sprintf("127.0.0.1:%d", port))
+	}
+	return all
+}
+
 // Start starts a server, or starts it again, and waits until it listens.
 func (c *NATS) Start(i int) {
 	c.t.Helper()
@@ -95,7 +103,7 @@ func (c *NATS) Start(i int) {
 		for _, port := range c.routes {
 			routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", port))
 		}
-		args = append(args, "-cluster_name", "test", "-cluster", fmt.Sprintf("nats://127.0.0.1:%d", c.routes[i]), "-routes", strings.Join(routes, ","))
+		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", fmt.Sprintf("nats://127.0.0.1:%d", c.routes[i]), "-routes", strings.Join(routes, ","))
 	}
 	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

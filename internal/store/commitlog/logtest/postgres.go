@@ -15,6 +15,7 @@ import (
 // Postgres is a server of PostgreSQL that a test has started.
 type Postgres struct {
 	t    testing.TB
+	ctl  string
 	dir  string
 	port int
 }
@@ -36,14 +37,29 @@ func StartPostgres(t testing.TB) *Postgres {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Postgres{t: t, dir: dir, port: freePorts(t, 1)[0]}
+	p := &Postgres{t: t, ctl: ctl, dir: dir, port: freePorts(t, 1)[0]}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p.own()
 	p.run(ctl, "initdb", "-D", dir+"/data", "-o", "-A trust -U ken --no-sync", "-s")
-	p.run(ctl, "start", "-D", dir+"/data", "-w", "-l", dir+"/log", "-s", "-o", fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories=%s", p.port, dir))
-	t.Cleanup(func() { p.run(ctl, "stop", "-D", dir+"/data", "-m", "immediate", "-s") })
+	p.Start()
+	t.Cleanup(p.Crash)
 	return p
 }
+
+// Start starts the server, which is not there.
+func (p *Postgres) Start() {
+	p.t.Helper()
+	p.run(p.ctl, "start", "-D", p.dir+"/data", "-w", "-l", p.dir+"/log", "-s", "-o", fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories=%s", p.port, p.dir))
+}
+
+// Crash ends the server without a word to anybody.
+func (p *Postgres) Crash() {
+	p.t.Helper()
+	p.run(p.ctl, "stop", "-D", p.dir+"/data", "-m", "immediate", "-s")
+}
+
+// Address is where the server listens.
+func (p *Postgres) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
 // own gives the folder to who runs the server: it refuses to run as root.
 func (p *Postgres) own() {
