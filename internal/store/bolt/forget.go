@@ -185,6 +185,7 @@ func (s *Store) compact() error {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
 	old := s.db
+	dst.NoSync = old.NoSync
 	s.db = dst
 	return errors.Join(s.syncRename(), old.Close())
 }

@@ -294,6 +294,9 @@ func (s *Store) closeFiles() error {
 	err := s.closeProjections()
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
+	if s.o.Replica != nil && s.db.NoSync {
+		err = errors.Join(err, s.protect(s.db.Sync))
+	}
 	if s.o.readOnly {
 		err = errors.Join(err, os.RemoveAll(s.work))
 	} else {

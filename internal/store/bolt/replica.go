@@ -169,6 +169,10 @@ func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error 
 // Replicate has the store that is opened next send its changes to a replica.
 func (l *Lock) Replicate(r Replica) { l.o.Replica = r }
 
+// LeaveUnsynced has commits not wait for the disk any more, until the store is closed: the
+// file is a copy.
+func (l *Lock) LeaveUnsynced() { l.db.NoSync = true }
+
 // Record is the changes of one transaction, and where they stand in the log.
 type Record struct {
 	Position uint64
@@ -272,6 +276,7 @@ func (l *Lock) Restore(r io.Reader) error {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), db.Close(), os.Remove(tmp))
 	}
 	old := l.db
+	db.NoSync = old.NoSync
 	l.db, l.restored = db, true
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
 }
@@ -296,6 +301,7 @@ func (l *Lock) Clear() error {
 		return errors.Join(fmt.Errorf("clear store: %w", err), db.Close(), os.Remove(tmp))
 	}
 	old := l.db
+	db.NoSync = old.NoSync
 	l.db = db
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
 }

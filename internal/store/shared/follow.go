@@ -60,8 +60,14 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error 
 		if err != nil {
 			return err
 		}
-		if err := t.load(ctx, lock, last); err != nil {
+		own, err := t.load(ctx, lock, last)
+		if err != nil {
 			return err
+		}
+		if !own {
+			if err := t.leaveUnsynced(lock, dir); err != nil {
+				return err
+			}
 		}
 		t.writer = commitlog.NewWriter(log, t.owner, last, dir, func(error) {
 			if t.lost.CompareAndSwap(false, true) {
@@ -79,6 +85,17 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error 
 		t.fenced = make(chan struct{})
 	}
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
+}
+
+// leaveUnsynced lets the store's commits do without the disk, once the engine has all that
+// the file has.
+func (t *tenure) leaveUnsynced(lock *bolt.Lock, dir string) error {
+	can, err := leaveUnsynced(dir)
+	if err != nil || !can {
+		return err
+	}
+	lock.LeaveUnsynced()
+	return nil
 }
 
 // discard removes a file that can't be read, if the engine has what it was a copy of.
@@ -104,41 +121,43 @@ func (t *tenure) reload(ctx context.Context, lock *bolt.Lock) error {
 	if err != nil {
 		return err
 	}
-	return t.load(ctx, lock, last)
+	_, err = t.load(ctx, lock, last)
+	return err
 }
 
-// load brings a folder to a position of the log.
-func (t *tenure) load(ctx context.Context, lock *bolt.Lock, last uint64) error {
+// load brings a folder to a position of the log. own reports whether the folder's store has
+// become the beginning of the log.
+func (t *tenure) load(ctx context.Context, lock *bolt.Lock, last uint64) (own bool, err error) {
 	log := t.n.o.Log
 	position, used, err := lock.Position()
 	if err != nil {
-		return err
+		return false, err
 	}
 	snapshot, r, err := log.Snapshot(ctx, t.owner)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if r != nil {
 		defer r.Close()
 	}
 	switch {
 	case used && position == 0 && last == 0 && snapshot == 0:
-		return t.adopt(ctx, lock)
+		return true, t.adopt(ctx, lock)
 	case used && position == 0:
-		return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
+		return false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
 			Try: "Export the folder's claims without store.url, move the folder away, and import them."}
 	case position > max(last, snapshot):
-		return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder: record %d, not %d", t.owner, last, position),
+		return false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder: record %d, not %d", t.owner, last, position),
 			Try: "See whether it is the right engine. If it was emptied, restore it from a backup."}
 	case snapshot > position:
 		if err := lock.Restore(r); err != nil {
-			return err
+			return false, err
 		}
 		if position, _, err = lock.Position(); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return apply(lock, commitlog.Transactions(log.Read(ctx, t.owner, position)))
+	return false, apply(lock, commitlog.Transactions(log.Read(ctx, t.owner, position)))
 }
 
 // adopt makes the store of a folder the beginning of a log: a snapshot at position 1, which

@@ -56,6 +56,11 @@ func (s *ownerConn) hold() (*role, error) {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
 		}
 	}
+	if n != nil {
+		if err := checkUnsynced(s.dir); err != nil {
+			return nil, err
+		}
+	}
 	h.lock, err = bolt.Acquire(s.dir, o)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
 		if err = n.discard(s.ctx, s.owner, s.dir, err); err == nil {
@@ -187,6 +192,9 @@ func (h *host) close(evicted bool) error {
 	h.end(evicted)
 	err := h.store.Close()
 	if h.tenure != nil {
+		if err == nil {
+			err = synced(h.s.dir)
+		}
 		h.tenure.n.giveBack(h.s.owner, h.tenure.lease)
 	}
 	return err
