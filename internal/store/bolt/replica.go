@@ -281,6 +281,22 @@ func (l *Lock) Restore(r io.Reader) error {
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
 }
 
+// Detach makes a copy of a log a store of its own, which nobody has open: another log may
+// begin with it.
+func Detach(dir string, o Options) error {
+	l, err := Acquire(dir, o)
+	if err != nil {
+		return err
+	}
+	err = write(l.db, func(tx *bbolt.Tx) error {
+		if meta := tx.Bucket(bMeta); meta != nil {
+			return meta.Delete(kPosition)
+		}
+		return nil
+	})
+	return errors.Join(err, l.Release())
+}
+
 // Discard removes the file of a store and its index, which nobody has open.
 func Discard(dir string) error {
 	return errors.Join(removed(filepath.Join(dir, dbFile)), os.RemoveAll(filepath.Join(dir, indexDir)))
