@@ -103,7 +103,7 @@ func (l *Log) prepare(ctx context.Context) error {
 		}
 	}
 	name := func(part string) string { return l.o.Prefix + "_" + part }
-	err := retry(ctx, func() (err error) {
+	err := try(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = l.js.Stream(ctx, name("log"))
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			l.stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -116,7 +116,7 @@ func (l *Log) prepare(ctx context.Context) error {
 	})
 	bucket := func(part, what string) (kv jetstream.KeyValue) {
 		if err == nil {
-			err = retry(ctx, func() (err error) {
+			err = try(ctx, func(ctx context.Context) (err error) {
 				kv, err = l.js.KeyValue(ctx, name(part))
 				if errors.Is(err, jetstream.ErrBucketNotFound) {
 					kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
@@ -130,7 +130,7 @@ func (l *Log) prepare(ctx context.Context) error {
 	l.nodes = bucket("nodes", "Nodes of ken that live")
 	l.index = bucket("snapshots_index", "Which snapshot of a store of ken counts")
 	if err == nil {
-		err = retry(ctx, func() (err error) {
+		err = try(ctx, func(ctx context.Context) (err error) {
 			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
 			if errors.Is(err, jetstream.ErrBucketNotFound) {
 				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "What stands for a log of ken up to a position", Replicas: replicas})

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // NATS is servers of NATS that a test has started, as processes.
@@ -30,15 +33,45 @@ func StartNATS(t testing.TB, n int) *NATS {
 	t.Helper()
 	c := &NATS{t: t, program: find(t, "nats-server", "KEN_NATS_SERVER"), dir: t.TempDir(), cmds: make([]*exec.Cmd, n)}
 	c.clients, c.routes = freePorts(t, n), freePorts(t, n)
-	for i := range n {
-		c.Start(i)
-	}
 	t.Cleanup(func() {
 		for i := range n {
 			c.Kill(i)
 		}
 	})
+	for i := range n {
+		c.Start(i)
+	}
+	c.waitForLeader()
 	return c
+}
+
+// waitForLeader waits until the servers can make streams.
+func (c *NATS) waitForLeader() {
+	c.t.Helper()
+	nc, err := nats.Connect(c.URL())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for last := error(nil); ; {
+		once, cancel := context.WithTimeout(ctx, time.Second) // a request that no leader hears has no answer
+		_, err := js.CreateOrUpdateStream(once, jetstream.StreamConfig{Name: "ready", Replicas: len(c.cmds)})
+		cancel()
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			c.t.Fatalf("the servers have no leader: %v", last)
+		}
+		last = err
+		<-time.After(50 * time.Millisecond)
+	}
 }
 
 // find returns where a program is, or skips the test.
