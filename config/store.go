@@ -29,11 +29,11 @@ func (s *Store) keys() []key {
 		file("credentials", &s.Credentials, "The file with the credentials of NATS. Empty: none."),
 		file("ca", &s.CA, "The PEM file of the authority that signed the certificates of the engine and of the nodes. Empty: what the system trusts, "+
 			"and nodes of one machine alone."),
-		file("cert", &s.Cert, "The PEM file of this node's certificate, for the engine and for other nodes, which it names its host to."),
+		file("cert", &s.Cert, "The PEM file of this node's certificate, for the engine and for other nodes: for the name ken.node, and for servers and clients both."),
 		file("key", &s.Key, "The PEM file of the certificate's key."),
 		bind("listen", &s.Listen, "127.0.0.1:0", listenAddress(), "Where other nodes reach this one. An address that other machines can reach needs store.ca, "+
 			"store.cert and store.key.").withConsentRule(needsConsent(reachListen)),
-		bind("advertise", &s.Advertise, "", advertised(), "The host, with or without a port, by which other nodes reach this one. Empty: that of store.listen.").withConsentRule(needsConsent(reachListen)),
+		bind("advertise", &s.Advertise, "", advertised(), "The host, with or without a port, by which other nodes reach this one. Empty: that of store.listen, or an address of this machine.").withConsentRule(needsConsent(reachListen)),
 		bind("replicas", &s.Replicas, 0, whole(0, 5), "How many servers of NATS keep each record, when Ken makes the stream: 1, 3 or 5. 0: 3, or 1 with a single server."),
 	}
 }

@@ -30,8 +30,12 @@ func Open(ctx context.Context, c config.Store) (log commitlog.Log, err error) {
 	return log, nil
 }
 
-// TLS returns how nodes show each other who they are: by certificates of one authority.
-// Nil without them.
+// NodeName is what a node's certificate is for, whatever its host is called: an authority may
+// sign others' as well.
+const NodeName = "ken.node"
+
+// TLS returns how nodes show each other who they are: by certificates for NodeName of one
+// authority. Nil without them.
 func TLS(c config.Store) (server, client *tls.Config, err error) {
 	if c.Cert == "" || c.CA == "" {
 		return nil, nil, nil
@@ -51,7 +55,11 @@ func TLS(c config.Store) (server, client *tls.Config, err error) {
 	if !authority.AppendCertsFromPEM(pem) {
 		return nil, nil, wrong("store.ca", fmt.Errorf("%s holds no certificate", c.CA))
 	}
-	server = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
-	client = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: authority}
+	if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err != nil || leaf.VerifyHostname(NodeName) != nil {
+		return nil, nil, wrong("store.cert", fmt.Errorf("%s is not for the name %s", c.Cert, NodeName))
+	}
+	server = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority,
+		VerifyConnection: func(s tls.ConnectionState) error { return s.PeerCertificates[0].VerifyHostname(NodeName) }}
+	client = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: authority, ServerName: NodeName}
 	return server, client, nil
 }

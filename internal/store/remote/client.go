@@ -24,7 +24,7 @@ type Options struct {
 	Dir   string // the store's folder
 	Token string // to be shown to the server
 	PID   int    // of the holder, for errors
-	// TLS is for a holder on another machine; nil for none. Its name is that of the address.
+	// TLS is for a holder on another machine; nil for none.
 	TLS *tls.Config
 	// Embedder is what this process embeds questions with; nil for none. Vectors are
 	// compared only if the holder's are of the same model.
@@ -180,9 +180,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 		return nil, nil, &LostError{Err: err}
 	}
 	if c.o.TLS != nil {
-		config := c.o.TLS.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(c.address)
-		nc = tls.Client(nc, config)
+		nc = tls.Client(nc, c.o.TLS)
 	}
 	cn := &conn{nc: nc, r: bufio.NewReaderSize(nc, 32<<10)}
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })

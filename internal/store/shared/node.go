@@ -24,7 +24,8 @@ type NodeOptions struct {
 	// free port of 127.0.0.1. Where it is taken, by another process of this machine, another
 	// port is.
 	Listen string
-	// Advertise is the host or the address that other nodes are told. Default Listen's.
+	// Advertise is the host or the address that other nodes are told. Default Listen's, or one of
+	// this machine's.
 	Advertise string
 	// Server and Client are for the connections between nodes. Both nil: there is no TLS, which
 	// is for one machine alone.
@@ -81,8 +82,8 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n := &Node{o: o, seen: map[string]sighting{}}
 	if n.address, err = advertised(l.Addr(), o.Advertise); err == nil && o.Server == nil && !loopback(n.address) {
-		err = &ken.Error{Code: ken.CodeRefused, Field: "store.tls_cert", Msg: "nodes of several machines need TLS: " + n.address + " is no address of this machine alone",
-			Try: "Set store.tls_cert, store.tls_key and store.tls_ca, or listen on 127.0.0.1."}
+		err = &ken.Error{Code: ken.CodeRefused, Field: "store.cert", Msg: "nodes of several machines need TLS: " + n.address + " is no address of this machine alone",
+			Try: "Set store.ca, store.cert and store.key, or listen on 127.0.0.1."}
 	}
 	if err == nil {
 		err = n.beatOnce(ctx)
@@ -111,13 +112,29 @@ func advertised(listens net.Addr, advertise string) (string, error) {
 		host, port = h, p
 	}
 	if host == "" {
-		if tcp.IP.IsUnspecified() {
+		if host = tcp.IP.String(); tcp.IP.IsUnspecified() {
+			host = ownAddress()
+		}
+		if host == "" {
 			return "", &ken.Error{Code: ken.CodeInvalid, Field: "store.advertise", Msg: "store.listen names no host by which other nodes reach this one",
 				Try: "Set store.advertise to this machine's name or address."}
 		}
-		host = tcp.IP.String()
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+// ownAddress is an address of this machine that others may reach; "" for none.
+func ownAddress() string {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return ""
+	}
+	for _, a := range all {
+		if ip, is := a.(*net.IPNet); is && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String()
+		}
+	}
+	return ""
 }
 
 func loopback(address string) bool {
