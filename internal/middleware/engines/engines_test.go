@@ -71,20 +71,28 @@ func must(t *testing.T, err error) {
 }
 
 // meet has a client shake hands with a server, and returns what went wrong.
-func meet(server, client *tls.Config) error {
-	here, there := net.Pipe()
-	s, c := tls.Server(here, server), tls.Client(there, client)
-	defer here.Close()
-	defer there.Close()
+func meet(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	must(t, err)
+	defer l.Close()
 	heard := make(chan error, 1)
 	go func() {
-		err := s.Handshake()
-		_ = here.Close()
+		c, err := l.Accept()
+		if err == nil {
+			err = errors.Join(c.(*tls.Conn).Handshake(), c.Close())
+		}
 		heard <- err
 	}()
-	err := c.Handshake()
-	_, _ = c.Read(make([]byte, 1)) // with TLS 1.3 a client hears of a refusal when it reads
-	return errors.Join(err, <-heard)
+	raw, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+	must(t, err)
+	c := tls.Client(raw, client)
+	defer c.Close()
+	if err := c.Handshake(); err != nil {
+		_ = raw.Close()
+		return errors.Join(err, <-heard)
+	}
+	return <-heard
 }
 
 // Nodes of one authority meet. Another authority's certificate, one that is for something
@@ -93,12 +101,12 @@ func TestNodesKnowEachOther(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	server, client, err := engines.TLS(ours.node("node", engines.NodeName))
 	must(t, err)
-	if err := meet(server, client); err != nil {
+	if err := meet(t, server, client); err != nil {
 		t.Errorf("two nodes: %v", err)
 	}
 	foreignServer, foreignClient, err := engines.TLS(theirs.node("node", engines.NodeName))
 	must(t, err)
-	if meet(server, foreignClient) == nil || meet(foreignServer, client) == nil {
+	if meet(t, server, foreignClient) == nil || meet(t, foreignServer, client) == nil {
 		t.Error("a node of another authority is let in")
 	}
 	// The authority signs others' certificates as well.
@@ -110,17 +118,17 @@ func TestNodesKnowEachOther(t *testing.T) {
 	must(t, err)
 	web := client.Clone()
 	web.Certificates = []tls.Certificate{pair}
-	if meet(server, web) == nil {
+	if meet(t, server, web) == nil {
 		t.Error("a client with a certificate for another name is let in")
 	}
 	webServer := server.Clone()
 	webServer.Certificates = []tls.Certificate{pair}
-	if meet(webServer, client) == nil {
+	if meet(t, webServer, client) == nil {
 		t.Error("a server with a certificate for another name is believed")
 	}
 	nobody := client.Clone()
 	nobody.Certificates = nil
-	if meet(server, nobody) == nil {
+	if meet(t, server, nobody) == nil {
 		t.Error("a client without a certificate is let in")
 	}
 }
