@@ -77,6 +77,7 @@ func beNode() {
 	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Log: slog.New(slog.DiscardHandler)})
 	var wg sync.WaitGroup
 	for i := range owners {
+		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
 		wg.Go(func() {
 			owner := fmt.Sprint("o", i)
 			tick := time.NewTicker(20 * time.Millisecond)
@@ -130,6 +131,8 @@ type crew struct {
 	pauses  []time.Duration      // between two of an owner, where longer than half a second
 	faults  []string
 	refused map[string]int
+	calls   map[string]*call // of registers
+	clients map[string]int   // numbers of those who call
 	reading sync.WaitGroup
 }
 
@@ -138,7 +141,8 @@ func newCrew(t *testing.T, urls []string) *crew {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crew{t: t, program: program, urls: urls, cmds: make([]*exec.Cmd, len(urls)), acks: map[string]map[string]bool{}, last: map[string]time.Time{}, refused: map[string]int{}}
+	c := &crew{t: t, program: program, urls: urls, cmds: make([]*exec.Cmd, len(urls)), acks: map[string]map[string]bool{}, last: map[string]time.Time{}, refused: map[string]int{},
+		calls: map[string]*call{}, clients: map[string]int{}}
 	for range urls {
 		c.dirs = append(c.dirs, t.TempDir())
 	}
@@ -183,6 +187,8 @@ func (c *crew) hear(line string) {
 			c.pauses = append(c.pauses, pause)
 		}
 		c.last[owner] = now
+	case "begin", "end":
+		c.hearCall(kind, rest)
 	case "fault":
 		c.faults = append(c.faults, rest)
 	case "refused":
@@ -290,6 +296,7 @@ func (c *crew) verify(url string) {
 		}
 		release()
 	}
+	c.checkRegisters(t)
 	for _, f := range c.faults {
 		t.Error(f)
 	}
