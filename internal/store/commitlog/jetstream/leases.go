@@ -151,4 +151,3 @@ func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
 	})
 	return nodes, err
 }
-

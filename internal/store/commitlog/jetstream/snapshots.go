@@ -130,4 +130,3 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	}
 	return position, r, nil
 }
-
