@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser faults fuzz-text release release-twice packages-test
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser engines faults chaos fuzz-text release release-twice packages-test
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -85,6 +85,16 @@ fuzz: ## run every fuzz target for FUZZTIME
 fuzz-text: ## search for FUZZTEXT each with the fuzz targets that read free text, two at a time
 	@printf '%s\n' ./internal/knowledge/structure/reading:FuzzRead ./internal/knowledge/structure/reading:FuzzReadOfKnownNames ./internal/knowledge/structure:FuzzFocal ./internal/knowledge/structure/classify:FuzzAspect | \
 		xargs -P 2 -I{} bash -c 't={}; echo "$$t"; go test -run "^$$" -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTEXT) -fuzzminimizetime 20x -parallel 1 "$${t%:*}" </dev/null'
+
+# Tests of stores that several machines share start real servers of NATS, and of PostgreSQL
+# where Debian's packages or pg_ctl are there. Without them they are skipped by name.
+NATS ?= v2.15.2
+
+engines: ## install the server of NATS into bin, for the tests of stores that machines share
+	@[ -x bin/nats-server ] || GOBIN=$(CURDIR)/bin GOFLAGS= CGO_ENABLED=0 go install github.com/nats-io/nats-server/v2@$(NATS)
+
+chaos: engines ## kill, pause and cut off nodes and their engine's servers, FAULTS times each, and compare with what was acknowledged
+	KEN_FAULTS=$(FAULTS) go test -count=1 -timeout 5h -run Faults -v ./internal/faults/nodes
 
 # On Linux, as root or where FUSE may be mounted; skipped by name elsewhere.
 faults: ## let the disk fail and processes die, FAULTS times, and compare with what was acknowledged

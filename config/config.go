@@ -12,6 +12,7 @@ import (
 type Config struct {
 	Upstream   Upstream
 	Knowledge  Knowledge
+	Store      Store
 	Middleware Middleware
 	Retrieval  Retrieval
 	Structure  Structure
@@ -44,6 +45,7 @@ func (c *Config) sections() []section {
 	all := []section{
 		{"upstream", "The model behind the layer: any OpenAI-compatible endpoint.", c.Upstream.keys()},
 		{"knowledge", "What is kept, and how text becomes vectors.", c.Knowledge.keys()},
+		{"store", "Where it is kept: in a folder, or by an engine that several machines share.", c.Store.keys()},
 		{"middleware", "The switches: every part of a turn can be left out.", c.Middleware.keys()},
 		{"retrieval", "How a turn finds knowledge.", c.Retrieval.keys()},
 		{"retrieval.signals", "How much each signal counts beside a hit's words, which are worth 1 for the turn's best hit; 0 switches one off. They apply while retrieval.rank is evidence.", c.Retrieval.Signals.keys()},

@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -299,11 +300,22 @@ func cpu(b *testing.B) time.Duration {
 // process that holds the store and once in one that asks it over the socket.
 func BenchmarkAssembleElsewhere(b *testing.B) {
 	root := b.TempDir()
+	assembleElsewhere(b, func(string) string { return root }, "")
+}
+
+// BenchmarkAssembleOnAnotherNode is the same for two nodes that share an engine, once on the
+// one that holds the owner and once on the other one, over a connection between them.
+func BenchmarkAssembleOnAnotherNode(b *testing.B) {
+	roots := map[string]string{"holder": b.TempDir(), "client": b.TempDir()}
+	assembleElsewhere(b, func(role string) string { return roots[role] }, logtest.StartNATS(b, 3).URL())
+}
+
+func assembleElsewhere(b *testing.B, root func(role string) string, engine string) {
 	layers := map[string]*middleware.Layer{}
 	for _, role := range []string{"holder", "client"} {
 		layers[role] = open(b, settings(func(c *config.Config) {
-			c.Retrieval.Deadline, c.Retrieval.Floor, c.Middleware.Journal = 30*time.Second, 0, false
-		}), func(o *middleware.Options) { o.Root, o.Embedder = root, synth.NewEmbedder(256) })
+			c.Retrieval.Deadline, c.Retrieval.Floor, c.Middleware.Journal, c.Store.URL = 30*time.Second, 0, false, engine
+		}), func(o *middleware.Options) { o.Root, o.Embedder = root(role), synth.NewEmbedder(256) })
 	}
 	src := synth.New(1)
 	for range 10 {

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Layer struct {
 	newID     func() string
 
 	owners             *shared.Owners
+	node               *shared.Node  // nil where the folder is all there is
 	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
 	storeErr           error         // why there is no store; turns go on without
 	embedder           *embed.Guard
@@ -138,12 +140,13 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openStatements()
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold,
+	engineErr := l.openNode(ctx)
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold, Node: l.node,
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
-	if err := l.openStore(ctx, stateErr); err != nil {
+	if err := l.openStore(ctx, cmp.Or(stateErr, engineErr)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if !o.Foreground && l.storeErr == nil {
@@ -439,7 +442,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endSessions(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
+		errs := []error{l.endSessions(), l.closeCode(), l.owners.Close(), l.closeNode(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -434,7 +434,15 @@ func (l *Layer) announceProcess() {
 
 // isAlive reports whether a process that keeps sessions in this folder lives.
 func (l *Layer) isAlive(process string) bool {
-	return process == l.process || alive.Is(l.processesPath(), process)
+	if process == l.process || alive.Is(l.processesPath(), process) {
+		return true
+	}
+	if l.node == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), nodeWait)
+	defer cancel()
+	return l.node.Lives(ctx, process)
 }
 
 // withdrawProcess removes the announcement of this process.

@@ -17,6 +17,8 @@ func Commands(app *cli.App) []*cobra.Command {
 		c.doctorCommand(),
 		c.checkCommand(),
 		c.verifyLogCommand(),
+		c.backupCommand(),
+		c.restoreCommand(),
 		c.configCommand(),
 		c.trustCommand(),
 		c.initCommand(),

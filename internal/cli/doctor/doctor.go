@@ -125,6 +125,7 @@ func (a *commands) examine(ctx context.Context, p *cli.Progress) []finding {
 		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
 	}
 	out = append(out, a.examineStore(ctx, l)...)
+	out = append(out, examineEngine(ctx, cfg.Store)...)
 	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
 	if err := l.Close(); err != nil {
 		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
@@ -147,7 +148,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 	cfg := l.Config()
 	owner := cmp.Or(a.Owner, cfg.Knowledge.Owner)
 	dir := filepath.Join(cfg.State(l.Root()), bolt.FolderName(owner))
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && cfg.Store.URL == "" {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}
 	s, release, err := l.Store(ctx, owner)

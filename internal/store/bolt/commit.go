@@ -142,16 +142,16 @@ func (s *Store) serve(batch []*request) {
 // the others go on; a transaction that fails fails all of them.
 func (s *Store) write(batch []*request) {
 	var plan *plan
-	err := s.update(func(tx *bbolt.Tx) error {
+	err := s.update(func(tx *writeTx) error {
 		all := newLayer()
 		for _, r := range batch {
-			t := &txn{s: s, tx: tx, batch: all, mine: newLayer()}
+			t := &txn{s: s, tx: tx.Tx, batch: all, mine: newLayer()}
 			if r.err = s.try(r, t); r.err == nil {
 				all.absorb(t.mine)
 			}
 		}
 		var err error
-		plan, err = s.plan(tx, all)
+		plan, err = s.plan(tx.Tx, all)
 		if err != nil || plan.empty() {
 			return err
 		}

@@ -246,7 +246,7 @@ func (m refersChange) keep(c *ken.Claim, ref store.Ref) {
 	}
 }
 
-func (m refersChange) put(tx *bbolt.Tx) error {
+func (m refersChange) put(tx *writeTx) error {
 	var errs []error
 	b := tx.Bucket(bRefers)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -315,13 +315,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 	if err != nil || known {
 		return err
 	}
-	err = s.update(func(tx *bbolt.Tx) error {
-		if err := tx.DeleteBucket(bRefers); err != nil {
-			return err
-		}
-		_, err := tx.CreateBucket(bRefers)
-		return err
-	})
+	err = s.update(func(tx *writeTx) error { return tx.EmptyBucket(bRefers) })
 	var refs []store.Ref
 	for ref := range s.t.rows {
 		if r := &s.t.rows[ref]; !r.gone() && r.flags&flagDocument == 0 {
@@ -333,21 +327,21 @@ func (s *Store) openRefers(ctx context.Context) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		err = s.update(func(tx *bbolt.Tx) error { return s.rebuildReferences(tx, chunk) })
+		err = s.update(func(tx *writeTx) error { return s.rebuildReferences(tx, chunk) })
 		done += len(chunk)
 		s.o.Progress("references", done, len(refs))
 	}
 	if err != nil {
 		return err
 	}
-	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
+	return s.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
 }
 
 // rebuildReferences writes the entries of records, from their claims.
-func (s *Store) rebuildReferences(tx *bbolt.Tx, refs []store.Ref) error {
+func (s *Store) rebuildReferences(tx *writeTx, refs []store.Ref) error {
 	m := refersChange{}
 	for _, ref := range refs {
-		c, err := s.claimAt(tx, ref)
+		c, err := s.claimAt(tx.Tx, ref)
 		if err != nil {
 			return err
 		}

@@ -107,9 +107,9 @@ func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) erro
 }
 
 // eraseEvents drops the payloads of a claim's events so far.
-func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
+func eraseEvents(tx *writeTx, id uuid.UUID) error {
 	var keep []*store.Event
-	err := trail(tx, id, func(ev *store.Event) error {
+	err := trail(tx.Tx, id, func(ev *store.Event) error {
 		if ev.Claim == id && !ev.Erased() {
 			ev.Erase()
 			keep = append(keep, ev)
@@ -133,7 +133,7 @@ func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
 
 // erase takes what is gone out of the files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
-	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)), s.rewritten(ctx))
 }
 
 // scrubIndex takes what is gone out of the index's files, and opens it again once where
@@ -185,6 +185,7 @@ func (s *Store) compact() error {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
 	old := s.db
+	dst.NoSync = old.NoSync
 	s.db = dst
 	return errors.Join(s.syncRename(), old.Close())
 }

@@ -169,7 +169,7 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 
 // update runs fn in a transaction of its own; the caller keeps the file from being
 // swapped meanwhile.
-func (s *Store) update(fn func(*bbolt.Tx) error) error {
+func (s *Store) update(fn func(*writeTx) error) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
@@ -183,7 +183,11 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 			if err := s.makeDurable(); err != nil {
 				return err
 			}
-			if err := fn(tx); err != nil {
+			changing := &writeTx{Tx: tx, noting: s.o.Replica != nil}
+			if err := fn(changing); err != nil {
+				return err
+			}
+			if err := s.replicate(changing); err != nil {
 				return err
 			}
 			done = s.committing()
@@ -199,6 +203,9 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	}
 	if err != nil && committing {
 		s.secured = false
+		if s.o.Replica != nil { // the log has what the file may lack
+			s.stopWriting(err)
+		}
 	}
 	return err
 }
@@ -265,7 +272,7 @@ func (s *Store) commitVisible(commit uint64) (is bool, err error) {
 	if err != nil || !is {
 		return is, err
 	}
-	return true, s.update(func(*bbolt.Tx) error { return nil })
+	return true, s.update(func(*writeTx) error { return nil })
 }
 
 func closedOr(err error) error {

@@ -246,7 +246,7 @@ func TestApprovedIsFoundInOlderFiles(t *testing.T) {
 	if n := shared(sharedview.New(s, time.Now())); n != 1 {
 		t.Fatalf("%d are shared, want 1", n)
 	}
-	err = s.update(func(tx *bbolt.Tx) error { // as such a program leaves it
+	err = s.update(func(tx *writeTx) error { // as such a program leaves it
 		for ref := range s.t.rows {
 			r := s.t.rows[ref]
 			r.flags &^= flagApproved

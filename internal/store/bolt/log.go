@@ -320,7 +320,7 @@ const pruneCommits = 64
 
 // keepCommits writes the names of a transaction's writes, and forgets old ones: by
 // the times in the names themselves, which are of one machine.
-func keepCommits(tx *bbolt.Tx, results map[uuid.UUID][]byte) error {
+func keepCommits(tx *writeTx, results map[uuid.UUID][]byte) error {
 	if len(results) == 0 {
 		return nil
 	}

@@ -194,9 +194,9 @@ func (s *Store) prepared() (is bool) {
 	return is && err == nil
 }
 
-func (s *Store) initMeta(tx *bbolt.Tx) error {
+func (s *Store) initMeta(tx *writeTx) error {
 	for _, b := range buckets {
-		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+		if err := tx.CreateBucketIfNotExists(b); err != nil {
 			return err
 		}
 	}
@@ -294,6 +294,9 @@ func (s *Store) closeFiles() error {
 	err := s.closeProjections()
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
+	if s.o.Replica != nil && s.db.NoSync {
+		err = errors.Join(err, s.protect(s.db.Sync))
+	}
 	if s.o.readOnly {
 		err = errors.Join(err, os.RemoveAll(s.work))
 	} else {
@@ -367,6 +370,10 @@ type Options struct {
 	// store hands itself, where Known counts what the same transaction has written
 	// before, too. Nil: nobody does.
 	Assign func(store.Structure, *ken.Claim)
+
+	// Replica keeps the store's changes in a log elsewhere as well. Nil: the file is all
+	// there is.
+	Replica Replica
 
 	// Log hears of damage, of what is mended, and of texts that could not be read.
 	// Default slog.Default().

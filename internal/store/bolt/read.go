@@ -300,28 +300,30 @@ func (s *Store) openApproved(ctx context.Context) error {
 	}
 	in := s.update
 	if s.o.readOnly {
-		in = s.view
+		in = func(fn func(*writeTx) error) error {
+			return s.view(func(tx *bbolt.Tx) error { return fn(&writeTx{Tx: tx}) })
+		}
 	}
 	for chunk := range slices.Chunk(refs, replayBatch) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := in(func(tx *bbolt.Tx) error { return s.rebuildApproved(tx, chunk) }); err != nil {
+		if err := in(func(tx *writeTx) error { return s.rebuildApproved(tx, chunk) }); err != nil {
 			return err
 		}
 	}
 	if s.o.readOnly {
 		return nil
 	}
-	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kApproved, key64(s.commit)) })
+	return s.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kApproved, key64(s.commit)) })
 }
 
 // rebuildApproved sets the flag of records by their claims. A claim that can't be read is not
 // approved: whoever reads it next hears of the damage.
-func (s *Store) rebuildApproved(tx *bbolt.Tx, refs []store.Ref) error {
+func (s *Store) rebuildApproved(tx *writeTx, refs []store.Ref) error {
 	for _, ref := range refs {
 		var c *ken.Claim
-		if claim, err := s.claimAt(tx, ref); err == nil {
+		if claim, err := s.claimAt(tx.Tx, ref); err == nil {
 			c = claim
 		}
 		r := s.t.rows[ref]

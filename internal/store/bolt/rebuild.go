@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/engine"
@@ -52,8 +51,7 @@ func (m *Mended) String() string {
 // is kept beside the store's.
 func (s *Store) Rebuild(ctx context.Context) error {
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
-		_, err := s.rebuild(ctx)
-		if err != nil {
+		if _, err := s.rebuild(ctx); err != nil && !errors.Is(err, errReplicated) {
 			return err
 		}
 		return s.rebuildIndex(ctx)
@@ -85,6 +83,9 @@ func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
 
 // rebuild makes the new file and swaps. The committer runs it, or nobody has the store.
 func (s *Store) rebuild(ctx context.Context) (Mended, error) {
+	if s.replicated() {
+		return Mended{}, errReplicated
+	}
 	tmp := filepath.Join(s.dir, rebuiltFile)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Mended{}, fmt.Errorf("rebuild: %w", err)
@@ -294,8 +295,8 @@ func (f *rebuildFold) emit(t *txn, ev *store.Event) error {
 // apply folds events and writes them with what they change.
 func (f *rebuildFold) apply(page []*store.Event, emit func(*txn, *store.Event) error) error {
 	l := newLayer()
-	return f.to.update(func(tx *bbolt.Tx) error {
-		t := &txn{s: f.to, tx: tx, batch: newLayer(), mine: l}
+	return f.to.update(func(tx *writeTx) error {
+		t := &txn{s: f.to, tx: tx.Tx, batch: newLayer(), mine: l}
 		for _, ev := range page {
 			if err := errors.Join(emit(t, ev), putEvent(tx, ev)); err != nil {
 				return err
@@ -311,9 +312,9 @@ func (f *rebuildFold) apply(page []*store.Event, emit func(*txn, *store.Event) e
 }
 
 // write puts a layer into the new store. Its records have the refs of the old one.
-func (f *rebuildFold) write(tx *bbolt.Tx, l *layer) error {
+func (f *rebuildFold) write(tx *writeTx, l *layer) error {
 	f.to.refs = f.refs
-	p, err := f.to.plan(tx, l)
+	p, err := f.to.plan(tx.Tx, l)
 	if err != nil {
 		return err
 	}
@@ -364,7 +365,7 @@ func (f *rebuildFold) salvage() error {
 }
 
 // putEvent writes an event and the trail that leads to it.
-func putEvent(tx *bbolt.Tx, ev *store.Event) error {
+func putEvent(tx *writeTx, ev *store.Event) error {
 	b, err := ev.MarshalBinary()
 	if err != nil {
 		return err

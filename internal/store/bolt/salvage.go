@@ -136,7 +136,7 @@ func (f *rebuildFold) copyMeta() error {
 	if v := f.raw(bMeta, kCommit); len(v) == 8 {
 		f.to.commit = binary.BigEndian.Uint64(v)
 	}
-	return f.to.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kID, []byte(id)) })
+	return f.to.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kID, []byte(id)) })
 }
 
 // readRefs finds the number of each record that can be read.
@@ -200,7 +200,7 @@ func (f *rebuildFold) documents() error {
 	})
 	l := newLayer()
 	flush := func() error {
-		err := f.to.update(func(tx *bbolt.Tx) error { return f.write(tx, l) })
+		err := f.to.update(func(tx *writeTx) error { return f.write(tx, l) })
 		l = newLayer()
 		return err
 	}
@@ -234,7 +234,7 @@ func (f *rebuildFold) copyAll(bucket []byte) error {
 	var keys, values [][]byte
 	var failed error
 	flush := func() {
-		err := f.to.update(func(tx *bbolt.Tx) error {
+		err := f.to.update(func(tx *writeTx) error {
 			for i, k := range keys {
 				if err := tx.Bucket(bucket).Put(k, values[i]); err != nil {
 					return err

@@ -131,15 +131,18 @@ func (t *shelfReader) Scan(prefix string) iter.Seq2[string, []byte] {
 }
 
 // shelfWriter also writes, within a transaction of the committer.
-type shelfWriter struct{ *shelfReader }
+type shelfWriter struct {
+	*shelfReader
+	to writeBucket
+}
 
 // Put implements store.ShelfTx.
 func (t shelfWriter) Put(key string, value []byte) error {
-	return t.bucket().Put([]byte(key), seal(bShelf, []byte(key), value))
+	return t.to.Put([]byte(key), seal(bShelf, []byte(key), value))
 }
 
 // Delete implements store.ShelfTx.
-func (t shelfWriter) Delete(key string) error { return t.bucket().Delete([]byte(key)) }
+func (t shelfWriter) Delete(key string) error { return t.to.Delete([]byte(key)) }
 
 // Bounds of the updates that share a transaction: whoever comes next waits for
 // them, and so do claims.
@@ -256,8 +259,8 @@ func (s *Store) commitShelf() {
 // A function that fails or panics fails alone. There is no delay to wait for company.
 func (s *Store) group() {
 	var served []*update
-	err := s.guarded(func(tx *bbolt.Tx) error {
-		file := &shelfReader{s: s, b: tx.Bucket(bShelf)}
+	err := s.guarded(func(tx *writeTx) error {
+		file := &shelfReader{s: s, b: tx.Tx.Bucket(bShelf)}
 		defer file.end()
 		all, names := overlay.New(file), map[uuid.UUID][]byte{}
 		for len(served) < maxUpdates && all.Len() < maxGroupChanges {
@@ -284,7 +287,7 @@ func (s *Store) group() {
 		if all.Len() == 0 {
 			return errNoChange
 		}
-		return errors.Join(put(file.b, all), keepCommits(tx, names))
+		return errors.Join(put(tx.Bucket(bShelf), all), keepCommits(tx, names))
 	})
 	switch {
 	case errors.Is(err, errNoChange):
@@ -311,7 +314,7 @@ func (s *Store) group() {
 
 // guarded is bbolt's Update for a goroutine that is nobody's: what panics in it, as
 // bbolt does over a page that makes no sense, is the error of those who wait.
-func (s *Store) guarded(fn func(*bbolt.Tx) error) (err error) {
+func (s *Store) guarded(fn func(*writeTx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -322,7 +325,7 @@ func (s *Store) guarded(fn func(*bbolt.Tx) error) (err error) {
 
 // put writes a group's changes. bbolt keeps the values until the commit; they are
 // the overlay's own, and nobody changes them any more.
-func put(b *bbolt.Bucket, all *overlay.Overlay) error {
+func put(b writeBucket, all *overlay.Overlay) error {
 	for key, v := range all.Changes() {
 		var err error
 		if v == nil {

@@ -211,7 +211,7 @@ func TestWhatAFailedUpdateSawIsThereWhenItReturns(t *testing.T) {
 
 func TestAPageThatMakesNoSenseIsAnError(t *testing.T) {
 	s := openShelf(t)
-	if err := s.guarded(func(*bbolt.Tx) error { panic("page 7: unexpected type") }); err == nil {
+	if err := s.guarded(func(*writeTx) error { panic("page 7: unexpected type") }); err == nil {
 		t.Error("no error")
 	}
 	if err := s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error { return tx.Put("a", nil) }); err != nil {

@@ -204,7 +204,7 @@ func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := s.update(func(tx *bbolt.Tx) error {
+		err := s.update(func(tx *writeTx) error {
 			for _, ref := range chunk {
 				if err := s.rebuildNames(tx, ref); err != nil {
 					return err
@@ -224,9 +224,9 @@ func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 }
 
 // rebuildNames writes what a record is about, from its claim.
-func (s *Store) rebuildNames(tx *bbolt.Tx, ref store.Ref) error {
+func (s *Store) rebuildNames(tx *writeTx, ref store.Ref) error {
 	key := key32(ref)
-	c, err := s.claimAt(tx, ref)
+	c, err := s.claimAt(tx.Tx, ref)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ const shortRow = rowSize - 15
 
 // lengthenRows turns rows of layoutShortRows into today's. What they lack
 // follows from the claims.
-func lengthenRows(tx *bbolt.Tx) error {
+func lengthenRows(tx *writeTx) error {
 	rows, claims := tx.Bucket(bRows), tx.Bucket(bClaims)
 	longer := map[string][]byte{}
 	err := rows.ForEach(func(k, v []byte) error {

@@ -238,8 +238,8 @@ func TestUpgradeOfValuesWithoutChecksums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := func(tx *bbolt.Tx) error {
-		return errors.Join(withoutSums(tx), tx.Bucket(bMeta).Put(kLayout, []byte{layoutNoSums}))
+	old := func(tx *writeTx) error {
+		return errors.Join(withoutSums(tx.Tx), tx.Bucket(bMeta).Put(kLayout, []byte{layoutNoSums}))
 	}
 	if err := errors.Join(s.update(old), s.Close()); err != nil {
 		t.Fatal(err)

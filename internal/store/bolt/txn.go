@@ -416,7 +416,7 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 }
 
 // put writes the plan.
-func (p *plan) put(tx *bbolt.Tx) error {
+func (p *plan) put(tx *writeTx) error {
 	var errs []error
 	sealed := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, seal(bucket, k, v))) }
 	put := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, v)) }
@@ -428,14 +428,14 @@ func (p *plan) put(tx *bbolt.Tx) error {
 	for _, ev := range p.layer.events {
 		errs = append(errs, putEvent(tx, ev))
 		if ev.Type == ken.EventForgotten { // what is on the shelf must not bring it back
-			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Bucket(bShelf)}}, ev.Claim.String()))
+			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Tx.Bucket(bShelf)}, tx.Bucket(bShelf)}, ev.Claim.String()))
 		}
 	}
 	refers := refersChange{}
 	for i := range p.changes {
 		c := &p.changes[i]
 		ref := key32(c.ref)
-		old, err := p.s.claimAt(tx, c.ref)
+		old, err := p.s.claimAt(tx.Tx, c.ref)
 		if err != nil { // what is written replaces it
 			p.s.noteDamage(err)
 		}

@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,8 @@ type Options struct {
 	Dir   string // the store's folder
 	Token string // to be shown to the server
 	PID   int    // of the holder, for errors
+	// TLS is for a holder on another machine; nil for none.
+	TLS *tls.Config
 	// Embedder is what this process embeds questions with; nil for none. Vectors are
 	// compared only if the holder's are of the same model.
 	Embedder embed.Embedder
@@ -175,6 +178,9 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 			return nil, nil, ctx.Err()
 		}
 		return nil, nil, &LostError{Err: err}
+	}
+	if c.o.TLS != nil {
+		nc = tls.Client(nc, c.o.TLS)
 	}
 	cn := &conn{nc: nc, r: bufio.NewReaderSize(nc, 32<<10)}
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })

@@ -179,7 +179,7 @@ func FuzzSession(f *testing.F) {
 		s := NewServer(ServerOptions{Owner: ken.DefaultOwner, Silence: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 		s.Ready(disk)
 		client, server := net.Pipe()
-		s.begin(server)
+		s.begin(server, nil)
 		if err := sendJSON(client, kHello, hello{Ken: version, Forms: fingerprint(), Owner: ken.DefaultOwner}); err != nil {
 			t.Fatal(err)
 		}

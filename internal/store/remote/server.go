@@ -26,6 +26,9 @@ type ServerOptions struct {
 	// Use is called when a client asks for something, and what it returns when that
 	// was answered: for who closes stores that nobody uses. May be nil.
 	Use func() (done func())
+	// Valid reports whether this process still has the right to the store. Without it nothing
+	// is answered any more. May be nil.
+	Valid func() bool
 	// Silence is how long a transaction of a client stays open without a word.
 	// Default 5 s.
 	Silence time.Duration
@@ -67,6 +70,9 @@ func NewServer(o ServerOptions) *Server {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Valid == nil {
+		o.Valid = func() bool { return true }
 	}
 	if o.Use == nil {
 		o.Use = func() func() { return func() {} }
@@ -114,7 +120,7 @@ func (s *Server) Serve(l net.Listener) error {
 		switch {
 		case err == nil:
 			pause = 0
-			s.begin(nc)
+			s.begin(nc, nil)
 			continue
 		case s.isShut():
 			return nil
@@ -145,9 +151,10 @@ func (s *Server) isShut() bool {
 	return s.shut
 }
 
-func (s *Server) begin(nc net.Conn) {
+// begin serves a connection, whose first frame may have been read.
+func (s *Server) begin(nc net.Conn, first *hello) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &session{s: s, nc: nc, ctx: ctx, cancel: cancel}
+	c := &session{s: s, nc: nc, first: first, ctx: ctx, cancel: cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shut {
@@ -193,6 +200,7 @@ func (s *Server) Shutdown(ctx context.Context, evicted bool) {
 type session struct {
 	s      *Server
 	nc     net.Conn
+	first  *hello          // that was read already; nil for none
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	frames chan frame
@@ -249,10 +257,13 @@ func (c *session) read() {
 // handshake hears who the client is and waits with it until the store is open. It
 // reports whether the client is served.
 func (c *session) handshake() bool {
-	var h hello
+	h := c.first
 	_ = c.nc.SetDeadline(time.Now().Add(helloWait))
-	if err := receiveJSON(c.nc, kHello, &h); err != nil {
-		return false
+	if h == nil {
+		h = &hello{}
+		if err := receiveJSON(c.nc, kHello, h); err != nil {
+			return false
+		}
 	}
 	mine := welcome{Ken: version, Forms: fingerprint()}
 	refuse := func(e *ken.Error) bool {
@@ -344,8 +355,14 @@ func (c *session) handle(f frame) (err error) {
 	return c.send(b)
 }
 
+// errInvalid ends the connections of a process that has no right to the store any more.
+var errInvalid = errors.New("another process holds the store")
+
 // send sends an answer, which was appended to begin's result.
 func (c *session) send(b []byte) error {
+	if !c.s.o.Valid() { // what it says may be old, or be a write that another holder does not have
+		return errInvalid
+	}
 	if cap(b) <= 1<<20 { // else it was a large one, of which there are few
 		c.out = b
 	}

@@ -69,7 +69,7 @@ func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.
 			return errLate
 		}
 		c := named
-		if _, away := s.(*remote.Client); !away && !sent {
+		if _, away := s.(*remote.Client); !away && !sent && e.s.w.o.Node == nil {
 			c = ctx // there is no answer that could get lost
 		}
 		err := fn(c, s)
@@ -91,9 +91,11 @@ var errLate = errors.New("it took too long to find another holder")
 // meanwhile, for two seconds at most. It does not run when there is no store by then.
 func (e *proxyEngine) now(fn func(store.Engine)) {
 	if r := e.s.role.Load(); r != nil {
-		fn(r.store)
-		if r.client == nil || !r.client.Broken() {
-			return
+		if r.valid() {
+			fn(r.store)
+			if r.client == nil || !r.client.Broken() {
+				return
+			}
 		}
 		e.s.lost(r, false)
 	}
@@ -220,7 +222,7 @@ func (e *proxyEngine) ByKey(ctx context.Context, key string) (c ken.Claim, err e
 // Import implements store.Claims. What another process holds gets a large import in
 // several transactions.
 func (e *proxyEngine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
-	if r := e.s.role.Load(); r != nil && r.client == nil {
+	if r := e.s.role.Load(); r != nil && r.client == nil && e.s.w.o.Node == nil {
 		return r.store.Import(ctx, in)
 	}
 	out := make([]store.Outcome, 0, len(in))

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
@@ -25,6 +26,7 @@ type host struct {
 	s      *ownerConn
 	lock   *bolt.Lock
 	store  *bolt.Store
+	tenure *tenure // nil without a node
 	server *remote.Server
 	token  string
 
@@ -41,29 +43,67 @@ func (s *ownerConn) hold() (*role, error) {
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
 	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
-		Use: func() func() { return s.w.use(s) }})
+		Use: func() func() { return s.w.use(s) }, Valid: h.valid})
 	tell := o.Progress
 	o.Progress = func(stage string, done, total int) {
 		h.server.Progress(stage, done, total)
 		tell(stage, done, total)
 	}
 	var err error
-	if h.lock, err = bolt.Acquire(s.dir, o); err != nil {
+	n := s.w.o.Node
+	if n != nil {
+		if _, another, err := n.holder(s.ctx, s.owner); err != nil || another {
+			return nil, errors.Join(err, bolt.HeldError(s.dir))
+		}
+	}
+	if n != nil {
+		if err := checkUnsynced(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	h.lock, err = bolt.Acquire(s.dir, o)
+	if n != nil && errors.Is(err, ken.ErrCorrupt) {
+		if err = n.discard(s.ctx, s.owner, s.dir, err); err == nil {
+			h.lock, err = bolt.Acquire(s.dir, o)
+		}
+	}
+	if err != nil {
 		return nil, err
+	}
+	if n != nil {
+		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token); err != nil {
+			return nil, errors.Join(err, h.lock.Release())
+		}
+		n.router.Add(h.server)
 	}
 	if err := h.listen(); err != nil { // the store is worth more than company
 		s.w.o.Log.Warn("other processes can't work on this store meanwhile", "owner", s.owner, "cause", err)
 	}
-	if h.store, err = h.lock.Open(s.ctx); err != nil {
+	h.store, err = h.lock.Open(s.ctx)
+	if n != nil && errors.Is(err, ken.ErrCorrupt) {
+		s.w.o.Log.Warn("a copy of an owner's store is damaged and is made again", "owner", s.owner, "cause", err)
+		if err = h.tenure.reload(s.ctx, h.lock); err == nil {
+			h.store, err = h.lock.Open(s.ctx)
+		}
+	}
+	if err != nil {
 		h.server.Fail(err)
 		h.end(false) // before the lock goes: the socket is only the holder's to remove
-		return nil, errors.Join(err, h.lock.Release())
+		err = errors.Join(err, h.lock.Release())
+		if h.tenure != nil {
+			n.giveBack(s.owner, h.tenure.lease)
+		}
+		return nil, err
 	}
 	h.server.Ready(h.store)
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.running.Go(func() { h.mend(ctx) })
-	return &role{store: h.store, host: h}, nil
+	r := &role{store: h.store, host: h}
+	if h.tenure != nil {
+		h.running.Go(func() { h.tenure.watch(ctx, h.store, func() { s.lost(r, false) }) })
+	}
+	return r, nil
 }
 
 func newToken() string {
@@ -128,13 +168,20 @@ func (h *host) there() bool {
 	return err == nil
 }
 
-// end stops serving, once what was asked is answered.
+// end stops serving, once what was asked is answered. Who has lost the right to answer does
+// not wait.
 func (h *host) end(evicted bool) {
 	if h.stop != nil {
 		h.stop()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
+	if !h.valid() {
+		cancel()
+	}
+	if h.tenure != nil {
+		h.tenure.n.router.Remove(h.server)
+	}
 	h.server.Shutdown(ctx, evicted)
 	h.running.Wait()
 }
@@ -143,13 +190,27 @@ func (h *host) end(evicted bool) {
 // in between finds nobody, and tries again.
 func (h *host) close(evicted bool) error {
 	h.end(evicted)
-	return h.store.Close()
+	err := h.store.Close()
+	if h.tenure != nil {
+		if err == nil {
+			err = synced(h.s.dir)
+		}
+		h.tenure.n.giveBack(h.s.owner, h.tenure.lease)
+	}
+	return err
 }
+
+// valid reports whether the store is this process's.
+func (h *host) valid() bool { return h.tenure == nil || h.tenure.valid() }
 
 // Options configures Owners; the zero value works.
 type Options struct {
 	// Store is how stores are opened. Owner and LockTimeout are ignored.
 	Store bolt.Options
+
+	// Node shares the stores with other machines, by a log that all reach. Nil: the folder is
+	// all there is. It is closed after the Owners, by who made it.
+	Node *Node
 
 	// OnHold is called when this process has come to hold an owner's folder, the
 	// first time as well as by taking over: it is who looks after the store from now

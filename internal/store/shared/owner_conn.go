@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
 )
@@ -76,7 +78,10 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 		return nil, errClosed
 	}
 	if r := s.role.Load(); r != nil {
-		return r, nil
+		if r.valid() {
+			return r, nil
+		}
+		s.lost(r, false)
 	}
 	s.mu.Lock()
 	if r := s.role.Load(); r != nil || s.gone.Load() {
@@ -86,7 +91,7 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 		}
 		return r, nil
 	}
-	e := s.elect()
+	e := s.elect(nil)
 	s.mu.Unlock()
 	if h := s.silent.Load(); h != nil {
 		if _, bounded := ctx.Deadline(); bounded { // a turn does not wait for it each time
@@ -101,14 +106,20 @@ func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	}
 }
 
-// elect begins an election, or returns the one under way. s.mu is held.
-func (s *ownerConn) elect() *election {
+// elect begins an election, or returns the one under way, after a role that was lost has
+// ended. s.mu is held.
+func (s *ownerConn) elect(before *role) *election {
 	if s.trying != nil {
 		return s.trying
 	}
 	e := &election{done: make(chan struct{})}
 	s.trying = e
 	s.running.Go(func() {
+		if before != nil {
+			if err := before.close(false); err != nil {
+				s.w.o.Log.Warn("close a store that another node holds", "owner", s.owner, "cause", err)
+			}
+		}
 		r, err := s.findRole()
 		s.mu.Lock()
 		if err == nil && s.gone.Load() {
@@ -134,20 +145,26 @@ const (
 	// a socket that is not there yet will be in some milliseconds.
 	firstPause = time.Millisecond
 	lastPause  = 20 * time.Millisecond
+	// nodePause is lastPause where the engine is asked each time.
+	nodePause = 100 * time.Millisecond
 )
 
 // findRole looks for a role until there is one: the holder's if nobody has it, else a
 // client's of who has.
 func (s *ownerConn) findRole() (*role, error) {
-	end := time.Now().Add(s.w.o.Wait)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	end, longest := time.Now().Add(s.w.o.Wait), lastPause
+	if s.w.o.Node != nil {
+		longest = nodePause
+	}
+	for pause := firstPause; ; pause = min(2*pause, longest) {
 		r, err := s.hold()
 		if err == nil {
 			s.silent.Store(nil)
 			return r, nil
 		}
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
-		if !unwritable && !errors.Is(err, ken.ErrHeld) {
+		away := errors.Is(err, commitlog.ErrUnreachable)
+		if !unwritable && !away && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -163,6 +180,8 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
+		case time.Now().After(end) && away:
+			return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Err: err, Try: "See ken doctor, and whether the servers of store.url run."}
 		case time.Now().After(end):
 			return nil, bolt.HeldError(s.dir)
 		}
@@ -206,18 +225,31 @@ func (s *ownerConn) readOnly(cause error) (*role, error) {
 // errNobody is that nobody says where the store is served.
 var errNobody = errors.New("nobody serves the store")
 
-// join becomes a client of the holder.
+// join becomes a client of the holder: a process of this machine, or another node.
 func (s *ownerConn) join() (*role, error) {
-	h := bolt.ReadHolder(s.dir)
+	h, config, there := bolt.ReadHolder(s.dir), (*tls.Config)(nil), ""
+	if n := s.w.o.Node; h.Address == "" && n != nil {
+		l, another, err := n.holder(s.ctx, s.owner)
+		if err != nil {
+			return nil, err
+		}
+		if another {
+			there = l.Node
+			h, config = bolt.Holder{Network: "tcp", Address: l.Address, Token: l.Token}, n.o.Client
+		}
+	}
 	if h.Address == "" {
 		return nil, errNobody
 	}
 	r := &role{}
 	mine := make(chan struct{})
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID,
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
+		if there != "" && errors.Is(err, syscall.ECONNREFUSED) {
+			s.w.o.Node.refused(there)
+		}
 		return nil, err
 	}
 	r.store, r.client = c, c
@@ -232,21 +264,24 @@ func final(err error) bool {
 	return errors.Is(err, ken.ErrHeld) || errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
 }
 
-// lost gives up a client's role whose holder is gone, and looks for another one: at
-// once, so that the store has a holder, unless that process lives on and nobody
-// here has a use for the store.
+// lost gives up a client's role whose holder is gone, or a holder's that has lost its right,
+// and looks for another one: at once, so that the store has a holder, unless that process
+// lives on and nobody here has a use for the store.
 func (s *ownerConn) lost(r *role, evicted bool) {
 	wanted := !evicted || s.w.inUse(s)
 	s.mu.Lock()
-	mine := s.role.Load() == r
+	mine := s.role.Load() == r && !(r.host != nil && s.gone.Load()) // else close ends it
 	if mine {
 		s.role.Store(nil)
-		if wanted && !s.gone.Load() {
-			s.elect()
+		switch {
+		case r.host != nil:
+			s.elect(r)
+		case wanted && !s.gone.Load():
+			s.elect(nil)
 		}
 	}
 	s.mu.Unlock()
-	if mine {
+	if mine && r.client != nil {
 		r.client.Leave() // what a holder that ends was asked it answers
 	}
 }
@@ -289,6 +324,9 @@ func (s *ownerConn) close(evicted bool) error {
 	}
 	return r.close(evicted)
 }
+
+// valid reports whether a role can still be used.
+func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
 func (r *role) close(evicted bool) error {
 	switch {

@@ -3,6 +3,7 @@ package shared_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"testing"
@@ -19,14 +20,15 @@ import (
 )
 
 func suiteOptions(o storetest.Options) shared.Options {
-	b := bolt.Options{Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
+	b := bolt.Options{Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true, Log: slog.New(slog.DiscardHandler)}
 	if o.Embed != nil {
 		b.Embedder = suiteEmbedder{o}
 	}
 	return shared.Options{Store: b}
 }
 
-// roles are the two that a process can have at a store.
+// roles are those that a process can have at a store: on one machine, and as a node among
+// others.
 var roles = map[string]func(t *testing.T, o storetest.Options) store.Engine{
 	"holder": func(t *testing.T, o storetest.Options) store.Engine {
 		return openAs(t, owners(t, t.TempDir(), suiteOptions(o)), o.Owner)
@@ -40,6 +42,14 @@ var roles = map[string]func(t *testing.T, o storetest.Options) store.Engine{
 			t.Fatal("the second one holds the folder")
 		}
 		return s
+	},
+	"node": func(t *testing.T, o storetest.Options) store.Engine {
+		return newCluster(t).start(suiteOptions(o)).engine(t, o.Owner)
+	},
+	"another node": func(t *testing.T, o storetest.Options) store.Engine {
+		c := newCluster(t)
+		c.start(suiteOptions(o)).engine(t, o.Owner)
+		return c.start(suiteOptions(o)).engine(t, o.Owner)
 	},
 }
 

@@ -1,0 +1,412 @@
+package doctor
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/middleware/engines"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// A backup is a tar archive, compressed with gzip: first a manifest, then for each owner a
+// folder with the store's file and the vectors, then other files of the state, such as the
+// gateway's keys. What is made of these again is left out: the keyword index.
+
+const (
+	manifestName = "ken-backup.json"
+	ownersPrefix = "owners/"
+	filesPrefix  = "files/"
+	// backupFormat is the number of the layout of the archive.
+	backupFormat = 1
+	// maxManifest bounds a manifest, in bytes, and maxStateFile another file of the state.
+	maxManifest  = 16 << 20
+	maxStateFile = 64 << 20
+)
+
+// manifest says what an archive holds.
+type manifest struct {
+	Format int       `json:"format"`
+	Ken    string    `json:"ken"` // version of the program
+	Layout int       `json:"layout"`
+	Made   time.Time `json:"made"`
+	Owners []string  `json:"owners"`
+}
+
+func (a *commands) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy what is kept of all owners into an archive",
+		Long: "Copy the stores of all owners into one archive, each as it is at one moment, while they are in use: claims, their history, sessions, receipts, " +
+			"jobs and vectors. With store.url, the copy comes from the engine, and no node is asked. The gateway's keys come along as hashes. " +
+			"The archive holds everything that was said: keep it where only you can read it. What is forgotten later stays in it.",
+		Example: "  ken backup /var/backups/ken.tar.gz",
+		Args:    cli.ExactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := a.Progress()
+			defer p.Done()
+			l, err := a.Layer(cmd.Context(), p, func(o *middleware.Options) { o.Strict = true })
+			if err != nil {
+				return err
+			}
+			m, size, err := a.backup(cmd.Context(), l, p, args[0])
+			if err = errors.Join(err, l.Close()); err != nil {
+				return err
+			}
+			p.Done()
+			if a.JSON {
+				return a.PrintJSON(map[string]any{"file": args[0], "bytes": size, "owners": m.Owners, "made": m.Made})
+			}
+			fmt.Fprintf(a.Out, "%s: %d owners, %.1f MB\n", args[0], len(m.Owners), float64(size)/1e6)
+			return nil
+		},
+	}
+}
+
+// backup writes the archive beside its name and then puts it there, so that a run that is
+// cut short leaves the one before.
+func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progress, file string) (m manifest, size int64, err error) {
+	owners, err := l.Operator().Owners(ctx)
+	if err != nil {
+		return m, 0, err
+	}
+	slices.Sort(owners)
+	m = manifest{Format: backupFormat, Ken: cli.Version(), Layout: bolt.Layout, Made: time.Now().UTC().Truncate(time.Second), Owners: owners}
+	out, err := os.OpenFile(file+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return m, 0, err
+	}
+	defer os.Remove(file + ".part") // when it was renamed there is none
+	zip := gzip.NewWriter(out)
+	archive := tar.NewWriter(zip)
+	head, err := json.Marshal(m)
+	if err == nil {
+		err = addBytes(archive, manifestName, head, m.Made)
+	}
+	for i, owner := range owners {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			p.Update("owners", i, len(owners))
+			err = backupOwner(ctx, l, archive, owner, m.Made)
+		}
+	}
+	cfg := l.Config()
+	if err == nil {
+		err = backupFiles(archive, cfg.State(l.Root()), m.Made)
+	}
+	if err = errors.Join(err, archive.Close(), zip.Close(), out.Sync()); err != nil {
+		return m, 0, errors.Join(fmt.Errorf("back up: %w", err), out.Close())
+	}
+	info, err := out.Stat()
+	if err = errors.Join(err, out.Close()); err != nil {
+		return m, 0, err
+	}
+	return m, info.Size(), os.Rename(file+".part", file)
+}
+
+func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, owner string, made time.Time) error {
+	dir, err := os.MkdirTemp("", "ken-backup-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, bolt.FolderName(owner))
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		return err
+	}
+	if err := l.Operator().CopyStore(ctx, owner, copied); err != nil {
+		return fmt.Errorf("owner %s: %w", owner, err)
+	}
+	return addFolder(archive, ownersPrefix+bolt.FolderName(owner), copied, made)
+}
+
+// addFolder adds a folder's files, those below it as well.
+func addFolder(archive *tar.Writer, name, dir string, made time.Time) error {
+	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		return addFile(archive, path.Join(name, filepath.ToSlash(rel)), file, made)
+	})
+}
+
+func addFile(archive *tar.Writer, name, file string, made time.Time) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: made}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(archive, f, info.Size())
+	return err
+}
+
+func addBytes(archive *tar.Writer, name string, b []byte, made time.Time) error {
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(b)), ModTime: made}); err != nil {
+		return err
+	}
+	_, err := archive.Write(b)
+	return err
+}
+
+// ofThisFolder are files of a state folder that are made for it, and for no other.
+var ofThisFolder = []string{".gitignore", "made-here.json"}
+
+// backupFiles adds the files that lie beside the owners' folders, and the gateway's keys.
+func backupFiles(archive *tar.Writer, state string, made time.Time) error {
+	entries, err := os.ReadDir(state)
+	if errors.Is(err, fs.ErrNotExist) { // a node may have none
+		return nil
+	}
+	for _, e := range entries {
+		info, fault := e.Info()
+		if fault != nil || !info.Mode().IsRegular() || info.Size() > maxStateFile || slices.Contains(ofThisFolder, e.Name()) {
+			continue
+		}
+		err = errors.Join(err, addFile(archive, filesPrefix+e.Name(), filepath.Join(state, e.Name()), made))
+	}
+	keys := filepath.Dir(operator.KeysPath(state))
+	if _, fault := os.Stat(keys); fault == nil {
+		err = errors.Join(err, addFolder(archive, filesPrefix+filepath.Base(keys), keys, made))
+	}
+	return err
+}
+
+func (a *commands) restoreCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Bring back what an archive of ken backup holds",
+		Long: "Bring back the stores of an archive that ken backup has made. An owner who has a store here already is refused: move the owner's folder away first. " +
+			"With store.url, the stores become the beginning of the engine's logs, where those owners must have none. No other process may use these owners meanwhile.",
+		Example: "  ken restore /var/backups/ken.tar.gz",
+		Args:    cli.ExactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, _, err := a.Configuration()
+			if err != nil {
+				return err
+			}
+			root, err := a.Project()
+			if err != nil {
+				return err
+			}
+			state := cfg.State(root)
+			p := a.Progress()
+			defer p.Done()
+			m, err := unpack(cmd.Context(), args[0], state, func(m manifest) error {
+				if err := notInEngine(cmd.Context(), cfg.Store, m.Owners); err != nil {
+					return err
+				}
+				if !yes {
+					fmt.Fprintf(a.Err, "%d owners of %s go to %s\n", len(m.Owners), m.Made.Format(time.RFC3339), state)
+					if err := a.Confirm("Restore?", "Nothing was changed."); err != nil {
+						return err
+					}
+				}
+				return cfg.MakeState(root)
+			})
+			if err != nil {
+				return err
+			}
+			if cfg.Store.URL != "" {
+				err = a.giveToEngine(cmd.Context(), p, m.Owners)
+			}
+			if err != nil {
+				return err
+			}
+			p.Done()
+			if a.JSON {
+				return a.PrintJSON(map[string]any{"owners": m.Owners, "made": m.Made, "state": state})
+			}
+			fmt.Fprintf(a.Out, "%d owners are back, as they were on %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// notInEngine fails for an owner who has a log in the engine already.
+func notInEngine(ctx context.Context, c config.Store, owners []string) error {
+	if c.URL == "" {
+		return nil
+	}
+	log, err := engines.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	for _, owner := range owners {
+		last, err := log.Last(ctx, owner)
+		if err != nil {
+			return err
+		}
+		if last > 0 {
+			return &ken.Error{Code: ken.CodeExists, Field: "owner", Msg: fmt.Sprintf("owner %s is in the engine of store.url", owner),
+				Try: "Restore into an engine without that owner, such as another schema or another account. Nothing was changed."}
+		}
+	}
+	return nil
+}
+
+// giveToEngine opens the owners once, which gives their stores to the engine.
+func (a *commands) giveToEngine(ctx context.Context, p *cli.Progress, owners []string) error {
+	l, err := a.Layer(ctx, p, func(o *middleware.Options) { o.Strict = true })
+	if err != nil {
+		return err
+	}
+	for i, owner := range owners {
+		p.Update("owners", i, len(owners))
+		_, release, open := l.Store(ctx, owner)
+		if open == nil {
+			release()
+		} else {
+			err = errors.Join(err, fmt.Errorf("owner %s: %w", owner, open))
+		}
+	}
+	return errors.Join(err, l.Close())
+}
+
+// unpack puts an archive's owners into a state folder, after agree has agreed. Every store is
+// put into place when it is whole, and nothing is put over another.
+func unpack(ctx context.Context, file, state string, agree func(manifest) error) (m manifest, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	broken := func(cause error) error {
+		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is no whole backup of ken", Err: cause, Try: "Take another backup. Nothing was put into place."}
+	}
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		return m, broken(err)
+	}
+	archive := tar.NewReader(zip)
+	head, err := archive.Next()
+	if err != nil || head.Name != manifestName {
+		return m, broken(cmpErr(err, errors.New("it does not begin with a manifest")))
+	}
+	if err := json.NewDecoder(io.LimitReader(archive, maxManifest)).Decode(&m); err != nil {
+		return m, broken(err)
+	}
+	if m.Format != backupFormat || m.Layout > bolt.Layout {
+		return m, &ken.Error{Code: ken.CodeRefused, Field: "file", Msg: fmt.Sprintf("%s was made by version %s of ken, which this one does not read", file, m.Ken), Try: "Use that version, or a later one."}
+	}
+	for _, owner := range m.Owners {
+		if _, err := os.Lstat(filepath.Join(state, bolt.FolderName(owner))); !errors.Is(err, fs.ErrNotExist) {
+			return m, &ken.Error{Code: ken.CodeExists, Field: "owner", Msg: fmt.Sprintf("owner %s has a store in %s", owner, state), Err: err,
+				Try: "Move the owner's folder away, or restore into another project. Nothing was changed."}
+		}
+	}
+	if err := agree(m); err != nil {
+		return m, err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return m, err
+	}
+	dir, err := os.MkdirTemp(state, ".restore-*")
+	if err != nil {
+		return m, err
+	}
+	defer os.RemoveAll(dir)
+	for {
+		head, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && !allowed(head) {
+			err = fmt.Errorf("it holds %q", head.Name)
+		}
+		if err == nil {
+			err = extract(archive, filepath.Join(dir, filepath.FromSlash(head.Name)))
+		}
+		if err != nil {
+			return m, errors.Join(ctx.Err(), broken(err))
+		}
+	}
+	return m, place(dir, state, m.Owners, broken)
+}
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// allowed reports whether an entry is one that a backup has: an archive may be anybody's.
+func allowed(h *tar.Header) bool {
+	return h.Typeflag == tar.TypeReg && filepath.IsLocal(h.Name) && path.Clean(h.Name) == h.Name && !strings.Contains(h.Name, `\`) &&
+		(strings.HasPrefix(h.Name, ownersPrefix) && strings.Count(h.Name, "/") >= 2 || strings.HasPrefix(h.Name, filesPrefix))
+}
+
+func extract(r io.Reader, file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, r)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// place puts what was extracted where it belongs.
+func place(dir, state string, owners []string, broken func(error) error) error {
+	for _, owner := range owners {
+		if err := bolt.Detach(filepath.Join(dir, ownersPrefix, bolt.FolderName(owner)), bolt.Options{Owner: owner}); err != nil {
+			return broken(err)
+		}
+	}
+	for _, owner := range owners {
+		if err := os.Rename(filepath.Join(dir, ownersPrefix, bolt.FolderName(owner)), filepath.Join(state, bolt.FolderName(owner))); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, filesPrefix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		to := filepath.Join(state, e.Name())
+		if _, fault := os.Lstat(to); errors.Is(fault, fs.ErrNotExist) && !slices.Contains(ofThisFolder, e.Name()) {
+			err = errors.Join(err, os.Rename(filepath.Join(dir, filesPrefix, e.Name()), to))
+		}
+	}
+	return err
+}

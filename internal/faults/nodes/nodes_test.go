@@ -1,0 +1,403 @@
+//go:build unix
+
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/seed"
+	"github.com/kenlayer/ken/internal/store/commitlog"
+	"github.com/kenlayer/ken/internal/store/commitlog/jetstream"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
+	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
+	"github.com/kenlayer/ken/internal/store/shared"
+)
+
+// owners are written to by every node.
+const owners = 4
+
+// openLog opens the engine of a URL.
+func openLog(ctx context.Context, url string) (commitlog.Log, error) {
+	if strings.HasPrefix(url, "postgres") {
+		return postgres.Open(ctx, postgres.Options{URL: url})
+	}
+	return jetstream.Open(ctx, jetstream.Options{URL: url, Replicas: 3})
+}
+
+// TestMain is also the node that a test kills.
+func TestMain(m *testing.M) {
+	if os.Getenv("KEN_NODE") != "" {
+		beNode()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var (
+	stdout   = bufio.NewWriter(os.Stdout)
+	stdoutMu sync.Mutex
+)
+
+func say(format string, args ...any) {
+	stdoutMu.Lock()
+	defer stdoutMu.Unlock()
+	fmt.Fprintf(stdout, format+"\n", args...)
+	stdout.Flush()
+}
+
+// beNode writes to every owner until it is killed. It says what it was told is durable, and
+// reads that back.
+func beNode() {
+	ctx, name := context.Background(), os.Getenv("KEN_NODE")
+	log, err := openLog(ctx, os.Getenv("KEN_NODE_URL"))
+	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be away
+		say("away %v", err)
+	}
+	o := shared.NodeOptions{Log: log, ID: name, Logger: slog.New(slog.DiscardHandler)}
+	node, err := shared.StartNode(ctx, o)
+	for ; err != nil; node, err = shared.StartNode(ctx, o) {
+		say("away %v", err)
+	}
+	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Log: slog.New(slog.DiscardHandler)})
+	var wg sync.WaitGroup
+	for i := range owners {
+		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
+		wg.Go(func() {
+			owner := fmt.Sprint("o", i)
+			tick := time.NewTicker(20 * time.Millisecond)
+			for n := 0; ; n++ {
+				<-tick.C
+				once(ctx, all, owner, fmt.Sprintf("node%s wrote word%d", strings.ReplaceAll(name, ".", "x"), n))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func once(ctx context.Context, all *shared.Owners, owner, text string) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	s, release, err := all.Get(ctx, owner)
+	if err != nil {
+		say("refused %s %v", owner, err)
+		return
+	}
+	defer release()
+	c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+	if err != nil {
+		say("fault %v", err)
+		return
+	}
+	begun := time.Now()
+	id, err := s.WriteClaim(ctx, c)
+	if err != nil {
+		say("refused %s %v", owner, err)
+		return
+	}
+	say("ack %s %d %s", owner, time.Since(begun).Milliseconds(), text)
+	if got, err := s.Get(ctx, id); err == nil && got.Text != text || errors.Is(err, ken.ErrNotFound) {
+		say("fault %s does not read what it has written: %q, %v", owner, got.Text, err)
+	}
+}
+
+// crew is the nodes of a test.
+type crew struct {
+	t       *testing.T
+	program string
+	dirs    []string
+	urls    []string
+	cmds    []*exec.Cmd
+	started int
+
+	mu      sync.Mutex // guards the rest
+	acks    map[string]map[string]bool
+	last    map[string]time.Time // an owner's last acknowledgement
+	pauses  []time.Duration      // between two of an owner, where longer than half a second
+	faults  []string
+	refused map[string]int
+	calls   map[string]*call // of registers
+	clients map[string]int   // numbers of those who call
+	reading sync.WaitGroup
+}
+
+func newCrew(t *testing.T, urls []string) *crew {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crew{t: t, program: program, urls: urls, cmds: make([]*exec.Cmd, len(urls)), acks: map[string]map[string]bool{}, last: map[string]time.Time{}, refused: map[string]int{},
+		calls: map[string]*call{}, clients: map[string]int{}}
+	for range urls {
+		c.dirs = append(c.dirs, t.TempDir())
+	}
+	t.Cleanup(c.killAll)
+	return c
+}
+
+func (c *crew) start(i int) {
+	c.started++
+	cmd := exec.Command(c.program, "-test.run=^$")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i])
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.cmds[i] = cmd
+	c.reading.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			c.hear(lines.Text())
+		}
+	})
+}
+
+func (c *crew) hear(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "ack":
+		owner, rest, _ := strings.Cut(rest, " ")
+		_, text, _ := strings.Cut(rest, " ")
+		if c.acks[owner] == nil {
+			c.acks[owner] = map[string]bool{}
+		}
+		c.acks[owner][text] = true
+		now := time.Now()
+		if pause := now.Sub(c.last[owner]); !c.last[owner].IsZero() && pause > 500*time.Millisecond {
+			c.pauses = append(c.pauses, pause)
+		}
+		c.last[owner] = now
+	case "begin", "end":
+		c.hearCall(kind, rest)
+	case "fault":
+		c.faults = append(c.faults, rest)
+	case "refused":
+		_, why, _ := strings.Cut(rest, " ")
+		c.refused[why]++
+	}
+}
+
+func (c *crew) kill(i int) {
+	if c.cmds[i] == nil {
+		return
+	}
+	_ = c.cmds[i].Process.Kill()
+	_ = c.cmds[i].Wait()
+	c.cmds[i] = nil
+}
+
+func (c *crew) killAll() {
+	for i := range c.cmds {
+		c.kill(i)
+	}
+	c.reading.Wait()
+}
+
+func (c *crew) acknowledged() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, all := range c.acks {
+		n += len(all)
+	}
+	return n
+}
+
+// flow waits until each owner has been written to again.
+func (c *crew) flow() {
+	c.t.Helper()
+	begun := time.Now()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		c.mu.Lock()
+		flows := len(c.last) == owners
+		for _, at := range c.last {
+			flows = flows && at.After(begun)
+		}
+		c.mu.Unlock()
+		if flows {
+			return
+		}
+		if time.Since(begun) > 60*time.Second {
+			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
+		}
+		<-tick.C
+	}
+}
+
+// verify compares what is there with what was acknowledged.
+func (c *crew) verify(url string) {
+	t := c.t
+	t.Helper()
+	c.killAll()
+	log, err := openLog(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: log, ID: "verifier"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := shared.NewOwners(t.TempDir(), 0, shared.Options{Node: node})
+	defer func() {
+		if err := errors.Join(all.Close(), node.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	lost, twice, total := 0, 0, 0
+	for i := range owners {
+		owner := fmt.Sprint("o", i)
+		s, release, err := all.Get(t.Context(), owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := map[string]int{}
+		for claim, err := range s.Claims(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			there[claim.Text]++
+		}
+		for text := range c.acks[owner] {
+			total++
+			if there[text] == 0 {
+				lost++
+				t.Errorf("%s lost %q", owner, text)
+			}
+		}
+		for text, n := range there {
+			if n > 1 {
+				twice++
+				t.Errorf("%s has %q %d times", owner, text, n)
+			}
+		}
+		if r, err := s.VerifyLog(t.Context()); err != nil {
+			t.Errorf("%s: %v after %d events", owner, err, r.Events)
+		}
+		release()
+	}
+	c.checkRegisters(t)
+	for _, f := range c.faults {
+		t.Error(f)
+	}
+	slices.Sort(c.pauses)
+	t.Logf("%d acknowledged, %d lost, %d twice", total, lost, twice)
+	if n := len(c.pauses); n > 0 {
+		t.Logf("pauses of an owner over 0.5 s: %d, median %v, 95th percentile %v, longest %v", n, c.pauses[n/2].Round(10*time.Millisecond),
+			c.pauses[n*95/100].Round(10*time.Millisecond), c.pauses[n-1].Round(10*time.Millisecond))
+	}
+	t.Logf("refused: %v", c.refused)
+}
+
+// wanted is how many faults a run has.
+func wanted() int {
+	if n, err := strconv.Atoi(os.Getenv("KEN_FAULTS")); err == nil {
+		return n
+	}
+	if race.Enabled {
+		return 3
+	}
+	return 6
+}
+
+// fault is one that begins and is over after a while.
+type fault struct {
+	name       string
+	begin, end func()
+}
+
+// between waits for a time.
+func between(rng *rand.Rand, low, high time.Duration) {
+	<-time.After(low + time.Duration(rng.Int64N(int64(high-low))))
+}
+
+// signal pauses a process and lets it go on.
+func signal(p *os.Process, s syscall.Signal) func() { return func() { _ = p.Signal(s) } }
+
+func (c *crew) nodeFaults(i int, cut func(bool)) []fault {
+	return []fault{
+		{fmt.Sprintf("kill node %d", i), func() { c.kill(i) }, func() { c.start(i) }},
+		{fmt.Sprintf("pause node %d", i), func() { signal(c.cmds[i].Process, syscall.SIGSTOP)() }, func() { signal(c.cmds[i].Process, syscall.SIGCONT)() }},
+		{fmt.Sprintf("cut node %d off", i), func() { cut(true) }, func() { cut(false) }},
+		{fmt.Sprintf("empty the folder of node %d", i), func() { c.kill(i); c.dirs[i] = c.t.TempDir() }, func() { c.start(i) }},
+	}
+}
+
+func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
+	t := c.t
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
+	for i := range c.cmds {
+		c.start(i)
+	}
+	c.flow()
+	begun := time.Now()
+	for n := range wanted() {
+		f := all(rng)
+		t.Logf("%6.1f s, fault %d: %s", time.Since(begun).Seconds(), n+1, f.name)
+		f.begin()
+		between(rng, 500*time.Millisecond, 5*time.Second)
+		f.end()
+		c.flow()
+	}
+	if n := c.acknowledged(); n < 100 {
+		t.Errorf("only %d writes were acknowledged", n)
+	}
+	c.verify(url)
+}
+
+func TestFaultsNATS(t *testing.T) {
+	nats := logtest.StartNATS(t, 3)
+	var urls []string
+	var proxies []*proxy
+	for range 3 {
+		p := newProxy(t, nats.Addresses())
+		proxies = append(proxies, p)
+		urls = append(urls, p.url("nats://"))
+	}
+	c := newCrew(t, urls)
+	c.run(func(rng *rand.Rand) fault {
+		i := rng.IntN(3)
+		all := append(c.nodeFaults(i, proxies[i].cut),
+			fault{fmt.Sprintf("kill server %d", i), func() { nats.Kill(i) }, func() { nats.Start(i) }},
+			fault{fmt.Sprintf("pause server %d", i), func() { signal(nats.Process(i), syscall.SIGSTOP)() }, func() { signal(nats.Process(i), syscall.SIGCONT)() }})
+		return all[rng.IntN(len(all))]
+	}, nats.URL())
+}
+
+func TestFaultsPostgres(t *testing.T) {
+	pg := logtest.StartPostgres(t)
+	var urls []string
+	var proxies []*proxy
+	for range 3 {
+		p := newProxy(t, []string{pg.Address()})
+		proxies = append(proxies, p)
+		urls = append(urls, p.url("postgres://ken@")+"/postgres?sslmode=disable")
+	}
+	c := newCrew(t, urls)
+	c.run(func(rng *rand.Rand) fault {
+		i := rng.IntN(3)
+		all := append(c.nodeFaults(i, proxies[i].cut),
+			fault{"restart the server", func() { pg.Crash() }, func() { pg.Start() }})
+		return all[rng.IntN(len(all))]
+	}, pg.URL())
+}

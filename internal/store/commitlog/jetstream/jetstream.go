@@ -1,0 +1,346 @@
+// Package jetstream keeps the log of stores in NATS JetStream, in one stream with a subject
+// for each owner. The stream's sequence is the position of a record, and the expected
+// last sequence of the subject fences writers. Leases and nodes lie in key-value buckets,
+// snapshots in an object store. All are kept by as many servers as Options.Replicas says.
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/kenlayer/ken/internal/store/commitlog"
+)
+
+// Options configures a log.
+type Options struct {
+	// URL is the servers' addresses, separated by commas.
+	URL string
+	// Replicas is how many servers keep each record: 1, 3 or 5. 0: 3, or 1 where there is one
+	// server.
+	Replicas int
+	// Prefix begins the names of the stream, the buckets and the subjects. Default "ken".
+	Prefix string
+	// Credentials is a file with the user's credentials; "" for none.
+	Credentials string
+	// CA, Cert and Key are PEM files for TLS; "" for what the system trusts, and no certificate
+	// of this side.
+	CA, Cert, Key string
+}
+
+// Log is a commitlog.Log.
+type Log struct {
+	o         Options
+	nc        *nats.Conn
+	js        jetstream.JetStream
+	stream    jetstream.Stream
+	leases    jetstream.KeyValue
+	nodes     jetstream.KeyValue
+	index     jetstream.KeyValue // of snapshots
+	snapshots jetstream.ObjectStore
+}
+
+var _ commitlog.Log = (*Log)(nil)
+
+// Open connects, and makes the stream and the buckets where there are none. Errors:
+// commitlog.ErrUnreachable; those of the servers for what this user may not do.
+func Open(ctx context.Context, o Options) (*Log, error) {
+	o.Prefix = cmp.Or(o.Prefix, "ken")
+	opts := []nats.Option{
+		nats.Name("ken"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(100 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+		nats.ReconnectBufSize(-1), // what can't be sent now fails, and is tried again here
+		nats.PingInterval(time.Second),
+		nats.MaxPingsOutstanding(3),
+		nats.Timeout(2 * time.Second),
+	}
+	if o.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	}
+	if o.CA != "" {
+		opts = append(opts, nats.RootCAs(o.CA))
+	}
+	if o.Cert != "" {
+		opts = append(opts, nats.ClientCert(o.Cert, o.Key))
+	}
+	nc, err := nats.Connect(o.URL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	l := &Log{o: o, nc: nc}
+	if l.js, err = jetstream.New(nc); err == nil {
+		err = l.prepare(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, unreachable(err)
+	}
+	return l, nil
+}
+
+// prepare makes what is not there yet, and leaves what is as it is: whoever runs the servers
+// may have given it other limits.
+func (l *Log) prepare(ctx context.Context) error {
+	replicas := l.o.Replicas
+	if replicas == 0 {
+		replicas = 3
+		if len(l.nc.DiscoveredServers())+len(strings.Split(l.o.URL, ",")) < 3 {
+			replicas = 1
+		}
+	}
+	name := func(part string) string { return l.o.Prefix + "_" + part }
+	err := try(ctx, func(ctx context.Context) (err error) {
+		l.stream, err = l.js.Stream(ctx, name("log"))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			l.stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
+				Name: name("log"), Description: "What stores of ken commit, by owner", Subjects: []string{l.o.Prefix + ".log.*"},
+				Storage: jetstream.FileStorage, Replicas: replicas, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
+				Duplicates: 2 * time.Minute, DenyDelete: false, AllowDirect: false,
+			})
+		}
+		return err
+	})
+	bucket := func(part, what string) (kv jetstream.KeyValue) {
+		if err == nil {
+			err = try(ctx, func(ctx context.Context) (err error) {
+				kv, err = l.js.KeyValue(ctx, name(part))
+				if errors.Is(err, jetstream.ErrBucketNotFound) {
+					kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
+				}
+				return err
+			})
+		}
+		return kv
+	}
+	l.leases = bucket("leases", "Which node of ken writes for an owner")
+	l.nodes = bucket("nodes", "Nodes of ken that live")
+	l.index = bucket("snapshots_index", "Which snapshot of a store of ken counts")
+	if err == nil {
+		err = try(ctx, func(ctx context.Context) (err error) {
+			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
+			if errors.Is(err, jetstream.ErrBucketNotFound) {
+				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "What stands for a log of ken up to a position", Replicas: replicas})
+			}
+			return err
+		})
+	}
+	if err == nil {
+		err = l.sweep(ctx)
+	}
+	return err
+}
+
+// Pauses between two attempts.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+	// tryWait bounds one attempt: a server that is gone does not answer.
+	tryWait = 2 * time.Second
+)
+
+// passes reports whether an error is of servers that have no leader just now.
+func passes(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code == 503 || api.ErrorCode == 10008 || api.ErrorCode == 10077 // unavailable, and "no messages" while there is no leader
+	}
+	for _, e := range []error{nats.ErrNoResponders, nats.ErrTimeout, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrNoServers, nats.ErrStaleConnection, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// retry runs fn until it succeeds, fails for good, or ctx ends.
+func retry(ctx context.Context, fn func() error) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := fn()
+		if err == nil || !passes(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// unreachable wraps an error that passes.
+func unreachable(err error) error {
+	if err != nil && passes(err) {
+		return fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	return err
+}
+
+// try is one attempt after another, each bounded by itself.
+func try(ctx context.Context, fn func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return unreachable(retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, tryWait)
+		defer cancel()
+		return fn(ctx)
+	}))
+}
+
+// token is an owner's name as one token of a subject.
+func token(owner string) string { return base64.RawURLEncoding.EncodeToString([]byte(owner)) }
+
+func (l *Log) subject(owner string) string { return l.o.Prefix + ".log." + token(owner) }
+
+// Append implements commitlog.Log. An attempt whose answer was lost is repeated under the same
+// name, so that the record is there once.
+func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byte) (at uint64, err error) {
+	subject, id, repeated := l.subject(owner), nuid.Next(), false
+	err = try(ctx, func(ctx context.Context) error {
+		ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
+			jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			at = ack.Sequence
+			return nil
+		}
+		if !fenced(err) {
+			repeated = repeated || passes(err)
+			return err
+		}
+		if repeated { // by this very record, perhaps
+			last, err := l.stream.GetLastMsgForSubject(ctx, subject)
+			if err != nil {
+				return err
+			}
+			if last.Header.Get(jetstream.MsgIDHeader) == id {
+				at = last.Sequence
+				return nil
+			}
+		}
+		return commitlog.ErrFenced
+	})
+	return at, err
+}
+
+// fenced reports whether a server refused a message because another one came before.
+func fenced(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == wrongLastSequenceConstant) ||
+		errors.Is(err, jetstream.ErrKeyExists)
+}
+
+// wrongLastSequenceConstant is the code of servers from 2.12 on.
+const wrongLastSequenceConstant = 10164
+
+// Last implements commitlog.Log.
+func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		m, err := l.stream.GetLastMsgForSubject(ctx, l.subject(owner))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			at = 0
+			return nil
+		}
+		if err == nil {
+			at = m.Sequence
+		}
+		return err
+	})
+	return at, err
+}
+
+// Read implements commitlog.Log.
+func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
+	return func(yield func(commitlog.Record, error) bool) {
+		last, err := l.Last(ctx, owner)
+		if err != nil {
+			yield(commitlog.Record{}, err)
+			return
+		}
+		if last <= after {
+			return
+		}
+		c, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{l.subject(owner)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+		})
+		if err != nil {
+			yield(commitlog.Record{}, unreachable(err))
+			return
+		}
+		for at := after; at < last; {
+			m, err := c.Next(jetstream.FetchContext(ctx))
+			if err != nil {
+				if ctx.Err() == nil && passes(err) {
+					continue
+				}
+				yield(commitlog.Record{}, unreachable(err))
+				return
+			}
+			meta, err := m.Metadata()
+			if err != nil {
+				yield(commitlog.Record{}, err)
+				return
+			}
+			at = meta.Sequence.Stream
+			if !yield(commitlog.Record{Position: at, Data: m.Data()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Truncate implements commitlog.Log. The servers take the records out of their files when
+// they compact them.
+func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
+	last, err := l.Last(ctx, owner)
+	if err != nil || last == 0 {
+		return err
+	}
+	before := min(upTo+1, last)
+	return try(ctx, func(ctx context.Context) error {
+		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(l.subject(owner)), jetstream.WithPurgeSequence(before))
+	})
+}
+
+// Health implements commitlog.Log.
+func (l *Log) Health(ctx context.Context) (text string, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		info, err := l.stream.Info(ctx)
+		if err != nil {
+			return err
+		}
+		text = fmt.Sprintf("NATS %s, %d records in %d MiB", l.nc.ConnectedServerVersion(), info.State.Msgs, info.State.Bytes>>20)
+		if c := info.Cluster; c != nil {
+			behind, current := uint64(0), 0
+			for _, r := range c.Replicas {
+				if r.Current && !r.Offline {
+					current++
+				}
+				behind = max(behind, r.Lag)
+			}
+			text += fmt.Sprintf(", leader %s, %d of %d followers up to date, the last one %d records behind", cmp.Or(c.Leader, "none"), current, len(c.Replicas), behind)
+		}
+		return nil
+	})
+	return text, err
+}
+
+// Close implements commitlog.Log.
+func (l *Log) Close() error {
+	l.nc.Close()
+	return nil
+}

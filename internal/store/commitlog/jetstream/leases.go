@@ -1,0 +1,153 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/kenlayer/ken/internal/store/commitlog"
+)
+
+// Lease implements commitlog.Log.
+func (l *Log) Lease(ctx context.Context, owner string) (lease commitlog.Lease, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		e, err := l.leases.Get(ctx, token(owner))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			lease = commitlog.Lease{}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(e.Value(), &lease); err != nil {
+			return fmt.Errorf("read the lease of %q: %w", owner, err)
+		}
+		lease.Revision = e.Revision()
+		return nil
+	})
+	return lease, err
+}
+
+// SetLease implements commitlog.Log.
+func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease) (commitlog.Lease, error) {
+	b, err := json.Marshal(lease)
+	if err != nil {
+		return commitlog.Lease{}, err
+	}
+	repeated := false
+	err = try(ctx, func(ctx context.Context) error {
+		was := lease.Revision
+		at, err := l.leases.Update(ctx, token(owner), b, was)
+		if err == nil {
+			lease.Revision = at
+			return nil
+		}
+		if !fenced(err) {
+			repeated = repeated || passes(err)
+			return err
+		}
+		if repeated { // it may have been this very update
+			if now, err := l.Lease(ctx, owner); err == nil && now.Node == lease.Node && now.Token == lease.Token && now.Address == lease.Address {
+				lease = now
+				return nil
+			}
+		}
+		return commitlog.ErrFenced
+	})
+	if err != nil {
+		return commitlog.Lease{}, err
+	}
+	return lease, nil
+}
+
+// Owners implements commitlog.Log.
+func (l *Log) Owners(ctx context.Context) (owners []string, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		info, err := l.stream.Info(ctx, jetstream.WithSubjectFilter(l.o.Prefix+".log.*"))
+		if err != nil {
+			return err
+		}
+		owners = nil
+		for subject := range info.State.Subjects {
+			if name, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(subject, l.o.Prefix+".log.")); err == nil {
+				owners = append(owners, string(name))
+			}
+		}
+		return nil
+	})
+	return owners, err
+}
+
+// Beat implements commitlog.Log.
+func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return try(ctx, func(ctx context.Context) error {
+		_, err := l.nodes.Put(ctx, token(n.ID), b)
+		return err
+	})
+}
+
+// Node implements commitlog.Log.
+func (l *Log) Node(ctx context.Context, id string) (n commitlog.Node, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		e, err := l.nodes.Get(ctx, token(id))
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			n = commitlog.Node{}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n, err = readNode(e)
+		return err
+	})
+	return n, err
+}
+
+func readNode(e jetstream.KeyValueEntry) (n commitlog.Node, err error) {
+	if err = json.Unmarshal(e.Value(), &n); err != nil {
+		return n, fmt.Errorf("read node %s: %w", e.Key(), err)
+	}
+	n.Beats = e.Revision()
+	return n, nil
+}
+
+// Leave implements commitlog.Log.
+func (l *Log) Leave(ctx context.Context, id string) error {
+	return try(ctx, func(ctx context.Context) error { return l.nodes.Purge(ctx, token(id)) })
+}
+
+// Nodes implements commitlog.Log.
+func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		keys, err := l.nodes.ListKeys(ctx)
+		if err != nil {
+			return err
+		}
+		nodes = nil
+		for key := range keys.Keys() {
+			e, err := l.nodes.Get(ctx, key)
+			if errors.Is(err, jetstream.ErrKeyNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			n, err := readNode(e)
+			if err != nil {
+				return err
+			}
+			nodes = append(nodes, n)
+		}
+		return nil
+	})
+	return nodes, err
+}

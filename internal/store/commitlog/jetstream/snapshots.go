@@ -1,0 +1,132 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A snapshot's name is the owner's token and the position, in twenty digits. Which one counts
+// stands in a bucket, so that a node that was paused can't put an older one in its place.
+func snapshotName(owner string, position uint64) string {
+	return fmt.Sprintf("%s.%020d", token(owner), position)
+}
+
+// current is the position of the snapshot that counts, and the revision of its entry.
+func (l *Log) current(ctx context.Context, key string) (position, revision uint64, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		e, err := l.index.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			position, revision = 0, 0
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		revision = e.Revision()
+		position, err = strconv.ParseUint(string(e.Value()), 10, 64)
+		return err
+	})
+	return position, revision, err
+}
+
+// PutSnapshot implements commitlog.Log.
+func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r io.Reader) error {
+	before, revision, err := l.current(ctx, token(owner))
+	if err != nil || before > position {
+		return errors.Join(err, drain(r))
+	}
+	// An object of that name stays until the new one is whole.
+	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, r); err != nil {
+		return unreachable(err)
+	}
+	for before < position {
+		err := try(ctx, func(ctx context.Context) error {
+			_, err := l.index.Update(ctx, token(owner), []byte(strconv.FormatUint(position, 10)), revision)
+			return err
+		})
+		if err == nil {
+			break
+		}
+		if !fenced(err) {
+			return err
+		}
+		if before, revision, err = l.current(ctx, token(owner)); err != nil {
+			return err
+		}
+	}
+	old := before // which this one replaces, or this one where another node was faster
+	switch {
+	case before > position:
+		old = position
+	case before == position:
+		return nil
+	}
+	if old == 0 {
+		return nil
+	}
+	return l.drop(ctx, snapshotName(owner, old))
+}
+
+func drain(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+func (l *Log) drop(ctx context.Context, name string) error {
+	return try(ctx, func(ctx context.Context) error {
+		if err := l.snapshots.Delete(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return err
+		}
+		return nil
+	})
+}
+
+// sweep removes snapshots that no longer count, of nodes that ended before they could.
+func (l *Log) sweep(ctx context.Context) error {
+	var all []*jetstream.ObjectInfo
+	err := try(ctx, func(ctx context.Context) (err error) {
+		if all, err = l.snapshots.List(ctx); errors.Is(err, jetstream.ErrNoObjectsFound) {
+			err = nil
+		}
+		return err
+	})
+	by := map[string][]*jetstream.ObjectInfo{}
+	for _, o := range all {
+		key, _, _ := strings.Cut(o.Name, ".")
+		by[key] = append(by[key], o)
+	}
+	for key, some := range by {
+		if len(some) < 2 || err != nil {
+			continue
+		}
+		var position uint64
+		if position, _, err = l.current(ctx, key); err != nil {
+			break
+		}
+		for _, o := range some {
+			if _, digits, _ := strings.Cut(o.Name, "."); digits < fmt.Sprintf("%020d", position) {
+				err = errors.Join(err, l.drop(ctx, o.Name))
+			}
+		}
+	}
+	return err
+}
+
+// Snapshot implements commitlog.Log.
+func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser, error) {
+	position, _, err := l.current(ctx, token(owner))
+	if err != nil || position == 0 {
+		return 0, nil, err
+	}
+	r, err := l.snapshots.Get(ctx, snapshotName(owner, position))
+	if err != nil {
+		return 0, nil, unreachable(err)
+	}
+	return position, r, nil
+}

@@ -1,0 +1,454 @@
+// Package postgres keeps the log of stores in PostgreSQL 15 or later, in four tables of a
+// schema. The primary key of owner and position fences writers. Durability and standbys are
+// the server's: with synchronous_standby_names set, a record is on a standby before its
+// append returns.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/kenlayer/ken/internal/store/commitlog"
+)
+
+// Options configures a log.
+type Options struct {
+	// URL is the connection string, as libpq reads it: with several hosts and
+	// target_session_attrs=read-write it follows a promotion. A password may come from PGPASSWORD
+	// or a password file.
+	URL string
+	// Schema holds the tables. Default "ken".
+	Schema string
+}
+
+// Log is a commitlog.Log.
+type Log struct {
+	pool   *pgxpool.Pool
+	schema string // quoted
+}
+
+var _ commitlog.Log = (*Log)(nil)
+
+// What a schema holds. A record's id names the attempt to append it. The data of a snapshot
+// lies in parts; it is there when its row in snapshots is.
+const tables = `
+CREATE SCHEMA IF NOT EXISTS %[1]s;
+CREATE TABLE IF NOT EXISTS %[1]s.records (
+	owner text NOT NULL, position bigint NOT NULL, id uuid NOT NULL, data bytea NOT NULL, PRIMARY KEY (owner, position));
+CREATE TABLE IF NOT EXISTS %[1]s.snapshots (owner text PRIMARY KEY, position bigint NOT NULL, id uuid NOT NULL);
+CREATE TABLE IF NOT EXISTS %[1]s.snapshot_parts (id uuid NOT NULL, part int NOT NULL, data bytea NOT NULL, PRIMARY KEY (id, part));
+CREATE TABLE IF NOT EXISTS %[1]s.leases (
+	owner text PRIMARY KEY, node text NOT NULL, address text NOT NULL, token text NOT NULL, revision bigint NOT NULL);
+CREATE TABLE IF NOT EXISTS %[1]s.nodes (id text PRIMARY KEY, address text NOT NULL, version text NOT NULL, beats bigint NOT NULL);
+`
+
+// Open connects, and makes the tables where there are none. Errors:
+// commitlog.ErrUnreachable; those of the server for what this user may not do.
+func Open(ctx context.Context, o Options) (*Log, error) {
+	if o.Schema == "" {
+		o.Schema = "ken"
+	}
+	c, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return nil, err // without the password: see pgconn.ParseConfigError
+	}
+	c.ConnConfig.ConnectTimeout = 2 * time.Second
+	c.MaxConns = max(c.MaxConns, 16)
+	c.HealthCheckPeriod = time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{pool: pool, schema: pgx.Identifier{o.Schema}.Sanitize()}
+	if err := l.prepare(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// prepare makes the tables. Two that do so at once would fail on each other's.
+func (l *Log) prepare(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", "ken "+l.schema); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, fmt.Sprintf(tables, l.schema))
+			return err
+		})
+	})
+}
+
+// Pauses between two attempts.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+	// tryWait bounds one attempt: a server that is gone does not answer.
+	tryWait = 2 * time.Second
+)
+
+// passes reports whether an error is of a server that is away, starts, stops, or was a
+// primary until now.
+func passes(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code[:2] {
+		case "08", "57", "53": // connection, operator intervention, resources
+			return true
+		}
+		return pg.Code == "25006" || pg.Code == "40001" || pg.Code == "40P01" // read-only, serialization, deadlock
+	}
+	var network net.Error
+	var connect *pgconn.ConnectError
+	return errors.As(err, &network) || errors.As(err, &connect) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err) || errors.Is(err, net.ErrClosed)
+}
+
+// try runs fn, each time bounded by itself, until it succeeds, fails for good, or ctx ends.
+func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		once, cancel := context.WithTimeout(ctx, tryWait)
+		err := fn(once)
+		cancel()
+		if err == nil || !passes(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", commitlog.ErrUnreachable, errors.Join(ctx.Err(), err))
+		}
+	}
+}
+
+// sql puts the schema where a statement says $schema.
+func (l *Log) sql(format string) string { return fmt.Sprintf(format, l.schema) }
+
+func duplicate(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23505"
+}
+
+// Append implements commitlog.Log. An attempt whose answer was lost is repeated under the same
+// id, so that the record is there once. Positions count from 1.
+func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byte) (uint64, error) {
+	id := uuid.Must(uuid.NewV7())
+	err := l.try(ctx, func(ctx context.Context) error {
+		// It follows the last record, or is the first one.
+		tag, err := l.pool.Exec(ctx, l.sql(`
+			INSERT INTO %[1]s.records (owner, position, id, data)
+			SELECT $1, $2::bigint + 1, $3, $4
+			WHERE ($2::bigint = 0 AND NOT EXISTS (SELECT 1 FROM %[1]s.records WHERE owner = $1))
+			   OR $2::bigint = (SELECT max(position) FROM %[1]s.records WHERE owner = $1)`), owner, int64(after), id, data)
+		if err == nil && tag.RowsAffected() == 1 {
+			return nil
+		}
+		if err != nil && !duplicate(err) {
+			return err
+		}
+		var there uuid.UUID
+		err = l.pool.QueryRow(ctx, l.sql("SELECT id FROM %s.records WHERE owner = $1 AND position = $2"), owner, int64(after)+1).Scan(&there)
+		if err == nil && there == id {
+			return nil
+		}
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return commitlog.ErrFenced
+	})
+	return after + 1, err
+}
+
+// Last implements commitlog.Log.
+func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		return l.pool.QueryRow(ctx, l.sql("SELECT coalesce(max(position), 0) FROM %s.records WHERE owner = $1"), owner).Scan(&at)
+	})
+	return at, err
+}
+
+// page is how many records are read at once.
+const page = 256
+
+// Read implements commitlog.Log.
+func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
+	return func(yield func(commitlog.Record, error) bool) {
+		last, err := l.Last(ctx, owner)
+		for err == nil && after < last {
+			var some []commitlog.Record
+			err = l.try(ctx, func(ctx context.Context) error {
+				rows, err := l.pool.Query(ctx, l.sql(`
+					SELECT position, data FROM %s.records WHERE owner = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT $4`),
+					owner, int64(after), int64(last), page)
+				if err != nil {
+					return err
+				}
+				some, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r commitlog.Record, err error) {
+					return r, row.Scan(&r.Position, &r.Data)
+				})
+				return err
+			})
+			if err == nil && len(some) == 0 {
+				return
+			}
+			for _, r := range some {
+				if !yield(r, nil) {
+					return
+				}
+				after = r.Position
+			}
+		}
+		if err != nil {
+			yield(commitlog.Record{}, err)
+		}
+	}
+}
+
+// Truncate implements commitlog.Log. The server takes the records out of its files when it
+// vacuums the table, and out of its write-ahead log when that is recycled.
+func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
+	return l.try(ctx, func(ctx context.Context) error {
+		_, err := l.pool.Exec(ctx, l.sql(`
+			DELETE FROM %[1]s.records WHERE owner = $1 AND position <= $2
+			AND position < (SELECT max(position) FROM %[1]s.records WHERE owner = $1)`), owner, int64(upTo))
+		return err
+	})
+}
+
+// partSize is how much of a snapshot is a row, in bytes.
+const partSize = 1 << 20
+
+// PutSnapshot implements commitlog.Log.
+func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r io.Reader) error {
+	id, buf := uuid.Must(uuid.NewV7()), make([]byte, partSize)
+	// In one transaction: a snapshot that is cut off leaves nothing. It can't be repeated, because
+	// r is read once.
+	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+		for part := 0; ; part++ {
+			n, err := io.ReadFull(r, buf)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if n > 0 {
+				if _, err := tx.Exec(ctx, l.sql("INSERT INTO %s.snapshot_parts VALUES ($1, $2, $3)"), id, part, buf[:n]); err != nil {
+					return err
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		_, err := tx.Exec(ctx, l.sql(`
+			INSERT INTO %[1]s.snapshots VALUES ($1, $2, $3)
+			ON CONFLICT (owner) DO UPDATE SET position = $2, id = $3 WHERE snapshots.position <= $2`), owner, int64(position), id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, l.sql(`
+			DELETE FROM %[1]s.snapshot_parts p WHERE NOT EXISTS (SELECT 1 FROM %[1]s.snapshots s WHERE s.id = p.id)`))
+		return err
+	})
+	if err != nil && passes(err) {
+		return fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	return err
+}
+
+// Snapshot implements commitlog.Log. The reader keeps what it reads, also when another
+// snapshot takes its place meanwhile.
+func (l *Log) Snapshot(ctx context.Context, owner string) (position uint64, r io.ReadCloser, err error) {
+	var tx pgx.Tx
+	var id uuid.UUID
+	err = l.try(ctx, func(ctx context.Context) (err error) {
+		if tx, err = l.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
+			return err
+		}
+		err = tx.QueryRow(ctx, l.sql("SELECT position, id FROM %s.snapshots WHERE owner = $1"), owner).Scan(&position, &id)
+		if err == nil {
+			return nil
+		}
+		_ = tx.Rollback(ctx)
+		tx = nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || tx == nil {
+		return 0, nil, err
+	}
+	return position, &snapshotReader{ctx: ctx, l: l, tx: tx, id: id}, nil
+}
+
+// snapshotReader reads a snapshot's parts one after another.
+type snapshotReader struct {
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none
+	l    *Log
+	tx   pgx.Tx
+	id   uuid.UUID
+	part int
+	rest []byte
+}
+
+// Read implements io.Reader.
+func (r *snapshotReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		err := r.tx.QueryRow(r.ctx, r.l.sql("SELECT data FROM %s.snapshot_parts WHERE id = $1 AND part = $2"), r.id, r.part).Scan(&r.rest)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.part++
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *snapshotReader) Close() error { return r.tx.Rollback(context.WithoutCancel(r.ctx)) }
+
+// Lease implements commitlog.Log.
+func (l *Log) Lease(ctx context.Context, owner string) (lease commitlog.Lease, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		lease = commitlog.Lease{}
+		err := l.pool.QueryRow(ctx, l.sql("SELECT node, address, token, revision FROM %s.leases WHERE owner = $1"), owner).
+			Scan(&lease.Node, &lease.Address, &lease.Token, &lease.Revision)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return lease, err
+}
+
+// SetLease implements commitlog.Log.
+func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease) (commitlog.Lease, error) {
+	was := lease.Revision
+	lease.Revision++
+	repeated := false
+	err := l.try(ctx, func(ctx context.Context) error {
+		tag, err := l.pool.Exec(ctx, l.sql(`
+			INSERT INTO %[1]s.leases SELECT $1, $2, $3, $4, $6::bigint WHERE $5::bigint = 0 OR EXISTS (SELECT 1 FROM %[1]s.leases WHERE owner = $1)
+			ON CONFLICT (owner) DO UPDATE SET node = $2, address = $3, token = $4, revision = $6 WHERE leases.revision = $5`),
+			owner, lease.Node, lease.Address, lease.Token, int64(was), int64(lease.Revision))
+		if err != nil {
+			repeated = repeated || passes(err)
+			return err
+		}
+		if tag.RowsAffected() == 1 {
+			return nil
+		}
+		if repeated { // it may have been this very update
+			if now, err := l.Lease(ctx, owner); err == nil && now == lease {
+				return nil
+			}
+		}
+		return commitlog.ErrFenced
+	})
+	if err != nil {
+		return commitlog.Lease{}, err
+	}
+	return lease, nil
+}
+
+// Owners implements commitlog.Log.
+func (l *Log) Owners(ctx context.Context) (owners []string, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		rows, err := l.pool.Query(ctx, l.sql("SELECT DISTINCT owner FROM %s.records"))
+		if err != nil {
+			return err
+		}
+		owners, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return owners, err
+}
+
+// Beat implements commitlog.Log.
+func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
+	return l.try(ctx, func(ctx context.Context) error {
+		_, err := l.pool.Exec(ctx, l.sql(`
+			INSERT INTO %s.nodes VALUES ($1, $2, $3, 1)
+			ON CONFLICT (id) DO UPDATE SET address = $2, version = $3, beats = nodes.beats + 1`), n.ID, n.Address, n.Version)
+		return err
+	})
+}
+
+// Node implements commitlog.Log.
+func (l *Log) Node(ctx context.Context, id string) (n commitlog.Node, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		n = commitlog.Node{}
+		err := l.pool.QueryRow(ctx, l.sql("SELECT id, address, version, beats FROM %s.nodes WHERE id = $1"), id).Scan(&n.ID, &n.Address, &n.Version, &n.Beats)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return n, err
+}
+
+// Leave implements commitlog.Log.
+func (l *Log) Leave(ctx context.Context, id string) error {
+	return l.try(ctx, func(ctx context.Context) error {
+		_, err := l.pool.Exec(ctx, l.sql("DELETE FROM %s.nodes WHERE id = $1"), id)
+		return err
+	})
+}
+
+// Nodes implements commitlog.Log.
+func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		rows, err := l.pool.Query(ctx, l.sql("SELECT id, address, version, beats FROM %s.nodes"))
+		if err != nil {
+			return err
+		}
+		nodes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n commitlog.Node, err error) {
+			return n, row.Scan(&n.ID, &n.Address, &n.Version, &n.Beats)
+		})
+		return err
+	})
+	return nodes, err
+}
+
+// Health implements commitlog.Log.
+func (l *Log) Health(ctx context.Context) (text string, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		var version, commit string
+		var records, standbys, sync int64
+		var size int64
+		err := l.pool.QueryRow(ctx, l.sql(`
+			SELECT current_setting('server_version'), current_setting('synchronous_commit'),
+				(SELECT count(*) FROM %[1]s.records), (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r'),
+				(SELECT count(*) FROM pg_stat_replication), (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))`), l.schema).
+			Scan(&version, &commit, &records, &size, &standbys, &sync)
+		text = fmt.Sprintf("PostgreSQL %s, %d records, tables of %d MiB, %d standbys of which %d are synchronous", version, records, size>>20, standbys, sync)
+		if commit == "off" || commit == "local" {
+			text += "; synchronous_commit is " + commit + ", so a crash may lose what was acknowledged"
+		}
+		return err
+	})
+	return text, err
+}
+
+// Close implements commitlog.Log.
+func (l *Log) Close() error {
+	l.pool.Close()
+	return nil
+}

@@ -1,0 +1,307 @@
+package shared
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/commitlog"
+	"github.com/kenlayer/ken/internal/store/remote"
+)
+
+// NodeOptions configures a node. Log and ID are needed.
+type NodeOptions struct {
+	Log commitlog.Log
+	// ID names the process, unlike any other and any before.
+	ID string
+	// Listen is the address at which other nodes reach the owners that this one serves. Default a
+	// free port of 127.0.0.1. Where it is taken, by another process of this machine, another
+	// port is.
+	Listen string
+	// Advertise is the host or the address that other nodes are told. Default Listen's, or one of
+	// this machine's.
+	Advertise string
+	// Server and Client are for the connections between nodes. Both nil: there is no TLS, which
+	// is for one machine alone.
+	Server, Client *tls.Config
+	Version        string
+	Logger         *slog.Logger // default slog.Default()
+}
+
+// Node is this process among those that share a log. It is safe for concurrent use.
+type Node struct {
+	o       NodeOptions
+	router  remote.Router
+	address string
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu   sync.Mutex // guards the rest
+	beat time.Time  // when the last beat that was heard began
+	seen map[string]sighting
+}
+
+// sighting is what is known of another node.
+type sighting struct {
+	beats  uint64
+	since  time.Time // when it changed
+	looked time.Time
+	asked  time.Time // when somebody last wanted to know
+	gone   time.Time // when its machine last said that nobody listens at its address
+}
+
+const (
+	// lookEvery is how often a node that is waited for is looked at.
+	lookEvery = 200 * time.Millisecond
+	// watched is how long a node is looked at after somebody wanted to know of it.
+	watched = 10 * time.Minute
+)
+
+// StartNode begins to beat and to listen. The log is the node's, and is closed with it.
+func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	host, port, split := net.SplitHostPort(o.Listen)
+	if err != nil && split == nil && port != "0" {
+		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen for other nodes: %w", err)
+	}
+	n := &Node{o: o, seen: map[string]sighting{}}
+	if n.address, err = advertised(l.Addr(), o.Advertise); err == nil && o.Server == nil && !loopback(n.address) {
+		err = &ken.Error{Code: ken.CodeRefused, Field: "store.cert", Msg: "nodes of several machines need TLS: " + n.address + " is no address of this machine alone",
+			Try: "Set store.ca, store.cert and store.key, or listen on 127.0.0.1."}
+	}
+	if err == nil {
+		err = n.beatOnce(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if o.Server != nil {
+		l = tls.NewListener(l, o.Server)
+	}
+	life, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.running.Go(func() { n.router.Serve(l) })
+	n.running.Go(func() { n.beats(life) })
+	return n, nil
+}
+
+// advertised is what others are told of where a node listens.
+func advertised(listens net.Addr, advertise string) (string, error) {
+	tcp, is := listens.(*net.TCPAddr)
+	if !is {
+		return "", fmt.Errorf("listen for other nodes: %s is no TCP address", listens)
+	}
+	host, port := advertise, fmt.Sprint(tcp.Port)
+	if h, p, err := net.SplitHostPort(advertise); err == nil {
+		host, port = h, p
+	}
+	if host == "" {
+		if host = tcp.IP.String(); tcp.IP.IsUnspecified() {
+			host = ownAddress()
+		}
+		if host == "" {
+			return "", &ken.Error{Code: ken.CodeInvalid, Field: "store.advertise", Msg: "store.listen names no host by which other nodes reach this one",
+				Try: "Set store.advertise to this machine's name or address."}
+		}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// ownAddress is an address of this machine that others may reach; "" for none.
+func ownAddress() string {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return ""
+	}
+	for _, a := range all {
+		if ip, is := a.(*net.IPNet); is && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String()
+		}
+	}
+	return ""
+}
+
+func loopback(address string) bool {
+	host, _, _ := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// beats says that the node lives, until ctx ends.
+func (n *Node) beats(ctx context.Context) {
+	tick := time.NewTicker(commitlog.Every)
+	defer tick.Stop()
+	for told := false; ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		err := n.beatOnce(ctx)
+		if err == nil {
+			n.lookAtOthers(ctx)
+		}
+		if err != nil && !told && ctx.Err() == nil {
+			n.o.Logger.Warn("the engine of the store is not reached", "cause", err)
+		} else if err == nil && told {
+			n.o.Logger.Info("the engine of the store is reached again")
+		}
+		told = err != nil
+	}
+}
+
+func (n *Node) beatOnce(ctx context.Context) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid)
+	defer cancel()
+	if err := n.o.Log.Beat(ctx, commitlog.Node{ID: n.o.ID, Address: n.address, Version: n.o.Version}); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.beat = began
+	return nil
+}
+
+// valid reports whether others take this node for alive. A process that was paused knows by
+// its clock that they may not.
+func (n *Node) valid() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Since(n.beat) < commitlog.Valid
+}
+
+// Lives reports whether a node lives, as far as this one has seen: one that is looked at for
+// the first time does. When it can't be found out, it does.
+func (n *Node) Lives(ctx context.Context, id string) bool {
+	if id == n.o.ID {
+		return true
+	}
+	n.mu.Lock()
+	was, known := n.seen[id]
+	if known {
+		was.asked = time.Now()
+		n.seen[id] = was
+	}
+	n.mu.Unlock()
+	if !known || time.Since(was.looked) > lookEvery {
+		var err error
+		if was, err = n.look(ctx, id); err != nil {
+			return true
+		}
+	}
+	silent := time.Since(was.since)
+	return was.beats != 0 && silent < commitlog.Dead && (silent < commitlog.Gone || time.Since(was.gone) > commitlog.Gone)
+}
+
+// look looks at a node, and notes whether it has changed.
+func (n *Node) look(ctx context.Context, id string) (sighting, error) {
+	now := time.Now()
+	got, err := n.o.Log.Node(ctx, id)
+	if err != nil {
+		return sighting{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was, known := n.seen[id]
+	if !known {
+		was.asked = now
+	}
+	if !known || was.beats != got.Beats {
+		was.beats, was.since = got.Beats, now
+	}
+	was.looked = now
+	n.seen[id] = was
+	return was, nil
+}
+
+// lookAtOthers looks at the nodes that somebody wanted to know of, so that it is known since
+// when one that is needed later has been silent.
+func (n *Node) lookAtOthers(ctx context.Context) {
+	var ids []string
+	n.mu.Lock()
+	for id, s := range n.seen {
+		if s.beats == 0 || time.Since(s.asked) > watched {
+			delete(n.seen, id)
+			continue
+		}
+		ids = append(ids, id)
+	}
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, commitlog.Every)
+	defer cancel()
+	for _, id := range ids {
+		_, _ = n.look(ctx, id) // else it is looked at next time
+	}
+}
+
+// refused notes that the machine of a node says that nobody listens at its address.
+func (n *Node) refused(id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s, known := n.seen[id]; known {
+		s.gone = time.Now()
+		n.seen[id] = s
+	}
+}
+
+// holder returns the lease of an owner, and whether another node that lives has it.
+func (n *Node) holder(ctx context.Context, owner string) (l commitlog.Lease, another bool, err error) {
+	l, err = n.o.Log.Lease(ctx, owner)
+	return l, err == nil && l.Node != "" && l.Node != n.o.ID && n.Lives(ctx, l.Node), err
+}
+
+// take takes an owner's lease. Errors: ken.ErrHeld while a node that lives has it.
+func (n *Node) take(ctx context.Context, owner, token string) (commitlog.Lease, error) {
+	l, another, err := n.holder(ctx, owner)
+	if err != nil {
+		return l, err
+	}
+	if !another {
+		l.Node, l.Address, l.Token = n.o.ID, n.address, token
+		l, err = n.o.Log.SetLease(ctx, owner, l)
+		if !errors.Is(err, commitlog.ErrFenced) {
+			return l, err
+		}
+	}
+	return l, &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("owner %q is served by another node", owner), Try: "Try again."}
+}
+
+// giveBack lets a lease go. Where that fails, others find out that nobody serves the owner.
+func (n *Node) giveBack(owner string, l commitlog.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitlog.Valid)
+	defer cancel()
+	l.Node, l.Address, l.Token = "", "", ""
+	if _, err := n.o.Log.SetLease(ctx, owner, l); err != nil && !errors.Is(err, commitlog.ErrFenced) {
+		n.o.Logger.Warn("the lease of an owner could not be given back", "owner", owner, "cause", err)
+	}
+}
+
+// Close ends the node, once its owners are closed.
+func (n *Node) Close() error {
+	n.stop()
+	err := n.router.Close()
+	n.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), commitlog.Valid)
+	defer cancel()
+	if left := n.o.Log.Leave(ctx, n.o.ID); left != nil {
+		n.o.Logger.Warn("other nodes will wait for this one", "cause", left)
+	}
+	return errors.Join(err, n.o.Log.Close())
+}

@@ -1,0 +1,4 @@
+{{- define "ken.labels" -}}
+app.kubernetes.io/name: ken
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
