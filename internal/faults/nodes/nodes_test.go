@@ -121,7 +121,8 @@ type crew struct {
 	t       *testing.T
 	program string
 	dirs    []string
-	urls    []string
+	urls    []string // of the engine, for each node
+	url     string   // for the test
 	cmds    []*exec.Cmd
 	started int
 
@@ -225,7 +226,7 @@ func (c *crew) acknowledged() (n int) {
 // flow waits until each owner has been written to again.
 func (c *crew) flow() {
 	c.t.Helper()
-	begun := time.Now()
+	begun, told := time.Now(), false
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -238,10 +239,33 @@ func (c *crew) flow() {
 		if flows {
 			return
 		}
+		if time.Since(begun) > 8*time.Second && !told {
+			told = true
+			c.tellHolders()
+		}
 		if time.Since(begun) > 60*time.Second {
 			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
 		}
 		<-tick.C
+	}
+}
+
+// tellHolders says who has the owners, when one of them has waited for long.
+func (c *crew) tellHolders() {
+	log, err := openLog(c.t.Context(), c.url)
+	if err != nil {
+		c.t.Logf("the engine: %v", err)
+		return
+	}
+	defer log.Close()
+	nodes, err := log.Nodes(c.t.Context())
+	c.t.Logf("nodes: %+v, %v", nodes, err)
+	for i := range owners {
+		owner := fmt.Sprint("o", i)
+		l, err := log.Lease(c.t.Context(), owner)
+		c.mu.Lock()
+		c.t.Logf("%s: %+v, %v; written %v ago", owner, l, err, time.Since(c.last[owner]).Round(10*time.Millisecond))
+		c.mu.Unlock()
 	}
 }
 
@@ -345,6 +369,7 @@ func (c *crew) nodeFaults(i int, cut func(bool)) []fault {
 
 func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
 	t := c.t
+	c.url = url
 	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for i := range c.cmds {
 		c.start(i)

@@ -51,7 +51,7 @@ type Log interface {
 	// Owners names the owners who have a log, in any order.
 	Owners(ctx context.Context) ([]string, error)
 
-	// Beat says that a node lives: its record changes with each call.
+	// Beat says that a node lives: the Beats of its record grow with each call.
 	Beat(ctx context.Context, n Node) error
 	// Node returns what a node has last said; a Beats of 0 when it said nothing, or left.
 	Node(ctx context.Context, id string) (Node, error)
@@ -85,7 +85,7 @@ type Node struct {
 	ID      string
 	Address string
 	Version string // of the program
-	Beats   uint64 // changes with each beat
+	Beats   uint64 // grows with each beat
 }
 
 // MaxRecord bounds the data of a record, in bytes: what every engine takes as one message.
@@ -93,12 +93,13 @@ const MaxRecord = 512 << 10
 
 // Every is how often a node beats. A node stops serving when its last beat was Valid ago;
 // others take it for dead when they have not seen it change for Dead, or for Gone if its
-// machine says that nobody listens at its address.
+// machine says that nobody listens at its address. Valid is longer than most elections of
+// JetStream's servers, which take 4 to 9 s: without a leader nobody's beat is heard.
 const (
 	Every = 300 * time.Millisecond
 	Gone  = time.Second
-	Valid = 2 * time.Second
-	Dead  = 2400 * time.Millisecond
+	Valid = 6 * time.Second
+	Dead  = 7 * time.Second
 )
 
 // Errors of a Log.

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"sync"
-	"time"
 )
 
 // Parts of what a transaction changed. One that is larger than a record goes in several.
@@ -18,12 +17,13 @@ const (
 )
 
 // appendWait bounds an append: who waits for it longer is served by another node by then.
-const appendWait = 8 * time.Second
+const appendWait = Valid
 
 // Writer appends the transactions of one owner's store, behind a position that it keeps. Once
 // an append fails it is lost and says so: the log may have what the store lacks. It is safe
 // for concurrent use.
 type Writer struct {
+	ctx   context.Context // ends when nobody waits for an append any more
 	log   Log
 	owner string
 	dir   string
@@ -37,9 +37,9 @@ type Writer struct {
 
 // NewWriter returns a writer that appends behind a position. dir is a folder for a copy of
 // the store while a snapshot is sent. lost is called once, when an append has failed; it must
-// not call the writer.
-func NewWriter(log Log, owner string, after uint64, dir string, lost func(error)) *Writer {
-	return &Writer{log: log, owner: owner, after: after, dir: dir, lost: lost}
+// not call the writer. At ctx's end, an append that the engine does not answer ends, too.
+func NewWriter(ctx context.Context, log Log, owner string, after uint64, dir string, lost func(error)) *Writer {
+	return &Writer{ctx: ctx, log: log, owner: owner, after: after, dir: dir, lost: lost}
 }
 
 // Fence appends an empty record, so that nobody who wrote before can do so again.
@@ -54,7 +54,7 @@ func (w *Writer) Fence(ctx context.Context) error {
 func (w *Writer) Append(changes []byte) (uint64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), appendWait)
+	ctx, cancel := context.WithTimeout(w.ctx, appendWait)
 	defer cancel()
 	for kind := partFirst; ; kind = 0 {
 		part := changes[:min(len(changes), MaxRecord-1)]

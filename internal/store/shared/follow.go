@@ -28,6 +28,8 @@ type tenure struct {
 	owner  string
 	lease  commitlog.Lease
 	writer *commitlog.Writer
+	life   context.Context // of its appends
+	end    context.CancelFunc
 	lost   atomic.Bool
 	fenced chan struct{} // closed when lost
 }
@@ -40,7 +42,9 @@ func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token str
 		return nil, err
 	}
 	t := &tenure{n: n, owner: owner, lease: lease, fenced: make(chan struct{})}
+	t.life, t.end = context.WithCancel(context.Background())
 	if err := t.follow(ctx, lock, dir); err != nil {
+		t.end()
 		n.giveBack(owner, lease)
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error 
 				return err
 			}
 		}
-		t.writer = commitlog.NewWriter(log, t.owner, last, dir, func(error) {
+		t.writer = commitlog.NewWriter(t.life, log, t.owner, last, dir, func(error) {
 			if t.lost.CompareAndSwap(false, true) {
 				close(t.fenced)
 			}

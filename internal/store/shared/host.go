@@ -91,6 +91,7 @@ func (s *ownerConn) hold() (*role, error) {
 		h.end(false) // before the lock goes: the socket is only the holder's to remove
 		err = errors.Join(err, h.lock.Release())
 		if h.tenure != nil {
+			h.tenure.end()
 			n.giveBack(s.owner, h.tenure.lease)
 		}
 		return nil, err
@@ -178,6 +179,7 @@ func (h *host) end(evicted bool) {
 	defer cancel()
 	if !h.valid() {
 		cancel()
+		h.tenure.end()
 	}
 	if h.tenure != nil {
 		h.tenure.n.router.Remove(h.server)
@@ -192,6 +194,7 @@ func (h *host) close(evicted bool) error {
 	h.end(evicted)
 	err := h.store.Close()
 	if h.tenure != nil {
+		h.tenure.end()
 		if err == nil {
 			err = synced(h.s.dir)
 		}

@@ -58,6 +58,8 @@ type sighting struct {
 }
 
 const (
+	// leaveWait bounds how long the engine is told that something is over.
+	leaveWait = 2 * time.Second
 	// lookEvery is how often a node that is waited for is looked at.
 	lookEvery = 200 * time.Millisecond
 	// watched is how long a node is looked at after somebody wanted to know of it.
@@ -168,7 +170,7 @@ func (n *Node) beats(ctx context.Context) {
 
 func (n *Node) beatOnce(ctx context.Context) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid)
+	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid/2)
 	defer cancel()
 	if err := n.o.Log.Beat(ctx, commitlog.Node{ID: n.o.ID, Address: n.address, Version: n.o.Version}); err != nil {
 		return err
@@ -223,7 +225,7 @@ func (n *Node) look(ctx context.Context, id string) (sighting, error) {
 	if !known {
 		was.asked = now
 	}
-	if !known || was.beats != got.Beats {
+	if !known || got.Beats > was.beats || got.Beats == 0 { // a server that is behind may give an older one
 		was.beats, was.since = got.Beats, now
 	}
 	was.looked = now
@@ -285,7 +287,7 @@ func (n *Node) take(ctx context.Context, owner, token string) (commitlog.Lease, 
 
 // giveBack lets a lease go. Where that fails, others find out that nobody serves the owner.
 func (n *Node) giveBack(owner string, l commitlog.Lease) {
-	ctx, cancel := context.WithTimeout(context.Background(), commitlog.Valid)
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 	defer cancel()
 	l.Node, l.Address, l.Token = "", "", ""
 	if _, err := n.o.Log.SetLease(ctx, owner, l); err != nil && !errors.Is(err, commitlog.ErrFenced) {
@@ -298,7 +300,7 @@ func (n *Node) Close() error {
 	n.stop()
 	err := n.router.Close()
 	n.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), commitlog.Valid)
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 	defer cancel()
 	if left := n.o.Log.Leave(ctx, n.o.ID); left != nil {
 		n.o.Logger.Warn("other nodes will wait for this one", "cause", left)

@@ -60,9 +60,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-		nats.ReconnectBufSize(-1), // what can't be sent now fails, and is tried again here
-		nats.PingInterval(time.Second),
-		nats.MaxPingsOutstanding(3),
+		nats.ReconnectBufSize(-1),                 // what can't be sent now fails, and is tried again here
+		nats.PingInterval(500 * time.Millisecond), // a server that hangs is left after a second
+		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2 * time.Second),
 	}
 	if o.Credentials != "" {
@@ -146,7 +146,7 @@ const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
 	// tryWait bounds one attempt: a server that is gone does not answer.
-	tryWait = 2 * time.Second
+	tryWait = time.Second
 )
 
 // passes reports whether an error is of servers that have no leader just now.
@@ -263,6 +263,9 @@ func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
 	return at, err
 }
 
+// readAhead is how many records are on their way while one is read.
+const readAhead = 256
+
 // Read implements commitlog.Log.
 func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
 	return func(yield func(commitlog.Record, error) bool) {
@@ -281,13 +284,16 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 			yield(commitlog.Record{}, unreachable(err))
 			return
 		}
+		all, err := c.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(2*time.Second))
+		if err != nil {
+			yield(commitlog.Record{}, unreachable(err))
+			return
+		}
+		defer all.Stop()
 		for at := after; at < last; {
-			m, err := c.Next(jetstream.FetchContext(ctx))
+			m, err := all.Next(jetstream.NextContext(ctx))
 			if err != nil {
-				if ctx.Err() == nil && passes(err) {
-					continue
-				}
-				yield(commitlog.Record{}, unreachable(err))
+				yield(commitlog.Record{}, cmp.Or(ctx.Err(), fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)))
 				return
 			}
 			meta, err := m.Metadata()

@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if err != nil {
 		return nil, err // without the password: see pgconn.ParseConfigError
 	}
-	c.ConnConfig.ConnectTimeout = 2 * time.Second
+	c.ConnConfig.ConnectTimeout = tryWait
 	c.MaxConns = max(c.MaxConns, 16)
 	c.HealthCheckPeriod = time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, c)
@@ -95,7 +95,7 @@ const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
 	// tryWait bounds one attempt: a server that is gone does not answer.
-	tryWait = 2 * time.Second
+	tryWait = time.Second
 )
 
 // passes reports whether an error is of a server that is away, starts, stops, or was a
