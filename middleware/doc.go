@@ -52,6 +52,10 @@ type Options struct {
 	// Foreground stops Open from indexing and embedding in the background. The program calls
 	// Refresh instead.
 	Foreground bool
+	// Brief opens the layer for one moment of a conversation that goes on without this process,
+	// as an agent's hook does. It implies Foreground. Close learns what users stated, ends no
+	// session and harvests nothing: other processes end the sessions when they are idle.
+	Brief bool
 	// Watch follows changes of the project's files, if the configuration allows it. Use it in
 	// processes that run for long. Otherwise the layer notices files that a conversation's tool
 	// calls write, and the rest at the next start.
@@ -85,6 +89,7 @@ func (o Options) withDefaults() Options {
 	if o.Root == "" {
 		o.Root = "."
 	}
+	o.Foreground = o.Foreground || o.Brief
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -189,7 +189,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.hideState(); err != nil {
 			l.o.Log.Warn("keep the state out of version control", "cause", err)
 		}
-		if l.o.Foreground { // otherwise the background does
+		if l.o.Foreground && !l.o.Brief { // otherwise the background does
 			if err := l.finishForgetting(ctx, ""); err != nil {
 				l.o.Log.Warn("erase what was forgotten", "cause", err, "try", ken.Hint(err))
 			}
@@ -232,6 +232,10 @@ func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, releas
 	}
 	return l.owners.Get(ctx, owner)
 }
+
+// HoldsStore reports whether this process holds the configured owner's store, so that no other
+// one looks after it.
+func (l Operator) HoldsStore() bool { return l.owners.Holds(l.cfg.Knowledge.Owner) }
 
 // openProjections opens an owner's store for a turn.
 func (l *Layer) openProjections(ctx context.Context, owner string) (store.Projections, func(), error) {
@@ -439,7 +443,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endSessions(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
+		errs := []error{l.leaveSessions(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -1,0 +1,3 @@
+package connect
+
+const cursor = "cursor"
