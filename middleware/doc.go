@@ -76,6 +76,9 @@ type Options struct {
 	// OnMessage is called in the background with each message that is new to a session's
 	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
+	// OnEvent answers what SendEvent of another process sends to the holder of an owner's
+	// store. Nil answers nothing.
+	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)
 	// Progress receives the progress of long work, from several goroutines.
 	Progress func(stage string, done, total int)
 	// Log receives what can't be returned to a caller. Default: slog.Default().

@@ -138,7 +138,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openStatements()
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold,
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold, OnEvent: l.onEvent(),
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))

@@ -1,24 +1,21 @@
 package connect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/cli"
-	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/middleware/hook"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -27,6 +24,9 @@ const hookDeadline = time.Second
 
 // settleDeadline bounds the harvest that a hook starts beside itself.
 const settleDeadline = 10 * time.Minute
+
+// maxEvent bounds the bytes of an event: a tool's result may be a whole file.
+const maxEvent = 16 << 20
 
 // HooksOff is the environment variable that switches hooks off where it is "off".
 const HooksOff = "KEN_HOOKS"
@@ -80,51 +80,61 @@ func (a *commands) hook(ctx context.Context, agent string, deadline time.Duratio
 	}
 }
 
-// answer does what an event asks for.
-func (a *commands) answer(ctx context.Context, agent string) (err error) {
-	e, err := readEvent(a.In)
+// answer prints the answer to the event on standard input.
+func (a *commands) answer(ctx context.Context, agent string) error {
+	body, err := io.ReadAll(io.LimitReader(a.In, maxEvent+1))
+	if err != nil {
+		return fmt.Errorf("read the event: %w", err)
+	}
+	if len(body) > maxEvent {
+		return fmt.Errorf("the event has more than %d bytes", maxEvent)
+	}
+	e, err := hook.Parse(agent, body)
+	if err != nil || !e.Matters() {
+		return err
+	}
+	a.enter(e)
+	r, err := a.hookSettings()
 	if err != nil {
 		return err
 	}
-	what := e.moment()
-	if what == "" || what == started && !injectsAtStart(agent, e) {
-		return nil
+	out, taken, err := middleware.SendEvent(ctx, r.Root, r.Config, a.Owner, hook.Pack(agent, body))
+	if taken {
+		return errors.Join(a.print(ctx, out), err)
 	}
-	a.enter(e)
-	h := &hook{commands: a, event: e, agent: agent}
-	if h.layer, err = a.briefLayer(ctx); err != nil {
-		return err
-	}
-	held := h.layer.Operator().HoldsStore()
-	defer func() {
-		err = errors.Join(err, h.layer.Close())
-		if held && (what == started || what == compacted || what == ended) { // nobody else would
-			err = errors.Join(err, a.settleLater())
-		}
-	}()
-	switch what {
-	case started:
-		return h.start(ctx)
-	case asked:
-		return h.prompt(ctx)
-	case used:
-		return h.add(ctx, e.messages()...)
-	case answered:
-		return h.answered(ctx)
-	}
-	return h.layer.End(ctx, a.Owner, e.Session, session.Closed)
+	return a.answerAlone(ctx, r, e)
 }
 
-// injectsAtStart reports whether a conversation that starts is given a block: where the agent
-// has just replaced the conversation by a summary, and where there is no other moment for it.
-func injectsAtStart(agent string, e *event) bool { return agent == cursor || e.Source == "compact" }
+// answerAlone answers an event while no ken serve does.
+func (a *commands) answerAlone(ctx context.Context, r *config.Resolved, e *hook.Event) error {
+	l, err := middleware.Open(ctx, middleware.Options{Root: r.Root, Config: &r.Config, Strict: true, Brief: true, Log: a.Logger()})
+	if err != nil {
+		return err
+	}
+	alone := l.Operator().HoldsStore()
+	out, err := hook.Answer(ctx, l, a.Owner, e)
+	err = errors.Join(err, a.print(ctx, out), l.Close())
+	if alone && e.Settles() { // nobody else would harvest
+		err = errors.Join(err, a.settleLater())
+	}
+	return err
+}
+
+// print writes what a hook answers, unless the agent does not wait for it any more.
+func (a *commands) print(ctx context.Context, out []byte) error {
+	if len(out) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	_, err := a.Out.Write(out)
+	return err
+}
 
 // projectFolders are the variables in which agents name the project. The folder in an event
 // changes with each cd.
 var projectFolders = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "CURSOR_PROJECT_DIR"}
 
 // enter goes to the event's project, unless --dir names one.
-func (a *commands) enter(e *event) {
+func (a *commands) enter(e *hook.Event) {
 	if a.Dir != "." && a.Dir != "" {
 		return
 	}
@@ -140,9 +150,9 @@ func (a *commands) enter(e *event) {
 	}
 }
 
-// settings returns the configuration for hooks. The user speaks for himself, and no file of
+// hookSettings returns the configuration for hooks. The user speaks for himself, and no file of
 // the project is read.
-func (a *commands) settings() (*config.Resolved, error) {
+func (a *commands) hookSettings() (*config.Resolved, error) {
 	r, err := a.Resolve()
 	if err != nil {
 		return nil, err
@@ -153,133 +163,6 @@ func (a *commands) settings() (*config.Resolved, error) {
 	r.Config.Repository.Index, r.Config.Middleware.Graph, r.Config.Middleware.Objectives = false, false, false
 	r.Config.Knowledge.TrustUserUnlessSet()
 	return r, nil
-}
-
-func (a *commands) briefLayer(ctx context.Context) (*middleware.Layer, error) {
-	r, err := a.settings()
-	if err != nil {
-		return nil, err
-	}
-	return middleware.Open(ctx, middleware.Options{Root: r.Root, Config: &r.Config, Strict: true, Brief: true, Log: a.Logger()})
-}
-
-// hook is one event with the layer that answers it.
-type hook struct {
-	*commands
-	layer *middleware.Layer
-	event *event
-	agent string
-}
-
-func (h *hook) turn(msgs []ken.Message) ken.Turn {
-	return ken.Turn{Owner: h.Owner, Session: h.event.Session, Agent: h.agent, Model: h.event.Model, Messages: msgs}
-}
-
-// prompt prints the block for the user's message, and has the message journaled.
-func (h *hook) prompt(ctx context.Context) error {
-	if h.event.Prompt == "" {
-		return nil
-	}
-	msgs, err := h.conversation(ctx)
-	if err != nil {
-		return err
-	}
-	return h.assemble(ctx, h.turn(append(msgs, ken.Message{Role: "user", Text: h.event.Prompt})))
-}
-
-// conversation returns what the agent still has of the conversation, as far as the journal
-// has it: what was said before a harvest is what the agent compacted or put aside.
-func (h *hook) conversation(ctx context.Context) (msgs []ken.Message, err error) {
-	tr, err := h.layer.Operator().Journal(h.Owner).Read(ctx, h.event.Session)
-	if err != nil && !errors.Is(err, ken.ErrNotFound) {
-		return nil, err
-	}
-	if tr.Info.State != session.Open {
-		return nil, nil
-	}
-	for i := range tr.Entries {
-		if tr.Entries[i].Seq > tr.Upto {
-			msgs = append(msgs, tr.Entries[i].Message)
-		}
-	}
-	return msgs, nil
-}
-
-// assemble prints the block of a turn, if it has one.
-func (h *hook) assemble(ctx context.Context, t ken.Turn) error {
-	asm := h.layer.Assemble(ctx, t)
-	last := len(t.Messages) - 1
-	i := slices.IndexFunc(asm.Insertions, func(in middleware.Insertion) bool { return in.Before == last })
-	if i < 0 || ctx.Err() != nil {
-		return nil
-	}
-	return h.print(asm.Insertions[i].Text)
-}
-
-// print writes text in the form in which the agent takes it into the conversation.
-func (h *hook) print(text string) error {
-	var v any
-	if h.agent == cursor {
-		v = map[string]string{"additional_context": text}
-	} else {
-		v = map[string]any{"hookSpecificOutput": map[string]string{"hookEventName": h.event.Name, "additionalContext": text}}
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := h.Out.Write(b.Bytes())
-	return err
-}
-
-// opening stands for what a conversation will be about while nobody has said it.
-const opening = "What should I know before I go on here?"
-
-// start prints a block for a conversation in which nobody has asked yet. It leaves no trace.
-func (h *hook) start(ctx context.Context) error {
-	text := opening
-	tr, err := h.layer.Operator().Journal(h.Owner).Read(ctx, h.event.Session)
-	if err != nil && !errors.Is(err, ken.ErrNotFound) {
-		return err
-	}
-	for i := range tr.Entries {
-		if m := &tr.Entries[i].Message; m.Role == "user" {
-			text = m.Text
-		}
-	}
-	t := h.turn([]ken.Message{{Role: "user", Text: text}})
-	t.Incognito = true
-	return h.assemble(ctx, t)
-}
-
-// answered journals what the agent answered. Some agents tell it twice.
-func (h *hook) answered(ctx context.Context) error {
-	text := h.event.Last
-	if text == "" && h.event.Transcript != "" {
-		var err error
-		if text, err = lastAnswer(h.event.Transcript); err != nil {
-			return err
-		}
-	}
-	if text == "" {
-		return nil
-	}
-	tr, err := h.layer.Operator().Journal(h.Owner).Tail(ctx, h.event.Session, 1)
-	if err == nil && len(tr.Entries) > 0 && tr.Entries[0].Message.Role == "assistant" && tr.Entries[0].Message.Text == text {
-		return nil
-	}
-	return h.add(ctx, ken.Message{Role: "assistant", Text: text})
-}
-
-// add journals messages.
-func (h *hook) add(ctx context.Context, msgs ...ken.Message) error {
-	if len(msgs) == 0 {
-		return nil
-	}
-	_, err := h.layer.Session(h.turn(nil)).Add(ctx, msgs...)
-	return err
 }
 
 // settleLater starts a process that harvests, and does not wait for it.
@@ -299,7 +182,7 @@ func (a *commands) settleLater() error {
 func (a *commands) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleDeadline)
 	defer cancel()
-	r, err := a.settings()
+	r, err := a.hookSettings()
 	if err != nil {
 		return err
 	}

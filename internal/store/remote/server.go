@@ -26,6 +26,9 @@ type ServerOptions struct {
 	// Use is called when a client asks for something, and what it returns when that
 	// was answered: for who closes stores that nobody uses. May be nil.
 	Use func() (done func())
+	// OnEvent answers events, which are the program's business and not the store's. Nil
+	// refuses them.
+	OnEvent func(ctx context.Context, body []byte) ([]byte, error)
 	// Silence is how long a transaction of a client stays open without a word.
 	// Default 5 s.
 	Silence time.Duration

@@ -1,4 +1,4 @@
-package connect
+package hook
 
 import (
 	"bytes"
@@ -36,9 +36,11 @@ var moments = map[string]moment{
 	"afterAgentResponse": answered, "preCompact": compacted, "sessionEnd": ended,
 }
 
-// event is what an agent writes to a hook's standard input. Agents name some fields
+// Event is what an agent writes to a hook's standard input. Agents name some fields
 // differently; each event has a few of them.
-type event struct {
+type Event struct {
+	Program string `json:"-"` // the agent's name
+
 	Name    string `json:"hook_event_name"`
 	Session string `json:"session_id"`
 	Dir     string `json:"cwd"`
@@ -65,21 +67,11 @@ type event struct {
 	Roots        []string `json:"workspace_roots"` // Cursor
 }
 
-// maxEvent bounds the bytes of an event: a tool's result may be a whole file.
-const maxEvent = 16 << 20
-
-// readEvent reads an event and puts what only some agents name differently into its place.
-func readEvent(r io.Reader) (*event, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the event: %w", err)
-	}
-	if len(b) > maxEvent {
-		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the event has more than %d bytes", maxEvent), Try: "Nothing: this event is left out."}
-	}
-	var e event
-	if err := json.Unmarshal(b, &e); err != nil {
-		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "the event on standard input is not JSON", Err: err, Try: "Have an agent run this: ken connect."}
+// Parse reads an event of an agent. Errors: ken.ErrInvalid.
+func Parse(agent string, body []byte) (*Event, error) {
+	e := Event{Program: agent}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "the event is not JSON", Err: err, Try: "Have an agent run this: ken connect."}
 	}
 	e.Session = cmp.Or(e.Session, e.Conversation)
 	e.Last = cmp.Or(e.Last, e.LastGemini, e.LastCursor)
@@ -90,17 +82,29 @@ func readEvent(r io.Reader) (*event, error) {
 }
 
 // moment returns what happened; "" for an event that means nothing to Ken. A sub-agent's
-// events do: the agent that started it is given its result as that of a tool.
-func (e *event) moment() moment {
-	if e.Agent != "" || e.Session == "" {
+// events do not: the agent that started it is given its result as that of a tool. Of
+// conversations that start, those matter that are given a block then: where the agent has just
+// replaced the conversation by a summary, and where there is no other moment for it.
+func (e *Event) moment() moment {
+	m := moments[e.Name]
+	if e.Agent != "" || e.Session == "" || m == started && e.Program != Cursor && e.Source != "compact" {
 		return ""
 	}
-	return moments[e.Name]
+	return m
+}
+
+// Matters reports whether Answer would do anything.
+func (e *Event) Matters() bool { return e.moment() != "" }
+
+// Settles reports whether sessions may be over behind the event, so that a harvest is due.
+func (e *Event) Settles() bool {
+	m := moments[e.Name]
+	return e.Agent == "" && (m == started || m == compacted || m == ended)
 }
 
 // messages returns the messages of a tool call: the call and its result. Those of Ken's own
 // tools are left out, because they say what is known.
-func (e *event) messages() []ken.Message {
+func (e *Event) messages() []ken.Message {
 	if e.Tool == "" || strings.HasPrefix(e.Tool, "mcp__ken__") || strings.HasPrefix(e.Tool, "mcp_ken_") {
 		return nil
 	}
@@ -109,7 +113,7 @@ func (e *event) messages() []ken.Message {
 }
 
 // result returns what a tool printed, or why it failed.
-func (e *event) result() string {
+func (e *Event) result() string {
 	return cmp.Or(plain(e.Error), e.Failure, plain(e.Response), plain(e.Output))
 }
 

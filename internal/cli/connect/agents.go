@@ -1,3 +1,0 @@
-package connect
-
-const cursor = "cursor"
