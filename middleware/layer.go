@@ -233,10 +233,6 @@ func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, releas
 	return l.owners.Get(ctx, owner)
 }
 
-// HoldsStore reports whether this process holds the configured owner's store, so that no other
-// one looks after it.
-func (l Operator) HoldsStore() bool { return l.owners.Holds(l.cfg.Knowledge.Owner) }
-
 // openProjections opens an owner's store for a turn.
 func (l *Layer) openProjections(ctx context.Context, owner string) (store.Projections, func(), error) {
 	if l.storeErr != nil {

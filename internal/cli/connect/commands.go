@@ -18,6 +18,8 @@ type commands struct{ *cli.App }
 func Commands(app *cli.App) []*cobra.Command {
 	c := &commands{app}
 	return []*cobra.Command{
+		c.connectCommand(),
+		c.disconnectCommand(),
 		c.hookCommand(),
 	}
 }

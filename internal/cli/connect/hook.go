@@ -90,7 +90,7 @@ func (a *commands) answer(ctx context.Context, agent string) error {
 		return fmt.Errorf("the event has more than %d bytes", maxEvent)
 	}
 	e, err := hook.Parse(agent, body)
-	if err != nil || !e.Matters() {
+	if err != nil || !e.Matters() && !e.Settles() {
 		return err
 	}
 	a.enter(e)
@@ -102,7 +102,13 @@ func (a *commands) answer(ctx context.Context, agent string) error {
 	if taken {
 		return errors.Join(a.print(ctx, out), err)
 	}
-	return a.answerAlone(ctx, r, e)
+	if e.Matters() {
+		err = a.answerAlone(ctx, r, e)
+	}
+	if e.Settles() { // nobody else would harvest
+		err = errors.Join(err, a.settleLater())
+	}
+	return err
 }
 
 // answerAlone answers an event while no ken serve does.
@@ -111,13 +117,8 @@ func (a *commands) answerAlone(ctx context.Context, r *config.Resolved, e *hook.
 	if err != nil {
 		return err
 	}
-	alone := l.Operator().HoldsStore()
 	out, err := hook.Answer(ctx, l, a.Owner, e)
-	err = errors.Join(err, a.print(ctx, out), l.Close())
-	if alone && e.Settles() { // nobody else would harvest
-		err = errors.Join(err, a.settleLater())
-	}
-	return err
+	return errors.Join(err, a.print(ctx, out), l.Close())
 }
 
 // print writes what a hook answers, unless the agent does not wait for it any more.
