@@ -154,6 +154,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 	if w.by == byURL && p.url == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "gateway.listen", Msg: "is a socket, which agents can't use as a base URL", Try: "Give an address such as 127.0.0.1:8484."}
 	}
+	installed := g.installed(p) // before its folder is made
 	pl, err := newPlan(name)
 	if err != nil {
 		return err
@@ -171,6 +172,9 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 		}
 		if !a.JSON {
 			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s takes it back\n", g.title, w.by, name)
+			if !installed {
+				fmt.Fprintf(a.Err, "ken: %s is not found on this machine\n", g.title)
+			}
 		}
 	}
 	out.Check, err = a.check(ctx, g, w, p)
@@ -295,6 +299,9 @@ func (a *commands) list() error {
 			case ok && l.Connected == "":
 				l.Connected = w.by
 			}
+		}
+		if r, err := readRecord(g.name); l.Connected == "" && l.Problem == "" && (err != nil || r != nil) {
+			l.Problem = "its configuration is not as ken connect would write it now; try ken connect " + g.name
 		}
 		installed := "no"
 		if l.Installed {

@@ -22,7 +22,8 @@ type change struct {
 	undo   []configfile.Undo
 	whole  bool
 	used   bool // Ken has a part in it afterwards
-	folder bool // the folder has been made, or will be
+
+	folders []string // made for the file, the innermost first
 }
 
 // plan is what connecting or disconnecting changes.
@@ -44,7 +45,7 @@ func newPlan(agent string) (*plan, error) {
 	}
 	for i := range r.Files {
 		f := &r.Files[i]
-		c := &change{path: f.Path, folder: f.Folder, whole: f.Whole}
+		c := &change{path: f.Path, folders: f.Folders, whole: f.Whole}
 		if c.was, err = readFile(f.Path); err != nil {
 			return nil, err
 		}
@@ -173,10 +174,13 @@ func (p *plan) keep(by string, now time.Time) error {
 		if !c.used {
 			continue
 		}
-		if _, err := os.Stat(filepath.Dir(c.path)); err != nil {
-			c.folder = true
+		for dir := filepath.Dir(c.path); ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+				break
+			}
+			c.folders = append(c.folders, dir)
 		}
-		r.Files = append(r.Files, recordedFile{Path: c.path, Folder: c.folder, After: sum(c.will), Whole: c.whole, Undo: c.undo})
+		r.Files = append(r.Files, recordedFile{Path: c.path, Folders: c.folders, After: sum(c.will), Whole: c.whole, Undo: c.undo})
 		before = append(before, c.base)
 	}
 	return r.write(before)
@@ -193,8 +197,8 @@ func (c *change) write() error {
 	}
 	if c.will == nil {
 		err := os.Remove(c.path)
-		if c.folder {
-			_ = os.Remove(filepath.Dir(c.path)) // which others may use by now
+		for _, dir := range c.folders {
+			_ = os.Remove(dir) // others may use it by now, so that it is not empty
 		}
 		return err
 	}

@@ -30,10 +30,12 @@ type record struct {
 type recordedFile struct {
 	Path   string            `json:"path"`
 	Backup string            `json:"backup,omitempty"` // the name of the copy from before; "" if there was no file
-	Folder bool              `json:"folder,omitempty"` // the folder was made, too
 	After  string            `json:"after"`            // SHA-256 of what was written
 	Whole  bool              `json:"whole,omitempty"`  // the file is Ken's own
 	Undo   []configfile.Undo `json:"undo,omitempty"`
+
+	// Folders were made for the file, the innermost first.
+	Folders []string `json:"folders,omitempty"`
 }
 
 const recordName = "connected.json"

@@ -1,0 +1,100 @@
+// ken connect: what is said in one session is in the block of the next one, with nothing
+// between the agent and its model, and ken disconnect leaves the configuration as it was.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { marker } from '../../node/test/bytes.js';
+import { ken } from '../../node/test/processes.js';
+import { setup } from './agents.js';
+
+const run = promisify(execFile);
+const statement = 'We decided to use PostgreSQL 15 for the ledger service, because of logical replication.';
+const asks = 'Which database did we choose for the ledger service?';
+
+// cases are the agents. file is what ken connect changes, before its text; null is no file.
+const cases = [
+  {
+    agent: 'claude-code', program: 'claude', recording: 'messages_stream',
+    file: '.claude/settings.json',
+    before: '{\n  "model": "sonnet",\n  "unknown": {"kept": true},\n  "hooks": {\n    "Stop": [\n      {"hooks": [{"type": "command", "command": "true"}]}\n    ]\n  }\n}\n',
+    env: (up) => ({ ANTHROPIC_BASE_URL: up, ANTHROPIC_API_KEY: 'sk-test', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
+    say: (text) => ['-p', text],
+  },
+  {
+    agent: 'codex', program: 'codex', recording: 'responses_stream',
+    file: '.codex/hooks.json', before: null,
+    files: (up) => ({ 'home/.codex/config.toml': `model = "gpt-5-mini" # mine\nopenai_base_url = "${up}/v1"\n` }),
+    env: () => ({ CODEX_API_KEY: 'sk-test' }),
+    say: (text) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--dangerously-bypass-hook-trust', text],
+  },
+  {
+    agent: 'opencode', program: 'opencode', recording: 'chat_stream',
+    file: '.config/opencode/plugins/ken.js', before: null,
+    files: (up) => ({
+      'project/opencode.json': JSON.stringify({
+        autoupdate: false, share: 'disabled', small_model: 'chat/gpt-4.1-mini',
+        provider: { chat: { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${up}/v1`, apiKey: 'sk-test' }, models: { 'gpt-4.1-mini': {} } } },
+      }),
+    }),
+    env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' }),
+    say: (text) => ['run', '--model', 'chat/gpt-4.1-mini', text],
+  },
+  {
+    agent: 'qwen', program: 'qwen', recording: 'chat_stream',
+    file: '.qwen/settings.json', before: '{\n    // mine\n    "theme": "dark"\n}\n',
+    env: (up) => ({ OPENAI_BASE_URL: `${up}/v1`, OPENAI_API_KEY: 'sk-test', OPENAI_MODEL: 'gpt-4.1-mini', QWEN_TELEMETRY_ENABLED: '0' }),
+    say: (text) => ['--auth-type', 'openai', '-p', text],
+  },
+  {
+    agent: 'continue', program: 'cn', by: 'hooks', recording: 'chat_stream',
+    file: '.continue/settings.json', before: null,
+    files: (up) => ({
+      'home/.continue/config.yaml': `name: ken\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: gpt, provider: openai, model: gpt-4.1-mini, apiBase: "${up}/v1", apiKey: sk-test}\n`,
+    }),
+    env: () => ({ CONTINUE_TELEMETRY_ENABLED: '0' }),
+    say: (text) => ['-p', text],
+  },
+];
+
+for (const c of cases) {
+  test(`ken connect ${c.agent}`, async (t) => {
+    const s = await setup(t, c.program);
+    if (!s) return;
+    for (const [name, text] of Object.entries(c.files?.(s.up.url) ?? {})) await s.write(name, text);
+    if (c.before !== null) await s.write(join('home', c.file), c.before);
+    const path = join(s.home, c.file);
+    const command = (...args) => run(ken, args, { cwd: s.project, env: { PATH: process.env.PATH, HOME: s.home } });
+
+    await command('connect', c.agent, '--yes', ...(c.by ? ['--by', c.by] : []));
+    const connected = await readFile(path, 'utf8');
+    assert.match(connected, /hook/);
+    assert.equal(JSON.parse((await command('connect', '--json')).stdout).agents.find((a) => a.agent === c.agent).connected, 'hooks');
+
+    const env = c.env(s.up.url);
+    const say = async (text) => {
+      await s.up.forget();
+      await s.up.next({ recording: c.recording });
+      await s.run(c.say(text), env);
+      return (await s.up.requests()).map((r) => r.body.toString()).filter((body) => body.includes(text));
+    };
+    const first = await say(statement);
+    assert.ok(first.length > 0, 'the statement did not arrive');
+    assert.ok(!first.some((body) => body.includes(marker)), `a block with nothing to say: ${first}`);
+    const second = await say(asks);
+    const block = second.find((body) => body.includes(marker));
+    assert.ok(block, `no block in ${second}`);
+    assert.match(block, /PostgreSQL 15/);
+    const { stdout } = await command('sessions', '--json');
+    const agents = JSON.parse(stdout).sessions.filter((i) => i.agent === c.agent && i.messages >= 2);
+    assert.equal(agents.length, 2, stdout);
+
+    await command('disconnect', c.agent, '--yes');
+    if (c.before === null) assert.ok(!existsSync(path), `${path} is still there`);
+    else assert.equal(await readFile(path, 'utf8'), c.before);
+  });
+}
