@@ -42,22 +42,13 @@ const cases = [
       }),
     }),
     env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' }),
-    say: (text) => ['run', '--model', 'chat/gpt-4.1-mini', text],
+    say: (text) => ['run', '--model', 'chat/gpt-4.1-mini', ...text.split(' ')],
   },
   {
     agent: 'qwen', program: 'qwen', recording: 'chat_stream',
-    file: '.qwen/settings.json', before: '{\n    // mine\n    "theme": "dark"\n}\n',
+    file: '.qwen/settings.json', before: '{\n    // mine\n    "$version": 4,\n    "ui": {\n        "theme": "dark"\n    }\n}\n',
     env: (up) => ({ OPENAI_BASE_URL: `${up}/v1`, OPENAI_API_KEY: 'sk-test', OPENAI_MODEL: 'gpt-4.1-mini', QWEN_TELEMETRY_ENABLED: '0' }),
     say: (text) => ['--auth-type', 'openai', '-p', text],
-  },
-  {
-    agent: 'continue', program: 'cn', by: 'hooks', recording: 'chat_stream',
-    file: '.continue/settings.json', before: null,
-    files: (up) => ({
-      'home/.continue/config.yaml': `name: ken\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: gpt, provider: openai, model: gpt-4.1-mini, apiBase: "${up}/v1", apiKey: sk-test}\n`,
-    }),
-    env: () => ({ CONTINUE_TELEMETRY_ENABLED: '0' }),
-    say: (text) => ['-p', text],
   },
 ];
 
@@ -70,7 +61,7 @@ for (const c of cases) {
     const path = join(s.home, c.file);
     const command = (...args) => run(ken, args, { cwd: s.project, env: { PATH: process.env.PATH, HOME: s.home } });
 
-    await command('connect', c.agent, '--yes', ...(c.by ? ['--by', c.by] : []));
+    await command('connect', c.agent, '--yes');
     const connected = await readFile(path, 'utf8');
     assert.match(connected, /hook/);
     assert.equal(JSON.parse((await command('connect', '--json')).stdout).agents.find((a) => a.agent === c.agent).connected, 'hooks');
@@ -98,3 +89,19 @@ for (const c of cases) {
     else assert.equal(await readFile(path, 'utf8'), c.before);
   });
 }
+
+test('ken connect continue', async (t) => {
+  const s = await setup(t, 'cn');
+  if (!s) return;
+  const before = `name: ken # mine\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: gpt, provider: openai, model: gpt-4.1-mini, apiBase: "${s.up.url}/v1", apiKey: sk-test}\n`;
+  await s.write('home/.continue/config.yaml', before);
+  const command = (...args) => run(ken, args, { cwd: s.project, env: { PATH: process.env.PATH, HOME: s.home } });
+  await command('connect', 'continue', '--yes');
+  await s.up.next({ recording: 'chat_stream' });
+  await s.run(['-p', asks], { CONTINUE_TELEMETRY_ENABLED: '0' });
+  const [asked] = await s.asked();
+  const tools = JSON.parse(asked.body).tools.map((tool) => tool.function.name);
+  assert.ok(tools.some((name) => name.includes('memory_recall')), tools.join());
+  await command('disconnect', 'continue', '--yes');
+  assert.equal(await readFile(join(s.home, '.continue/config.yaml'), 'utf8'), before);
+});

@@ -148,13 +148,11 @@ var agents = []agent{
 			return []target{{path: filepath.Join(continueFolder(p), "config.yaml"), empty: "name: Local Assistant\nversion: 1.0.0\nschema: v1\n",
 				settings: []configfile.Setting{item("", s, "mcpServers")}}}
 		}},
-		{by: byHooks, note: "Only cn, Continue's command line, runs hooks; its editor extensions don't.", files: func(p *place) []target {
-			return []target{{path: filepath.Join(continueFolder(p), "settings.json"), settings: groups(p, "continue", classic...)}}
-		}},
 	}},
 }
 
-// classic are the events of Claude Code, which others have taken over.
+// classic are the events of Claude Code, which others have taken over. Continue's cn 1.5.47
+// reads such hooks from its settings, and runs none at a user's message.
 var classic = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"}
 
 // stdio is an MCP server that is started as a program.

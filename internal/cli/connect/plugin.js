@@ -28,7 +28,8 @@ export const Ken = async ({ client, directory }) => {
   return {
     "chat.message": async ({ sessionID }, { message, parts }) => {
       if (await child(sessionID)) return;
-      const prompt = parts.filter((p) => p.type === "text" && !p.synthetic).map((p) => p.text).join("\n");
+      const said = parts.filter((p) => p.type === "text" && !p.synthetic).map((p) => p.text).join("\n");
+      const prompt = said.trim().replace(/^"([^"]*)"$/, "$1"); // opencode run puts its argument into quotes
       const out = await hook("UserPromptSubmit", sessionID, { prompt, model: message.model?.modelID });
       if (!out) return;
       const text = JSON.parse(out).hookSpecificOutput.additionalContext;
