@@ -5,12 +5,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { marker } from '../../node/test/bytes.js';
 import { ken } from '../../node/test/processes.js';
-import { setup } from './agents.js';
+import { plain, setup } from './agents.js';
 
 const run = promisify(execFile);
 const statement = 'We decided to use PostgreSQL 15 for the ledger service, because of logical replication.';
@@ -104,4 +105,41 @@ test('ken connect continue', async (t) => {
   assert.ok(tools.some((name) => name.includes('memory_recall')), tools.join());
   await command('disconnect', 'continue', '--yes');
   assert.equal(await readFile(join(s.home, '.continue/config.yaml'), 'utf8'), before);
+});
+
+// Gemini CLI speaks Gemini's own API, which the recorded provider does not.
+async function gemini(t) {
+  const bodies = [];
+  const answer = { candidates: [{ content: { role: 'model', parts: [{ text: plain }] }, finishReason: 'STOP', index: 0 }], usageMetadata: { totalTokenCount: 2 } };
+  const server = createServer((req, res) => {
+    let body = '';
+    req.on('data', (bytes) => (body += bytes));
+    req.on('end', () => {
+      bodies.push(body);
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.end(`data: ${JSON.stringify(answer)}\r\n\r\n`);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${server.address().port}`, bodies };
+}
+
+test('ken connect gemini', async (t) => {
+  const s = await setup(t, 'gemini');
+  if (!s) return;
+  const up = await gemini(t);
+  const before = '{\n  // mine\n  "security": {"auth": {"selectedType": "gemini-api-key"}}\n}\n';
+  await s.write('home/.gemini/settings.json', before);
+  const command = (...args) => run(ken, args, { cwd: s.project, env: { PATH: process.env.PATH, HOME: s.home } });
+  await command('connect', 'gemini', '--yes');
+  const env = { GEMINI_API_KEY: 'test', GOOGLE_GEMINI_BASE_URL: up.url, GEMINI_TELEMETRY_ENABLED: 'false' };
+  const say = (text) => s.run(['--skip-trust', '--model', 'gemini-2.5-flash', '-p', text], env);
+  await say(statement);
+  assert.ok(!up.bodies.some((body) => body.includes(marker)), 'a block with nothing to say');
+  up.bodies.length = 0;
+  await say(asks);
+  assert.match(up.bodies.find((body) => body.includes(marker)) ?? '', /PostgreSQL 15/);
+  await command('disconnect', 'gemini', '--yes');
+  assert.equal(await readFile(join(s.home, '.gemini/settings.json'), 'utf8'), before);
 });
