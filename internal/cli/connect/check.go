@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -60,6 +61,7 @@ func (a *commands) checkHook(ctx context.Context, g *agent, p *place) (string, e
 	}
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = root, strings.NewReader(fmt.Sprintf(sample, root)), &out, &errs
+	cmd.Env = append(os.Environ(), hooksVariable+"=check")
 	start := time.Now()
 	if err := cmd.Run(); err != nil || errs.Len() > 0 {
 		return "", &ken.Error{Code: ken.CodeUnavailable, Msg: "the hook failed: " + cli.Cell(strings.TrimSpace(errs.String())), Err: err, Try: "Run ken doctor."}

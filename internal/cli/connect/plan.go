@@ -15,13 +15,13 @@ import (
 
 // change is what becomes of one file. A nil text is no file.
 type change struct {
-	path   string
-	was    []byte // now
-	base   []byte // without Ken
-	will   []byte
-	undo   []configfile.Undo
-	whole  bool
-	used   bool // Ken has a part in it afterwards
+	path  string
+	was   []byte // now
+	base  []byte // without Ken
+	will  []byte
+	undo  []configfile.Undo
+	whole bool
+	used  bool // Ken has a part in it afterwards
 
 	folders []string // made for the file, the innermost first
 }

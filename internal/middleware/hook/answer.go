@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 )
 
 // Cursor is the agent whose hooks can't add to a user's message, and take what they add when
@@ -159,8 +161,11 @@ func (h *hook) answered(ctx context.Context) error {
 		return nil
 	}
 	tr, err := h.layer.Operator().Journal(h.owner).Tail(ctx, h.event.Session, 1)
-	if err == nil && len(tr.Entries) > 0 && tr.Entries[0].Message.Role == "assistant" && tr.Entries[0].Message.Text == text {
-		return nil
+	if err == nil && len(tr.Entries) > 0 {
+		last := &tr.Entries[0]
+		if last.Message.Role == "assistant" && last.Cut == 0 && last.Message.Text == strings.TrimSpace(store.Clean(text)) {
+			return nil
+		}
 	}
 	return h.add(ctx, ken.Message{Role: "assistant", Text: text})
 }
