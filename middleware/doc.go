@@ -52,6 +52,10 @@ type Options struct {
 	// Foreground stops Open from indexing and embedding in the background. The program calls
 	// Refresh instead.
 	Foreground bool
+	// Brief opens the layer for one moment of a conversation that goes on without this process,
+	// as an agent's hook does. It implies Foreground. Close learns what users stated, ends no
+	// session and harvests nothing: other processes end the sessions when they are idle.
+	Brief bool
 	// Watch follows changes of the project's files, if the configuration allows it. Use it in
 	// processes that run for long. Otherwise the layer notices files that a conversation's tool
 	// calls write, and the rest at the next start.
@@ -72,6 +76,9 @@ type Options struct {
 	// OnMessage is called in the background with each message that is new to a session's
 	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
+	// OnEvent answers what SendEvent of another process sends to the holder of an owner's
+	// store. Nil answers nothing.
+	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)
 	// Progress receives the progress of long work, from several goroutines.
 	Progress func(stage string, done, total int)
 	// Log receives what can't be returned to a caller. Default: slog.Default().
@@ -85,6 +92,7 @@ func (o Options) withDefaults() Options {
 	if o.Root == "" {
 		o.Root = "."
 	}
+	o.Foreground = o.Foreground || o.Brief
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

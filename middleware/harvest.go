@@ -240,6 +240,22 @@ func (l *Layer) runStatements(ctx context.Context) {
 	}
 }
 
+// learnStatements learns what users stated and is not learned yet.
+func (l *Layer) learnStatements() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
+	defer cancel()
+	for {
+		select {
+		case st := <-l.statements.waiting:
+			if err := caught.Run(func() error { return l.learnStatement(ctx, st) }); err != nil {
+				return fmt.Errorf("learn what the user stated: %w", err)
+			}
+		default:
+			return nil
+		}
+	}
+}
+
 // learnStatement learns from the newest messages of a session.
 func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 	j := l.Operator().Journal(st.owner)

@@ -141,7 +141,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	engineErr := l.openNode(ctx)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold, Node: l.node,
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold, OnEvent: l.onEvent(), Node: l.node,
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
@@ -192,7 +192,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.hideState(); err != nil {
 			l.o.Log.Warn("keep the state out of version control", "cause", err)
 		}
-		if l.o.Foreground { // otherwise the background does
+		if l.o.Foreground && !l.o.Brief { // otherwise the background does
 			if err := l.finishForgetting(ctx, ""); err != nil {
 				l.o.Log.Warn("erase what was forgotten", "cause", err, "try", ken.Hint(err))
 			}
@@ -442,7 +442,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endSessions(), l.closeCode(), l.owners.Close(), l.closeNode(), l.embedder.Close(), l.withdrawProcess()}
+		errs := []error{l.leaveSessions(), l.closeCode(), l.owners.Close(), l.closeNode(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -119,6 +119,9 @@ func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.gi
 
 // decideRecovery decides about a conversation that was given nothing yet.
 func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
+	if l.o.Brief && len(said) > 1 { // the process of the first message gave it
+		return r
+	}
 	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	missing := info.Messages - len(said)

@@ -46,10 +46,14 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if d := l.sessions[owner]; d != nil {
 		return d
 	}
-	l.announceProcess()
+	process := briefProcess
+	if !l.o.Brief {
+		l.announceProcess()
+		process = l.process
+	}
 	t := ownerStore{l, owner}
 	d := &ownerSessions{
-		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.isAlive, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
+		journal: session.NewJournal(t, session.Options{Process: process, Alive: l.isAlive, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
 			Annotate: finding.Observe(l.Operator().RootOf(owner), l.tools), Log: l.o.Log}),
 		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.isAlive, Now: l.now, Log: l.o.Log}),
 	}
@@ -358,6 +362,18 @@ func (l *Layer) wakeSessionChecks() {
 	}
 }
 
+// briefProcess names all processes with Options.Brief in journals. Their conversations go on
+// without them, so it counts as alive: such a session ends when it is idle.
+const briefProcess = "hooks"
+
+// leaveSessions is what Close does about this process's sessions.
+func (l *Layer) leaveSessions() error {
+	if l.o.Brief {
+		return l.learnStatements()
+	}
+	return l.endSessions()
+}
+
 // closeHarvestLimit bounds what Close spends on harvesting. Rules are done by then; the rest
 // stays in the queue for the next start.
 const closeHarvestLimit = 3 * time.Second
@@ -434,7 +450,7 @@ func (l *Layer) announceProcess() {
 
 // isAlive reports whether a process that keeps sessions in this folder lives.
 func (l *Layer) isAlive(process string) bool {
-	if process == l.process || alive.Is(l.processesPath(), process) {
+	if process == l.process || process == briefProcess || alive.Is(l.processesPath(), process) {
 		return true
 	}
 	if l.node == nil {

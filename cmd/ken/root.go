@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/cli/chat"
+	"github.com/kenlayer/ken/internal/cli/connect"
 	"github.com/kenlayer/ken/internal/cli/doctor"
 	"github.com/kenlayer/ken/internal/cli/embed"
 	"github.com/kenlayer/ken/internal/cli/entity"
@@ -71,6 +72,7 @@ func commands(a *cli.App) []*cobra.Command {
 	return slices.Concat(
 		chat.Commands(a),
 		serve.Commands(a),
+		connect.Commands(a),
 		memory.Commands(a),
 		entity.Commands(a),
 		graph.Commands(a),

@@ -56,7 +56,7 @@ export async function setup(t, program) {
     });
   };
   const sessions = async () => (await (await fetch(`${s.gate.url}/api/sessions`)).json()).sessions;
-  return { ...s, v1: `${s.gate.url}/v1`, run, write, asked, sessions };
+  return { ...s, v1: `${s.gate.url}/v1`, home, project, run, write, asked, sessions };
 }
 
 // block finds the first block of a request: its place, its bytes, and the message behind it.

@@ -22,6 +22,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/console"
+	"github.com/kenlayer/ken/internal/middleware/hook"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -109,7 +110,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	}
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
 		lo.Config, lo.Strict, lo.Foreground, lo.Watch, lo.Log, lo.Progress = &cfg, false, false, true, log, nil
-		lo.OnReceipt = s.receipt
+		lo.OnReceipt, lo.OnEvent = s.receipt, hook.Unpack
 	})
 	if err != nil {
 		return errors.Join(err, in.Close(), s.tracer.Close())

@@ -46,6 +46,7 @@ func (c *Client) runCommand(ctx context.Context, t task, talk []turn) (string, e
 	run, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(run, c.opts.Command[0], c.opts.Command[1:]...)
+	cmd.Env = append(os.Environ(), "KEN_HOOKS=off") // an agent that runs ken hook would learn from the prompt
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, strings.NewReader(t.system(true)+"\n\n"+prompt(talk)), afterKill
 	out, errs := &bounded{most: commandLimit, full: cancel}, &bounded{most: commandLimit}
 	cmd.Stdout, cmd.Stderr = out, errs

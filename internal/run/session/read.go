@@ -26,7 +26,7 @@ func (j *Journal) Read(ctx context.Context, id string) (Transcript, error) {
 		if err != nil {
 			return err
 		}
-		t.Info = rec.Info
+		t.Info, t.Upto = rec.Info, rec.Upto
 		t.Entries = make([]Entry, 0, rec.Messages)
 		for key, b := range r.Scan(allMessages(id)) {
 			var row message

@@ -124,6 +124,8 @@ type Transcript struct {
 	Injected []Injection
 	// Checkpoint is the last one; nil when there is none.
 	Checkpoint *Checkpoint
+	// Upto is the last message that a harvest has read, by Entry.Seq; 0 when there was none.
+	Upto uint64
 }
 
 // Checkpoint is where a session stands, small enough to be put before the model

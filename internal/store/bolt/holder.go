@@ -31,6 +31,8 @@ type Holder struct {
 	Network string `json:"network,omitempty"` // unix or tcp; empty: it serves nobody
 	Address string `json:"address,omitempty"` // the socket's path, or a loopback address
 	Token   string `json:"token,omitempty"`   // what a client has to show
+
+	Events bool `json:"events,omitempty"` // its program answers events, see remote.ServerOptions
 }
 
 const holderFile = "holder.json"
@@ -128,8 +130,8 @@ func Acquire(dir string, o Options) (*Lock, error) {
 
 // Announce lets other processes know where this one serves the store. It may be
 // called again, as long as the store is open.
-func (l *Lock) Announce(network, address, token string) error {
-	l.self.Network, l.self.Address, l.self.Token = network, address, token
+func (l *Lock) Announce(network, address, token string, events bool) error {
+	l.self.Network, l.self.Address, l.self.Token, l.self.Events = network, address, token, events
 	if err := l.self.write(l.dir); err != nil {
 		return fmt.Errorf("say where the store is served: %w", err)
 	}

@@ -41,7 +41,7 @@ func TestALockIsHeldOnceAndSaysByWhom(t *testing.T) {
 	if _, err := bolt.Acquire(dir, bolt.Options{LockTimeout: -1}); !errors.Is(err, ken.ErrHeld) || ken.Hint(err) == "" {
 		t.Errorf("a second lock: %v", err)
 	}
-	must(t, l.Announce("unix", "/s", "secret"))
+	must(t, l.Announce("unix", "/s", "secret", false))
 	if h := bolt.ReadHolder(dir); h.Network != "unix" || h.Address != "/s" || h.Token != "secret" {
 		t.Errorf("it says %+v", h)
 	}

@@ -267,6 +267,7 @@ const (
 	kReferring
 	kCheck
 	kFaults
+	kProgram
 )
 
 // answer is the head of every answer. What was asked for follows, be there an error
@@ -472,4 +473,4 @@ var forms = []any{answer{}, closeNotice{}, copyRequest{}, importRequest{}, []out
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
 	prefetchRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
 	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
-	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}}
+	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}, programRequest{}}

@@ -176,6 +176,7 @@ var handlers = map[byte]handler{
 	}),
 	kCheck:        on(func(ctx context.Context, s engine.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
 	kFaults:       on(func(ctx context.Context, s engine.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
+	kProgram:      program,
 	kEmbedMissing: on(func(ctx context.Context, s engine.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
 	kCompact:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Compact(ctx) }),
 	kCopy:         act(func(ctx context.Context, s engine.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),

@@ -29,6 +29,9 @@ type ServerOptions struct {
 	// Valid reports whether this process still has the right to the store. Without it nothing
 	// is answered any more. May be nil.
 	Valid func() bool
+	// OnEvent answers events, which are the program's business and not the store's. Nil
+	// refuses them.
+	OnEvent func(ctx context.Context, body []byte) ([]byte, error)
 	// Silence is how long a transaction of a client stays open without a word.
 	// Default 5 s.
 	Silence time.Duration

@@ -43,7 +43,7 @@ func (s *ownerConn) hold() (*role, error) {
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
 	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
-		Use: func() func() { return s.w.use(s) }, Valid: h.valid})
+		Use: func() func() { return s.w.use(s) }, Valid: h.valid, OnEvent: s.onEvent()})
 	tell := o.Progress
 	o.Progress = func(stage string, done, total int) {
 		h.server.Progress(stage, done, total)
@@ -119,7 +119,7 @@ func (h *host) listen() error {
 	if err != nil {
 		return err
 	}
-	if err := h.lock.Announce(network, address, h.token); err != nil {
+	if err := h.lock.Announce(network, address, h.token, h.s.w.o.OnEvent != nil); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	h.l, h.path = l, ""
@@ -219,6 +219,10 @@ type Options struct {
 	// first time as well as by taking over: it is who looks after the store from now
 	// on. It must not take long, nor call Close. May be nil.
 	OnHold func(owner string)
+
+	// OnEvent answers what SendEvent of another process sends while this one holds the
+	// owner's folder. Nil answers nothing.
+	OnEvent func(ctx context.Context, owner string, body []byte) ([]byte, error)
 
 	// Wait is how long a folder may be held by a process that can't be reached before
 	// that is an error. Default 10 s.

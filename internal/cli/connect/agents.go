@@ -1,0 +1,298 @@
+package connect
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/configfile"
+)
+
+// Ways in which an agent is connected.
+const (
+	byHooks = "hooks" // the agent runs ken hook at its events
+	byURL   = "url"   // the agent's base URL is ken serve
+	byMCP   = "mcp"   // the agent starts ken mcp and calls its tools
+)
+
+// agent is a program that Ken can be put into.
+type agent struct {
+	name    string
+	title   string
+	program string              // as it is called in a shell; "" for one without
+	folder  func(*place) string // which is there once the agent has run
+	ways    []way               // the best one first
+}
+
+// way is how an agent is connected.
+type way struct {
+	by     string
+	files  func(*place) []target
+	server func(*place) []string // the command of the MCP server, where there is one
+	note   string                // what the user has to do yet
+}
+
+// target is what one file of an agent is to have.
+type target struct {
+	path     string
+	empty    string               // what a new file begins with
+	settings []configfile.Setting // in a file of the agent's
+	whole    string               // the text of a file of Ken's own
+}
+
+// place is where the agents' files lie, and how Ken is called and reached there.
+type place struct {
+	home, config, data string // the user's folders: home, configuration, data of applications
+	ken                string // the path of this program
+	url                string // of the gateway, without /v1
+}
+
+// agents is the table of all agents.
+var agents = []agent{
+	{"claude-code", "Claude Code", "claude", claudeFolder, []way{
+		{by: byHooks, files: func(p *place) []target {
+			return []target{{path: filepath.Join(claudeFolder(p), "settings.json"), settings: groups(p, "claude-code", classic...)}}
+		}},
+		{by: byURL, files: func(p *place) []target {
+			return []target{{path: filepath.Join(claudeFolder(p), "settings.json"), settings: []configfile.Setting{value(p.url, "env", "ANTHROPIC_BASE_URL")}}}
+		}},
+		{by: byMCP, server: server, files: func(p *place) []target {
+			path := filepath.Join(p.home, ".claude.json")
+			if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+				path = filepath.Join(dir, ".claude.json")
+			}
+			return []target{{path: path, settings: []configfile.Setting{value(stdio{Type: "stdio", Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
+		}},
+	}},
+	{"codex", "Codex", "codex", codexFolder, []way{
+		{by: byHooks, note: "Codex runs hooks that you have reviewed: start codex, enter /hooks, and trust those of ken.", files: func(p *place) []target {
+			return []target{{path: filepath.Join(codexFolder(p), "hooks.json"), settings: groups(p, "codex", "SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")}}
+		}},
+		{by: byURL, files: func(p *place) []target {
+			return []target{{path: filepath.Join(codexFolder(p), "config.toml"), settings: []configfile.Setting{value(p.url+"/v1", "openai_base_url")}}}
+		}},
+		{by: byMCP, server: server, files: func(p *place) []target {
+			return []target{{path: filepath.Join(codexFolder(p), "config.toml"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcp_servers", "ken")}}}
+		}},
+	}},
+	{"cursor", "Cursor", "cursor", func(p *place) string { return filepath.Join(p.home, ".cursor") }, []way{
+		// A hook can't add to a message there, so the tools come along.
+		{by: byHooks, server: server, files: func(p *place) []target {
+			t := target{path: filepath.Join(p.home, ".cursor", "hooks.json"), empty: "{\n  \"version\": 1\n}\n"}
+			for _, event := range []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "afterAgentResponse", "preCompact", "sessionEnd"} {
+				t.settings = append(t.settings, item(mark("cursor"), command{Command: p.hook("cursor")}, "hooks", event))
+			}
+			return append([]target{t}, cursorServer(p)...)
+		}},
+		{by: byMCP, server: server, files: cursorServer},
+	}},
+	{"vscode", "VS Code", "code", codeFolder, []way{
+		{by: byMCP, server: server, files: func(p *place) []target {
+			s := stdio{Type: "stdio", Command: p.ken, Args: []string{"mcp", "--dir", "${workspaceFolder}"}}
+			return []target{{path: filepath.Join(codeFolder(p), "mcp.json"), settings: []configfile.Setting{value(s, "servers", "ken")}}}
+		}},
+	}},
+	{"opencode", "opencode", "opencode", opencodeFolder, []way{
+		{by: byHooks, files: func(p *place) []target {
+			return []target{{path: filepath.Join(opencodeFolder(p), "plugins", "ken.js"), whole: plugin(p.ken)}}
+		}},
+		{by: byURL, files: func(p *place) []target {
+			return []target{{path: opencodeFile(p), settings: []configfile.Setting{
+				value(p.url+"/v1", "provider", "openai", "options", "baseURL"), value(p.url+"/v1", "provider", "anthropic", "options", "baseURL")}}}
+		}},
+		{by: byMCP, server: server, files: func(p *place) []target {
+			s := struct {
+				Type    string   `json:"type"`
+				Command []string `json:"command"`
+				Enabled bool     `json:"enabled"`
+			}{"local", []string{p.ken, "mcp"}, true}
+			return []target{{path: opencodeFile(p), settings: []configfile.Setting{value(s, "mcp", "ken")}}}
+		}},
+	}},
+	{"gemini", "Gemini CLI", "gemini", func(p *place) string { return filepath.Join(p.home, ".gemini") }, []way{
+		{by: byHooks, files: func(p *place) []target {
+			return []target{{path: filepath.Join(p.home, ".gemini", "settings.json"),
+				settings: groups(p, "gemini", "SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd")}}
+		}},
+		{by: byMCP, server: server, files: func(p *place) []target {
+			return []target{{path: filepath.Join(p.home, ".gemini", "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
+		}},
+	}},
+	{"qwen", "Qwen Code", "qwen", func(p *place) string { return filepath.Join(p.home, ".qwen") }, []way{
+		{by: byHooks, files: func(p *place) []target {
+			return []target{{path: filepath.Join(p.home, ".qwen", "settings.json"), settings: groups(p, "qwen", classic...)}}
+		}},
+		{by: byMCP, server: server, files: func(p *place) []target {
+			return []target{{path: filepath.Join(p.home, ".qwen", "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "mcpServers", "ken")}}}
+		}},
+	}},
+	{"zed", "Zed", "zed", zedFolder, []way{
+		{by: byMCP, server: server, files: func(p *place) []target {
+			return []target{{path: filepath.Join(zedFolder(p), "settings.json"), settings: []configfile.Setting{value(stdio{Command: p.ken, Args: []string{"mcp"}}, "context_servers", "ken")}}}
+		}},
+		{by: byURL, files: func(p *place) []target {
+			return []target{{path: filepath.Join(zedFolder(p), "settings.json"), settings: []configfile.Setting{
+				value(p.url+"/v1", "language_models", "openai", "api_url"), value(p.url, "language_models", "anthropic", "api_url")}}}
+		}},
+	}},
+	{"continue", "Continue", "cn", continueFolder, []way{
+		{by: byMCP, server: server, files: func(p *place) []target {
+			s := struct {
+				Name    string   `json:"name"`
+				Command string   `json:"command"`
+				Args    []string `json:"args"`
+			}{"ken", p.ken, []string{"mcp"}}
+			return []target{{path: filepath.Join(continueFolder(p), "config.yaml"), empty: "name: Local Assistant\nversion: 1.0.0\nschema: v1\n",
+				settings: []configfile.Setting{item("", s, "mcpServers")}}}
+		}},
+	}},
+}
+
+// classic are the events of Claude Code, which others have taken over. Continue's cn 1.5.47
+// reads such hooks from its settings, and runs none at a user's message.
+var classic = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "Stop", "SessionEnd"}
+
+// stdio is an MCP server that is started as a program.
+type stdio struct {
+	Type    string   `json:"type,omitempty"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+}
+
+// command is one hook. group is a list of them with a condition on the tool.
+type command struct {
+	Type    string `json:"type,omitempty"`
+	Command string `json:"command"`
+}
+
+type group struct {
+	Matcher string    `json:"matcher,omitempty"`
+	Hooks   []command `json:"hooks"`
+}
+
+// groups returns the settings that have an agent run ken hook at events, in the form that
+// Claude Code has made common.
+func groups(p *place, agent string, events ...string) (out []configfile.Setting) {
+	for _, event := range events {
+		g := group{Hooks: []command{{"command", p.hook(agent)}}}
+		if strings.Contains(event, "Tool") {
+			g.Matcher = "*"
+		}
+		out = append(out, item(mark(agent), g, "hooks", event))
+	}
+	return out
+}
+
+// mark is what an agent's hook has and no other.
+func mark(agent string) string { return " hook " + agent + `"` }
+
+func value(v any, path ...string) configfile.Setting {
+	return configfile.Setting{Path: path, Value: raw(v)}
+}
+
+func item(mark string, v any, path ...string) configfile.Setting {
+	return configfile.Setting{Path: path, Value: raw(v), Item: true, Mark: mark}
+}
+
+func raw(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and lists of them always can be written
+	}
+	return b
+}
+
+// hook returns the command line that an agent runs in a shell at its events.
+func (p *place) hook(agent string) string {
+	ken := filepath.ToSlash(p.ken)
+	if strings.ContainsAny(ken, " ()&;'") {
+		ken = `"` + ken + `"`
+	}
+	return ken + " hook " + agent
+}
+
+// server is the command of the MCP server, as an agent starts it.
+func server(p *place) []string { return []string{p.ken, "mcp"} }
+
+func claudeFolder(p *place) string   { return variable("CLAUDE_CONFIG_DIR", p.home, ".claude") }
+func codexFolder(p *place) string    { return variable("CODEX_HOME", p.home, ".codex") }
+func continueFolder(p *place) string { return variable("CONTINUE_GLOBAL_DIR", p.home, ".continue") }
+func opencodeFolder(p *place) string { return variable("OPENCODE_CONFIG_DIR", p.config, "opencode") }
+func codeFolder(p *place) string     { return filepath.Join(p.data, "Code", "User") }
+
+func zedFolder(p *place) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(p.data, "Zed")
+	}
+	return filepath.Join(p.config, "zed")
+}
+
+// opencodeFile returns the file that is there of the two that opencode reads.
+func opencodeFile(p *place) string {
+	path := filepath.Join(opencodeFolder(p), "opencode.jsonc")
+	if _, err := os.Stat(path); err != nil {
+		path = strings.TrimSuffix(path, "c")
+	}
+	return path
+}
+
+func cursorServer(p *place) []target {
+	s := stdio{Command: p.ken, Args: []string{"mcp", "--dir", "${workspaceFolder}"}}
+	return []target{{path: filepath.Join(p.home, ".cursor", "mcp.json"), settings: []configfile.Setting{value(s, "mcpServers", "ken")}}}
+}
+
+// variable returns the folder that an environment variable names, else one below base.
+func variable(name, base, folder string) string {
+	if dir := os.Getenv(name); dir != "" {
+		return dir
+	}
+	return filepath.Join(base, folder)
+}
+
+// newPlace finds the folders of the user.
+func newPlace() (*place, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{home: home, config: os.Getenv("XDG_CONFIG_HOME")}
+	if !filepath.IsAbs(p.config) {
+		p.config = filepath.Join(home, ".config")
+	}
+	if p.data = p.config; runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		if p.data, err = os.UserConfigDir(); err != nil {
+			return nil, err
+		}
+	}
+	p.ken, err = self()
+	return p, err
+}
+
+// self returns the path of this program: the one on PATH, where that leads to it, because an
+// update leaves that as it is.
+func self() (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if path, err := exec.LookPath("ken"); err == nil && filepath.IsAbs(path) {
+		a, errA := filepath.EvalSymlinks(path)
+		b, errB := filepath.EvalSymlinks(own)
+		if errA == nil && errB == nil && a == b {
+			return path, nil
+		}
+	}
+	return own, nil
+}
+
+// installed reports whether an agent is on this machine.
+func (a *agent) installed(p *place) bool {
+	if _, err := exec.LookPath(a.program); err == nil {
+		return true
+	}
+	_, err := os.Stat(a.folder(p))
+	return err == nil
+}

@@ -1,0 +1,322 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+)
+
+// options are the flags of connect and disconnect.
+type options struct {
+	by          string
+	yes, dryRun bool
+}
+
+func (a *commands) connectCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "connect [AGENT]",
+		Short: "Put Ken into an agent, or list the agents",
+		Long: "Change an agent's own configuration so that it works with Ken. The change is shown first, a backup is kept, and ken disconnect takes " +
+			"it back. Without AGENT, list the agents that are known, and which are installed and connected here.\n\n" +
+			"The best way that the agent has is chosen: hooks (the agent runs ken hook; it works with any login), mcp (the agent calls Ken's tools), " +
+			"or url (the agent's requests go through ken serve, which has to run). --by chooses another one.",
+		Example: `  ken connect
+  ken connect claude-code
+  ken connect codex --by mcp --yes`,
+		Args:              cli.MaxArgs("AGENT"),
+		ValidArgsFunction: completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.list()
+			}
+			return a.connect(cmd.Context(), args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.by, "by", "", "the `way`: hooks, mcp or url")
+	addFlags(cmd, &o)
+	return cmd
+}
+
+func (a *commands) disconnectCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "disconnect AGENT",
+		Short: "Take Ken out of an agent again",
+		Long: "Take back what ken connect has changed. If nothing else has changed since, the agent's configuration is what it was before, byte for " +
+			"byte. What you have changed there meanwhile stays.",
+		Example:           "  ken disconnect claude-code",
+		Args:              cli.ExactArgs("AGENT"),
+		ValidArgsFunction: completeAgents,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.disconnect(args[0], o) },
+	}
+	addFlags(cmd, &o)
+	return cmd
+}
+
+func addFlags(cmd *cobra.Command, o *options) {
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "don't ask")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change, and make none")
+}
+
+func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func names() (out []string) {
+	for i := range agents {
+		out = append(out, agents[i].name)
+	}
+	return out
+}
+
+// named returns the agent of a name.
+func named(name string) (*agent, error) {
+	i := slices.IndexFunc(agents, func(g agent) bool { return g.name == name })
+	if i < 0 {
+		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "AGENT", Msg: fmt.Sprintf("unknown agent %q", name),
+			Try: "Use one of " + strings.Join(names(), ", ") + "."})
+	}
+	return &agents[i], nil
+}
+
+// way returns the way of a name, the best one for "".
+func (g *agent) way(by string) (*way, error) {
+	var have []string
+	for i := range g.ways {
+		if by == "" || g.ways[i].by == by {
+			return &g.ways[i], nil
+		}
+		have = append(have, g.ways[i].by)
+	}
+	return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--by", Msg: fmt.Sprintf("%s can't be connected by %q", g.title, by),
+		Try: "Use " + strings.Join(have, " or ") + "."})
+}
+
+// place finds the user's folders, and the address of the gateway.
+func (a *commands) place() (*place, error) {
+	p, err := newPlace()
+	if err != nil {
+		return nil, err
+	}
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http://"
+	if cfg.Gateway.TLSCert != "" {
+		scheme = "https://"
+	}
+	host, port, err := net.SplitHostPort(cfg.Gateway.Listen)
+	if err != nil {
+		return p, nil // a socket
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	p.url = scheme + net.JoinHostPort(host, port)
+	return p, nil
+}
+
+// connected is the outcome of connect, for programs.
+type connected struct {
+	Agent   string   `json:"agent"`
+	By      string   `json:"by"`
+	Changed []string `json:"changed"` // files
+	Check   string   `json:"check,omitempty"`
+	Next    string   `json:"next,omitempty"` // what the user has to do yet
+}
+
+func (a *commands) connect(ctx context.Context, name string, o options) error {
+	g, err := named(name)
+	if err != nil {
+		return err
+	}
+	w, err := g.way(o.by)
+	if err != nil {
+		return err
+	}
+	p, err := a.place()
+	if err != nil {
+		return err
+	}
+	if w.by == byURL && p.url == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "gateway.listen", Msg: "is a socket, which agents can't use as a base URL", Try: "Give an address such as 127.0.0.1:8484."}
+	}
+	installed := g.installed(p) // before its folder is made
+	pl, err := newPlan(name)
+	if err != nil {
+		return err
+	}
+	if err := pl.connect(w.files(p)); err != nil {
+		return err
+	}
+	out := connected{Agent: name, By: w.by, Changed: paths(pl), Next: w.note}
+	if done, err := a.show(pl, o, g.title+" is connected already, by "+w.by+"."); done && (err != nil || o.dryRun) {
+		return err
+	}
+	if len(out.Changed) > 0 {
+		if err := pl.apply(w.by, time.Now()); err != nil {
+			return err
+		}
+		if !a.JSON {
+			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s takes it back\n", g.title, w.by, name)
+			if !installed {
+				fmt.Fprintf(a.Err, "ken: %s is not found on this machine\n", g.title)
+			}
+		}
+	}
+	out.Check, err = a.check(ctx, g, w, p)
+	if a.JSON {
+		return errors.Join(a.PrintJSON(out), err)
+	}
+	if err == nil {
+		fmt.Fprintf(a.Err, "ken: checked: %s\n", out.Check)
+	}
+	if w.note != "" {
+		fmt.Fprintf(a.Err, "ken: %s\n", w.note)
+	}
+	return err
+}
+
+// paths returns the files that a plan changes.
+func paths(pl *plan) []string {
+	out := []string{}
+	for _, c := range pl.changed() {
+		out = append(out, c.path)
+	}
+	return out
+}
+
+// show prints what a plan changes, and asks. done is true if there is nothing to do, or it is
+// not to be done. nothing is said where there is nothing to change.
+func (a *commands) show(pl *plan, o options, nothing string) (done bool, err error) {
+	changed := pl.changed()
+	if len(changed) == 0 {
+		if !a.JSON {
+			fmt.Fprintf(a.Err, "ken: %s\n", nothing)
+		}
+		return true, nil
+	}
+	if !a.JSON {
+		for _, c := range changed {
+			printDiff(a.Out, c.path, c.was, c.will)
+		}
+	}
+	if o.dryRun {
+		if a.JSON {
+			err = a.PrintJSON(map[string]any{"agent": pl.agent, "would_change": paths(pl)})
+		}
+		return true, err
+	}
+	if !o.yes {
+		if err := a.Confirm("Make this change?", "Nothing was changed."); err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (a *commands) disconnect(name string, o options) error {
+	g, err := named(name)
+	if err != nil {
+		return err
+	}
+	p, err := a.place()
+	if err != nil {
+		return err
+	}
+	pl, err := newPlan(name)
+	if err != nil {
+		return err
+	}
+	if pl.record == nil {
+		for i := range g.ways {
+			if err := pl.disconnect(g.ways[i].files(p)); err != nil {
+				return err
+			}
+		}
+	}
+	changed := paths(pl)
+	done, err := a.show(pl, o, g.title+" is not connected.")
+	if err != nil || done && (o.dryRun || pl.record == nil) {
+		if err == nil && a.JSON && !o.dryRun {
+			err = a.PrintJSON(map[string]any{"agent": name, "changed": changed})
+		}
+		return err
+	}
+	if err := pl.apply("", time.Now()); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"agent": name, "changed": changed})
+	}
+	if !done {
+		fmt.Fprintf(a.Err, "ken: %s is not connected any more\n", g.title)
+	}
+	return nil
+}
+
+// listed is an agent in the list.
+type listed struct {
+	Agent     string   `json:"agent"`
+	Title     string   `json:"title"`
+	Installed bool     `json:"installed"`
+	Connected string   `json:"connected,omitempty"` // the way; "" if it is not
+	Ways      []string `json:"ways"`                // the best one first
+	Problem   string   `json:"problem,omitempty"`   // why that can't be said
+}
+
+// list lists the agents.
+func (a *commands) list() error {
+	p, err := a.place()
+	if err != nil {
+		return err
+	}
+	out := make([]listed, len(agents))
+	var rows [][]string
+	for i := range agents {
+		g := &agents[i]
+		l := &out[i]
+		*l = listed{Agent: g.name, Title: g.title, Installed: g.installed(p)}
+		for j := range g.ways {
+			w := &g.ways[j]
+			l.Ways = append(l.Ways, w.by)
+			switch ok, err := has(w.files(p)); {
+			case err != nil:
+				l.Problem = err.Error()
+			case ok && l.Connected == "":
+				l.Connected = w.by
+			}
+		}
+		if r, err := readRecord(g.name); l.Connected == "" && l.Problem == "" && (err != nil || r != nil) {
+			l.Problem = "its configuration is not as ken connect would write it now; try ken connect " + g.name
+		}
+		installed := "no"
+		if l.Installed {
+			installed = "yes"
+		}
+		rows = append(rows, []string{l.Agent, installed, cmp.Or(l.Connected, "-"), strings.Join(l.Ways, ", "), l.Title})
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"agents": out})
+	}
+	a.PrintTable([]string{"AGENT", "INSTALLED", "CONNECTED", "WAYS", "NAME"}, rows)
+	for i := range out {
+		if out[i].Problem != "" {
+			fmt.Fprintf(a.Err, "ken: %s: %s\n", out[i].Agent, cli.Cell(out[i].Problem))
+		}
+	}
+	return nil
+}

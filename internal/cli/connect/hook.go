@@ -1,0 +1,197 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/middleware/hook"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// hookDeadline is how long a hook may take. The agent waits for it.
+const hookDeadline = time.Second
+
+// settleDeadline bounds the harvest that a hook starts beside itself.
+const settleDeadline = 10 * time.Minute
+
+// maxEvent bounds the bytes of an event: a tool's result may be a whole file.
+const maxEvent = 16 << 20
+
+// hooksVariable is the environment variable that switches hooks off where it is "off". With
+// "check" a hook starts no process that outlives it.
+const hooksVariable = "KEN_HOOKS"
+
+func (a *commands) hookCommand() *cobra.Command {
+	var deadline time.Duration
+	var settle bool
+	cmd := &cobra.Command{
+		Use:   "hook AGENT",
+		Short: "Answer an event of an agent's hooks",
+		Long: "Read an event of an agent from standard input, as ken connect AGENT sets it up. A user's message is answered by the block of what " +
+			"Ken knows for it. What the user says, what tools answer and what the agent answers are kept in the session's journal, which is " +
+			"harvested when the session ends.\n\n" +
+			"It never stands in the agent's way: after an error, or when it is not ready in time, it prints nothing on standard output, one " +
+			"line on standard error, and ends with status 0. " + hooksVariable + "=off switches it off.",
+		Example: `  ken connect claude-code
+  echo '{"hook_event_name":"UserPromptSubmit","session_id":"s-1","prompt":"How do we release?"}' | ken hook claude-code`,
+		Args: cli.ExactArgs("AGENT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if settle {
+				return a.settle(cmd.Context())
+			}
+			a.hook(cmd.Context(), args[0], deadline)
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "how `long` it may take")
+	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that are over")
+	_ = cmd.Flags().MarkHidden("settle") // a hook starts it; it is there by the line above
+	return cmd
+}
+
+// hook answers an event and reports an error to standard error only. When the deadline is
+// over it returns and leaves the rest undone: the process ends, and the store stands that.
+func (a *commands) hook(ctx context.Context, agent string, deadline time.Duration) {
+	if os.Getenv(hooksVariable) == "off" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- caught.Run(func() error { return a.answer(ctx, agent) }) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("not ready after %s", deadline)
+	}
+	if err != nil {
+		fmt.Fprintf(a.Err, "ken: hook %s: %s\n", agent, cli.Cell(err.Error()))
+	}
+}
+
+// answer prints the answer to the event on standard input.
+func (a *commands) answer(ctx context.Context, agent string) error {
+	body, err := io.ReadAll(io.LimitReader(a.In, maxEvent+1))
+	if err != nil {
+		return fmt.Errorf("read the event: %w", err)
+	}
+	if len(body) > maxEvent {
+		return fmt.Errorf("the event has more than %d bytes", maxEvent)
+	}
+	e, err := hook.Parse(agent, body)
+	if err != nil || !e.Matters() && !e.Settles() {
+		return err
+	}
+	a.enter(e)
+	r, err := a.hookSettings()
+	if err != nil {
+		return err
+	}
+	out, taken, err := middleware.SendEvent(ctx, r.Root, r.Config, a.Owner, hook.Pack(agent, body))
+	if taken {
+		return errors.Join(a.print(ctx, out), err)
+	}
+	if e.Matters() {
+		err = a.answerAlone(ctx, r, e)
+	}
+	if e.Settles() && os.Getenv(hooksVariable) != "check" { // nobody else would harvest
+		err = errors.Join(err, a.settleLater())
+	}
+	return err
+}
+
+// answerAlone answers an event while no ken serve does.
+func (a *commands) answerAlone(ctx context.Context, r *config.Resolved, e *hook.Event) error {
+	l, err := middleware.Open(ctx, middleware.Options{Root: r.Root, Config: &r.Config, Strict: true, Brief: true, Log: a.Logger()})
+	if err != nil {
+		return err
+	}
+	out, err := hook.Answer(ctx, l, a.Owner, e)
+	return errors.Join(err, a.print(ctx, out), l.Close())
+}
+
+// print writes what a hook answers, unless the agent does not wait for it any more.
+func (a *commands) print(ctx context.Context, out []byte) error {
+	if len(out) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	_, err := a.Out.Write(out)
+	return err
+}
+
+// projectFolders are the variables in which agents name the project. The folder in an event
+// changes with each cd.
+var projectFolders = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "CURSOR_PROJECT_DIR"}
+
+// enter goes to the event's project, unless --dir names one.
+func (a *commands) enter(e *hook.Event) {
+	if a.Dir != "." && a.Dir != "" {
+		return
+	}
+	dirs := []string{e.Dir}
+	for _, name := range projectFolders {
+		dirs = append([]string{os.Getenv(name)}, dirs...)
+	}
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
+			a.Dir = dir
+			return
+		}
+	}
+}
+
+// hookSettings returns the configuration for hooks. The user speaks for himself, and no file of
+// the project is read.
+func (a *commands) hookSettings() (*config.Resolved, error) {
+	r, err := a.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := cli.SkipFiles(r, func(string) {}); err != nil {
+		return nil, err
+	}
+	r.Config.Repository.Index, r.Config.Middleware.Graph, r.Config.Middleware.Objectives = false, false, false
+	r.Config.Knowledge.TrustUserUnlessSet()
+	return r, nil
+}
+
+// settleLater starts a process that harvests, and does not wait for it.
+func (a *commands) settleLater() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("harvest: %w", err)
+	}
+	args := []string{"hook", "none", "--settle", "--dir", cmp.Or(a.Dir, ".")}
+	if a.Owner != "" {
+		args = append(args, "--owner", a.Owner)
+	}
+	return startAlone(self, args)
+}
+
+// settle harvests the sessions that are over.
+func (a *commands) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleDeadline)
+	defer cancel()
+	r, err := a.hookSettings()
+	if err != nil {
+		return err
+	}
+	l, err := middleware.Open(ctx, middleware.Options{Root: r.Root, Config: &r.Config, Strict: true, Foreground: true, Log: a.Logger()})
+	if err != nil {
+		return err
+	}
+	_, err = l.Harvest(ctx, a.Owner)
+	return errors.Join(err, l.Close())
+}

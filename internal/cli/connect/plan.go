@@ -1,0 +1,235 @@
+package connect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/configfile"
+)
+
+// change is what becomes of one file. A nil text is no file.
+type change struct {
+	path  string
+	was   []byte // now
+	base  []byte // without Ken
+	will  []byte
+	undo  []configfile.Undo
+	whole bool
+	used  bool // Ken has a part in it afterwards
+
+	folders []string // made for the file, the innermost first
+}
+
+// plan is what connecting or disconnecting changes.
+type plan struct {
+	agent   string
+	record  *record // of before; nil for none
+	changes []*change
+}
+
+// newPlan takes what is recorded of an agent out of its files.
+func newPlan(agent string) (*plan, error) {
+	r, err := readRecord(agent)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{agent: agent, record: r}
+	if r == nil {
+		return p, nil
+	}
+	for i := range r.Files {
+		f := &r.Files[i]
+		c := &change{path: f.Path, folders: f.Folders, whole: f.Whole}
+		if c.was, err = readFile(f.Path); err != nil {
+			return nil, err
+		}
+		if c.base, err = r.without(f, c.was); err != nil {
+			return nil, err
+		}
+		c.will = c.base
+		p.changes = append(p.changes, c)
+	}
+	return p, nil
+}
+
+// connect adds what a way needs.
+func (p *plan) connect(targets []target) error {
+	for i := range targets {
+		t := &targets[i]
+		n := slices.IndexFunc(p.changes, func(c *change) bool { return c.path == t.path })
+		if n < 0 {
+			text, err := readFile(t.path)
+			if err != nil {
+				return err
+			}
+			p.changes = append(p.changes, &change{path: t.path, was: text, base: text})
+			n = len(p.changes) - 1
+		}
+		if err := p.changes[n].add(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *change) add(t *target) (err error) {
+	c.used = true
+	if t.whole != "" {
+		if c.base != nil && !bytes.HasPrefix(c.base, []byte(ownFile)) {
+			return &ken.Error{Code: ken.CodeExists, Field: c.path, Msg: "is there already, and not written by ken", Try: "Move it away, and try again."}
+		}
+		c.whole, c.base, c.will = true, nil, []byte(t.whole)
+		return nil
+	}
+	from := c.base
+	if len(bytes.TrimSpace(from)) == 0 {
+		from = []byte(t.empty)
+	}
+	if c.will, c.undo, err = configfile.Set(c.path, from, t.settings); err != nil {
+		return err
+	}
+	if len(c.undo) == 0 { // everything was there
+		c.will = c.base
+	}
+	return nil
+}
+
+// disconnect takes a way out of files that nothing is recorded of, such as those that
+// somebody has copied from another machine.
+func (p *plan) disconnect(targets []target) error {
+	for i := range targets {
+		t := &targets[i]
+		if slices.ContainsFunc(p.changes, func(c *change) bool { return c.path == t.path }) {
+			continue
+		}
+		text, err := readFile(t.path)
+		if err != nil {
+			return err
+		}
+		c := &change{path: t.path, was: text, will: text}
+		switch {
+		case text == nil:
+			continue
+		case t.whole != "":
+			if bytes.HasPrefix(text, []byte(ownFile)) {
+				c.will = nil
+			}
+		default:
+			if c.will, err = configfile.Unset(t.path, text, undoOf(t.settings)); err != nil {
+				return err
+			}
+		}
+		p.changes = append(p.changes, c)
+	}
+	return nil
+}
+
+// undoOf returns how settings are taken back of which nobody knows how they came.
+func undoOf(settings []configfile.Setting) (out []configfile.Undo) {
+	for _, s := range settings {
+		out = append(out, configfile.Undo{Path: s.Path, Value: s.Value, Item: s.Item, Mark: s.Mark, Made: len(s.Path)})
+	}
+	return out
+}
+
+// changed returns the changes that change something.
+func (p *plan) changed() (out []*change) {
+	for _, c := range p.changes {
+		if !bytes.Equal(c.was, c.will) || (c.was == nil) != (c.will == nil) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// apply keeps the backups and writes the files. by is the way; "" disconnects.
+func (p *plan) apply(by string, now time.Time) error {
+	if by != "" {
+		if err := p.keep(by, now); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.changed() {
+		if err := c.write(); err != nil {
+			return err
+		}
+	}
+	if by == "" && p.record != nil {
+		return p.record.remove()
+	}
+	return nil
+}
+
+// keep writes the record, before anything is changed.
+func (p *plan) keep(by string, now time.Time) error {
+	r := record{Agent: p.agent, By: by, At: now.UTC()}
+	var before [][]byte
+	for _, c := range p.changes {
+		if !c.used {
+			continue
+		}
+		for dir := filepath.Dir(c.path); ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+				break
+			}
+			c.folders = append(c.folders, dir)
+		}
+		r.Files = append(r.Files, recordedFile{Path: c.path, Folders: c.folders, After: sum(c.will), Whole: c.whole, Undo: c.undo})
+		before = append(before, c.base)
+	}
+	return r.write(before)
+}
+
+// write makes the change, unless the file has become another one meanwhile.
+func (c *change) write() error {
+	now, err := readFile(c.path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, c.was) {
+		return &ken.Error{Code: ken.CodeUnavailable, Field: c.path, Msg: "has changed since it was read; it was left alone", Try: "Do it again."}
+	}
+	if c.will == nil {
+		err := os.Remove(c.path)
+		for _, dir := range c.folders {
+			_ = os.Remove(dir) // others may use it by now, so that it is not empty
+		}
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", c.path, err)
+	}
+	return writeFile(c.path, c.will, 0o644)
+}
+
+// has reports whether a way is in the agent's files.
+func has(targets []target) (bool, error) {
+	var errs []error
+	for i := range targets {
+		t := &targets[i]
+		text, err := readFile(t.path)
+		if err != nil || text == nil {
+			return false, err
+		}
+		if t.whole != "" {
+			if string(text) != t.whole {
+				return false, nil
+			}
+			continue
+		}
+		_, undo, err := configfile.Set(t.path, text, t.settings)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if err != nil || len(undo) > 0 {
+			return false, errors.Join(errs...)
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,183 @@
+package connect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/configfile"
+	"github.com/kenlayer/ken/internal/trust"
+)
+
+// record is what ken connect has done to an agent, so that ken disconnect can undo it. It lies
+// in the user's own data folder, beside the backups.
+type record struct {
+	Agent string         `json:"agent"`
+	By    string         `json:"by"`
+	At    time.Time      `json:"at"`
+	Files []recordedFile `json:"files"`
+}
+
+// recordedFile is one file that was changed.
+type recordedFile struct {
+	Path   string            `json:"path"`
+	Backup string            `json:"backup,omitempty"` // the name of the copy from before; "" if there was no file
+	After  string            `json:"after"`            // SHA-256 of what was written
+	Whole  bool              `json:"whole,omitempty"`  // the file is Ken's own
+	Undo   []configfile.Undo `json:"undo,omitempty"`
+
+	// Folders were made for the file, the innermost first.
+	Folders []string `json:"folders,omitempty"`
+}
+
+const recordName = "connected.json"
+
+// recordFolder is where the record of an agent and its backups lie.
+func recordFolder(agent string) (string, error) {
+	dir := trust.DataFolder()
+	if dir == "" {
+		return "", &ken.Error{Code: ken.CodeUnavailable, Msg: "there is no home folder to keep a backup in", Try: "Set HOME or XDG_DATA_HOME."}
+	}
+	return filepath.Join(dir, "connect", agent), nil
+}
+
+// readRecord returns the record of an agent; nil if it is not connected.
+func readRecord(agent string) (*record, error) {
+	dir, err := recordFolder(agent)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, recordName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var r record
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeCorrupt, Field: path, Msg: "can't be read", Err: err, Try: "Remove it, and take ken out of the agent's configuration by hand."}
+	}
+	return &r, nil
+}
+
+// write keeps the record, and the text of each file before it was changed.
+func (r *record) write(before [][]byte) error {
+	dir, err := recordFolder(r.Agent)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("keep a backup: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep a backup: %w", err)
+	}
+	for i, text := range before {
+		if text == nil {
+			continue
+		}
+		r.Files[i].Backup = strconv.Itoa(i) + "-" + filepath.Base(r.Files[i].Path)
+		if err := writeFile(filepath.Join(dir, r.Files[i].Backup), text, 0o600); err != nil {
+			return fmt.Errorf("keep a backup: %w", err)
+		}
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, recordName), append(b, '\n'), 0o600)
+}
+
+// remove removes the record and its backups.
+func (r *record) remove() error {
+	dir, err := recordFolder(r.Agent)
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// without returns what a file is without Ken's part of it; nil for no file. Unless somebody
+// has changed it since, that is the file as it was before, to the byte.
+func (r *record) without(f *recordedFile, text []byte) ([]byte, error) {
+	if text == nil {
+		return nil, nil
+	}
+	if sum(text) == f.After {
+		if f.Backup == "" {
+			return nil, nil
+		}
+		dir, err := recordFolder(r.Agent)
+		if err != nil {
+			return nil, err
+		}
+		if before, err := os.ReadFile(filepath.Join(dir, f.Backup)); err == nil {
+			return before, nil
+		}
+	}
+	if f.Whole {
+		return nil, nil
+	}
+	return configfile.Unset(f.Path, text, f.Undo)
+}
+
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// readFile returns a file's text; nil if there is none.
+func readFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: path, Msg: "can't be read", Err: err, Try: "Check the file's permissions."}
+	}
+	if b == nil {
+		b = []byte{}
+	}
+	return b, nil
+}
+
+// writeFile writes a file at once: who reads it sees the old text or the new one. A link stays
+// a link, and a file keeps its permissions.
+func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(text); err == nil {
+		err = errors.Join(f.Chmod(mode), f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

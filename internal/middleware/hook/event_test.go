@@ -1,0 +1,121 @@
+package hook
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kenlayer/ken/middleware"
+)
+
+// Events as the agents send them, from their documentation and recorded.
+func TestEvents(t *testing.T) {
+	for _, c := range []struct {
+		name, agent, event string
+		moment             moment
+		session, text      string // text is what is kept of it
+	}{
+		{"Claude Code asks", "claude-code", `{"session_id":"s","transcript_path":"/t","cwd":"/p","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"hello"}`, asked, "s", "hello"},
+		{"Claude Code runs a command", "claude-code", `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a\nb","stderr":"warning","interrupted":false,"isImage":false},"tool_use_id":"t"}`, used, "s", "a\nb\nwarning"},
+		{"Claude Code reads a file", "claude-code", `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Read","tool_input":{"file_path":"/a.go"},"tool_response":{"type":"text","file":{"filePath":"/a.go","content":"package a","numLines":1}}}`, used, "s", "package a"},
+		{"Claude Code's sub-agent answers", "claude-code", `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Task","tool_response":{"content":[{"type":"text","text":"found it"}],"totalTokens":1}}`, used, "s", "found it"},
+		{"Claude Code's command fails", "claude-code", `{"session_id":"s","hook_event_name":"PostToolUseFailure","tool_name":"Bash","error":"Exit code 1\nno"}`, used, "s", "Exit code 1\nno"},
+		{"Claude Code answers", "claude-code", `{"session_id":"s","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done"}`, answered, "s", "done"},
+		{"Claude Code's sub-agent stops", "claude-code", `{"session_id":"s","hook_event_name":"Stop","agent_id":"a","last_assistant_message":"done"}`, "", "s", "done"},
+		{"Claude Code starts", "claude-code", `{"session_id":"s","hook_event_name":"SessionStart","source":"startup"}`, "", "s", ""},
+		{"Claude Code has compacted", "claude-code", `{"session_id":"s","hook_event_name":"SessionStart","source":"compact"}`, started, "s", ""},
+		{"Codex answers nothing", "codex", `{"session_id":"s","turn_id":"t","transcript_path":null,"hook_event_name":"Stop","last_assistant_message":null}`, answered, "s", ""},
+		{"Codex runs a command", "codex", `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":"{\"output\":\"a\",\"metadata\":{\"exit_code\":0}}","tool_use_id":"c"}`, used, "s", "a"},
+		{"Gemini asks", "gemini", `{"session_id":"s","hook_event_name":"BeforeAgent","timestamp":"2026-01-01T00:00:00Z","prompt":"hello"}`, asked, "s", "hello"},
+		{"Gemini runs a tool", "gemini", `{"session_id":"s","hook_event_name":"AfterTool","tool_name":"read_file","tool_input":{},"tool_response":{"llmContent":"text","returnDisplay":"shown"}}`, used, "s", "text"},
+		{"Gemini answers", "gemini", `{"session_id":"s","hook_event_name":"AfterAgent","prompt":"hello","prompt_response":"done"}`, answered, "s", "done"},
+		{"Cursor asks", "cursor", `{"conversation_id":"s","generation_id":"g","hook_event_name":"beforeSubmitPrompt","workspace_roots":["/p"],"prompt":"hello"}`, asked, "s", "hello"},
+		{"Cursor starts", "cursor", `{"conversation_id":"s","hook_event_name":"sessionStart","workspace_roots":["/p"]}`, started, "s", ""},
+		{"Cursor runs a tool", "cursor", `{"conversation_id":"s","hook_event_name":"postToolUse","tool_name":"Shell","tool_input":{"command":"ls"},"tool_output":"{\"exitCode\":0,\"stdout\":\"a\"}"}`, used, "s", "a"},
+		{"Cursor answers", "cursor", `{"conversation_id":"s","hook_event_name":"afterAgentResponse","text":"done"}`, answered, "s", "done"},
+		{"nobody's session", "claude-code", `{"hook_event_name":"Stop"}`, "", "", ""},
+		{"another event", "claude-code", `{"session_id":"s","hook_event_name":"Notification"}`, "", "s", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := Parse(c.agent, []byte(c.event))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := e.Prompt
+			if e.Last != "" {
+				text = e.Last
+			}
+			if msgs := e.messages(); len(msgs) == 2 {
+				text = msgs[1].Text
+			}
+			if e.moment() != c.moment || e.Session != c.session || text != c.text {
+				t.Errorf("%q, session %q, %q; want %q, %q, %q", e.moment(), e.Session, text, c.moment, c.session, c.text)
+			}
+		})
+	}
+}
+
+// What Ken's own tools answer is not what a tool found out.
+func TestOwnToolsAreLeftOut(t *testing.T) {
+	e, err := Parse("claude-code", []byte(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"mcp__ken__memory_recall","tool_response":"known"}`))
+	if err != nil || e.messages() != nil {
+		t.Errorf("%v, %v", e.messages(), err)
+	}
+}
+
+// The answer in a transcript is the last text, without what the model thought.
+func TestLastAnswer(t *testing.T) {
+	for _, c := range []struct{ name, lines, want string }{
+		{"Claude Code", `{"type":"user","message":{"role":"user","content":"hello"}}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"first"}]}}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"}]}}
+{"type":"assistant","isSidechain":true,"message":{"role":"assistant","content":[{"type":"text","text":"sub-agent"}]}}
+{"type":"summary"}
+{"broken`, "first"},
+		{"plain", `{"role":"assistant","content":"hello"}`, "hello"},
+		{"nothing", `{"role":"user","content":"hello"}`, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(path, []byte(c.lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lastAnswer(path); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
+		}
+	}
+}
+
+// A body from another process is unpacked, and a broken one is refused.
+func TestUnpack(t *testing.T) {
+	l, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Foreground: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	body := Pack("claude-code", []byte(`{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"done"}`))
+	if _, err := Unpack(t.Context(), l, "", body); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := l.Operator().Transcript(context.Background(), "", "s")
+	if err != nil || len(tr.Entries) != 1 || tr.Entries[0].Message.Text != "done" || tr.Info.Agent != "claude-code" {
+		t.Errorf("%+v, %v", tr, err)
+	}
+	if _, err := Unpack(t.Context(), l, "", []byte("claude-code")); err == nil {
+		t.Error("a body without an event was taken")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_response":{"stdout":["a",{"text":"b"}]}}`)
+	f.Add(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_response":"{\"output\":\"{\\\"output\\\":1}\"}"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := Parse("claude-code", []byte(text))
+		if err != nil {
+			return
+		}
+		e.moment()
+		e.messages()
+		answerIn([]byte(text))
+	})
+}

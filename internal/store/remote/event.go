@@ -1,0 +1,56 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
+)
+
+// programRequest is something for the program that holds the store.
+type programRequest struct{ Body []byte }
+
+// program serves an programRequest.
+func program(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
+	var q programRequest
+	if err := codec.Decode(body, &q); err != nil {
+		return nil, err
+	}
+	var out []byte
+	err := error(&ken.Error{Code: ken.CodeRefused, Msg: "the process that holds the store answers no events", Try: "Open the store."})
+	if answer := c.s.o.OnEvent; answer != nil {
+		out, err = answer(ctx, q.Body)
+	}
+	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &out) }), nil
+}
+
+// SendEvent has the program that holds the store answer an event. It opens one connection
+// and closes it. Errors: those of Dial, a LostError whose Sent says whether the event may
+// have been answered, and the program's own.
+func SendEvent(ctx context.Context, network, address string, o Options, body []byte) (out []byte, err error) {
+	c := &Client{network: network, address: address, o: o}
+	cn, _, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = cn.nc.Close() }() // the answer is there
+	stop := context.AfterFunc(ctx, func() { _ = cn.nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	f, err := cn.roundTrip(kProgram, codec.Append(startFrame(nil), &programRequest{body}))
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, err
+	}
+	var a answer
+	rest, err := codec.DecodeSome(f.body, &a)
+	if err == nil && a.Err == nil {
+		err = codec.Decode(rest, &out)
+	}
+	if err != nil {
+		return nil, &LostError{Sent: true, Err: err}
+	}
+	return out, a.Err.err()
+}

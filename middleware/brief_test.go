@@ -1,0 +1,76 @@
+package middleware_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// A conversation goes on over processes that each see a moment of it: none of them ends it,
+// nobody takes it for left behind, and what its user states is known at once.
+func TestBriefLayersShareAConversation(t *testing.T) {
+	root := t.TempDir()
+	now := time.Now()
+	clock := func(o *middleware.Options) { o.Now = func() time.Time { return now } }
+	brief := func(question string) middleware.Assembly {
+		l, err := middleware.Open(t.Context(), middleware.Options{Root: root, Config: settings(), Strict: true, Brief: true, Now: func() time.Time { return now }})
+		must(t, err)
+		turn := asked(question)
+		turn.Session = "s-1"
+		a := l.Assemble(t.Context(), turn)
+		must(t, l.Close())
+		return a
+	}
+	brief("We decided to use PostgreSQL 15 for the ledger service, because of logical replication.")
+	state := func(l *middleware.Layer) session.Info {
+		_, err := l.Harvest(t.Context(), "")
+		must(t, err)
+		info, err := l.Operator().Journal("").Info(t.Context(), "s-1")
+		must(t, err)
+		return info
+	}
+	other := open(t, settings(), in(root), clock)
+	if info := state(other); info.State != session.Open || info.Messages != 1 {
+		t.Errorf("after the first process: %+v", info)
+	}
+	turn := asked("Which database did we choose for the ledger service?")
+	turn.Session = "s-2"
+	if a := other.Assemble(t.Context(), turn); len(a.Receipt.Items) == 0 {
+		t.Errorf("what was stated is not known: %+v", a.Receipt)
+	}
+	brief("And the port is 7443.")
+	now = now.Add(3 * time.Hour)
+	if info := state(other); info.State == session.Open || info.Reason != session.Idle {
+		t.Errorf("when nothing was said for long: %+v", info)
+	}
+}
+
+// An event is answered by the layer of the process that holds the store, and by nobody where
+// there is none.
+func TestSendEvent(t *testing.T) {
+	root, cfg := t.TempDir(), settings()
+	send := func(c context.Context) (string, bool) {
+		out, taken, err := middleware.SendEvent(c, root, *cfg, "", []byte("hello"))
+		must(t, err)
+		return string(out), taken
+	}
+	if out, taken := send(t.Context()); taken {
+		t.Errorf("nobody answered %q", out)
+	}
+	l := open(t, cfg, in(root), func(o *middleware.Options) {
+		o.OnEvent = func(_ context.Context, l *middleware.Layer, owner string, body []byte) ([]byte, error) {
+			return []byte(owner + " " + l.Config().Knowledge.Owner + " " + string(body)), nil
+		}
+	})
+	if out, taken := send(t.Context()); !taken || out != ken.DefaultOwner+" "+ken.DefaultOwner+" hello" {
+		t.Errorf("%q, %v", out, taken)
+	}
+	must(t, l.Close())
+	if out, taken := send(t.Context()); taken {
+		t.Errorf("the closed layer answered %q", out)
+	}
+}
