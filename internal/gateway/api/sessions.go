@@ -183,6 +183,9 @@ type Injected struct {
 }
 
 func (a *API) getMessages(c *call) (*reply, error) {
+	if err := a.l.Operator().Recorded(c.ctx()); err != nil {
+		return nil, err
+	}
 	tr, err := a.l.Operator().Journal(c.who.Owner).Read(c.ctx(), c.path["session"])
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		err = noSession()
