@@ -10,9 +10,6 @@ from ken.litellm import KenLogger
 from project import Project
 from sides import CLAIM, PLAIN, QUESTION
 
-# LiteLLM tells callbacks on the loop that it has seen first.
-LOOP = asyncio.new_event_loop()
-
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
 
 
@@ -21,7 +18,8 @@ class TestLiteLLM(Project):
         super().setUp()
         self.k.remember(CLAIM)
         litellm.callbacks = [KenLogger(self.k)]
-        self.addCleanup(setattr, litellm, "callbacks", [])
+        # LiteLLM keeps the first callback of a class, also when the list has another one.
+        self.addCleanup(litellm.logging_callback_manager._reset_all_callbacks)
         self.to = {"model": "openai/gpt-4.1-mini", "api_base": self.up + "/v1", "api_key": "sk-test"}
 
     def heard(self, session, n):
@@ -46,7 +44,7 @@ class TestLiteLLM(Project):
             self.assertEqual("".join([c.choices[0].delta.content or "" async for c in stream]), PLAIN)
             self.assertEqual((await self.heard("visit", 3))[:3], [QUESTION, PLAIN, "thanks!"])
 
-        LOOP.run_until_complete(go())
+        asyncio.run(go())
         bodies = self.check_blocks(2)
         self.assertNotIn("ken_turn", str(bodies))
 
@@ -57,7 +55,7 @@ class TestLiteLLM(Project):
             self.assertEqual(answer.choices[0].message.content, PLAIN)
             self.assertEqual(await self.heard("routed", 2), [QUESTION, PLAIN])
 
-        LOOP.run_until_complete(go())
+        asyncio.run(go())
         self.check_blocks()
 
     def test_completion(self):
