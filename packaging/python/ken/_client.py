@@ -16,6 +16,7 @@ from ken._problem import KenError
 
 Client = TypeVar("Client")
 
+OPENAI = "https://api.openai.com/v1"
 HARVEST_PATIENCE = 60.0  # seconds
 
 
@@ -124,9 +125,11 @@ class Ken:
     def endpoint(self, upstream: str | None = None, *, session: str | None = None) -> Endpoint:
         """Return where to send the model calls of a client that can't be wrapped.
 
-        ``upstream`` is the API's base URL, with its version. Left out, it is the one that Ken is
-        configured with.
+        ``upstream`` is the API's base URL, with its version. Left out, it is OPENAI_BASE_URL, else
+        OpenAI's own API; on a Ken at an address it is what that one is configured with.
         """
+        if upstream is None and self._server is not None:
+            upstream = os.environ.get("OPENAI_BASE_URL") or OPENAI
         headers = self._turn_headers(session)
         if upstream and not _wrap.same_place(upstream, self.url):  # else the client is in front of Ken already
             headers["X-Ken-Upstream"] = upstream.rstrip("/")

@@ -1,0 +1,64 @@
+"""Runs every snippet of docs/python.md as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from project import PACKAGES
+from sides import KEN, ROOT, UPSTREAM, launch
+
+PAGE = ROOT / "docs" / "python.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+HERE = Path(__file__).resolve().parent
+
+
+def sections():
+    """The page's sections, each with its blocks: the language and the text."""
+    for section in re.split(r"^## ", PAGE.read_text(), flags=re.M)[1:]:
+        blocks = BLOCK.findall(section)
+        if any(language == "python" for language, _ in blocks):
+            yield section.partition("\n")[0], blocks
+
+
+class TestDocs(unittest.TestCase):
+    maxDiff = None
+
+    def run_section(self, blocks):
+        """Each section has a folder of its own, and each snippet is a program of its own. A text block is the output of the one before."""
+        provider, url = launch(UPSTREAM)
+        self.addCleanup(provider.communicate)
+        env = {**os.environ, "KEN_BIN": KEN, "PYTHONPATH": str(PACKAGES), "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": url + "/v1",
+               "ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": url, "OPENAI_AGENTS_DISABLE_TRACING": "1",
+               "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+        with tempfile.TemporaryDirectory(prefix="ken-docs-", ignore_cleanup_errors=True) as folder:
+            output = None
+            for language, text in blocks:
+                if language == "text":
+                    self.assertEqual(output, text)
+                if language != "python":
+                    continue
+                python = sys.executable
+                if "litellm" in text or "llama_index" in text:
+                    python = str(HERE / ".venv-others" / "bin" / "python")
+                done = subprocess.run([python, "-W", "ignore", "-c", text], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0, text + done.stderr)
+                output = done.stdout
+        return output
+
+
+def test_of(title, blocks):
+    def test(self):
+        output = self.run_section(blocks)
+        if title == "In a minute":  # its last snippet prints the block
+            self.assertTrue(output.startswith("[Pipeline Knowledge]"), output)
+            self.assertIn("three times, ten seconds apart", output)
+
+    return test
+
+
+for title, blocks in sections():
+    setattr(TestDocs, "test_" + re.sub(r"\W+", "_", title.lower()), test_of(title, blocks))
