@@ -27,6 +27,15 @@ def sections():
 class TestDocs(unittest.TestCase):
     maxDiff = None
 
+    def test_versions(self):
+        """The page names the versions that are tested."""
+        installed = {line for name in ("requirements", "requirements-others") for line in (HERE / f"{name}.txt").read_text().split()}
+        rows = re.findall(r"^\| ([a-z, -]+) \| ([0-9., ]+) \|$", PAGE.read_text(), re.M)
+        self.assertEqual(len(rows), 6)
+        for names, versions in rows:
+            for name, version in zip(names.split(", "), versions.split(", "), strict=True):
+                self.assertIn(f"{name}=={version}", installed)
+
     def run_section(self, blocks):
         """Each section has a folder of its own, and each snippet is a program of its own. A text block is the output of the one before."""
         provider, url = launch(UPSTREAM)

@@ -113,6 +113,15 @@ class TestErrors(Project):
             Ken(self.k.url, project=self.folder)
         self.assertEqual(caught.exception.field, "project")
 
+    def test_names(self):
+        for name in ("zażółć", "a\nb", "a" * 129):
+            with self.assertRaises(KenError) as caught:
+                self.k.session(name)
+            self.assertEqual(caught.exception.field, "session")
+        with self.assertRaises(KenError) as caught:
+            Ken(self.k.url, owner="a\r\nX-Other: b")
+        self.assertEqual(caught.exception.field, "owner")
+
     def test_clients_that_are_not_wrapped(self):
         azure = AzureOpenAI(azure_endpoint="https://example.openai.azure.com", api_key="x", api_version="2024-10-21")
         for client in (azure, object()):
@@ -285,7 +294,23 @@ class TestServer(Project):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_a_proxy_is_not_asked(self):
-        self.python("from ken import Ken; Ken().recall('x')", http_proxy="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9")
+        code = """
+import asyncio, sys
+from anthropic import Anthropic
+from openai import AsyncOpenAI, OpenAI
+from ken import Ken
+
+k = Ken()
+k.recall("x")
+ask = [{"role": "user", "content": "hi"}]
+k.wrap(OpenAI()).chat.completions.create(model="m", messages=ask)
+k.wrap(Anthropic()).messages.create(model="m", max_tokens=9, messages=ask)
+asyncio.run(k.wrap(AsyncOpenAI()).chat.completions.create(model="m", messages=ask))
+"""
+        # Ken itself does ask the proxy for what is elsewhere, so this provider is an exception for it.
+        self.python(code, HTTP_PROXY="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9", OPENAI_API_KEY="x", OPENAI_BASE_URL=self.up + "/v1",
+                    ANTHROPIC_API_KEY="x", ANTHROPIC_BASE_URL=self.up)
+        self.assertEqual(len(self.bodies()), 3)
 
 
 class TestAttached(Sides):

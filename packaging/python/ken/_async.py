@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ken._client import Ken, Session
+from ken._client import Ken, Session, _plain
 from ken._model import Claim, Endpoint, Turn
 
 Client = TypeVar("Client")
@@ -86,7 +86,7 @@ class AsyncKen:
 
     def session(self, name: str | None = None) -> AsyncSession:
         """Return a conversation, for ``async with``: see Ken.session."""
-        return AsyncSession(self, name or "py-" + uuid.uuid4().hex)
+        return AsyncSession(self, _plain("session", name) if name else "py-" + uuid.uuid4().hex)
 
     async def prepare(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None, model: str | None = None) -> Turn:
         """Return the blocks of a model call that does not go through Ken: see Ken.prepare."""

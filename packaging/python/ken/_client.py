@@ -48,7 +48,7 @@ class Ken:
         self._headers: dict[str, str] = {}
         for name, value in (("X-Ken-Key", key or os.environ.get("KEN_KEY")), ("X-Ken-Owner", owner)):
             if value:
-                self._headers[name] = value
+                self._headers[name] = _plain(name, value)
         self._agent = agent
         self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers)
 
@@ -140,7 +140,7 @@ class Ken:
 
         Without a name it gets one that nobody else has.
         """
-        return Session(self, name or "py-" + uuid.uuid4().hex)
+        return Session(self, _plain("session", name) if name else "py-" + uuid.uuid4().hex)
 
     def prepare(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None, model: str | None = None) -> Turn:
         """Return the blocks of a model call that does not go through Ken.
@@ -171,7 +171,7 @@ class Ken:
         headers = dict(self._headers)
         for name, value in (("X-Ken-Session", session), ("X-Ken-Agent", self._agent)):
             if value:
-                headers[name] = value
+                headers[name] = _plain(name, value)
         return headers
 
     def _said(self, session: str) -> list[Mapping[str, Any]]:
@@ -196,6 +196,14 @@ class Ken:
         if self._agent:
             body["agent"] = self._agent
         self._http.send("POST", "/api/turns", body)
+
+
+def _plain(field: str, value: str) -> str:
+    """Check a name or a key that goes into a header."""
+    if len(value) > 128 or not value.isascii() or not value.isprintable():
+        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field.removeprefix("X-Ken-").lower(),
+                       hint="Use letters, digits and signs such as - and _.")
+    return value
 
 
 class Session:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import urllib.parse
+import urllib.request
 from typing import Any, TypeVar
 
+from ken._http import is_loopback
 from ken._model import Endpoint
 from ken._problem import KenError
 
@@ -32,10 +35,24 @@ def upstream_of(client: Any, api: str) -> str:
 
 
 def wrap(client: Client, api: str, to: Endpoint) -> Client:
-    """Return a copy of a client that sends to another address. It shares the connections of the first one."""
-    base = to.base_url if api == "openai" else to.url
-    copy: Client = client.with_options(base_url=base, default_headers=to.headers)  # type: ignore[attr-defined]
+    """Return a copy of a client that sends to another address. It shares the connections of the first one.
+
+    Where the environment has a proxy for every host, the copy has connections of its own: a proxy
+    would look for Ken on its own machine.
+    """
+    options: dict[str, Any] = {"base_url": to.base_url if api == "openai" else to.url, "default_headers": to.headers}
+    if is_loopback(to.url) and _proxied(to.url):
+        package = importlib.import_module(api)
+        connections = package.DefaultAsyncHttpxClient if type(client).__name__.startswith("Async") else package.DefaultHttpxClient
+        options["http_client"] = connections(mounts={f"all://{urllib.parse.urlsplit(to.url).hostname}": None})
+    copy: Client = client.with_options(**options)  # type: ignore[attr-defined]
     return copy
+
+
+def _proxied(url: str) -> bool:
+    proxies = urllib.request.getproxies_environment()
+    host = urllib.parse.urlsplit(url).hostname or ""
+    return bool(proxies.get("http") or proxies.get("all")) and not urllib.request.proxy_bypass(host)
 
 
 def same_place(a: str, b: str) -> bool:
