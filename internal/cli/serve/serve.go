@@ -38,6 +38,17 @@ type serveOptions struct {
 	debug, child, shared  bool
 }
 
+// check refuses flags that contradict each other.
+func (o *serveOptions) check() error {
+	switch {
+	case o.child && o.shared:
+		return cli.Usagef("--child is for one program and --shared for several: give one of them")
+	case (o.child || o.shared) && o.listen != "":
+		return cli.Usagef("--child and --shared listen on a free port: leave out --listen")
+	}
+	return nil
+}
+
 func (a *commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
@@ -61,7 +72,12 @@ func (a *commands) serveCommand() *cobra.Command {
   ken serve --listen unix:/run/user/1000/ken.sock
   OPENAI_BASE_URL=http://127.0.0.1:8484/v1 my-agent`,
 		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return a.serve(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
@@ -69,7 +85,6 @@ func (a *commands) serveCommand() *cobra.Command {
 	f.StringVar(&o.log, "log", "text", "log as `text` or json")
 	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
 	f.BoolVar(&o.shared, "shared", false, "serve the programs of this project until the last one is gone, or print where that is done")
-	cmd.MarkFlagsMutuallyExclusive("child", "shared", "listen")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd

@@ -76,7 +76,8 @@ class Ken:
         ``about`` names what it is about, the main thing first; left out, Ken reads the text. ``rule``
         true makes it a rule: it is in every turn about its thing. False makes it none, whatever its
         words are. ``source`` says where it came from. ``key`` is a name of yours: the same key again
-        replaces the statement.
+        replaces the statement. It rests on the word of who calls: a person's, or an agent's where a key
+        lacks the right ``operate``.
         """
         body: dict[str, Any] = {"text": text}
         if about:
@@ -86,13 +87,7 @@ class Ken:
         for name, value in (("source", source), ("key", key), ("session_id", session)):
             if value:
                 body[name] = value
-        # What backs it is the word of who calls: a person's, or an agent's where the key is one's.
-        try:
-            return _model.claim(self._http.send("POST", "/api/claims", {**body, "evidence": [{"kind": "human_assertion"}]}))
-        except KenError as refused:
-            if refused.code != "forbidden" or refused.field != "evidence":
-                raise
-        return _model.claim(self._http.send("POST", "/api/claims", {**body, "evidence": [{"kind": "agent_assertion"}]}))
+        return _model.claim(self._http.send("POST", "/api/claims", body))
 
     def recall(self, question: str, *, limit: int = 5, documents: bool = False) -> list[Claim]:
         """Find what bears on a question, best first.

@@ -46,5 +46,5 @@ def of_answer(status: int, body: bytes, code: str | None) -> KenError:
                         hint="Check that KEN_URL is the address of a ken serve.")
     return KenError(
         str(said.get("detail") or said["title"]).rstrip("."),
-        code=code or str(said.get("type", "")).rsplit("/", 1)[-1] or "unavailable",
+        code=code or str(said.get("code", "")) or "unavailable",
         field=str(said.get("field", "")), hint=str(said.get("try", "")), status=status)

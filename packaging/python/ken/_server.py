@@ -12,7 +12,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 
-from ken._problem import KenError
+from ken._problem import KenError, of_answer
 
 WELCOME = b"ken\n"
 PATIENCE = 30.0  # seconds for a server to say that it waits for this program
@@ -117,7 +117,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 def _address(binary: str, project: str) -> dict[str, str]:
     """Run ken serve --shared, which prints where the server of the folder is."""
-    command = [binary, "--dir", project, "--quiet", "serve", "--shared"]
+    command = [binary, "--dir", project, "--quiet", "--json", "serve", "--shared"]
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
@@ -138,8 +138,10 @@ def _address(binary: str, project: str) -> dict[str, str]:
 
 
 def _refused(said: str, project: str) -> KenError:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    hint = next((line.removeprefix("Try:").strip() for line in lines if line.startswith("Try:")), "")
-    message = next((line.removeprefix("ken:").strip() for line in lines if not line.startswith("Try:")), "ken serve ended")
-    return KenError(f"Ken can't be started in {project}: {message.rstrip('.')}", code="unavailable",
-                    hint=hint or f"Run ken --dir {project} serve in a terminal to see more.")
+    """Read what a ken serve that did not start has said: a problem document, perhaps below warnings."""
+    for line in reversed(said.splitlines()):
+        if line.startswith("{"):
+            problem = of_answer(0, line.encode(), None)
+            return KenError(f"Ken can't be started in {project}: {problem.message}", code=problem.code, field=problem.field, hint=problem.hint)
+    return KenError(f"Ken can't be started in {project}: {said.strip() or 'it ended at once'}", code="unavailable",
+                    hint=f"Run ken --dir {project} serve in a terminal to see more.")
