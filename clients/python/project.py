@@ -62,7 +62,7 @@ class Project(unittest.TestCase):
 
     def said(self, session):
         """The texts of a session's journal."""
-        return [(m["role"], m.get("text", "")) for m in self.k._said(session)]
+        return [(m["role"], m.get("text", "")) for m in self.k.session(session).messages()]
 
     def python(self, code, **env):
         """Runs a program in the folder, as its user would."""

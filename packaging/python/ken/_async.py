@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ken._client import Ken, Session, _plain
+from ken._client import Ken, Session
+from ken._http import plain
 from ken._model import Claim, Endpoint, Turn
 
 Client = TypeVar("Client")
@@ -86,7 +87,7 @@ class AsyncKen:
 
     def session(self, name: str | None = None) -> AsyncSession:
         """Return a conversation, for ``async with``: see Ken.session."""
-        return AsyncSession(self, _plain("session", name) if name else "py-" + uuid.uuid4().hex)
+        return AsyncSession(self, self._started, plain("session", name) if name else "py-" + uuid.uuid4().hex)
 
     async def prepare(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None, model: str | None = None) -> Turn:
         """Return the blocks of a model call that does not go through Ken: see Ken.prepare."""
@@ -100,15 +101,16 @@ class AsyncKen:
 class AsyncSession:
     """One conversation, by its name. AsyncKen.session makes it."""
 
-    def __init__(self, ken: AsyncKen, name: str) -> None:
+    def __init__(self, ken: AsyncKen, started: Callable[[], Awaitable[Ken]], name: str) -> None:
         self._ken = ken
+        self._started = started
         self.name = name
 
     async def _session(self) -> Session:
-        return Session(await self._ken._started(), self.name)
+        return (await self._started()).session(self.name)
 
     async def __aenter__(self) -> AsyncSession:
-        await self._ken._started()
+        await self._started()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -134,6 +136,18 @@ class AsyncSession:
     async def remember(self, text: str, *, about: str | Sequence[str] = (), rule: bool | None = None) -> Claim:
         """Keep a statement that belongs to this conversation: see Ken.remember."""
         return await self._ken.remember(text, about=about, rule=rule, session=self.name)
+
+    async def messages(self) -> list[Mapping[str, Any]]:
+        """Return what was said: see Session.messages."""
+        return await asyncio.to_thread((await self._session()).messages)
+
+    async def note(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Write a conversation into Ken's journal: see Session.note."""
+        await asyncio.to_thread((await self._session()).note, messages)
+
+    async def forget(self) -> None:
+        """Delete what was said: see Session.forget."""
+        await asyncio.to_thread((await self._session()).forget)
 
     async def end(self) -> None:
         """End the conversation: see Session.end."""

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ken import _model, _server, _wrap
-from ken._http import Connection, part
+from ken._http import Connection, part, plain
 from ken._model import Claim, Endpoint, Turn
 from ken._problem import KenError
 
@@ -48,7 +48,7 @@ class Ken:
         self._headers: dict[str, str] = {}
         for name, value in (("X-Ken-Key", key or os.environ.get("KEN_KEY")), ("X-Ken-Owner", owner)):
             if value:
-                self._headers[name] = _plain(name, value)
+                self._headers[name] = plain(name, value)
         self._agent = agent
         self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers)
 
@@ -135,7 +135,7 @@ class Ken:
 
         Without a name it gets one that nobody else has.
         """
-        return Session(self, _plain("session", name) if name else "py-" + uuid.uuid4().hex)
+        return Session(self, self._http, plain("session", name) if name else "py-" + uuid.uuid4().hex, self._agent)
 
     def prepare(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None, model: str | None = None) -> Turn:
         """Return the blocks of a model call that does not go through Ken.
@@ -166,46 +166,17 @@ class Ken:
         headers = dict(self._headers)
         for name, value in (("X-Ken-Session", session), ("X-Ken-Agent", self._agent)):
             if value:
-                headers[name] = _plain(name, value)
+                headers[name] = plain(name, value)
         return headers
-
-    def _said(self, session: str) -> list[Mapping[str, Any]]:
-        """The messages of a session's journal, oldest first."""
-        out: list[Mapping[str, Any]] = []
-        query = {"limit": "500"}
-        while True:
-            try:
-                page = self._http.send("GET", f"/api/sessions/{part(session)}/messages", query=query)
-            except KenError as refused:
-                if refused.code == "not_found":
-                    return out
-                raise
-            out += page["messages"] or ()
-            if not page.get("next"):
-                return out
-            query["cursor"] = page["next"]
-
-    def _note(self, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Write a conversation into a session's journal, and look nothing up."""
-        body: dict[str, Any] = {"messages": list(messages), "session_id": session, "weight": "none"}
-        if self._agent:
-            body["agent"] = self._agent
-        self._http.send("POST", "/api/turns", body)
-
-
-def _plain(field: str, value: str) -> str:
-    """Check a name or a key that goes into a header."""
-    if len(value) > 128 or not value.isascii() or not value.isprintable():
-        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field.removeprefix("X-Ken-").lower(),
-                       hint="Use letters, digits and signs such as - and _.")
-    return value
 
 
 class Session:
     """One conversation, by its name. Ken.session makes it."""
 
-    def __init__(self, ken: Ken, name: str) -> None:
+    def __init__(self, ken: Ken, http: Connection, name: str, agent: str | None) -> None:
         self._ken = ken
+        self._http = http
+        self._agent = agent
         self.name = name
 
     def __enter__(self) -> Session:
@@ -238,10 +209,50 @@ class Session:
         """Keep a statement that belongs to this conversation: see Ken.remember."""
         return self._ken.remember(text, about=about, rule=rule, session=self.name)
 
+    def messages(self) -> list[Mapping[str, Any]]:
+        """Return what was said, oldest first, as Ken's journal has it: without system messages and secrets.
+
+        Messages have ``role``, ``text``, and where they call or answer a tool ``tool_calls`` and ``tool_call_id``. They
+        are deleted some days after the conversation was harvested. On a Ken with keys, this needs the
+        right ``operate``.
+        """
+        out: list[Mapping[str, Any]] = []
+        query = {"limit": "500"}
+        while True:
+            try:
+                page = self._http.send("GET", f"/api/sessions/{part(self.name)}/messages", query=query)
+            except KenError as refused:
+                if refused.code == "not_found":
+                    return out
+                raise
+            out += page["messages"] or ()
+            if not page.get("next"):
+                return out
+            query["cursor"] = page["next"]
+
+    def note(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Write a conversation into Ken's journal, and look nothing up.
+
+        The messages are those of OpenAI's chat completions, the whole conversation each time. What the
+        journal has already is not written again.
+        """
+        body: dict[str, Any] = {"messages": list(messages), "session_id": self.name, "weight": "none"}
+        if self._agent:
+            body["agent"] = self._agent
+        self._http.send("POST", "/api/turns", body)
+
+    def forget(self) -> None:
+        """Delete what was said. What Ken has learned from it stays: see Ken.forget."""
+        try:
+            self._http.send("DELETE", "/api/sessions/" + part(self.name))
+        except KenError as refused:
+            if refused.code != "not_found":
+                raise
+
     def end(self) -> None:
         """End the conversation. Ken then learns from it in the background. One in which nothing was said is no error."""
         try:
-            self._ken._http.send("POST", f"/api/sessions/{part(self.name)}/end")
+            self._http.send("POST", f"/api/sessions/{part(self.name)}/end")
         except KenError as refused:
             if refused.code != "not_found":
                 raise
@@ -262,7 +273,7 @@ class Session:
 
     def _view(self) -> Mapping[str, Any] | None:
         try:
-            view: Mapping[str, Any] = self._ken._http.send("GET", "/api/sessions/" + part(self.name))
+            view: Mapping[str, Any] = self._http.send("GET", "/api/sessions/" + part(self.name))
             return view
         except KenError as refused:
             if refused.code == "not_found":

@@ -56,6 +56,14 @@ class Connection:
                            hint="Check that ken serve runs there; KEN_URL and the argument url name the address.") from failed
 
 
+def plain(field: str, value: str) -> str:
+    """Check a name or a key that goes into a header."""
+    if len(value) > 128 or not value.isascii() or not value.isprintable():
+        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field.removeprefix("X-Ken-").lower(),
+                       hint="Use letters, digits and signs such as - and _.")
+    return value
+
+
 def part(name: str) -> str:
     """Write a name as one part of a path."""
     return urllib.parse.quote(name, safe="")

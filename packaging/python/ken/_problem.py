@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 
 class KenError(Exception):
@@ -36,11 +37,14 @@ def _again(message: str, code: str, field: str, hint: str, status: int) -> KenEr
 
 def of_answer(status: int, body: bytes, code: str | None) -> KenError:
     """Read an error answer: a problem document (RFC 9457), or whatever stands between."""
+    said: dict[str, object] = {}
     try:
-        said = json.loads(body)
+        read = json.loads(body)
+        if isinstance(read, dict):
+            said = cast("dict[str, object]", read)
     except ValueError:
-        said = None
-    if not isinstance(said, dict) or "title" not in said:
+        pass
+    if "title" not in said:
         text = body.decode(errors="replace").strip()[:200] or "no reason was given"
         return KenError(f"the answer is {status}: {text}", code=code or "unavailable", status=status,
                         hint="Check that KEN_URL is the address of a ken serve.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import urllib.parse
 import urllib.request
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ken._http import is_loopback
 from ken._model import Endpoint
@@ -45,8 +45,7 @@ def wrap(client: Client, api: str, to: Endpoint) -> Client:
         package = importlib.import_module(api)
         connections = package.DefaultAsyncHttpxClient if type(client).__name__.startswith("Async") else package.DefaultHttpxClient
         options["http_client"] = connections(mounts={f"all://{urllib.parse.urlsplit(to.url).hostname}": None})
-    copy: Client = client.with_options(**options)  # type: ignore[attr-defined]
-    return copy
+    return cast("Client", cast("Any", client).with_options(**options))
 
 
 def _proxied(url: str) -> bool:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 
 from ken import _adapt
 from ken._client import Ken
-from ken._http import part
 from ken._model import Turn
 
 if TYPE_CHECKING:
@@ -67,22 +66,20 @@ class KenChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(self, ken: Ken, session: str) -> None:
-        self.ken = ken
-        self.session = session
+        self.session = ken.session(session)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """The conversation so far, oldest first."""
-        return [m for said in self.ken._said(self.session) if (m := _from_journal(said)) is not None]
+        return [m for said in self.session.messages() if (m := _from_journal(said)) is not None]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages at the end."""
-        self.ken._note(self.session, [_chat(m) for m in [*self.messages, *messages]])
+        self.session.note([_chat(m) for m in [*self.messages, *messages]])
 
     def clear(self) -> None:
         """Delete the messages. What Ken has learned from them stays: see Ken.forget."""
-        if self.ken._said(self.session):
-            self.ken._http.send("DELETE", "/api/sessions/" + part(self.session))
+        self.session.forget()
 
 
 class KenMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -163,11 +160,12 @@ def _from_journal(said: Mapping[str, Any]) -> BaseMessage | None:
         return ToolMessage(text, tool_call_id=said.get("tool_call_id", ""))
     if said["role"] != "assistant":
         return None
-    calls = []
+    calls: list[ToolCall] = []
     for call in said.get("tool_calls") or ():
+        arguments: dict[str, Any] = {}
         try:
-            arguments = json.loads(call["arguments"] or "{}")
-        except ValueError:
-            arguments = {}
-        calls.append({"id": call["id"], "name": call["name"], "args": arguments if isinstance(arguments, dict) else {}, "type": "tool_call"})
+            arguments.update(json.loads(call["arguments"] or "{}"))
+        except (ValueError, TypeError):  # the model wrote something else than an object
+            pass
+        calls.append(ToolCall(id=call["id"], name=call["name"], args=arguments, type="tool_call"))
     return AIMessage(text, tool_calls=calls)

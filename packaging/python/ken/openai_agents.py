@@ -44,7 +44,8 @@ class KenMemory(RunHooks[Any]):
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         """Note the answer."""
-        text, calls = "", []
+        text = ""
+        calls: list[dict[str, str]] = []
         for item in response.output:
             if item.type == "message":
                 text += _text(c.model_dump() for c in item.content)

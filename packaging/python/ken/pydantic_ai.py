@@ -15,7 +15,6 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
-    RetryPromptPart,
     SystemPromptPart,
     TextPart,
     ToolCallPart,
@@ -85,13 +84,11 @@ def _chat(part: ModelRequestPart) -> dict[str, Any] | None:
         return {"role": "user", "content": content if isinstance(content, str) else "\n".join(c for c in content if isinstance(c, str))}
     if isinstance(part, ToolReturnPart):
         return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
-    if isinstance(part, RetryPromptPart) and part.tool_name:
-        return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()}
     return None
 
 
 def _assistant(response: ModelResponse) -> dict[str, Any]:
-    calls = []
+    calls: list[dict[str, str]] = []
     for part in response.parts:
         if isinstance(part, ToolCallPart):
             arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
