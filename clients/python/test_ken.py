@@ -109,6 +109,11 @@ class TestErrors(Project):
             Ken(project=self.folder / "bad")
         self.assertIn("dedline", str(caught.exception))
         self.assertIn("deadline", caught.exception.hint)
+        os.environ["KEN_BIN"] = str(self.folder / "nothing")
+        self.addCleanup(os.environ.update, KEN_BIN=KEN)
+        with self.assertRaises(KenError) as caught:
+            Ken(project=self.folder)
+        self.assertEqual(caught.exception.code, "unavailable")
         with self.assertRaises(KenError) as caught:
             Ken(self.k.url, project=self.folder)
         self.assertEqual(caught.exception.field, "project")
@@ -205,6 +210,13 @@ class TestWrap(Project):
             for client in (one, two):
                 self.k.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
         self.assertEqual([header(r, "Authorization") for r in self.requests()], [["Bearer sk-one"]])
+
+    def test_owner(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as client, Ken(project=self.folder, owner="ana") as ana:
+            ana.wrap(client, session="ana's").chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+            self.assertNotIn(MARKER, json.dumps(self.bodies()[0]))  # what is known is not hers
+            self.assertEqual(len(ana.session("ana's").messages()), 2)
+        self.assertEqual(self.k.session("ana's").messages(), [])
 
     def test_endpoint(self):
         to = self.k.endpoint(self.up + "/v1", session="by hand")

@@ -52,7 +52,7 @@ class Connection:
             with refused:
                 raise _problem.of_answer(refused.code, refused.read(), refused.headers.get("X-Ken-Error")) from None
         except (OSError, ValueError) as failed:
-            raise KenError(f"there is no answer from {self.url}: {failed}", code="unavailable",
+            raise KenError(f"there is no answer from {self.url}: {getattr(failed, 'reason', failed)}", code="unavailable",
                            hint="Check that ken serve runs there; KEN_URL and the argument url name the address.") from failed
 
 
