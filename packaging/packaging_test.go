@@ -1,8 +1,10 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"debug/buildinfo"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -105,6 +107,47 @@ func TestTheSameBytesTwice(t *testing.T) {
 	// 6 platforms × archive, wheel, npm, bill; 2 × deb, rpm, apk, image; npm, Homebrew, Scoop, sums.
 	if len(first) != 6*4+2*4+4 {
 		t.Errorf("%d files: %v", len(first), slices.Sorted(maps.Keys(first)))
+	}
+}
+
+// The wheel has the client with its types, each file in RECORD, and nothing that Python compiled.
+func TestWheelHasTheClient(t *testing.T) {
+	files := content(t, fake(t, "linux/amd64"))
+	var wheel []byte
+	for name, data := range files {
+		if strings.HasSuffix(name, ".whl") {
+			wheel = data
+		}
+	}
+	if wheel == nil {
+		t.Fatal("no wheel")
+	}
+	r, err := zip.NewReader(bytes.NewReader(wheel), int64(len(wheel)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := r.Open("ken_layer-1.2.3.dist-info/RECORD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := io.ReadAll(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range r.File {
+		names = append(names, f.Name)
+		if !strings.Contains(string(listed), f.Name+",") {
+			t.Errorf("%s is not in RECORD", f.Name)
+		}
+		if strings.Contains(f.Name, "__pycache__") || strings.Contains(f.Name, ".mypy_cache") {
+			t.Error(f.Name)
+		}
+	}
+	for _, want := range []string{"ken/__init__.py", "ken/_client.py", "ken/langchain.py", "ken/py.typed", "ken_layer/__main__.py", "ken_layer/py.typed"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("no %s in %v", want, names)
+		}
 	}
 }
 

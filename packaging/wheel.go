@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,20 +21,19 @@ var wheelTags = map[string]string{
 	"windows/arm64": "win_arm64",
 }
 
-// wheel packs the program for pip: as a script, which pip puts beside python, and the module ken_layer, which finds it.
+// wheel packs the program for pip: as a script, which pip puts beside python; the module ken_layer, which finds it; and
+// the package ken, the client.
 func (r *release) wheel(t target) error {
 	v, tag := r.version.python(), wheelTags[t.os+"/"+t.arch]
 	base := "ken_layer-" + v
 	program := t.program
 	program.name = base + ".data/scripts/" + program.name
 	files := []file{program}
-	for _, name := range []string{"__init__.py", "__main__.py", "py.typed"} {
-		data, err := os.ReadFile(filepath.Join(r.root, "packaging", "python", "ken_layer", name))
-		if err != nil {
-			return err
-		}
-		files = append(files, file{"ken_layer/" + name, 0o644, data})
+	modules, err := r.pythonFiles()
+	if err != nil {
+		return err
 	}
+	files = append(files, modules...)
 	info := base + ".dist-info/"
 	files = append(files, within(info+"licenses", r.licence)...)
 
@@ -62,18 +62,37 @@ func (r *release) wheel(t target) error {
 	return r.write(fmt.Sprintf("%s-py3-none-%s.whl", base, tag), data)
 }
 
+// pythonFiles returns the Python files of packaging/python, by name. What Python compiled beside them is left out.
+func (r *release) pythonFiles() (files []file, err error) {
+	root := filepath.Join(r.root, "packaging", "python")
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".py" && d.Name() != "py.typed" {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files = append(files, file{filepath.ToSlash(name), 0o644, data})
+		return err
+	})
+	return files, err
+}
+
 const wheelMetadata = `Metadata-Version: 2.4
 Name: ken-layer
 Version: %s
-Summary: The knowledge layer for LLM agents: the program ken
+Summary: The knowledge layer for LLM agents: the program ken and its client
 License-Expression: Apache-2.0
 License-File: LICENSE
 License-File: NOTICE
-Requires-Python: >=3.8
+Requires-Python: >=3.10
 Project-URL: Source, https://github.com/kenlayer/ken
 Keywords: llm,agents,memory,rag,mcp
 Classifier: Environment :: Console
 Classifier: Programming Language :: Python :: 3
+Classifier: Typing :: Typed
 Description-Content-Type: text/markdown
 
 %s`

@@ -47,6 +47,7 @@ class Sides(unittest.TestCase):
         self.addCleanup(up.communicate)
         folder = tempfile.TemporaryDirectory(prefix="ken-python-")
         self.addCleanup(folder.cleanup)
+        self.folder = folder.name
         (Path(folder.name) / ".ken").mkdir()
         # What is found must not depend on the machine's load.
         (Path(folder.name) / ".ken" / "config.yaml").write_text("retrieval:\n  deadline: 30s\nrepository:\n  index: false\n")

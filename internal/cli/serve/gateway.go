@@ -33,6 +33,7 @@ import (
 // serving is what serve puts beside the proxy.
 type serving struct {
 	trusting bool // it trusts the user because it serves one person
+	child    bool // it serves one program, and others may run in the same folder
 	cfg      config.Config
 	log      *slog.Logger
 	upstream string
@@ -69,14 +70,14 @@ func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
 	s.tracer.Turn(ctx, &r)
 }
 
-func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
+func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gateway, error) {
 	s.watch(l)
 	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
 	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: cli.Version(), Log: slog.New(slog.DiscardHandler)})
 	s.usage = s.openUsage(l)
 	s.metrics.WatchUsage(s.usage.Totals)
 	keys := operator.KeysPath(l.Config().State(l.Root()))
-	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
+	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
 		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
 		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
@@ -87,8 +88,12 @@ func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
 }
 
 // openUsage opens the usage of the keys, which is kept in the state folder. If that fails,
-// it returns a store that counts in memory.
+// or for a child, it returns a store that counts in memory: one process can keep it.
 func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
+	if s.child {
+		u, _ := keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+		return u
+	}
 	state := l.Config().State(l.Root())
 	err := l.Config().MakeState(l.Root())
 	var u *keyusage.Store
@@ -221,6 +226,10 @@ func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.
 		return config.Config{}, nil, err
 	}
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
+	if o.child || o.shared {
+		cfg.Gateway.Listen, cfg.Gateway.TLSCert, cfg.Gateway.TLSKey, cfg.Gateway.Notice = "127.0.0.1:0", "", "", 0
+		cfg.Gateway.DebugListen = "" // another process may have that address
+	}
 	cfg.Knowledge.Owner = cmp.Or(a.Owner, cfg.Knowledge.Owner)
 	return cfg, slices.DeleteFunc([]string{r.User, r.File}, func(path string) bool { return path == "" }), cfg.Validate()
 }

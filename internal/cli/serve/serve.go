@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -35,7 +36,18 @@ const noUpstream = "none"
 // serveOptions are serve's flags.
 type serveOptions struct {
 	upstream, listen, log string
-	debug                 bool
+	debug, child, shared  bool
+}
+
+// check refuses flags that contradict each other.
+func (o *serveOptions) check() error {
+	switch {
+	case o.child && o.shared:
+		return cli.Usagef("--child is for one program and --shared for several: give one of them")
+	case (o.child || o.shared) && o.listen != "":
+		return cli.Usagef("--child and --shared listen on a free port: leave out --listen")
+	}
+	return nil
 }
 
 func (a *commands) serveCommand() *cobra.Command {
@@ -51,18 +63,29 @@ func (a *commands) serveCommand() *cobra.Command {
 			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken key create makes a key, which counts at once.\n\n" +
 			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
 			"can't be read changes nothing.\n\n" +
+			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
+			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
+			"With --shared it does so for every program of the project: it prints one line of JSON, and ends after the last of them is gone. A program " +
+			"keeps a connection to the address under hold open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
 			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1
   ken serve --listen unix:/run/user/1000/ken.sock
   OPENAI_BASE_URL=http://127.0.0.1:8484/v1 my-agent`,
 		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return a.serve(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
 	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
 	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
+	f.BoolVar(&o.shared, "shared", false, "serve the programs of this project until the last one is gone, or print where that is done")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
@@ -73,12 +96,33 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.child {
+		var ended context.CancelFunc
+		ctx, ended = context.WithCancel(ctx)
+		defer ended()
+		go func() { // until standard input ends, or the process
+			_, _ = io.Copy(io.Discard, a.In)
+			ended()
+		}()
+	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // before anything that takes long: it must not end the process
 	defer signal.Stop(hangups)
 	cfg, from, err := a.serveConfiguration(o, log)
 	if err != nil {
 		return err
+	}
+	var place *shared
+	if o.shared {
+		if place, err = a.takePlace(ctx, cfg); place == nil {
+			return err // one runs, and its address is printed
+		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		place.stop = stop
+		defer stop()
+		defer func() { _ = place.Close() }()
+		context.AfterFunc(ctx, func() { _ = place.Close() })
 	}
 	keyed, err := a.withHandedOut(cfg)
 	if err != nil {
@@ -105,6 +149,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, in.Close())
 	}
+	s.child = o.child
 	if s.trusting = cfg.Knowledge.TrustUser == nil && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
@@ -116,9 +161,13 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close(), s.tracer.Close())
 	}
 	p.Done()
-	g, err := s.gateway(l)
-	if err == nil {
-		err = a.announce(cfg, up, in.Addr())
+	g, err := s.gateway(l, o.child || o.shared)
+	switch {
+	case err != nil:
+	case place != nil:
+		err = place.announce(a.Out, "http://"+in.Addr().String())
+	default:
+		err = a.announce(cfg, up, in.Addr(), o.child)
 	}
 	if err != nil {
 		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
@@ -203,7 +252,7 @@ func itself(base string, at net.Addr) bool {
 }
 
 // announce says where it listens, and what to set.
-func (a *commands) announce(cfg config.Config, up string, at net.Addr) error {
+func (a *commands) announce(cfg config.Config, up string, at net.Addr, child bool) error {
 	host := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
@@ -220,10 +269,15 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
 	told := map[string]string{"url": base, "upstream": up}
 	if cfg.Gateway.Console {
 		told["console"] = base + console.Prefix
+	}
+	if child {
+		return a.PrintJSON(told)
+	}
+	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
+	if told["console"] != "" {
 		fmt.Fprintf(a.Err, "ken: what it knows, and what waits for you: %s\n", told["console"])
 	}
 	if a.JSON {

@@ -15,9 +15,8 @@ def find_ken() -> str:
     Raises FileNotFoundError where it was not installed, or was removed.
     """
     name = "ken.exe" if sys.platform == "win32" else "ken"
-    folders = [sysconfig.get_path("scripts")]
     # pip install --user, --prefix and --target put programs elsewhere.
-    folders.append(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")) if sys.version_info >= (3, 10) else None)
+    folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user"))]
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     folders.append(os.path.join(here, "bin"))
     if os.path.basename(here) in ("site-packages", "dist-packages"):
@@ -27,8 +26,7 @@ def find_ken() -> str:
             prefix = os.path.dirname(prefix)
         folders.append(os.path.join(prefix, "Scripts" if sys.platform == "win32" else "bin"))
     for folder in folders:
-        if folder:
-            path = os.path.join(folder, name)
-            if os.path.isfile(path):
-                return path
-    raise FileNotFoundError(f"{name} is in none of: {', '.join(f for f in folders if f)}. Install the wheel again: pip install --force-reinstall ken-layer")
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    raise FileNotFoundError(f"{name} is in none of: {', '.join(folders)}. Install the wheel again: pip install --force-reinstall ken-layer")

@@ -1,0 +1,368 @@
+"""The client itself: what is known, model clients, sessions, errors, and when a server runs."""
+
+import asyncio
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+import unittest
+import urllib.request
+
+from anthropic import Anthropic, AsyncAnthropic
+from openai import APIStatusError, AsyncOpenAI, AzureOpenAI, OpenAI
+
+from ken import AsyncKen, Ken, KenError
+from project import PACKAGES, Project
+from sides import CLAIM, KEN, MARKER, PLAIN, QUESTION, UPSTREAM, Sides, launch
+
+ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+THANKS = {"role": "user", "content": "thanks!"}
+TOOL = {"type": "function", "function": {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}}
+
+
+def header(request, name):
+    return [f["value"] for f in request["header"] if f["name"].lower() == name.lower()]
+
+
+class TestKnowledge(Project):
+    def test_remember_recall_forget(self):
+        claim = self.k.remember(CLAIM, about="payments service", source="the handbook")
+        self.assertEqual((claim.text, claim.about[0], claim.rule), (CLAIM, "payments service", False))
+        found = self.k.recall(QUESTION)
+        self.assertEqual([c.id for c in found], [claim.id])
+        self.assertGreater(found[0].score, 0)
+        self.assertEqual(self.k.forget(claim), [claim.id])
+        self.assertEqual(self.k.recall(QUESTION), [])
+
+    def test_rule(self):
+        rule = self.k.remember("Never log card numbers.", about=["payments service"], rule=True)
+        self.assertTrue(rule.rule)
+        no = self.k.remember("The docs say: never log card numbers.", rule=False)
+        self.assertFalse(no.rule)
+
+    def test_the_same_key_again(self):
+        first = self.k.remember("The release is on Tuesdays.", key="release-day")
+        second = self.k.remember("The release is on Wednesdays.", key="release-day")
+        self.assertEqual(first.id, second.id)
+        self.assertEqual([c.text for c in self.k.recall("which day is the release?")], ["The release is on Wednesdays."])
+
+    def test_owners(self):
+        ana = Ken(project=self.folder, owner="ana")
+        self.addCleanup(ana.close)
+        ana.remember(CLAIM)
+        self.assertEqual(self.k.recall(QUESTION), [])
+        self.assertEqual(len(ana.recall(QUESTION)), 1)
+
+    def test_limit_and_documents(self):
+        for i in range(4):
+            self.k.remember(f"The payments service has worker number {i}.")
+        self.assertEqual(len(self.k.recall("payments service workers", limit=2)), 2)
+        self.assertTrue(self.k.recall("payments service workers", documents=True))
+
+    def test_async(self):
+        async def go():
+            async with AsyncKen(project=self.folder) as k:
+                claim = await k.remember(CLAIM)
+                self.assertEqual([c.id for c in await k.recall(QUESTION)], [claim.id])
+                async with AsyncOpenAI(base_url=self.up + "/v1", api_key="sk-test") as client:
+                    async with k.session("visit") as s:
+                        answer = await s.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                        self.assertEqual(answer.choices[0].message.content, PLAIN)
+                        turn = await s.prepare([*ASK, {"role": "assistant", "content": PLAIN}, THANKS])
+                        await s.answered(turn, {"role": "assistant", "content": "Welcome."})
+                    await s.learned()
+                self.check_blocks()
+                self.assertEqual(await k.forget(claim.id), [claim.id])
+                self.assertEqual(k.url, self.k.url)
+            self.assertEqual([text for _, text in self.said("visit")], [QUESTION, PLAIN, "thanks!", "Welcome."])
+
+        asyncio.run(go())
+
+
+class TestErrors(Project):
+    def test_fields(self):
+        with self.assertRaises(KenError) as caught:
+            self.k.remember("")
+        e = caught.exception
+        self.assertEqual((e.code, e.field, e.status), ("invalid", "text", 400))
+        self.assertTrue(e.hint)
+        self.assertIn("Try: " + e.hint, str(e))
+        self.assertEqual(str(pickle.loads(pickle.dumps(e))), str(e))
+        with self.assertRaises(KenError) as caught:
+            self.k.forget("no such id")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("not_found", 404))
+
+    def test_nobody_there(self):
+        with self.assertRaises(KenError) as caught:
+            Ken("http://127.0.0.1:9").recall("x")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 0))
+        with self.assertRaises(KenError) as caught:
+            Ken(self.up).recall("x")  # a server that is not Ken
+        self.assertEqual((caught.exception.code, caught.exception.status), ("unavailable", 404))
+
+    def test_start_that_fails(self):
+        (self.folder / "bad" / ".ken").mkdir(parents=True)
+        (self.folder / "bad" / ".ken" / "config.yaml").write_text("retrieval:\n  dedline: 1s\n")
+        with self.assertRaises(KenError) as caught:
+            Ken(project=self.folder / "bad")
+        self.assertIn("dedline", str(caught.exception))
+        self.assertIn("deadline", caught.exception.hint)
+        os.environ["KEN_BIN"] = str(self.folder / "nothing")
+        self.addCleanup(os.environ.update, KEN_BIN=KEN)
+        with self.assertRaises(KenError) as caught:
+            Ken(project=self.folder)
+        self.assertEqual(caught.exception.code, "unavailable")
+        with self.assertRaises(KenError) as caught:
+            Ken(self.k.url, project=self.folder)
+        self.assertEqual(caught.exception.field, "project")
+
+    def test_names(self):
+        for name in ("zażółć", "a\nb", "a" * 129):
+            with self.assertRaises(KenError) as caught:
+                self.k.session(name)
+            self.assertEqual(caught.exception.field, "session")
+        with self.assertRaises(KenError) as caught:
+            Ken(self.k.url, owner="a\r\nX-Other: b")
+        self.assertEqual(caught.exception.field, "owner")
+
+    def test_clients_that_are_not_wrapped(self):
+        azure = AzureOpenAI(azure_endpoint="https://example.openai.azure.com", api_key="x", api_version="2024-10-21")
+        for client in (azure, object()):
+            with self.assertRaises(KenError) as caught:
+                self.k.wrap(client)
+            self.assertEqual(caught.exception.field, "client")
+
+
+class TestWrap(Project):
+    def setUp(self):
+        super().setUp()
+        self.k.remember(CLAIM)
+
+    def test_openai(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=3, default_headers={"X-Own": "1"}) as plain:
+            client = self.k.wrap(plain)
+            self.assertIs(type(client), OpenAI)
+            self.assertEqual((client.max_retries, client.api_key), (3, "sk-mine"))
+            answer = client.chat.completions.create(model="gpt-4.1-mini", messages=ASK).choices[0].message
+            self.assertEqual(answer.content, PLAIN)
+            more = [*ASK, {"role": "assistant", "content": answer.content}, THANKS]
+            with client.chat.completions.create(model="gpt-4.1-mini", messages=more, stream=True) as stream:
+                self.assertEqual("".join(c.choices[0].delta.content or "" for c in stream if c.choices), PLAIN)
+            self.check_blocks(2)
+            for request in self.requests():
+                self.assertEqual(header(request, "Authorization"), ["Bearer sk-mine"])
+                self.assertEqual(header(request, "X-Own"), ["1"])
+                self.assertFalse([f for f in request["header"] if f["name"].lower().startswith("x-ken")])
+            # The first client stays as it was.
+            plain.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+            self.assertNotIn(MARKER, json.dumps(self.bodies()[-1]))
+
+    def test_responses(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as plain:
+            self.assertEqual(self.k.wrap(plain).responses.create(model="gpt-5-mini", input=ASK).output_text, PLAIN)
+        self.check_blocks()
+
+    def test_tools(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as plain:
+            client = self.k.wrap(plain, session="tools")
+            call = client.chat.completions.create(model="gpt-4.1-mini", messages=ASK, tools=[TOOL]).choices[0].message
+            self.assertEqual(call.tool_calls[0].function.name, "read_file")
+            more = [*ASK, call, {"role": "tool", "tool_call_id": call.tool_calls[0].id, "content": "retries: 3"}]
+            self.assertTrue(client.chat.completions.create(model="gpt-4.1-mini", messages=more, tools=[TOOL]).choices[0].message.content)
+        self.check_blocks(2)
+
+    def test_anthropic(self):
+        with Anthropic(base_url=self.up, api_key="sk-mine") as plain:
+            client = self.k.wrap(plain)
+            answer = client.messages.create(model="claude-sonnet-4-5", max_tokens=100, messages=ASK[1:]).content[-1].text
+            self.assertEqual(answer, PLAIN)
+            more = [*ASK[1:], {"role": "assistant", "content": answer}, THANKS]
+            with client.messages.stream(model="claude-sonnet-4-5", max_tokens=100, messages=more) as stream:
+                self.assertEqual("".join(stream.text_stream), PLAIN)
+        self.check_blocks(2)
+        self.assertIn("sk-mine", json.dumps(self.requests()[0]["header"]))
+
+    def test_async_clients(self):
+        async def go():
+            async with AsyncOpenAI(base_url=self.up + "/v1", api_key="sk-mine") as one, AsyncAnthropic(base_url=self.up, api_key="sk-mine") as two:
+                stream = await self.k.wrap(one).chat.completions.create(model="gpt-4.1-mini", messages=ASK, stream=True)
+                self.assertEqual("".join([c.choices[0].delta.content or "" async for c in stream if c.choices]), PLAIN)
+                answer = await self.k.wrap(two).messages.create(model="claude-sonnet-4-5", max_tokens=100, messages=ASK[1:])
+                self.assertEqual(answer.content[-1].text, PLAIN)
+
+        asyncio.run(go())
+        self.check_blocks(2)
+
+    def test_retries(self):
+        order = json.dumps([{"recording": "error_429"}, {"recording": "error_500_html"}]).encode()
+        urllib.request.urlopen(urllib.request.Request(self.up + "/_upstream/next", data=order, method="POST")).close()
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=2) as plain:
+            answer = self.k.wrap(plain).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+        self.assertEqual(answer.choices[0].message.content, PLAIN)
+        self.check_blocks(3)
+
+    def test_two_providers_at_once(self):
+        other, url = launch(UPSTREAM)
+        self.addCleanup(other.communicate)
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-one") as one, OpenAI(base_url=url + "/v1", api_key="sk-two") as two:
+            for client in (one, two):
+                self.k.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+        self.assertEqual([header(r, "Authorization") for r in self.requests()], [["Bearer sk-one"]])
+
+    def test_owner(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as client, Ken(project=self.folder, owner="ana") as ana:
+            ana.wrap(client, session="ana's").chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+            self.assertNotIn(MARKER, json.dumps(self.bodies()[0]))  # what is known is not hers
+            self.assertEqual(len(ana.session("ana's").messages()), 2)
+        self.assertEqual(self.k.session("ana's").messages(), [])
+
+    def test_endpoint(self):
+        to = self.k.endpoint(self.up + "/v1", session="by hand")
+        with OpenAI(base_url=to.base_url, default_headers=to.headers, api_key="sk-mine") as client:
+            client.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+            # A client in front of Ken already is wrapped as well, and stays in front of its provider.
+            self.k.wrap(client, session="by hand").chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+        self.check_blocks(2)
+
+
+class TestSession(Project):
+    def test_it_is_learned_from(self):
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-test") as client:
+            with self.k.session("visit-1") as s:
+                s.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=[
+                    {"role": "user", "content": "We decided to use PostgreSQL 15 for the ledger service, because of logical replication."}])
+                s.remember("The ledger is owned by the payments team.")
+        learned = s.learned()
+        self.assertTrue(any("PostgreSQL 15" in c.text for c in learned), learned)
+        self.assertTrue(any("PostgreSQL 15" in c.text for c in self.k.recall("Which database did we choose for the ledger?")))
+
+    def test_nothing_was_said(self):
+        with self.k.session() as s:
+            self.assertTrue(s.name)
+        self.assertEqual(s.learned(), [])
+
+    def test_an_error_goes_on(self):
+        with self.assertRaises(ZeroDivisionError):
+            with self.k.session():
+                raise ZeroDivisionError
+
+    def test_prepare(self):
+        claim = self.k.remember(CLAIM)
+        with self.k.session("visit-2") as s:
+            turn = s.prepare(ASK, model="local")
+            with_blocks = turn.insert(ASK, lambda text: {"role": "user", "content": text}, lambda m, text: {**m, "content": text + m["content"]})
+            self.assertEqual([m["role"] for m in with_blocks], ["system", "user", "user"])
+            self.assertIn(claim.text, with_blocks[1]["content"])
+            s.answered(turn, {"role": "assistant", "content": "Three times."})
+            s.answered(turn, {"role": "assistant", "content": "Three times."})  # once is enough
+        self.assertEqual(self.said("visit-2"), [("user", QUESTION), ("assistant", "Three times.")])
+
+
+class TestServer(Project):
+    def test_processes_share_it(self):
+        # The second program starts while the first one runs, and a third one after it: one server.
+        url = "from ken import Ken; print(Ken().url)"
+        self.assertEqual({self.python(url), self.python(url)}, {self.k.url})
+        other = self.folder / "other"
+        (other / ".ken").mkdir(parents=True)
+        with Ken(project=other) as k:
+            self.assertNotEqual(k.url, self.k.url)
+
+    def test_it_ends_after_a_program_that_was_killed(self):
+        code = "import os, sys; from ken import Ken; print(Ken().url, flush=True); sys.stdin.read()"
+        folder = self.folder / "killed"
+        (folder / ".ken").mkdir(parents=True)
+        child = subprocess.Popen([sys.executable, "-c", code], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "PYTHONPATH": str(PACKAGES)})
+        self.assertIn("http://127.0.0.1:", child.stdout.readline())
+        file = folder / ".ken" / "state" / ".gateway" / "shared.json"
+        self.assertTrue(file.exists())
+        child.kill()
+        child.communicate()
+        for _ in range(600):
+            if not file.exists():
+                return
+            time.sleep(0.1)
+        self.fail("the server stays")
+
+    def test_many_at_once(self):
+        folder = self.folder / "many"
+        (folder / ".ken").mkdir(parents=True)
+        code = "import sys; from ken import Ken; k = Ken(); k.remember('Statement ' + sys.argv[1]); print(k.url)"
+        all_ = [subprocess.Popen([sys.executable, "-c", code, str(i)], cwd=folder, stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "PYTHONPATH": str(PACKAGES)}) for i in range(5)]
+        urls = {p.communicate(timeout=120)[0].strip() for p in all_}
+        self.assertEqual(len(urls), 1, urls)
+        with Ken(project=folder) as k:
+            self.assertEqual(k.url, urls.pop())
+            self.assertEqual(len(k.recall("which statement?", limit=10)), 5)
+
+    def test_no_warning_is_left(self):
+        code = "from ken import Ken; k = Ken(); k.remember('x is y'); k.recall('x')"
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=self.folder, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGES)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_proxy_is_not_asked(self):
+        code = """
+import asyncio, sys
+from anthropic import Anthropic
+from openai import AsyncOpenAI, OpenAI
+from ken import Ken
+
+k = Ken()
+k.recall("x")
+ask = [{"role": "user", "content": "hi"}]
+k.wrap(OpenAI()).chat.completions.create(model="m", messages=ask)
+k.wrap(Anthropic()).messages.create(model="m", max_tokens=9, messages=ask)
+asyncio.run(k.wrap(AsyncOpenAI()).chat.completions.create(model="m", messages=ask))
+"""
+        # Ken itself does ask the proxy for what is elsewhere, so this provider is an exception for it.
+        self.python(code, HTTP_PROXY="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9", OPENAI_API_KEY="x", OPENAI_BASE_URL=self.up + "/v1",
+                    ANTHROPIC_API_KEY="x", ANTHROPIC_BASE_URL=self.up)
+        self.assertEqual(len(self.bodies()), 3)
+
+
+class TestAttached(Sides):
+    """A Ken that somebody else runs."""
+
+    def test_by_its_address(self):
+        self.assertEqual(Ken(self.url).recall(QUESTION)[0].text, CLAIM)
+        os.environ["KEN_URL"] = self.url + "/v1/"  # as the base URL of OpenAI's clients
+        self.addCleanup(os.environ.pop, "KEN_URL")
+        k = Ken()
+        self.assertEqual(k.url, self.url)
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as client:
+            k.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+        self.assertIn(MARKER.encode(), self.bodies()[0])
+
+    def test_a_key_goes_to_no_other_api(self):
+        with OpenAI(base_url="https://api.elsewhere.example/v1", api_key="sk-secret") as client:
+            with self.assertRaises(APIStatusError) as caught:
+                Ken(self.url).wrap(client).chat.completions.create(model="m", messages=ASK)
+        self.assertEqual(caught.exception.status_code, 421)
+        self.assertEqual(self.bodies(), [])
+
+    def test_a_key_of_ken(self):
+        made = subprocess.run([KEN, "--dir", self.folder, "key", "create", "app", "--json"], check=True, capture_output=True, text=True)
+        key = json.loads(made.stdout)["key"]
+        with self.assertRaises(KenError) as caught:
+            Ken(self.url).recall(QUESTION)
+        self.assertEqual((caught.exception.code, caught.exception.status), ("missing_key", 401))
+        k = Ken(self.url, key=key)
+        self.assertEqual(k.recall(QUESTION)[0].text, CLAIM)
+        claim = k.remember("Refunds take two days.")  # without the right operate it is an agent's word
+        self.assertEqual(claim.raw["trust"], "agent")
+        with self.assertRaises(KenError) as caught:
+            k.forget(claim)
+        self.assertEqual(caught.exception.code, "forbidden")
+        with OpenAI(base_url=self.up + "/v1", api_key="sk-mine") as client, k.session("keyed") as s:
+            s.wrap(client).chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+        self.assertEqual(s.learned(), [])
+        self.assertNotIn(key, json.dumps(self.get(self.up + "/_upstream/requests")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""What the modules for frameworks share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ken._client import Ken
+from ken._model import Turn
+from ken._problem import KenError
+
+log = logging.getLogger("ken")
+
+
+def prepare(ken: Ken, messages: Sequence[Mapping[str, Any]], session: str | None, model: str | None = None) -> Turn | None:
+    """Return the blocks of a turn. A turn never fails because of Ken: the log says what went wrong."""
+    if not messages:
+        return None
+    try:
+        return ken.prepare(messages, session=session, model=model)
+    except KenError as failed:
+        log.warning("the turn goes on without knowledge: %s", failed)
+        return None
+
+
+def answered(ken: Ken, turn: Turn | None, message: Mapping[str, Any] | None) -> None:
+    """Tell the answer of a turn, if there is one."""
+    if turn is None or message is None:
+        return
+    try:
+        ken.answered(turn, message)
+    except KenError as failed:
+        log.warning("an answer is not noted: %s", failed)
+
+
+def assistant(text: str, calls: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return a message of the model. A call has an id, a name and arguments as JSON."""
+    out: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        out["tool_calls"] = [
+            {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}} for c in calls]
+    return out

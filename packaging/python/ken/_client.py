@@ -1,0 +1,281 @@
+"""Ken for programs that wait for answers."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ken import _model, _server, _wrap
+from ken._http import Connection, part, plain
+from ken._model import Claim, Endpoint, Turn
+from ken._problem import KenError
+
+Client = TypeVar("Client")
+
+OPENAI = "https://api.openai.com/v1"
+HARVEST_PATIENCE = 60.0  # seconds
+
+
+class Ken:
+    """What Ken knows in one project folder.
+
+    With ``url``, or the environment variable KEN_URL, it uses the ``ken serve`` at that address.
+    Otherwise it starts one for the folder ``project`` (default: the current one). Programs of the
+    same folder share it, and it ends some seconds after the last of them.
+
+    ``key`` is a key of Ken (default: KEN_KEY). It goes to Ken alone. ``owner`` is whose knowledge it
+    is, on a Ken without keys; a key has its owner already. ``agent`` is the name of this program in
+    sessions and receipts.
+
+    An object may be used by several threads. ``close`` lets go of a server that was started; the end
+    of the process does, too. Every method raises KenError.
+    """
+
+    def __init__(self, url: str | None = None, *, project: str | os.PathLike[str] | None = None, key: str | None = None,
+                 owner: str | None = None, agent: str | None = None) -> None:
+        url = url or os.environ.get("KEN_URL")
+        self._server: _server.Server | None = None
+        if not url:
+            self._server = _server.acquire(os.path.abspath(project or os.getcwd()))
+            url = self._server.url
+        elif project is not None:
+            raise KenError("a Ken at an address has its folder already", code="invalid", field="project",
+                           hint="Leave out project, or the address: the argument url and KEN_URL.")
+        self._headers: dict[str, str] = {}
+        for name, value in (("X-Ken-Key", key or os.environ.get("KEN_KEY")), ("X-Ken-Owner", owner)):
+            if value:
+                self._headers[name] = plain(name, value)
+        self._agent = agent
+        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers)
+
+    @property
+    def url(self) -> str:
+        """Ken's address. Its console is below /console/."""
+        return self._http.url
+
+    def close(self) -> None:
+        """Let go of a server that was started. Clients that were wrapped can't be used afterwards."""
+        server, self._server = self._server, None
+        if server is not None:
+            _server.release(server)
+
+    def __enter__(self) -> Ken:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def remember(self, text: str, *, about: str | Sequence[str] = (), rule: bool | None = None, source: str = "", key: str = "",
+                 session: str = "") -> Claim:
+        """Keep a statement.
+
+        ``about`` names what it is about, the main thing first; left out, Ken reads the text. ``rule``
+        true makes it a rule: it is in every turn about its thing. False makes it none, whatever its
+        words are. ``source`` says where it came from. ``key`` is a name of yours: the same key again
+        replaces the statement. It rests on the word of who calls: a person's, or an agent's where a key
+        lacks the right ``operate``.
+        """
+        body: dict[str, Any] = {"text": text}
+        if about:
+            body["about"] = [about] if isinstance(about, str) else list(about)
+        if rule is not None:
+            body["rule"] = rule
+        for name, value in (("source", source), ("key", key), ("session_id", session)):
+            if value:
+                body[name] = value
+        return _model.claim(self._http.send("POST", "/api/claims", body))
+
+    def recall(self, question: str, *, limit: int = 5, documents: bool = False) -> list[Claim]:
+        """Find what bears on a question, best first.
+
+        ``documents`` looks among the pieces of the repository, too.
+        """
+        query = {"q": question, "limit": str(limit), "type": "all" if documents else "knowledge"}
+        return [_model.claim(found) for found in self._http.send("GET", "/api/search", query=query)["results"] or ()]
+
+    def forget(self, claim: str | Claim, *, reason: str = "") -> list[str]:
+        """Erase a claim, and everything that was derived from it. It can't be undone.
+
+        It returns the ids of what was erased. ``reason`` stays, so it should not repeat the text.
+        """
+        name = claim.id if isinstance(claim, Claim) else claim
+        return list(self._http.send("DELETE", "/api/claims/" + part(name), query={"reason": reason} if reason else None)["forgotten"] or ())
+
+    def wrap(self, client: Client, *, session: str | None = None) -> Client:
+        """Return a copy of a model client whose calls go through Ken.
+
+        The client is OpenAI, AsyncOpenAI, Anthropic or AsyncAnthropic. The copy keeps its key, its
+        retries, its timeouts and its connections; the first client stays as it is. Its calls go on to
+        the API that the client was made for. A Ken in front of another API refuses them with 421.
+
+        ``session`` names the conversation. Left out, Ken tells conversations apart by their beginning.
+        """
+        api = _wrap.api_of(client)
+        return _wrap.wrap(client, api, self.endpoint(_wrap.upstream_of(client, api), session=session))
+
+    def endpoint(self, upstream: str | None = None, *, session: str | None = None) -> Endpoint:
+        """Return where to send the model calls of a client that can't be wrapped.
+
+        ``upstream`` is the API's base URL, with its version. Left out, it is OPENAI_BASE_URL, else
+        OpenAI's own API; on a Ken at an address it is what that one is configured with.
+        """
+        if upstream is None and self._server is not None:
+            upstream = os.environ.get("OPENAI_BASE_URL") or OPENAI
+        headers = self._turn_headers(session)
+        if upstream and not _wrap.same_place(upstream, self.url):  # else the client is in front of Ken already
+            headers["X-Ken-Upstream"] = upstream.rstrip("/")
+        return Endpoint(self.url, self.url + "/v1", headers)
+
+    def session(self, name: str | None = None) -> Session:
+        """Return a conversation. As a context manager it ends with the block, and Ken learns from it.
+
+        Without a name it gets one that nobody else has.
+        """
+        return Session(self, self._http, plain("session", name) if name else "py-" + uuid.uuid4().hex, self._agent)
+
+    def prepare(self, messages: Sequence[Mapping[str, Any]], *, session: str | None = None, model: str | None = None) -> Turn:
+        """Return the blocks of a model call that does not go through Ken.
+
+        The messages are those of OpenAI's chat completions, the whole conversation each time and
+        without blocks. ``Turn.insert`` puts the blocks in. Tell the answer to ``answered``.
+        """
+        body: dict[str, Any] = {"messages": list(messages)}
+        for name, value in (("session_id", session), ("model", model), ("agent", self._agent)):
+            if value:
+                body[name] = value
+        return _model.turn(self._http.send("POST", "/api/turns", body))
+
+    def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
+        """Tell the model's answer to a prepared turn: a message of the role assistant.
+
+        An answer that comes back in the conversation's next turn is known already, so this matters for
+        the last one. A turn that is answered already is no error.
+        """
+        name = turn.id if isinstance(turn, Turn) else turn
+        try:
+            self._http.send("POST", f"/api/turns/{part(name)}/answer", {"message": dict(message)})
+        except KenError as refused:
+            if refused.code != "not_found":
+                raise
+
+    def _turn_headers(self, session: str | None) -> dict[str, str]:
+        headers = dict(self._headers)
+        for name, value in (("X-Ken-Session", session), ("X-Ken-Agent", self._agent)):
+            if value:
+                headers[name] = plain(name, value)
+        return headers
+
+
+class Session:
+    """One conversation, by its name. Ken.session makes it."""
+
+    def __init__(self, ken: Ken, http: Connection, name: str, agent: str | None) -> None:
+        self._ken = ken
+        self._http = http
+        self._agent = agent
+        self.name = name
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self.end()
+        except KenError:
+            if error is None:
+                raise
+
+    def wrap(self, client: Client) -> Client:
+        """Return a copy of a model client whose calls belong to this conversation: see Ken.wrap."""
+        return self._ken.wrap(client, session=self.name)
+
+    def endpoint(self, upstream: str | None = None) -> Endpoint:
+        """Return where to send the model calls of this conversation: see Ken.endpoint."""
+        return self._ken.endpoint(upstream, session=self.name)
+
+    def prepare(self, messages: Sequence[Mapping[str, Any]], *, model: str | None = None) -> Turn:
+        """Return the blocks of a model call of this conversation: see Ken.prepare."""
+        return self._ken.prepare(messages, session=self.name, model=model)
+
+    def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
+        """Tell the model's answer to a prepared turn: see Ken.answered."""
+        self._ken.answered(turn, message)
+
+    def remember(self, text: str, *, about: str | Sequence[str] = (), rule: bool | None = None) -> Claim:
+        """Keep a statement that belongs to this conversation: see Ken.remember."""
+        return self._ken.remember(text, about=about, rule=rule, session=self.name)
+
+    def messages(self) -> list[Mapping[str, Any]]:
+        """Return what was said, oldest first, as Ken's journal has it: without system messages and secrets.
+
+        Messages have ``role``, ``text``, and where they call or answer a tool ``tool_calls`` and ``tool_call_id``. They
+        are deleted some days after the conversation was harvested. On a Ken with keys, this needs the
+        right ``operate``.
+        """
+        out: list[Mapping[str, Any]] = []
+        query = {"limit": "500"}
+        while True:
+            try:
+                page = self._http.send("GET", f"/api/sessions/{part(self.name)}/messages", query=query)
+            except KenError as refused:
+                if refused.code == "not_found":
+                    return out
+                raise
+            out += page["messages"] or ()
+            if not page.get("next"):
+                return out
+            query["cursor"] = page["next"]
+
+    def note(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Write a conversation into Ken's journal, and look nothing up.
+
+        The messages are those of OpenAI's chat completions, the whole conversation each time. What the
+        journal has already is not written again.
+        """
+        body: dict[str, Any] = {"messages": list(messages), "session_id": self.name, "weight": "none"}
+        if self._agent:
+            body["agent"] = self._agent
+        self._http.send("POST", "/api/turns", body)
+
+    def forget(self) -> None:
+        """Delete what was said. What Ken has learned from it stays: see Ken.forget."""
+        try:
+            self._http.send("DELETE", "/api/sessions/" + part(self.name))
+        except KenError as refused:
+            if refused.code != "not_found":
+                raise
+
+    def end(self) -> None:
+        """End the conversation. Ken then learns from it in the background. One in which nothing was said is no error."""
+        try:
+            self._http.send("POST", f"/api/sessions/{part(self.name)}/end")
+        except KenError as refused:
+            if refused.code != "not_found":
+                raise
+
+    def learned(self) -> list[Claim]:
+        """End the conversation, wait until Ken has learned from it, and return what came of it."""
+        self.end()
+        until, pause = time.monotonic() + HARVEST_PATIENCE, 0.01
+        while (view := self._view()) is not None:
+            if view["state"] in ("harvested", "failed"):
+                return [_model.claim(c) for c in view["claims"] or ()]
+            if time.monotonic() > until:
+                raise KenError(f"the session {self.name} is not harvested yet", code="unavailable",
+                               hint="Ask again later; ken jobs shows what waits.")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
+        return []
+
+    def _view(self) -> Mapping[str, Any] | None:
+        try:
+            view: Mapping[str, Any] = self._http.send("GET", "/api/sessions/" + part(self.name))
+            return view
+        except KenError as refused:
+            if refused.code == "not_found":
+                return None
+            raise

@@ -1,0 +1,69 @@
+"""Requests to Ken's REST API, with the standard library alone."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from ken import _problem
+from ken._problem import KenError
+
+TIMEOUT = 60.0  # seconds for an answer
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect could carry the key elsewhere."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this machine's own."""
+    host = (urllib.parse.urlsplit(url).hostname or "").lower()
+    return host in ("localhost", "::1") or host.endswith(".localhost") or host.startswith("127.")
+
+
+class Connection:
+    """Sends requests to one address. It is safe for threads: each request has a connection of its own."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self.url = url
+        self.headers = dict(headers)
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
+        if is_loopback(url):
+            handlers.append(urllib.request.ProxyHandler({}))  # a proxy would look on its own machine
+        self.opener = urllib.request.build_opener(*handlers)
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None) -> Any:
+        """Send one request, and return the JSON of the answer. Errors: KenError."""
+        url = self.url + path + ("?" + urllib.parse.urlencode(query) if query else "")
+        data = None if method in ("GET", "DELETE") else json.dumps(body or {}).encode()
+        headers = {**self.headers, "Content-Type": "application/json", "Accept": "application/json, application/problem+json"}
+        request = urllib.request.Request(url, data=data, headers=headers, method=method)
+        try:
+            with self.opener.open(request, timeout=TIMEOUT) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise _problem.of_answer(refused.code, refused.read(), refused.headers.get("X-Ken-Error")) from None
+        except (OSError, ValueError) as failed:
+            raise KenError(f"there is no answer from {self.url}: {getattr(failed, 'reason', failed)}", code="unavailable",
+                           hint="Check that ken serve runs there; KEN_URL and the argument url name the address.") from failed
+
+
+def plain(field: str, value: str) -> str:
+    """Check a name or a key that goes into a header."""
+    if len(value) > 128 or not value.isascii() or not value.isprintable():
+        raise KenError("the value has more than 128 characters, or others than ASCII", code="invalid", field=field.removeprefix("X-Ken-").lower(),
+                       hint="Use letters, digits and signs such as - and _.")
+    return value
+
+
+def part(name: str) -> str:
+    """Write a name as one part of a path."""
+    return urllib.parse.quote(name, safe="")
