@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -139,6 +140,30 @@ func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 		t.isComplete = (&endDetector{length: resp.ContentLength}).reached
 	}
 	resp.Body = t
+}
+
+// Insertions returns the blocks of a chat request and their places in the request's own array of
+// messages, for a caller that sends something else than Body.
+func (x *Exchange) Insertions() []Insertion {
+	out := make([]Insertion, len(x.inserted))
+	for i, in := range x.inserted {
+		out[i] = Insertion{Before: x.request.Element(in.Before), Text: in.Text, Merge: in.Merge}
+	}
+	return out
+}
+
+// Answer returns a function that takes the model's answer as a message, for a caller that has no
+// HTTP response for Listen. Call it once, at any time. It holds nothing of the request.
+func (x *Exchange) Answer() func(ken.Message) {
+	l, t, first := x.layer, x.Turn, x.onFirstAnswer
+	t.Messages, t.Model = nil, strings.Clone(t.Model)
+	return func(m ken.Message) {
+		m.Role = "assistant"
+		if first != nil {
+			first(&m)
+		}
+		l.Answered(t, m)
+	}
 }
 
 // Preview returns body with the blocks that a model call with the same messages would carry,

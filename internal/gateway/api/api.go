@@ -60,6 +60,8 @@ type API struct {
 	changing locks.Locks // of claims, so that a comparison with If-Match and the change are one step in this process
 	counts   counts
 
+	unanswered unanswered
+
 	// served is told of every call that a handler has answered, for tests.
 	served func(*call, *reply, error)
 }

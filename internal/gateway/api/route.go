@@ -60,7 +60,7 @@ func variable(segment string) (string, bool) {
 // description.
 func table() []*route {
 	routes.once.Do(func() {
-		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
+		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(), prepareRoutes(),
 			attentionRoutes(), entityRoutes(), provenanceRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
 			jobRoutes(), exportRoutes(), statsRoutes(), usageRoutes(), aboutRoutes()} {
 			routes.all = append(routes.all, group...)

@@ -124,6 +124,10 @@ func (r *Request) addInstructions(text string) {
 	}
 }
 
+// Element returns the index that message i of a chat request has in the request's own array. Messages
+// lacks those that an agent wrote in the user's name.
+func (r *Request) Element(i int) int { return r.places[i].element }
+
 func invalidRequest(d Dialect, field, msg string) error {
 	try := "Send a chat completions request: an object with an array of messages."
 	switch d {

@@ -8,7 +8,9 @@ func (r *Request) chat(messages value) (err error) {
 		return invalidRequest(r.Dialect, "messages", "not an array")
 	}
 	r.expected = messages.length()
+	element := -1
 	messages.each(func(_ string, v value) bool {
+		element++
 		if !v.isObject() {
 			err = invalidRequest(r.Dialect, elementName("messages", len(r.Messages)), "not an object")
 			return false
@@ -17,7 +19,9 @@ func (r *Request) chat(messages value) (err error) {
 		if m.Role == "user" && dropAgentText(&m) {
 			return true
 		}
-		r.add(m, messagePlace(v, content, textPart))
+		p := messagePlace(v, content, textPart)
+		p.element = element
+		r.add(m, p)
 		return true
 	})
 	return err

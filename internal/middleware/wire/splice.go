@@ -111,6 +111,7 @@ func errMisplaced(i int, msg string) error {
 type place struct {
 	separate spot // as an element of its own, before the message's own text
 	merged   spot // into the message's content; without it, separate is used
+	element  int  // the message's index in the array of a chat request
 }
 
 // spot is an offset where a text can go, and the JSON around its escaped form. The zero spot is
