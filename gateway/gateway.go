@@ -206,6 +206,10 @@ type Options struct {
 	// neither is set there is no upstream: model calls are refused, and Ken's own
 	// paths and embeddings work.
 	Upstream string
+	// AnyUpstream sends a request that names an API in the header X-Ken-Upstream there, with the
+	// client's key and no other. Without it, such a request is refused when that is not its
+	// upstream. It is for a gateway that serves the one program that started it.
+	AnyUpstream bool
 	// Config is used instead of the layer's section gateway. What it says of taint is
 	// the layer's.
 	Config *config.Gateway

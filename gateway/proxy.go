@@ -16,7 +16,9 @@ import (
 
 // proxy passes the request on, with what its route adds.
 func (c *call) proxy() *fault {
-	c.up = c.g.upstreamFor(c.raw, c.r.Header)
+	if f := c.chooseUpstream(); f != nil {
+		return f
+	}
 	if f := c.limitBody(); f != nil {
 		return f
 	}

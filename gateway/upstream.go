@@ -25,6 +25,46 @@ type upstream struct {
 	last atomic.Pointer[lastResponse]
 }
 
+// upstreamHeader names the API that a client means, as the base URL that it would use itself.
+const upstreamHeader = "X-Ken-Upstream"
+
+// chooseUpstream sets the upstream of a request. A client that names another API than the one
+// configured is refused, because its key is for that API alone; with Options.AnyUpstream the
+// request goes there.
+func (c *call) chooseUpstream() *fault {
+	c.up = c.g.upstreamFor(c.raw, c.r.Header)
+	named := c.r.Header.Get(upstreamHeader)
+	if named == "" {
+		return nil
+	}
+	want, err := parseUpstream(named, "", false)
+	if err != nil {
+		return badHeader(upstreamHeader, "Give the API's base URL alone, such as https://api.openai.com/v1.")
+	}
+	want.prefix = strings.TrimRight(want.base.EscapedPath(), "/") // the client knows its paths
+	switch {
+	case c.up != nil && c.up.same(want):
+	case c.g.o.AnyUpstream:
+		c.up = want
+	default:
+		return &fault{status: http.StatusMisdirectedRequest, code: "other_upstream", msg: "this gateway sends to another API than " + want.base.Host,
+			try: "Use a gateway in front of that API (ken serve --upstream), or make the gateway's own address the client's base URL."}
+	}
+	return nil
+}
+
+// same reports whether both are one API.
+func (u *upstream) same(v *upstream) bool {
+	return u.base.Scheme == v.base.Scheme && strings.EqualFold(u.base.Hostname(), v.base.Hostname()) && portOf(u.base) == portOf(v.base) && u.prefix == v.prefix
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
 var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
 
 // parseUpstream reads a base URL as clients write it: with the version, or without it when

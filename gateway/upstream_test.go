@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -54,5 +55,31 @@ func TestTiming(t *testing.T) {
 	got := timing(map[string]float64{"total": 1.23456, "retrieve": 0.5, "budget": 0, "bad name;": 1})
 	if want := "ken;dur=1.235, ken-budget;dur=0.000, ken-retrieve;dur=0.500"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestUpstreamsThatAreTheSame(t *testing.T) {
+	for _, tt := range []struct {
+		configured, named string
+		same              bool
+	}{
+		{"https://api.openai.com/v1", "https://api.openai.com/v1/", true},
+		{"https://API.openai.com:443/v1", "https://api.openai.com/v1", true},
+		{"https://api.anthropic.com", "https://api.anthropic.com/v1", true},
+		{"https://api.openai.com/v1", "https://api.openai.com", false},
+		{"https://api.openai.com/v1", "http://api.openai.com/v1", false},
+		{"https://api.openai.com/v1", "https://api.openai.com.evil.example/v1", false},
+		{"http://localhost:1/v1", "http://localhost:2/v1", false},
+		{"https://host/openai/v1", "https://host/v1", false},
+	} {
+		g := &Gateway{}
+		var err error
+		if g.upstream, err = parseUpstream(tt.configured, "", false); err != nil {
+			t.Fatal(err)
+		}
+		c := &call{g: g, raw: "/v1/chat/completions", r: &http.Request{Header: http.Header{"X-Ken-Upstream": {tt.named}}}}
+		if f := c.chooseUpstream(); (f == nil) != tt.same || f != nil && (f.code != "other_upstream" || f.try == "") {
+			t.Errorf("%+v: %+v", tt, f)
+		}
 	}
 }

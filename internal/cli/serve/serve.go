@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -34,7 +35,7 @@ const noUpstream = "none"
 // serveOptions are serve's flags.
 type serveOptions struct {
 	upstream, listen, log string
-	debug                 bool
+	debug, child          bool
 }
 
 func (a *commands) serveCommand() *cobra.Command {
@@ -50,6 +51,8 @@ func (a *commands) serveCommand() *cobra.Command {
 			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken key create makes a key, which counts at once.\n\n" +
 			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
 			"can't be read changes nothing.\n\n" +
+			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
+			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
 			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1
@@ -62,6 +65,8 @@ func (a *commands) serveCommand() *cobra.Command {
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
 	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
 	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
+	cmd.MarkFlagsMutuallyExclusive("child", "listen")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
@@ -71,6 +76,15 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	log, err := a.serveLog(o)
 	if err != nil {
 		return err
+	}
+	if o.child {
+		var ended context.CancelFunc
+		ctx, ended = context.WithCancel(ctx)
+		defer ended()
+		go func() { // until standard input ends, or the process
+			_, _ = io.Copy(io.Discard, a.In)
+			ended()
+		}()
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // before anything that takes long: it must not end the process
@@ -115,9 +129,9 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close(), s.tracer.Close())
 	}
 	p.Done()
-	g, err := s.gateway(l)
+	g, err := s.gateway(l, o.child)
 	if err == nil {
-		err = a.announce(cfg, up, in.Addr())
+		err = a.announce(cfg, up, in.Addr(), o.child)
 	}
 	if err != nil {
 		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
@@ -202,7 +216,7 @@ func itself(base string, at net.Addr) bool {
 }
 
 // announce says where it listens, and what to set.
-func (a *commands) announce(cfg config.Config, up string, at net.Addr) error {
+func (a *commands) announce(cfg config.Config, up string, at net.Addr, child bool) error {
 	host := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
@@ -219,10 +233,15 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
 	told := map[string]string{"url": base, "upstream": up}
 	if cfg.Gateway.Console {
 		told["console"] = base + console.Prefix
+	}
+	if child {
+		return a.PrintJSON(told)
+	}
+	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
+	if told["console"] != "" {
 		fmt.Fprintf(a.Err, "ken: what it knows, and what waits for you: %s\n", told["console"])
 	}
 	if a.JSON {

@@ -137,7 +137,7 @@ func keyedGateway(t *testing.T, owners ...string) (l *middleware.Layer, clients 
 			t.Error(err)
 		}
 	})
-	g, err := s.gateway(l)
+	g, err := s.gateway(l, false)
 	if err != nil {
 		t.Fatal(err)
 	}

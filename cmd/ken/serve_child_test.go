@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+)
+
+// A program that starts Ken for itself gets an address, sends calls where it likes, and need not
+// end Ken: whatever becomes of the program, its end of the pipe closes.
+func TestServeForTheProgramThatStartedIt(t *testing.T) {
+	up := upstreamtest.New(t)
+	cmd := exec.CommandContext(t.Context(), "ken", "serve", "--child", "--quiet", "--dir", t.TempDir())
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var at struct{ URL, Upstream string }
+	if err := json.NewDecoder(out).Decode(&at); err != nil || !strings.HasPrefix(at.URL, "http://127.0.0.1:") {
+		t.Fatalf("%+v, %v: %s", at, err, &said)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.URL+"/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Ken-Upstream", up.URL+"/v1")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || len(up.Requests()) != 1 {
+		t.Errorf("status %d, %d requests", resp.StatusCode, len(up.Requests()))
+	}
+	if err := leash.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || said.Len() > 0 {
+		t.Errorf("%v: %s", err, &said)
+	}
+}
