@@ -21,6 +21,7 @@ type PrepareRequest struct {
 	Agent     string          `json:"agent,omitempty" jsonschema:"the name of the program that asks"`
 	Project   string          `json:"project,omitempty"`
 	Branch    string          `json:"branch_id,omitempty"`
+	Weight    ken.Weight      `json:"weight,omitzero" jsonschema:"none notes the conversation, and finds nothing for it"`
 	Incognito bool            `json:"incognito,omitempty" jsonschema:"the turn gets its block and leaves nothing: no journal, no receipt"`
 }
 
@@ -75,7 +76,7 @@ func (a *API) prepareTurn(c *call) (*reply, error) {
 		return nil, invalid("messages", "there are none", "Send an array of messages.")
 	}
 	x, err := a.l.Begin(c.ctx(), wire.Chat, chatBody(req.Messages, req.Model), func(r *wire.Request) ken.Turn {
-		t := ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: req.Agent, Branch: req.Branch, Incognito: req.Incognito,
+		t := ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: req.Agent, Branch: req.Branch, Weight: req.Weight, Incognito: req.Incognito,
 			Session: wire.SessionOf(c.who.Owner, req.Session, r)}
 		if t.Project == "" {
 			t.Project = req.Project

@@ -111,6 +111,20 @@ func TestPreparedTurnThatIsRefused(t *testing.T) {
 		problem(http.StatusNotFound, "not_found")
 }
 
+// A turn without weight is noted, and a session that began just now can be ended.
+func TestATurnWithoutWeightIsNoted(t *testing.T) {
+	k := newKit(t)
+	k.learn(retried)
+	got := post[api.PreparedTurn](k, "/api/turns", `{"session_id":"s","weight":"none","messages":[{"role":"user","content":"How often are payments retried?"},{"role":"assistant","content":"Three times."}]}`)
+	if len(got.Insertions) != 0 {
+		t.Errorf("%+v", got)
+	}
+	k.ask(http.MethodPost, "/api/sessions/s/end", nil).want(http.StatusOK)
+	if have, want := said(k, "s"), []string{"user: How often are payments retried?", "assistant: Three times."}; !slices.Equal(have, want) {
+		t.Errorf("%q", have)
+	}
+}
+
 func TestAnIncognitoTurnLeavesNothing(t *testing.T) {
 	k := newKit(t)
 	k.learn(retried)

@@ -64,6 +64,7 @@ func scalarSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[json.RawMessage]():  {Description: "any JSON value"},
 		reflect.TypeFor[ken.Tier]():         oneOf("Guessed", "Assumed", "Inferred", "Verified"),
 		reflect.TypeFor[ken.Trust]():        oneOf("unknown", "external", "agent", "operator"),
+		reflect.TypeFor[ken.Weight]():       oneOf("default", "none", "low", "high"),
 		reflect.TypeFor[ken.Status]():       oneOf(stringsOf(ken.Statuses())...),
 		reflect.TypeFor[ken.Kind]():         {Type: "string", Pattern: "^([a-z][a-z0-9_]*)?$"},
 		reflect.TypeFor[ken.EvidenceKind](): oneOf(stringsOf(ken.EvidenceKinds())...),

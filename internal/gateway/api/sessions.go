@@ -106,6 +106,9 @@ func (a *API) getSession(c *call) (*reply, error) {
 }
 
 func (a *API) endSession(c *call) (*reply, error) {
+	if err := a.l.Operator().Recorded(c.ctx()); err != nil { // a turn that was just now may have begun it
+		return nil, err
+	}
 	info, err := a.session(c)
 	if err != nil {
 		return nil, err
