@@ -81,8 +81,11 @@ func (a *API) listSessions(c *call) (*reply, error) {
 	return &reply{body: out, next: out.Next}, err
 }
 
-// session finds a session by its whole id.
+// session finds a session by its whole id, once what was said is in the journal.
 func (a *API) session(c *call) (session.Info, error) {
+	if err := a.l.Operator().Recorded(c.ctx()); err != nil {
+		return session.Info{}, err
+	}
 	info, err := a.l.Operator().Journal(c.who.Owner).Info(c.ctx(), c.path["session"])
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		err = noSession()
@@ -106,9 +109,6 @@ func (a *API) getSession(c *call) (*reply, error) {
 }
 
 func (a *API) endSession(c *call) (*reply, error) {
-	if err := a.l.Operator().Recorded(c.ctx()); err != nil { // a turn that was just now may have begun it
-		return nil, err
-	}
 	info, err := a.session(c)
 	if err != nil {
 		return nil, err
