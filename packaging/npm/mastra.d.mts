@@ -7,6 +7,6 @@ import type { Ken, Session } from "./index.mjs";
  * A thread of the agent's memory is a session of that name, if the processor is not made for one.
  *
  * @param {Ken | Session} ken
- * @returns {Processor<"ken">}
+ * @returns {Processor<"ken"> & Required<Pick<Processor, "processLLMRequest" | "processLLMResponse">>}
  */
-export declare function kenProcessor(ken: Ken | Session): Processor<"ken">;
+export declare function kenProcessor(ken: Ken | Session): Processor<"ken"> & Required<Pick<Processor, "processLLMRequest" | "processLLMResponse">>;

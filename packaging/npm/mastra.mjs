@@ -16,7 +16,7 @@ const turnOf = Symbol("turn");
  * A thread of the agent's memory is a session of that name, if the processor is not made for one.
  *
  * @param {Ken | Session} ken
- * @returns {Processor<"ken">}
+ * @returns {Processor<"ken"> & Required<Pick<Processor, "processLLMRequest" | "processLLMResponse">>}
  */
 export function kenProcessor(ken) {
   return {

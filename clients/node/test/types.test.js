@@ -2,35 +2,13 @@
 // the compiler makes of them. KEN_UPDATE=1 writes them anew.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { compile, inside, strict } from './strict.js';
 
-const here = fileURLToPath(new URL('..', import.meta.url));
-const source = fileURLToPath(new URL('../../packaging/npm', new URL('..', import.meta.url)));
-
-export const strict = {
-  strict: true, module: 'nodenext', target: 'es2022', lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable'], types: ['node'], skipLibCheck: true,
-};
-
-// compile runs the compiler in a folder with these options.
-export function compile(folder, compilerOptions, include) {
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }));
-  try {
-    execFileSync(process.execPath, [join(here, 'node_modules/typescript/bin/tsc'), '-p', folder], { encoding: 'utf8', stdio: 'pipe' });
-  } catch (error) {
-    throw new Error(error.stdout || error.message);
-  }
-}
-
-// inside makes a folder from which the packages of the tests are found.
-export function inside(t, name) {
-  const folder = mkdtempSync(join(here, `.${name}-`));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+const source = fileURLToPath(new URL('../../../packaging/npm', import.meta.url));
 
 test('the declarations of the package are those of its sources', (t) => {
   const folder = inside(t, 'types');
