@@ -132,7 +132,7 @@ export class Ken {
    * @returns {Promise<Claim>}
    */
   remember(text, { about, rule, tags, key } = {}) {
-    return this.request("POST", "/api/claims", { text, evidence: [{ kind: "human_assertion" }], about: typeof about === "string" ? [about] : about, rule, tags, key });
+    return this.request("POST", "/api/claims", { text, about: typeof about === "string" ? [about] : about, rule, tags, key });
   }
 
   /**

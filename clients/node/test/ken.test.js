@@ -36,7 +36,7 @@ test('errors say what is wrong, where, and what to do', async (t) => {
   const ken = await started(t);
   await assert.rejects(ken.remember(''), (e) => e instanceof KenError && e.code === 'invalid' && e.field === 'text' && e.status === 400);
   await assert.rejects(ken.forget('00000000-0000-7000-8000-000000000000'), (e) => e.code === 'not_found' && e.field === 'id' && /^ken: id: .*\nTry: /.test(e.message));
-  await assert.rejects(ken.request('POST', '/api/claims', { txt: 'x' }), (e) => e.field === 'txt' && e.hint === 'Did you mean text?');
+  await assert.rejects(ken.request('POST', '/api/claims', { txt: 'x' }), (e) => e.field === 'txt' && e.hint === 'Did you mean text?' && e.status === 400);
   const nowhere = new Ken({ url: 'http://127.0.0.1:1' });
   await assert.rejects(nowhere.recall('x'), (e) => e.code === 'unavailable' && e.cause instanceof Error && e.message.includes('http://127.0.0.1:1'));
   const none = new Ken({ program: '/nowhere/ken' });
@@ -136,6 +136,8 @@ test('at an address: with a key, and never in front of another API than the clie
 
   const ken = new Ken({ url: `${gate.url}/v1/`, key });
   assert.equal((await ken.recall(question))[0].text, claim);
+  assert.equal((await ken.remember('The ledger listens on port 7001.')).text, 'The ledger listens on port 7001.'); // with an agent's right
+  await assert.rejects(ken.request('GET', '/api/sessions'), (e) => e.code === 'forbidden' && e.status === 403);
   const ask = (client) => client.chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
   await ask(ken.wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1`, maxRetries: 0 })));
   // Whoever makes the gateway the base URL means whatever it is in front of.
