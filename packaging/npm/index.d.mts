@@ -1,6 +1,6 @@
 import { KenError } from "./lib/error.mjs";
 export { KenError };
-/** The path of the program. Throws where no package for this platform is installed. */
+/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
 export declare function findKen(): string;
 export type KenOptions = {
     /**
@@ -12,13 +12,13 @@ export type KenOptions = {
      */
     key?: string;
     /**
+     * Whose knowledge it is, at a Ken without keys. A key has its owner already.
+     */
+    owner?: string;
+    /**
      * The project's folder, for a Ken that is started. Default: the current folder.
      */
-    dir?: string;
-    /**
-     * The program to start. Default: the one that this package carries.
-     */
-    program?: string;
+    project?: string;
 };
 export type Claim = {
     id: string;
@@ -126,8 +126,8 @@ export type Fetch = typeof globalThis.fetch;
  * @typedef {object} KenOptions
  * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
  * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
- * @property {string} [dir] The project's folder, for a Ken that is started. Default: the current folder.
- * @property {string} [program] The program to start. Default: the one that this package carries.
+ * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
+ * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
  */
 /**
  * A fact as Ken keeps it. Fields may be added.
@@ -196,10 +196,10 @@ export declare class Ken {
      */
     fetch: Fetch;
     /** @param {KenOptions} [options] */
-    constructor({ url, key, dir, program }?: KenOptions);
+    constructor({ url, key, owner, project }?: KenOptions);
     /** The address of Ken, which is started if need be. */
     url(): Promise<string>;
-    /** Ends the Ken that was started here, once it has learned from what was said. */
+    /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
     /**
@@ -212,7 +212,7 @@ export declare class Ken {
     /**
      * Finds what bears on a question, best first.
      * @param {string} question
-     * @param {{ limit?: number }} [options] `limit` is at most how many, 10 by default.
+     * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
      * @returns {Promise<Found[]>}
      */
     recall(question: string, { limit }?: {
@@ -226,9 +226,9 @@ export declare class Ken {
     forget(id: string): Promise<string[]>;
     /**
      * A session: what is said in it is learned from when it ends.
-     * @param {string} name
+     * @param {string} [name] Left out, it is one that nobody else has.
      */
-    session(name: string): Session;
+    session(name?: string): Session;
     /**
      * A copy of a client whose model calls go through Ken, with the client's own key and API.
      * @template {Wrappable<T>} T

@@ -4,14 +4,15 @@ import { createRequire } from "node:module";
 import { withBlocks } from "./lib/blocks.mjs";
 import { KenError, problemOf, unreachable } from "./lib/error.mjs";
 import { routed } from "./lib/route.mjs";
-import { Server } from "./lib/server.mjs";
+import { acquire } from "./lib/server.mjs";
 
 export { KenError };
 
 const require = createRequire(import.meta.url);
 
-/** The path of the program. Throws where no package for this platform is installed. */
+/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
 export function findKen() {
+  if (process.env.KEN_BIN) return process.env.KEN_BIN;
   const name = `@kenlayer/ken-${process.platform}-${process.arch}`;
   try {
     return require.resolve(`${name}/bin/ken${process.platform === "win32" ? ".exe" : ""}`);
@@ -24,8 +25,8 @@ export function findKen() {
  * @typedef {object} KenOptions
  * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
  * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
- * @property {string} [dir] The project's folder, for a Ken that is started. Default: the current folder.
- * @property {string} [program] The program to start. Default: the one that this package carries.
+ * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
+ * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
  */
 
 /**
@@ -96,13 +97,17 @@ export function findKen() {
 
 /** Ken, at an address or started for this process. */
 export class Ken {
+  #address;
+  #project;
+  #headers;
+  /** @type {import("./lib/server.mjs").Server | undefined} */
   #server;
-  #key;
 
   /** @param {KenOptions} [options] */
-  constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY, dir = ".", program } = {}) {
-    this.#key = key;
-    this.#server = new Server(url, dir, () => program ?? findKen());
+  constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY, owner, project = "." } = {}) {
+    this.#address = url?.replace(/\/+$/, "").replace(/\/v1$/, "");
+    this.#project = project;
+    this.#headers = defined({ "x-ken-key": key, "x-ken-owner": owner });
     /**
      * A fetch that sends model calls through Ken and everything else as it is. Give it to any
      * client that takes one.
@@ -112,13 +117,15 @@ export class Ken {
   }
 
   /** The address of Ken, which is started if need be. */
-  url() {
-    return this.#server.url();
+  async url() {
+    return this.#address || (this.#server ??= acquire(this.#project, findKen)).url();
   }
 
-  /** Ends the Ken that was started here, once it has learned from what was said. */
-  close() {
-    return this.#server.close();
+  /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
+  async close() {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.release();
   }
 
   [Symbol.asyncDispose]() {
@@ -138,10 +145,10 @@ export class Ken {
   /**
    * Finds what bears on a question, best first.
    * @param {string} question
-   * @param {{ limit?: number }} [options] `limit` is at most how many, 10 by default.
+   * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
    * @returns {Promise<Found[]>}
    */
-  async recall(question, { limit = 10 } = {}) {
+  async recall(question, { limit = 5 } = {}) {
     const query = new URLSearchParams({ q: question, type: "knowledge", limit: String(limit) });
     return (await this.request("GET", `/api/search?${query}`)).results;
   }
@@ -157,9 +164,9 @@ export class Ken {
 
   /**
    * A session: what is said in it is learned from when it ends.
-   * @param {string} name
+   * @param {string} [name] Left out, it is one that nobody else has.
    */
-  session(name) {
+  session(name = `js-${crypto.randomUUID()}`) {
     return new Session(this, name, (own) => this.#routed(own, name));
   }
 
@@ -205,10 +212,7 @@ export class Ken {
    */
   async request(method, path, body, { signal } = {}) {
     const url = await this.url();
-    /** @type {Record<string, string>} */
-    const headers = { accept: "application/json" };
-    if (this.#key) headers["x-ken-key"] = this.#key;
-    if (method !== "GET") headers["content-type"] = "application/json";
+    const headers = { ...this.#headers, accept: "application/json", ...(method !== "GET" && { "content-type": "application/json" }) };
     let answer;
     try {
       answer = await fetch(url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
@@ -225,8 +229,16 @@ export class Ken {
    * @param {string} [session]
    */
   #routed(own, session) {
-    return routed(() => this.url(), own, { "x-ken-session": session, "x-ken-key": this.#key });
+    return routed(() => this.url(), own, { ...this.#headers, ...defined({ "x-ken-session": session }) });
   }
+}
+
+/**
+ * The headers that have a value.
+ * @param {Record<string, string | undefined>} headers
+ */
+function defined(headers) {
+  return /** @type {Record<string, string>} */ (Object.fromEntries(Object.entries(headers).filter(([, value]) => value)));
 }
 
 /**
@@ -236,6 +248,10 @@ export class Ken {
  * @param {(own?: Fetch) => Fetch} routed
  */
 function wrapped(client, routed) {
+  const { name } = client.constructor;
+  if (/Bedrock|Vertex/.test(name)) {
+    throw new KenError(`${name} signs its requests or writes them in a form of its own`, { code: "invalid", field: "client", hint: "Use the adapter of your framework, or ken.prepare." });
+  }
   return client.withOptions({ fetch: routed(/** @type {any} */ (client).fetch) });
 }
 

@@ -39,9 +39,7 @@ test('errors say what is wrong, where, and what to do', async (t) => {
   await assert.rejects(ken.request('POST', '/api/claims', { txt: 'x' }), (e) => e.field === 'txt' && e.hint === 'Did you mean text?' && e.status === 400);
   const nowhere = new Ken({ url: 'http://127.0.0.1:1' });
   await assert.rejects(nowhere.recall('x'), (e) => e.code === 'unavailable' && e.cause instanceof Error && e.message.includes('http://127.0.0.1:1'));
-  const none = new Ken({ program: '/nowhere/ken' });
-  await assert.rejects(none.recall('x'), (e) => e instanceof KenError && e.code === 'unavailable' && /ENOENT/.test(e.hint));
-  const wrong = new Ken({ dir: '/nowhere', program: processes.ken });
+  const wrong = new Ken({ project: '/nowhere' });
   await assert.rejects(wrong.recall('x'), (e) => e.code === 'unavailable' && /status 2/.test(e.message));
 });
 
@@ -148,11 +146,61 @@ test('at an address: with a key, and never in front of another API than the clie
   assert.equal((await other.requests()).length, 0);
 });
 
+test('each owner has knowledge of its own, in one Ken', async (t) => {
+  const up = await processes.upstream(t);
+  const kens = [];
+  t.after(() => Promise.all(kens.map((ken) => ken.close())));
+  const project = await processes.project(t, []);
+  const [ana, ben] = ['ana', 'ben'].map((owner) => new Ken({ project, owner }));
+  kens.push(ana, ben);
+  assert.equal(await ana.url(), await ben.url());
+  await ana.remember(claim);
+  assert.equal((await ana.recall(question)).length, 1);
+  assert.deepEqual(await ben.recall(question), []);
+  for (const owner of [ana, ben]) {
+    const openai = owner.session().wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1` }));
+    await openai.chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  }
+  assert.deepEqual((await up.requests()).map((r) => r.body.includes(marker)), [true, false]);
+  await ana.close();
+  assert.deepEqual(await ben.recall(question), []);
+});
+
+test('several programs in one folder share what is known', async (t) => {
+  let one;
+  t.after(() => one?.close());
+  const project = await processes.project(t, []);
+  one = new Ken({ project });
+  const two = new Ken({ url: (await processes.gateway(t, project, 'http://127.0.0.1:1')).url });
+  await one.remember(claim);
+  assert.equal((await two.recall(question))[0].text, claim);
+});
+
+test('fetch takes a request, and sends what is no model call as it is', async (t) => {
+  const up = await processes.upstream(t);
+  const ken = await started(t, [claim]);
+  const body = JSON.stringify({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  const post = (path) => new Request(`${up.url}${path}`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+  assert.equal((await (await ken.fetch(post('/v1/chat/completions'))).json()).choices[0].message.content, plain);
+  await ken.fetch(post('/v1/files'));
+  await ken.fetch(new URL(`${up.url}/v1/models`));
+  const requests = await up.requests();
+  assert.deepEqual(requests.map((r) => r.target), ['/v1/chat/completions', '/v1/files', '/v1/models']);
+  assert.deepEqual(requests.map((r) => r.body.includes(marker)), [true, false, false]);
+});
+
+test('a client that signs its requests is refused', () => {
+  class AnthropicBedrock {
+    withOptions() {}
+  }
+  assert.throws(() => new Ken().wrap(new AnthropicBedrock()), (e) => e instanceof KenError && e.field === 'client' && e.hint !== '');
+});
+
 test('a model call goes on without Ken, and says so', async (t) => {
   const up = await processes.upstream(t);
-  for (const options of [{ url: 'http://127.0.0.1:1' }, { program: '/nowhere/ken' }]) {
+  for (const options of [{ url: 'http://127.0.0.1:1' }, {}]) {
     const warned = once(process, 'warning');
-    const openai = new Ken(options).wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1`, maxRetries: 0 }));
+    const openai = new Ken({ ...options, project: '/nowhere' }).wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1`, maxRetries: 0 }));
     const answer = await openai.chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
     assert.equal(answer.choices[0].message.content, plain);
     const [warning] = await warned;
@@ -191,9 +239,9 @@ test('a conversation for a model of one\'s own', async (t) => {
 // A program of its own that uses Ken, and prints where Ken is.
 const program = `
   import { Ken } from '@kenlayer/ken';
-  const ken = new Ken({ dir: process.argv[1], program: process.argv[2] });
+  const ken = new Ken({ project: process.argv[1] });
   console.log(await ken.url());
-  if (process.argv[3] === 'stay') await new Promise((resolve) => setTimeout(resolve, 1 << 30));
+  if (process.argv[2] === 'stay') await new Promise((resolve) => setTimeout(resolve, 1 << 30));
 `;
 
 // gone resolves when nothing answers at an address any more.
@@ -210,7 +258,7 @@ async function gone(url) {
 
 test('what was started ends with the process, and another call starts it anew', async (t) => {
   const dir = await processes.project(t, []);
-  const args = ['--input-type=module', '-e', program, dir, processes.ken];
+  const args = ['--input-type=module', '-e', program, dir];
   const here = new URL('.', import.meta.url);
   const url = execFileSync(process.execPath, args, { encoding: 'utf8', cwd: here }).trim();
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
@@ -222,7 +270,7 @@ test('what was started ends with the process, and another call starts it anew', 
   killed.kill('SIGKILL');
   await gone(line.trim());
 
-  const ken = new Ken({ dir, program: processes.ken });
+  const ken = new Ken({ project: dir });
   const before = await ken.url();
   await ken.close();
   await gone(before);

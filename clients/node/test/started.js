@@ -5,6 +5,6 @@ import * as processes from './processes.js';
 export async function started(t, claims = []) {
   let ken;
   t.after(() => ken?.close()); // before its folder goes
-  ken = new Ken({ dir: await processes.project(t, claims), program: processes.ken });
+  ken = new Ken({ project: await processes.project(t, claims) });
   return ken;
 }

@@ -3,7 +3,7 @@
  * client means, and to no other.
  * @param {() => Promise<string>} url Ken's address.
  * @param {typeof fetch} [own] What the client would send with.
- * @param {Record<string, string | undefined>} [names] Headers for Ken.
+ * @param {Record<string, string>} [names] Headers for Ken.
  * @returns {typeof fetch}
  */
-export declare function routed(url: () => Promise<string>, own?: typeof fetch, names?: Record<string, string | undefined>): typeof fetch;
+export declare function routed(url: () => Promise<string>, own?: typeof fetch, names?: Record<string, string>): typeof fetch;

@@ -10,10 +10,10 @@ const modelCalls = ["/chat/completions", "/responses", "/messages", "/responses/
  * client means, and to no other.
  * @param {() => Promise<string>} url Ken's address.
  * @param {typeof fetch} [own] What the client would send with.
- * @param {Record<string, string | undefined>} [names] Headers for Ken.
+ * @param {Record<string, string>} [names] Headers for Ken.
  * @returns {typeof fetch}
  */
-export function routed(url, own = globalThis.fetch, names = {}) {
+export function routed(url, own = (input, init) => globalThis.fetch(input, init), names = {}) {
   return async (input, init) => {
     const request = input instanceof Request ? input : undefined;
     const target = new URL(request ? request.url : String(input));
@@ -29,9 +29,7 @@ export function routed(url, own = globalThis.fetch, names = {}) {
       return own(input, init);
     }
     const headers = new Headers(init?.headers ?? request?.headers);
-    for (const [name, value] of Object.entries(names)) {
-      if (value !== undefined) headers.set(name, value);
-    }
+    for (const [name, value] of Object.entries(names)) headers.set(name, value);
     if (target.origin !== new URL(ken).origin) headers.set("x-ken-upstream", target.origin + path.slice(0, -call.length));
     const through = `${ken}/v1${call}${target.search}`;
     const again = request?.clone();

@@ -1,14 +1,20 @@
-/** The server at an address, or one that is started when it is needed. */
+/**
+ * The server of a folder. Each call needs one release.
+ * @param {string} project
+ * @param {() => string} program
+ */
+export declare function acquire(project: string, program: () => string): Server;
+/** A server that is started when its address is asked for. */
 export declare class Server {
     #private;
+    users: number;
     /**
-     * @param {string | undefined} url
-     * @param {string} dir
+     * @param {string} folder
      * @param {() => string} program
      */
-    constructor(url: string | undefined, dir: string, program: () => string);
+    constructor(folder: string, program: () => string);
     /** The address. */
     url(): Promise<string>;
-    /** Ends what was started, and waits for that. */
-    close(): Promise<void>;
+    /** Ends it, unless others use it, and waits for that. */
+    release(): Promise<void>;
 }

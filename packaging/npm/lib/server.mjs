@@ -1,52 +1,70 @@
-// The ken serve that a client uses: at an address, or started for this process.
+// The ken serve that this process starts for itself, one for each folder.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { resolve } from "node:path";
 import { KenError } from "./error.mjs";
 
-/** The server at an address, or one that is started when it is needed. */
+/** How long a start may take, in milliseconds. */
+const patience = 30_000;
+
+/** @type {Map<string, Server>} */
+const servers = new Map();
+
+/**
+ * The server of a folder. Each call needs one release.
+ * @param {string} project
+ * @param {() => string} program
+ */
+export function acquire(project, program) {
+  const folder = resolve(project);
+  const server = servers.get(folder) ?? new Server(folder, program);
+  servers.set(folder, server);
+  server.users++;
+  return server;
+}
+
+/** A server that is started when its address is asked for. */
 export class Server {
-  #url;
-  #dir;
+  users = 0;
+  #folder;
   #program;
   /** @type {Promise<{ url: string, child: import("node:child_process").ChildProcess }> | undefined} */
   #started;
 
   /**
-   * @param {string | undefined} url
-   * @param {string} dir
+   * @param {string} folder
    * @param {() => string} program
    */
-  constructor(url, dir, program) {
-    this.#url = url?.replace(/\/+$/, "").replace(/\/v1$/, "");
-    this.#dir = dir;
+  constructor(folder, program) {
+    this.#folder = folder;
     this.#program = program;
   }
 
   /** The address. */
   async url() {
-    if (this.#url) return this.#url;
     this.#started ??= this.#start();
     return (await this.#started).url;
   }
 
-  /** Ends what was started, and waits for that. */
-  async close() {
-    const started = this.#started;
-    this.#started = undefined;
-    if (!started) return;
-    const { child } = await started;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.ref();
-    const ended = once(child, "exit");
-    child.stdin?.end();
+  /** Ends it, unless others use it, and waits for that. */
+  async release() {
+    if (--this.users > 0) return;
+    servers.delete(this.#folder);
+    const started = await this.#started?.catch(() => undefined);
+    if (!started || started.child.exitCode !== null || started.child.signalCode !== null) return;
+    started.child.ref();
+    const ended = once(started.child, "exit");
+    started.child.stdin?.end();
     await ended;
   }
 
   /** Starts ken serve, which ends when its standard input does: with this process, however that ends. */
   async #start() {
+    /** @type {import("node:child_process").ChildProcess | undefined} */
+    let child;
     try {
-      const child = spawn(this.#program(), ["--dir", this.#dir, "--quiet", "serve", "--child"], {
+      child = spawn(this.#program(), ["--dir", this.#folder, "--quiet", "serve", "--child"], {
         stdio: ["pipe", "pipe", "inherit"],
         detached: process.platform !== "win32", // an interrupt in the terminal is for this process
         windowsHide: true,
@@ -59,6 +77,7 @@ export class Server {
       return { url, child };
     } catch (error) {
       this.#started = undefined;
+      child?.stdin?.end();
       throw error instanceof KenError ? error : new KenError("ken serve can't be started", { code: "unavailable", hint: error instanceof Error ? error.message : "", cause: error });
     }
   }
@@ -66,24 +85,32 @@ export class Server {
 
 /**
  * The address that ken serve prints, as JSON.
- * @param {import("node:child_process").ChildProcessWithoutNullStreams | import("node:child_process").ChildProcess} child
+ * @param {import("node:child_process").ChildProcess} child
  * @returns {Promise<string>}
  */
 function address(child) {
   return new Promise((resolve, reject) => {
+    const fail = (/** @type {string} */ why) =>
+      reject(new KenError(`ken serve ${why}`, { code: "unavailable", hint: "See what it said on standard error, or run ken doctor in the project's folder." }));
+    const late = setTimeout(() => fail("takes too long to start"), patience);
     let said = "";
     child.stdout?.setEncoding("utf8").on("data", (text) => {
       said += text;
       try {
         resolve(JSON.parse(said).url);
+        clearTimeout(late);
       } catch {
         // there is more to come
       }
     });
     child.stdin?.on("error", () => {}); // it has ended by itself
-    child.once("error", reject);
-    child.once("exit", (status, signal) =>
-      reject(new KenError(`ken serve ended at once, with ${signal ?? `status ${status}`}`, { code: "unavailable", hint: "See what it said on standard error, or run ken doctor in the project's folder." })),
-    );
+    child.once("error", (error) => {
+      clearTimeout(late);
+      reject(error);
+    });
+    child.once("exit", (status, signal) => {
+      clearTimeout(late);
+      fail(`ended at once, with ${signal ?? `status ${status}`}`);
+    });
   });
 }
