@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
 import { Ken, KenError } from '@kenlayer/ken';
 import OpenAI from 'openai';
@@ -278,4 +280,28 @@ test('what was started ends with the process, and another call starts it anew', 
   assert.deepEqual(await ken.recall('anything'), []);
   await ken.close();
   await ken.close();
+});
+
+// A program that says something to a model, and prints where Ken was.
+const talker = `
+  import { Ken } from '@kenlayer/ken';
+  import OpenAI from 'openai';
+  const ken = new Ken();
+  await ken.wrap(new OpenAI()).chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: process.argv[2] }] });
+  console.log(await ken.url());
+`;
+
+test('what one program said is known to the next, though nobody ended a session', async (t) => {
+  const up = await processes.upstream(t);
+  const cwd = await processes.project(t, []);
+  const file = fileURLToPath(new URL(`../.talker-${process.pid}.mjs`, import.meta.url)); // where the packages are found
+  t.after(() => rmSync(file, { force: true }));
+  writeFileSync(file, talker);
+  const env = { ...process.env, OPENAI_API_KEY: 'sk-mine', OPENAI_BASE_URL: `${up.url}/v1` };
+  for (const said of ['Remember that the staging database of the invoices team listens on port 6432.', 'Which port does the staging database of the invoices team listen on?']) {
+    await gone(execFileSync(process.execPath, [file, said], { encoding: 'utf8', cwd, env }).trim());
+  }
+  const [first, second] = await up.requests();
+  assert.ok(!first.body.includes(marker));
+  assert.match(texts(conversation(second.body)[0])[0], /^\[Pipeline Knowledge\][^]*6432/);
 });

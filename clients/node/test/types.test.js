@@ -23,3 +23,25 @@ test('the declarations of the package are those of its sources', (t) => {
     assert.equal(readFileSync(join(source, name), 'utf8'), readFileSync(join(folder, 'out', name), 'utf8'), `${name}: run KEN_UPDATE=1 node --test test/types.test.js`);
   }
 });
+
+test('the types fit the clients, with everything checked', (t) => {
+  const folder = inside(t, 'fit');
+  writeFileSync(join(folder, 'fit.mts'), `
+    import Anthropic from "@anthropic-ai/sdk";
+    import { Ken, type Found } from "@kenlayer/ken";
+    import { kenMiddleware } from "@kenlayer/ken/ai";
+    import type { LanguageModelMiddleware } from "ai";
+    import OpenAI, { AzureOpenAI } from "openai";
+    const ken = new Ken({ owner: "ana" });
+    export const openai: OpenAI = ken.wrap(new OpenAI());
+    export const azure: AzureOpenAI = ken.session().wrap(new AzureOpenAI());
+    export const anthropic: Anthropic = ken.wrap(new Anthropic());
+    export const middleware: LanguageModelMiddleware = kenMiddleware(ken.session("monday"));
+    export const found: Promise<Found[]> = ken.recall("x", { limit: 1 });
+    // @ts-expect-error no client
+    ken.wrap({});
+    // @ts-expect-error no text
+    ken.remember(1);
+  `);
+  compile(folder, { ...strict, noEmit: true, skipLibCheck: false }, ['*.mts']);
+});
