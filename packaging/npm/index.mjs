@@ -17,7 +17,11 @@ export function findKen() {
   try {
     return require.resolve(`${name}/bin/ken${process.platform === "win32" ? ".exe" : ""}`);
   } catch (cause) {
-    throw new Error(`ken: the package ${name} is not installed. Install @kenlayer/ken without --no-optional (--omit=optional), on a platform that Ken is built for: Linux, macOS or Windows on x64 or arm64.`, { cause });
+    throw new KenError(`the package ${name} is not installed`, {
+      code: "unavailable",
+      hint: "Install @kenlayer/ken without --no-optional (--omit=optional), on a platform that Ken is built for: Linux, macOS or Windows on x64 or arm64.",
+      cause,
+    });
   }
 }
 

@@ -73,7 +73,7 @@ export class Server {
       const url = await address(child);
       // This process does not stay for its sake.
       child.unref();
-      for (const stream of [child.stdin, child.stdout]) /** @type {import("node:net").Socket} */ (stream).unref();
+      for (const stream of [child.stdin, child.stdout]) /** @type {Partial<import("node:net").Socket>} */ (stream).unref?.(); // Bun's have none
       return { url, child };
     } catch (error) {
       this.#started = undefined;
