@@ -15,7 +15,32 @@ import (
 // end Ken: whatever becomes of the program, its end of the pipe closes.
 func TestServeForTheProgramThatStartedIt(t *testing.T) {
 	up := upstreamtest.New(t)
-	cmd := exec.CommandContext(t.Context(), "ken", "serve", "--child", "--quiet", "--dir", t.TempDir())
+	dir := t.TempDir()
+	// A ken serve of the same folder is not in the way, and neither are others like it.
+	long := exec.CommandContext(t.Context(), "ken", "serve", "--listen", "127.0.0.1:0", "--json", "--dir", dir)
+	out, err := long.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := long.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = long.Process.Kill()
+		_ = long.Wait()
+	}()
+	if err := json.NewDecoder(out).Decode(&struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		serveChild(t, up, dir)
+	}
+}
+
+func serveChild(t *testing.T, up *upstreamtest.Server, dir string) {
+	t.Helper()
+	up.Forget()
+	cmd := exec.CommandContext(t.Context(), "ken", "serve", "--child", "--quiet", "--dir", dir)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	leash, err := cmd.StdinPipe()

@@ -33,6 +33,7 @@ import (
 // serving is what serve puts beside the proxy.
 type serving struct {
 	trusting bool // it trusts the user because it serves one person
+	child    bool // it serves one program, and others may run in the same folder
 	cfg      config.Config
 	log      *slog.Logger
 	upstream string
@@ -87,8 +88,12 @@ func (s *serving) gateway(l *middleware.Layer, child bool) (*gateway.Gateway, er
 }
 
 // openUsage opens the usage of the keys, which is kept in the state folder. If that fails,
-// it returns a store that counts in memory.
+// or for a child, it returns a store that counts in memory: one process can keep it.
 func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
+	if s.child {
+		u, _ := keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+		return u
+	}
 	state := l.Config().State(l.Root())
 	err := l.Config().MakeState(l.Root())
 	var u *keyusage.Store
@@ -223,6 +228,7 @@ func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
 	if o.child {
 		cfg.Gateway.Listen, cfg.Gateway.TLSCert, cfg.Gateway.TLSKey, cfg.Gateway.Notice = "127.0.0.1:0", "", "", 0
+		cfg.Gateway.DebugListen = "" // another process may have that address
 	}
 	cfg.Knowledge.Owner = cmp.Or(a.Owner, cfg.Knowledge.Owner)
 	return cfg, slices.DeleteFunc([]string{r.User, r.File}, func(path string) bool { return path == "" }), cfg.Validate()

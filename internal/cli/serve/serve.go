@@ -118,6 +118,7 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, in.Close())
 	}
+	s.child = o.child
 	if s.trusting = cfg.Knowledge.TrustUser == nil && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
