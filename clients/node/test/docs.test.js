@@ -40,7 +40,9 @@ test('the snippets of docs/typescript.md', async (t) => {
   const cwd = await processes.project(t, []);
   const env = { ...process.env, OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `${up.url}/v1`, ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: up.url };
   for (const name of ['KEN_URL', 'KEN_KEY']) delete env[name];
-  for (const [i, { name, body, prints }] of programs.entries()) {
+  const gate = await processes.gateway(t, cwd, up.url);
+  const all = [...programs.map((program, i) => ({ ...program, i, env })), { ...programs[1], name: 'the same at an address', i: 1, env: { ...env, KEN_URL: gate.url } }];
+  for (const { name, body, prints, i, env } of all) {
     await t.test(name, async () => {
       await up.forget();
       const { stdout, stderr } = await run(process.execPath, [join(folder, `${i}.mjs`)], { cwd, env, timeout: 60_000 });

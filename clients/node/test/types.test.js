@@ -45,3 +45,20 @@ test('the types fit the clients, with everything checked', (t) => {
   `);
   compile(folder, { ...strict, noEmit: true, skipLibCheck: false }, ['*.mts']);
 });
+
+test('the types say what openapi.json says', () => {
+  const declarations = readFileSync(join(source, 'index.d.mts'), 'utf8');
+  const { paths, components: { schemas } } = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url)));
+  const fields = (type) => [...declarations.match(new RegExp(`export type ${type} = \\{([^]*?)\\n\\};`))[1].matchAll(/^    (\w+)\??:/gm)].map((m) => m[1]);
+  const insertion = schemas.PreparedTurn.properties.insertions.items;
+  assert.deepEqual(fields('Insertion').sort(), Object.keys(insertion.properties).sort());
+  for (const [type, schema] of [['Claim', 'Claim'], ['Claim', 'SearchResult'], ['RememberOptions', 'LearnRequest']]) {
+    const known = Object.keys(schemas[schema].properties);
+    assert.ok(fields(type).length > 2);
+    for (const field of fields(type)) assert.ok(known.includes(field), `${type}.${field} is not in ${schema}: ${known}`);
+  }
+  const sources = readdirSync(source, { recursive: true }).filter((name) => name.endsWith('.mjs')).map((name) => readFileSync(join(source, name), 'utf8')).join();
+  const used = [...new Set(sources.match(/\/api\/[a-z]+(?=[/`"?])/g))];
+  assert.ok(used.length >= 4, `${used}`);
+  for (const path of used) assert.ok(Object.keys(paths).some((p) => p === path || p.startsWith(`${path}/`)), path);
+});

@@ -29,7 +29,9 @@ export class Server {
   users = 0;
   #folder;
   #program;
-  /** @type {Promise<{ url: string, child: import("node:child_process").ChildProcess }> | undefined} */
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #child;
+  /** @type {Promise<string> | undefined} Its address. */
   #started;
 
   /**
@@ -44,41 +46,47 @@ export class Server {
   /** The address. */
   async url() {
     this.#started ??= this.#start();
-    return (await this.#started).url;
+    try {
+      return await this.#started;
+    } catch (error) {
+      this.#started = undefined; // the next call tries again
+      throw error instanceof KenError ? error : new KenError("ken serve can't be started", { code: "unavailable", hint: error instanceof Error ? error.message : "", cause: error });
+    }
   }
 
   /** Ends it, unless others use it, and waits for that. */
   async release() {
     if (--this.users > 0) return;
     servers.delete(this.#folder);
-    const started = await this.#started?.catch(() => undefined);
-    if (!started || started.child.exitCode !== null || started.child.signalCode !== null) return;
-    started.child.ref();
-    const ended = once(started.child, "exit");
-    started.child.stdin?.end();
+    await this.#started?.catch(() => {});
+    const child = this.#child;
+    if (!child?.pid || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const ended = once(child, "exit");
+    child.stdin?.end();
     await ended;
   }
 
   /** Starts ken serve, which ends when its standard input does: with this process, however that ends. */
   async #start() {
-    /** @type {import("node:child_process").ChildProcess | undefined} */
-    let child;
+    const child = spawn(this.#program(), ["--dir", this.#folder, "--quiet", "serve", "--child"], {
+      stdio: ["pipe", "pipe", "inherit"],
+      detached: process.platform !== "win32", // an interrupt in the terminal is for this process
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.once("exit", () => {
+      if (this.#child === child) this.#started = undefined; // the next call starts another one
+    });
     try {
-      child = spawn(this.#program(), ["--dir", this.#folder, "--quiet", "serve", "--child"], {
-        stdio: ["pipe", "pipe", "inherit"],
-        detached: process.platform !== "win32", // an interrupt in the terminal is for this process
-        windowsHide: true,
-      });
-      child.once("exit", () => (this.#started = undefined)); // the next call starts another one
-      const url = await address(child);
-      // This process does not stay for its sake.
-      child.unref();
-      for (const stream of [child.stdin, child.stdout]) /** @type {Partial<import("node:net").Socket>} */ (stream).unref?.(); // Bun's have none
-      return { url, child };
+      return await address(child);
     } catch (error) {
-      this.#started = undefined;
-      child?.stdin?.end();
-      throw error instanceof KenError ? error : new KenError("ken serve can't be started", { code: "unavailable", hint: error instanceof Error ? error.message : "", cause: error });
+      child.stdin.end();
+      throw error;
+    } finally {
+      // This process does not stay for its sake. Bun's streams have no unref.
+      child.unref();
+      for (const stream of [child.stdin, child.stdout]) /** @type {Partial<import("node:net").Socket>} */ (stream).unref?.();
     }
   }
 }
