@@ -70,14 +70,14 @@ func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
 	s.tracer.Turn(ctx, &r)
 }
 
-func (s *serving) gateway(l *middleware.Layer, child bool) (*gateway.Gateway, error) {
+func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gateway, error) {
 	s.watch(l)
 	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
 	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: cli.Version(), Log: slog.New(slog.DiscardHandler)})
 	s.usage = s.openUsage(l)
 	s.metrics.WatchUsage(s.usage.Totals)
 	keys := operator.KeysPath(l.Config().State(l.Root()))
-	o := gateway.Options{Upstream: s.upstream, AnyUpstream: child, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
+	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
 		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
 		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
@@ -226,7 +226,7 @@ func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.
 		return config.Config{}, nil, err
 	}
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
-	if o.child {
+	if o.child || o.shared {
 		cfg.Gateway.Listen, cfg.Gateway.TLSCert, cfg.Gateway.TLSKey, cfg.Gateway.Notice = "127.0.0.1:0", "", "", 0
 		cfg.Gateway.DebugListen = "" // another process may have that address
 	}

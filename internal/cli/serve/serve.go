@@ -35,7 +35,7 @@ const noUpstream = "none"
 // serveOptions are serve's flags.
 type serveOptions struct {
 	upstream, listen, log string
-	debug, child          bool
+	debug, child, shared  bool
 }
 
 func (a *commands) serveCommand() *cobra.Command {
@@ -53,6 +53,8 @@ func (a *commands) serveCommand() *cobra.Command {
 			"can't be read changes nothing.\n\n" +
 			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
 			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
+			"With --shared it does so for every program of the project: it prints one line of JSON, and ends after the last of them is gone. A program " +
+			"keeps a connection to the address under hold open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
 			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1
@@ -66,7 +68,8 @@ func (a *commands) serveCommand() *cobra.Command {
 	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
 	f.StringVar(&o.log, "log", "text", "log as `text` or json")
 	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
-	cmd.MarkFlagsMutuallyExclusive("child", "listen")
+	f.BoolVar(&o.shared, "shared", false, "serve the programs of this project until the last one is gone, or print where that is done")
+	cmd.MarkFlagsMutuallyExclusive("child", "shared", "listen")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
@@ -92,6 +95,18 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	cfg, from, err := a.serveConfiguration(o, log)
 	if err != nil {
 		return err
+	}
+	var place *shared
+	if o.shared {
+		if place, err = a.takePlace(ctx, cfg); place == nil {
+			return err // one runs, and its address is printed
+		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		place.stop = stop
+		defer stop()
+		defer func() { _ = place.Close() }()
+		context.AfterFunc(ctx, func() { _ = place.Close() })
 	}
 	keyed, err := a.withHandedOut(cfg)
 	if err != nil {
@@ -130,8 +145,12 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close(), s.tracer.Close())
 	}
 	p.Done()
-	g, err := s.gateway(l, o.child)
-	if err == nil {
+	g, err := s.gateway(l, o.child || o.shared)
+	switch {
+	case err != nil:
+	case place != nil:
+		err = place.announce(a.Out, "http://"+in.Addr().String())
+	default:
 		err = a.announce(cfg, up, in.Addr(), o.child)
 	}
 	if err != nil {

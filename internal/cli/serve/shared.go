@@ -1,0 +1,217 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/durable"
+)
+
+// A shared ken serve belongs to the programs that use it: the first one starts it, and it
+// ends after the last one. Each program keeps a connection to it open, which the system
+// closes however the program ends.
+
+// linger is how long a shared ken serve waits for the next program.
+const linger = 10 * time.Second
+
+// sharedWait is how long a start waits for another start, or for an end, in the same project.
+const sharedWait = 30 * time.Second
+
+// welcome is what a shared ken serve sends to a program that it will wait for.
+const welcome = "ken\n"
+
+// sharedAddress says where a shared ken serve is. It is printed as a line of JSON, and kept
+// in the state folder while the server runs.
+type sharedAddress struct {
+	URL  string `json:"url"`
+	Hold string `json:"hold"` // host and port; the server runs while somebody is connected there
+}
+
+// shared is the place of a project's shared ken serve, which this process has taken.
+type shared struct {
+	file string
+	lock *flock.Flock
+	hold net.Listener
+	stop context.CancelFunc
+
+	mu     sync.Mutex // guards the rest
+	linger time.Duration
+	open   int // connections that hold it
+	over   bool
+	timer  *time.Timer
+}
+
+// takeShared takes the project's place for a shared ken serve. It returns nil, and the
+// address, where one runs. Errors: ErrHeld when another start takes too long.
+func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, sharedAddress, error) {
+	if err := cfg.MakeState(root); err != nil {
+		return nil, sharedAddress{}, err
+	}
+	dir := filepath.Join(cfg.State(root), ".gateway")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, sharedAddress{}, fmt.Errorf("make room for a shared server: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sharedWait)
+	defer cancel()
+	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger}
+	for {
+		if ok, err := s.lock.TryLock(); err != nil {
+			return nil, sharedAddress{}, fmt.Errorf("take the place of the shared server: %w", err)
+		} else if ok {
+			break
+		}
+		if at, err := readShared(s.file); err == nil && at.runs(ctx) {
+			return nil, at, s.lock.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, sharedAddress{}, &ken.Error{Code: ken.CodeHeld, Msg: "another ken serve --shared starts or ends in this project, and takes long",
+				Try: "Try again, or look for a ken process that hangs.", Err: errors.Join(ctx.Err(), s.lock.Close())}
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	var err error
+	s.hold, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, sharedAddress{}, errors.Join(fmt.Errorf("listen for programs: %w", err), s.lock.Close())
+	}
+	return s, sharedAddress{}, nil
+}
+
+// takePlace is takeShared for the command: where a shared ken serve runs, it prints the address
+// and returns nil.
+func (a *commands) takePlace(ctx context.Context, cfg config.Config) (*shared, error) {
+	root, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
+	s, at, err := takeShared(ctx, cfg, root)
+	if s == nil && err == nil {
+		err = json.NewEncoder(a.Out).Encode(at)
+	}
+	return s, err
+}
+
+func readShared(file string) (at sharedAddress, err error) {
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &at)
+	}
+	return at, err
+}
+
+// runs reports whether a shared ken serve at this address takes programs.
+func (at sharedAddress) runs(ctx context.Context) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", at.Hold)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // else it may hang, which is no answer either
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	return err == nil && line == welcome
+}
+
+// announce publishes the address, and begins to wait for programs. It calls s.stop when none
+// is left.
+func (s *shared) announce(out io.Writer, url string) error {
+	line, err := json.Marshal(sharedAddress{url, s.hold.Addr().String()})
+	if err == nil {
+		err = durable.WriteFile(s.file, line)
+	}
+	if err != nil {
+		return fmt.Errorf("announce the shared server: %w", err)
+	}
+	s.timer = time.AfterFunc(s.linger, s.expire)
+	go s.accept()
+	_, err = fmt.Fprintf(out, "%s\n", line)
+	return err
+}
+
+func (s *shared) accept() {
+	for {
+		conn, err := s.hold.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			if !s.enter() {
+				return
+			}
+			defer s.leave()
+			if _, err := io.WriteString(conn, welcome); err == nil {
+				_, _ = io.Copy(io.Discard, conn) // until the program ends
+			}
+		}()
+	}
+}
+
+func (s *shared) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.open++
+	s.timer.Stop()
+	return true
+}
+
+func (s *shared) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open--; s.open == 0 && !s.over {
+		s.timer.Reset(s.linger)
+	}
+}
+
+// expire ends the server, unless a program has come meanwhile.
+func (s *shared) expire() {
+	s.mu.Lock()
+	last := s.open == 0 && !s.over
+	if last {
+		_ = s.end() // the next start replaces what is left
+	}
+	s.mu.Unlock()
+	if last {
+		s.stop()
+	}
+}
+
+// Close gives the place up, before answers under way and the harvest have ended: the next
+// shared ken serve need not wait for them.
+func (s *shared) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end()
+}
+
+// end is Close while s.mu is held.
+func (s *shared) end() error {
+	if s.over {
+		return nil
+	}
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	err := s.hold.Close()
+	if rm := os.Remove(s.file); !errors.Is(rm, os.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
+	return errors.Join(err, s.lock.Close())
+}

@@ -1,0 +1,90 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/kenlayer/ken/config"
+)
+
+// hold connects to a shared ken serve as a program does.
+func hold(t *testing.T, at sharedAddress) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at.Hold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || line != welcome {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return conn
+}
+
+// A second start finds the first one, and the first one ends when nobody holds it.
+func TestShared(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	cfg, root := config.Default(), t.TempDir()
+	s, _, err := takeShared(t.Context(), cfg, root)
+	if err != nil || s == nil {
+		t.Fatal(s, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	var out bytes.Buffer
+	if err := s.announce(&out, "http://127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	var told sharedAddress
+	if err := json.Unmarshal(out.Bytes(), &told); err != nil || told.URL != "http://127.0.0.1:1" {
+		t.Fatalf("%s: %v", &out, err)
+	}
+	one, two := hold(t, told), hold(t, told)
+	if again, at, err := takeShared(t.Context(), cfg, root); again != nil || at != told || err != nil {
+		t.Errorf("a second start: %v, %v, %v", again, at, err)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expire() // as the timer does
+	if ctx.Err() != nil {
+		t.Error("it ends while a program holds it")
+	}
+	s.mu.Lock()
+	s.linger = 0
+	s.mu.Unlock()
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if _, err := os.Stat(s.file); !os.IsNotExist(err) {
+		t.Errorf("its address stays: %v", err)
+	}
+	next, _, err := takeShared(t.Context(), cfg, root)
+	if err != nil || next == nil {
+		t.Fatalf("the next start: %v", err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A start that waits for another one stops waiting with its context.
+func TestSharedWaits(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	cfg, root := config.Default(), t.TempDir()
+	s, _, err := takeShared(t.Context(), cfg, root)
+	if err != nil || s == nil {
+		t.Fatal(s, err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if again, _, err := takeShared(ctx, cfg, root); again != nil || err == nil {
+		t.Errorf("%v, %v", again, err)
+	}
+}
