@@ -19,27 +19,21 @@ import { Answer, prepared } from "./lib/prompt.mjs";
  */
 export function kenMiddleware(ken) {
   /** @param {any} params @param {any} model */
-  const before = async (params, model) => {
-    const { turn, prompt } = await prepared(ken, params.prompt, {
-      session: params.providerOptions?.ken?.session,
-      model: model.modelId,
-      signal: params.abortSignal,
-    });
-    return { turn, params: { ...params, prompt } };
-  };
+  const before = (params, model) =>
+    prepared(ken, params.prompt, { session: params.providerOptions?.ken?.session, model: model.modelId, signal: params.abortSignal });
   return {
     specificationVersion: "v4",
     wrapGenerate: async ({ params, model }) => {
-      const { turn, params: with_ } = await before(params, model);
-      const result = await model.doGenerate(with_);
+      const { turn, prompt } = await before(params, model);
+      const result = await model.doGenerate({ ...params, prompt });
       const answer = new Answer();
       for (const part of result.content) answer.add(part);
       await answer.tell(turn);
       return result;
     },
     wrapStream: async ({ params, model }) => {
-      const { turn, params: with_ } = await before(params, model);
-      const { stream, ...rest } = await model.doStream(with_);
+      const { turn, prompt } = await before(params, model);
+      const { stream, ...rest } = await model.doStream({ ...params, prompt });
       const answer = new Answer();
       const heard = new TransformStream({
         transform(part, out) {
