@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // npmNames are what Node calls systems and processors.
@@ -22,10 +27,13 @@ type npmPackage struct {
 	OS                   []string          `json:"os,omitempty"`
 	CPU                  []string          `json:"cpu,omitempty"`
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"`
+	Type                 string            `json:"type,omitempty"`
 	Bin                  map[string]string `json:"bin,omitempty"`
-	Exports              map[string]any    `json:"exports,omitempty"`
+	Exports              json.RawMessage   `json:"exports,omitempty"` // in its order, which counts
 	Files                []string          `json:"files"`
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
+	PeerDependencies     map[string]string `json:"peerDependencies,omitempty"`
+	PeerDependenciesMeta json.RawMessage   `json:"peerDependenciesMeta,omitempty"`
 }
 
 func npmName(t target) string { return "ken-" + npmNames[t.os] + "-" + npmNames[t.arch] }
@@ -42,30 +50,39 @@ func (r *release) npmPlatform(t target) error {
 	return r.npm(name, p, append(slices.Clone(r.licence), program))
 }
 
-// npmMain packs the package that people install. It has a package of each platform as an optional dependency.
+// npmMain packs what people install: packaging/npm as it is, with a version, and with the package of each platform as an
+// optional dependency.
 func (r *release) npmMain() error {
-	p := npmPackage{
-		Name: "@kenlayer/ken", Description: "The knowledge layer for LLM agents",
-		Keywords: []string{"llm", "agents", "memory", "rag", "mcp"}, Engines: map[string]string{"node": ">=18"},
-		Bin:                  map[string]string{"ken": "bin/ken.mjs"},
-		Exports:              map[string]any{".": map[string]string{"types": "./index.d.mts", "default": "./index.mjs"}, "./package.json": "./package.json"},
-		Files:                []string{"bin", "index.mjs", "index.d.mts"},
-		OptionalDependencies: map[string]string{},
+	root := os.DirFS(filepath.Join(r.root, "packaging", "npm"))
+	about, err := fs.ReadFile(root, "package.json")
+	if err != nil {
+		return err
 	}
+	var p npmPackage
+	dec := json.NewDecoder(bytes.NewReader(about))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		return fmt.Errorf("packaging/npm/package.json: %w", err)
+	}
+	p.OptionalDependencies = map[string]string{}
 	for _, t := range r.targets {
 		p.OptionalDependencies["@kenlayer/"+npmName(t)] = string(r.version)
 	}
 	files := append(slices.Clone(r.licence), r.readme)
-	for _, name := range []string{"bin/ken.mjs", "index.mjs", "index.d.mts"} {
-		data, err := os.ReadFile(filepath.Join(r.root, "packaging", "npm", filepath.FromSlash(name)))
-		if err != nil {
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".mjs" && !strings.HasSuffix(name, ".d.mts") {
 			return err
 		}
-		mode := os.FileMode(0o644)
-		if name == "bin/ken.mjs" {
+		data, err := fs.ReadFile(root, name)
+		mode := fs.FileMode(0o644)
+		if strings.HasPrefix(name, "bin/") {
 			mode = 0o755
 		}
 		files = append(files, file{name, mode, data})
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return r.npm("ken", p, files)
 }

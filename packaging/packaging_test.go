@@ -1,13 +1,18 @@
 package main
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"debug/buildinfo"
+	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -206,5 +211,70 @@ func TestAForeignFolderIsLeftAlone(t *testing.T) {
 	}
 	if err := run("..", t.TempDir(), []string{"plan9/386"}); err == nil || !strings.Contains(err.Error(), "plan9/386") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Everything that the npm package exports and runs is in it, with the version.
+func TestTheNpmPackageIsWhole(t *testing.T) {
+	files := unpacked(t, content(t, fake(t, "linux/amd64", "windows/arm64"))["kenlayer-ken-1.2.3.tgz"])
+	var p struct {
+		Version, Type string
+		Bin           map[string]string
+		Exports       map[string]json.RawMessage
+		Optional      map[string]string `json:"optionalDependencies"`
+		Peers         map[string]string `json:"peerDependencies"`
+	}
+	if err := json.Unmarshal(files["package/package.json"], &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Version != "1.2.3" || p.Type != "module" || p.Peers["ai"] == "" ||
+		!maps.Equal(p.Optional, map[string]string{"@kenlayer/ken-linux-x64": "1.2.3", "@kenlayer/ken-win32-arm64": "1.2.3"}) {
+		t.Errorf("%s", files["package/package.json"])
+	}
+	names := slices.Collect(maps.Values(p.Bin))
+	for _, raw := range p.Exports {
+		var to struct{ Types, Default string }
+		if json.Unmarshal(raw, &to) == nil {
+			names = append(names, to.Types, to.Default)
+			if !bytes.HasPrefix(bytes.Join(bytes.Fields(raw), nil), []byte(`{"types"`)) {
+				t.Errorf("types must come first: %s", raw)
+			}
+		}
+	}
+	imported := regexp.MustCompile(`(?:from|import\()\s*"\./([^"]+)"`)
+	for name, data := range files {
+		for _, m := range imported.FindAllSubmatch(data, -1) {
+			names = append(names, path.Join(path.Dir(strings.TrimPrefix(name, "package/")), string(m[1])))
+		}
+	}
+	for _, name := range names {
+		if files["package/"+path.Clean(name)] == nil {
+			t.Errorf("%s is not in the package: %v", name, slices.Sorted(maps.Keys(files)))
+		}
+	}
+	if len(names) < 15 {
+		t.Errorf("only %v", names)
+	}
+}
+
+// unpacked is what a compressed tar holds.
+func unpacked(t *testing.T, data []byte) map[string][]byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[h.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

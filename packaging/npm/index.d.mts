@@ -1,2 +1,294 @@
-/** The path of the program ken. Throws where no package for this platform is installed. */
+import { KenError } from "./lib/error.mjs";
+export { KenError };
+/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
 export declare function findKen(): string;
+export type KenOptions = {
+    /**
+     * The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
+     */
+    url?: string;
+    /**
+     * A key of that `ken serve`. Default: the environment variable KEN_KEY.
+     */
+    key?: string;
+    /**
+     * Whose knowledge it is, at a Ken without keys. A key has its owner already.
+     */
+    owner?: string;
+    /**
+     * The project's folder, for a Ken that is started. Default: the current folder.
+     */
+    project?: string;
+};
+export type Claim = {
+    id: string;
+    text: string;
+    /**
+     * What it is: `fact` unless something else was said.
+     */
+    kind: string;
+    /**
+     * Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
+     */
+    status: string;
+    /**
+     * How far it can be relied on.
+     */
+    tier: "Guessed" | "Assumed" | "Inferred" | "Verified";
+    /**
+     * What it is about, the main thing first.
+     */
+    entities?: string[];
+    /**
+     * It is a rule.
+     */
+    constraint?: boolean;
+    created_at: string;
+};
+export type Found = Claim & {
+    score: number;
+};
+export type RememberOptions = {
+    /**
+     * What it is about, the main thing first. Left out, the text is read.
+     */
+    about?: string | string[];
+    /**
+     * true: a rule, which is in every turn about its thing. false: none, whatever its words are.
+     */
+    rule?: boolean;
+    tags?: string[];
+    /**
+     * A name of your own: the same key again is a new version.
+     */
+    key?: string;
+};
+export type Message = {
+    role: string;
+    content?: unknown;
+    name?: string;
+    tool_calls?: {
+        id?: string;
+        type?: string;
+        function: {
+            name: string;
+            arguments: string;
+        };
+    }[];
+    tool_call_id?: string;
+};
+export type Insertion = {
+    /**
+     * An index into the messages: the block is a user message before that one.
+     */
+    before: number;
+    text: string;
+    /**
+     * The text goes to the beginning of that message instead, followed by an empty line.
+     */
+    merge?: boolean;
+};
+export type PreparedTurn = {
+    id: string;
+    /**
+     * The session's name.
+     */
+    session: string;
+    /**
+     * What to add, by rising `before`.
+     */
+    insertions: Insertion[];
+    /**
+     * The conversation with that added.
+     */
+    messages: Message[];
+    /**
+     * Tells Ken what the model answered.
+     */
+    answered: (message: Message) => Promise<void>;
+};
+export type TurnOptions = {
+    /**
+     * The session's name. Left out, the first user message tells conversations apart.
+     */
+    session?: string;
+    /**
+     * The model's name.
+     */
+    model?: string;
+    signal?: AbortSignal;
+};
+export type Wrappable<T> = {
+    withOptions(options: any): T;
+};
+export type Fetch = typeof globalThis.fetch;
+/**
+ * @typedef {object} KenOptions
+ * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
+ * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
+ * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
+ * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
+ */
+/**
+ * A fact as Ken keeps it. Fields may be added.
+ * @typedef {object} Claim
+ * @property {string} id
+ * @property {string} text
+ * @property {string} kind What it is: `fact` unless something else was said.
+ * @property {string} status Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
+ * @property {"Guessed" | "Assumed" | "Inferred" | "Verified"} tier How far it can be relied on.
+ * @property {string[]} [entities] What it is about, the main thing first.
+ * @property {boolean} [constraint] It is a rule.
+ * @property {string} created_at
+ */
+/** @typedef {Claim & { score: number }} Found A claim that bears on a question. */
+/**
+ * @typedef {object} RememberOptions
+ * @property {string | string[]} [about] What it is about, the main thing first. Left out, the text is read.
+ * @property {boolean} [rule] true: a rule, which is in every turn about its thing. false: none, whatever its words are.
+ * @property {string[]} [tags]
+ * @property {string} [key] A name of your own: the same key again is a new version.
+ */
+/**
+ * A message in the form of OpenAI's chat completions.
+ * @typedef {object} Message
+ * @property {string} role
+ * @property {unknown} [content]
+ * @property {string} [name]
+ * @property {{ id?: string, type?: string, function: { name: string, arguments: string } }[]} [tool_calls]
+ * @property {string} [tool_call_id]
+ */
+/**
+ * A block and its place.
+ * @typedef {object} Insertion
+ * @property {number} before An index into the messages: the block is a user message before that one.
+ * @property {string} text
+ * @property {boolean} [merge] The text goes to the beginning of that message instead, followed by an empty line.
+ */
+/**
+ * A turn, ready for the model.
+ * @typedef {object} PreparedTurn
+ * @property {string} id
+ * @property {string} session The session's name.
+ * @property {Insertion[]} insertions What to add, by rising `before`.
+ * @property {Message[]} messages The conversation with that added.
+ * @property {(message: Message) => Promise<void>} answered Tells Ken what the model answered.
+ */
+/**
+ * @typedef {object} TurnOptions
+ * @property {string} [session] The session's name. Left out, the first user message tells conversations apart.
+ * @property {string} [model] The model's name.
+ * @property {AbortSignal} [signal]
+ */
+/**
+ * A client like OpenAI's and Anthropic's.
+ * @template T
+ * @typedef {{ withOptions(options: any): T }} Wrappable
+ */
+/** @typedef {typeof globalThis.fetch} Fetch */
+/** Ken, at an address or started for this process. */
+export declare class Ken {
+    #private;
+    /**
+     * A fetch that sends model calls through Ken and everything else as it is. Give it to any
+     * client that takes one.
+     * @type {Fetch}
+     */
+    fetch: Fetch;
+    /** @param {KenOptions} [options] */
+    constructor({ url, key, owner, project }?: KenOptions);
+    /** The address of Ken, which is started if need be. */
+    url(): Promise<string>;
+    /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+    /**
+     * Remembers a statement.
+     * @param {string} text One statement.
+     * @param {RememberOptions} [options]
+     * @returns {Promise<Claim>}
+     */
+    remember(text: string, { about, rule, tags, key }?: RememberOptions): Promise<Claim>;
+    /**
+     * Finds what bears on a question, best first.
+     * @param {string} question
+     * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
+     * @returns {Promise<Found[]>}
+     */
+    recall(question: string, { limit }?: {
+        limit?: number;
+    }): Promise<Found[]>;
+    /**
+     * Erases a claim and what was derived from it, everywhere. It can't be undone.
+     * @param {string} id
+     * @returns {Promise<string[]>} The ids of what is gone.
+     */
+    forget(id: string): Promise<string[]>;
+    /**
+     * A session: what is said in it is learned from when it ends.
+     * @param {string} [name] Left out, it is one that nobody else has.
+     */
+    session(name?: string): Session;
+    /**
+     * A copy of a client whose model calls go through Ken, with the client's own key and API.
+     * @template {Wrappable<T>} T
+     * @param {T} client
+     * @returns {T}
+     */
+    wrap<T extends Wrappable<T>>(client: T): T;
+    /**
+     * Gets what to add to a conversation, for a model that no adapter is for. Send the whole
+     * conversation each time.
+     * @param {Message[]} messages
+     * @param {TurnOptions} [options]
+     * @returns {Promise<PreparedTurn>}
+     */
+    prepare(messages: Message[], { session, model, signal }?: TurnOptions): Promise<PreparedTurn>;
+    /**
+     * Sends a request to Ken's API (see /api/openapi.json) and returns what it answers.
+     * @param {string} method
+     * @param {string} path
+     * @param {unknown} [body]
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<any>}
+     */
+    request(method: string, path: string, body?: unknown, { signal }?: {
+        signal?: AbortSignal;
+    }): Promise<any>;
+}
+/** A conversation, or several that belong together. Ken learns from it when it ends. */
+export declare class Session {
+    #private;
+    name: string;
+    /** As {@link Ken.fetch}, for calls of this session. */
+    fetch: typeof fetch;
+    /**
+     * Use {@link Ken.session}.
+     * @param {Ken} ken
+     * @param {string} name
+     * @param {(own?: Fetch) => Fetch} routed
+     */
+    constructor(ken: Ken, name: string, routed: (own?: Fetch) => Fetch);
+    /**
+     * As {@link Ken.wrap}, for calls of this session.
+     * @template {Wrappable<T>} T
+     * @param {T} client
+     * @returns {T}
+     */
+    wrap<T extends Wrappable<T>>(client: T): T;
+    /**
+     * As {@link Ken.prepare}, for a turn of this session.
+     * @param {Message[]} messages
+     * @param {TurnOptions} [options]
+     */
+    prepare(messages: Message[], options?: TurnOptions): Promise<PreparedTurn>;
+    /**
+     * Ends the session. Resolves once what was said is learned from, after at most `wait`
+     * milliseconds, 10 seconds by default: the rest goes on in Ken.
+     * @param {{ wait?: number }} [options]
+     */
+    end({ wait }?: {
+        wait?: number;
+    }): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,15 +1,322 @@
-// Finds the program ken, which the package of this platform carries.
+// The client of Ken: memory for programs that call a model.
 
 import { createRequire } from "node:module";
+import { withBlocks } from "./lib/blocks.mjs";
+import { KenError, problemOf, unreachable } from "./lib/error.mjs";
+import { routed } from "./lib/route.mjs";
+import { acquire } from "./lib/server.mjs";
+
+export { KenError };
 
 const require = createRequire(import.meta.url);
 
-/** The path of the program. Throws where no package for this platform is installed. */
+/** The path of the program: KEN_BIN, else the one that the package of this platform carries. Throws where none is installed. */
 export function findKen() {
+  if (process.env.KEN_BIN) return process.env.KEN_BIN;
   const name = `@kenlayer/ken-${process.platform}-${process.arch}`;
   try {
     return require.resolve(`${name}/bin/ken${process.platform === "win32" ? ".exe" : ""}`);
   } catch (cause) {
-    throw new Error(`ken: the package ${name} is not installed. Install @kenlayer/ken without --no-optional (--omit=optional), on a platform that Ken is built for: Linux, macOS or Windows on x64 or arm64.`, { cause });
+    throw new KenError(`the package ${name} is not installed`, {
+      code: "unavailable",
+      hint: "Install @kenlayer/ken without --no-optional (--omit=optional), on a platform that Ken is built for: Linux, macOS or Windows on x64 or arm64.",
+      cause,
+    });
+  }
+}
+
+/**
+ * @typedef {object} KenOptions
+ * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
+ * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
+ * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
+ * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
+ */
+
+/**
+ * A fact as Ken keeps it. Fields may be added.
+ * @typedef {object} Claim
+ * @property {string} id
+ * @property {string} text
+ * @property {string} kind What it is: `fact` unless something else was said.
+ * @property {string} status Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
+ * @property {"Guessed" | "Assumed" | "Inferred" | "Verified"} tier How far it can be relied on.
+ * @property {string[]} [entities] What it is about, the main thing first.
+ * @property {boolean} [constraint] It is a rule.
+ * @property {string} created_at
+ */
+
+/** @typedef {Claim & { score: number }} Found A claim that bears on a question. */
+
+/**
+ * @typedef {object} RememberOptions
+ * @property {string | string[]} [about] What it is about, the main thing first. Left out, the text is read.
+ * @property {boolean} [rule] true: a rule, which is in every turn about its thing. false: none, whatever its words are.
+ * @property {string[]} [tags]
+ * @property {string} [key] A name of your own: the same key again is a new version.
+ */
+
+/**
+ * A message in the form of OpenAI's chat completions.
+ * @typedef {object} Message
+ * @property {string} role
+ * @property {unknown} [content]
+ * @property {string} [name]
+ * @property {{ id?: string, type?: string, function: { name: string, arguments: string } }[]} [tool_calls]
+ * @property {string} [tool_call_id]
+ */
+
+/**
+ * A block and its place.
+ * @typedef {object} Insertion
+ * @property {number} before An index into the messages: the block is a user message before that one.
+ * @property {string} text
+ * @property {boolean} [merge] The text goes to the beginning of that message instead, followed by an empty line.
+ */
+
+/**
+ * A turn, ready for the model.
+ * @typedef {object} PreparedTurn
+ * @property {string} id
+ * @property {string} session The session's name.
+ * @property {Insertion[]} insertions What to add, by rising `before`.
+ * @property {Message[]} messages The conversation with that added.
+ * @property {(message: Message) => Promise<void>} answered Tells Ken what the model answered.
+ */
+
+/**
+ * @typedef {object} TurnOptions
+ * @property {string} [session] The session's name. Left out, the first user message tells conversations apart.
+ * @property {string} [model] The model's name.
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * A client like OpenAI's and Anthropic's.
+ * @template T
+ * @typedef {{ withOptions(options: any): T }} Wrappable
+ */
+
+/** @typedef {typeof globalThis.fetch} Fetch */
+
+/** Ken, at an address or started for this process. */
+export class Ken {
+  #address;
+  #project;
+  #headers;
+  /** @type {import("./lib/server.mjs").Server | undefined} */
+  #server;
+
+  /** @param {KenOptions} [options] */
+  constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY, owner, project = "." } = {}) {
+    this.#address = url?.replace(/\/+$/, "").replace(/\/v1$/, "");
+    this.#project = project;
+    this.#headers = defined({ "x-ken-key": key, "x-ken-owner": owner });
+    /**
+     * A fetch that sends model calls through Ken and everything else as it is. Give it to any
+     * client that takes one.
+     * @type {Fetch}
+     */
+    this.fetch = this.#routed();
+  }
+
+  /** The address of Ken, which is started if need be. */
+  async url() {
+    return this.#address || (this.#server ??= acquire(this.#project, findKen)).url();
+  }
+
+  /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
+  async close() {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.release();
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.close();
+  }
+
+  /**
+   * Remembers a statement.
+   * @param {string} text One statement.
+   * @param {RememberOptions} [options]
+   * @returns {Promise<Claim>}
+   */
+  remember(text, { about, rule, tags, key } = {}) {
+    return this.request("POST", "/api/claims", { text, about: typeof about === "string" ? [about] : about, rule, tags, key });
+  }
+
+  /**
+   * Finds what bears on a question, best first.
+   * @param {string} question
+   * @param {{ limit?: number }} [options] `limit` is at most how many, 5 by default.
+   * @returns {Promise<Found[]>}
+   */
+  async recall(question, { limit = 5 } = {}) {
+    const query = new URLSearchParams({ q: question, type: "knowledge", limit: String(limit) });
+    return (await this.request("GET", `/api/search?${query}`)).results;
+  }
+
+  /**
+   * Erases a claim and what was derived from it, everywhere. It can't be undone.
+   * @param {string} id
+   * @returns {Promise<string[]>} The ids of what is gone.
+   */
+  async forget(id) {
+    return (await this.request("DELETE", `/api/claims/${encodeURIComponent(id)}`)).forgotten;
+  }
+
+  /**
+   * A session: what is said in it is learned from when it ends.
+   * @param {string} [name] Left out, it is one that nobody else has.
+   */
+  session(name = `js-${crypto.randomUUID()}`) {
+    return new Session(this, name, (own) => this.#routed(own, name));
+  }
+
+  /**
+   * A copy of a client whose model calls go through Ken, with the client's own key and API.
+   * @template {Wrappable<T>} T
+   * @param {T} client
+   * @returns {T}
+   */
+  wrap(client) {
+    return wrapped(client, (own) => this.#routed(own));
+  }
+
+  /**
+   * Gets what to add to a conversation, for a model that no adapter is for. Send the whole
+   * conversation each time.
+   * @param {Message[]} messages
+   * @param {TurnOptions} [options]
+   * @returns {Promise<PreparedTurn>}
+   */
+  async prepare(messages, { session, model, signal } = {}) {
+    const got = await this.request("POST", "/api/turns", { messages, model, session_id: session }, { signal });
+    /** @type {Insertion[]} */
+    const insertions = got.insertions;
+    return {
+      id: got.turn,
+      session: got.session_id ?? "",
+      insertions,
+      messages: withBlocks(messages, insertions),
+      answered: async (message) => {
+        await this.request("POST", `/api/turns/${encodeURIComponent(got.turn)}/answer`, { message });
+      },
+    };
+  }
+
+  /**
+   * Sends a request to Ken's API (see /api/openapi.json) and returns what it answers.
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<any>}
+   */
+  async request(method, path, body, { signal } = {}) {
+    const url = await this.url();
+    const headers = { ...this.#headers, accept: "application/json", ...(method !== "GET" && { "content-type": "application/json" }) };
+    let answer;
+    try {
+      answer = await fetch(url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    } catch (cause) {
+      throw signal?.aborted ? cause : unreachable(url, cause);
+    }
+    const text = await answer.text();
+    if (!answer.ok) throw problemOf(answer.status, text);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  /**
+   * @param {Fetch} [own] What a client would send with.
+   * @param {string} [session]
+   */
+  #routed(own, session) {
+    return routed(() => this.url(), own, { ...this.#headers, ...defined({ "x-ken-session": session }) });
+  }
+}
+
+/**
+ * The headers that have a value.
+ * @param {Record<string, string | undefined>} headers
+ */
+function defined(headers) {
+  return /** @type {Record<string, string>} */ (Object.fromEntries(Object.entries(headers).filter(([, value]) => value)));
+}
+
+/**
+ * A client that sends with another fetch.
+ * @template T
+ * @param {Wrappable<T>} client
+ * @param {(own?: Fetch) => Fetch} routed
+ */
+function wrapped(client, routed) {
+  const { name } = client.constructor;
+  if (/Bedrock|Vertex/.test(name)) {
+    throw new KenError(`${name} signs its requests or writes them in a form of its own`, { code: "invalid", field: "client", hint: "Use the adapter of your framework, or ken.prepare." });
+  }
+  return client.withOptions({ fetch: routed(/** @type {any} */ (client).fetch) });
+}
+
+/** A conversation, or several that belong together. Ken learns from it when it ends. */
+export class Session {
+  #ken;
+  #routed;
+
+  /**
+   * Use {@link Ken.session}.
+   * @param {Ken} ken
+   * @param {string} name
+   * @param {(own?: Fetch) => Fetch} routed
+   */
+  constructor(ken, name, routed) {
+    this.#ken = ken;
+    this.#routed = routed;
+    this.name = name;
+    /** As {@link Ken.fetch}, for calls of this session. */
+    this.fetch = routed();
+  }
+
+  /**
+   * As {@link Ken.wrap}, for calls of this session.
+   * @template {Wrappable<T>} T
+   * @param {T} client
+   * @returns {T}
+   */
+  wrap(client) {
+    return wrapped(client, this.#routed);
+  }
+
+  /**
+   * As {@link Ken.prepare}, for a turn of this session.
+   * @param {Message[]} messages
+   * @param {TurnOptions} [options]
+   */
+  prepare(messages, options) {
+    return this.#ken.prepare(messages, { ...options, session: this.name });
+  }
+
+  /**
+   * Ends the session. Resolves once what was said is learned from, after at most `wait`
+   * milliseconds, 10 seconds by default: the rest goes on in Ken.
+   * @param {{ wait?: number }} [options]
+   */
+  async end({ wait = 10_000 } = {}) {
+    const path = `/api/sessions/${encodeURIComponent(this.name)}`;
+    const until = Date.now() + wait;
+    try {
+      let { state } = await this.#ken.request("POST", `${path}/end`);
+      for (let pause = 20; state === "ended" && Date.now() < until; pause = Math.min(2 * pause, 500)) {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        ({ state } = await this.#ken.request("GET", path));
+      }
+    } catch (error) {
+      if (!(error instanceof KenError && error.code === "not_found")) throw error; // nothing was said in it
+    }
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.end();
   }
 }

@@ -1,0 +1,44 @@
+// Sends model calls through Ken.
+
+import { unreachable, warn } from "./error.mjs";
+
+/** The ends of the paths of model calls, and of what counts their tokens. */
+const modelCalls = ["/chat/completions", "/responses", "/messages", "/responses/input_tokens", "/messages/count_tokens"];
+
+/**
+ * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
+ * client means, and to no other.
+ * @param {() => Promise<string>} url Ken's address.
+ * @param {typeof fetch} [own] What the client would send with.
+ * @param {Record<string, string>} [names] Headers for Ken.
+ * @returns {typeof fetch}
+ */
+export function routed(url, own = (input, init) => globalThis.fetch(input, init), names = {}) {
+  return async (input, init) => {
+    const request = input instanceof Request ? input : undefined;
+    const target = new URL(request ? request.url : String(input));
+    const path = target.pathname.replace(/\/+$/, "");
+    const call = modelCalls.find((end) => path.endsWith(end));
+    if (!call || (init?.method ?? request?.method ?? "GET").toUpperCase() !== "POST" || path.includes("/threads/")) return own(input, init);
+
+    let ken;
+    try {
+      ken = await url();
+    } catch (error) {
+      warn(error);
+      return own(input, init);
+    }
+    const headers = new Headers(init?.headers ?? request?.headers);
+    for (const [name, value] of Object.entries(names)) headers.set(name, value);
+    if (target.origin !== new URL(ken).origin) headers.set("x-ken-upstream", target.origin + path.slice(0, -call.length));
+    const through = `${ken}/v1${call}${target.search}`;
+    const again = request?.clone();
+    try {
+      return await own(request ? new Request(through, request) : through, { ...init, headers });
+    } catch (error) {
+      if ((init?.signal ?? request?.signal)?.aborted || target.origin === new URL(ken).origin) throw error;
+      warn(unreachable(ken, error));
+      return own(again ?? input, init);
+    }
+  };
+}
