@@ -31,7 +31,16 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	if err == nil {
 		return cli.ExitOK
 	}
+	a.JSON = a.JSON || asksForJSON(args)
 	return a.Report(err)
+}
+
+// asksForJSON reports a --json that was not parsed because an argument before it is wrong.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // newRoot returns the ken command with all its subcommands.

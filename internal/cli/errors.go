@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/gateway/api"
 )
 
 // Exit statuses of ken.
@@ -30,7 +33,8 @@ func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, 
 // ErrReported means that the command failed and has already printed why.
 var ErrReported = errors.New("told already")
 
-// Report prints an error with its hint and returns the exit status.
+// Report prints an error with its hint and returns the exit status. With --json it is a
+// problem document (RFC 9457) on one line, as the API answers it.
 func (a *App) Report(err error) int {
 	var u usage
 	var other ExitStatus
@@ -39,26 +43,47 @@ func (a *App) Report(err error) int {
 		return int(other)
 	case errors.Is(err, ErrReported):
 		return ExitFailed
-	case errors.Is(err, context.Canceled):
+	}
+	status := ExitFailed
+	if errors.As(err, &u) {
+		status = ExitUsage
+	}
+	stopped := errors.Is(err, context.Canceled)
+	switch {
+	case a.JSON:
+		a.reportProblem(err, status == ExitUsage)
+	case stopped:
 		fmt.Fprintln(a.Err, "ken: stopped")
-		return ExitFailed
-	}
-	fmt.Fprintf(a.Err, "ken: %v\n", err)
-	isUsage := errors.As(err, &u)
-	switch hint := ken.Hint(err); {
-	case hint != "":
-		fmt.Fprintf(a.Err, "Try: %s\n", hint)
-	case isUsage:
-		fmt.Fprintln(a.Err, "Try: ken help, or the command with --help.")
-	case errors.Is(err, os.ErrPermission):
-		fmt.Fprintln(a.Err, "Try: check the permissions of that path.")
 	default:
-		fmt.Fprintln(a.Err, "Try: ken doctor.")
+		fmt.Fprintf(a.Err, "ken: %v\nTry: %s\n", err, hint(err, status == ExitUsage))
 	}
-	if isUsage {
-		return ExitUsage
+	return status
+}
+
+// hint returns what to do about an error.
+func hint(err error, usage bool) string {
+	switch try := ken.Hint(err); {
+	case try != "":
+		return try
+	case usage:
+		return "ken help, or the command with --help."
+	case errors.Is(err, os.ErrPermission):
+		return "check the permissions of that path."
 	}
-	return ExitFailed
+	return "ken doctor."
+}
+
+// reportProblem prints an error as a problem document. An error in the command line is the
+// problem "invalid", whatever its cause is.
+func (a *App) reportProblem(err error, usage bool) {
+	if e := (*ken.Error)(nil); usage && !errors.As(err, &e) {
+		err = &ken.Error{Code: ken.CodeInvalid, Msg: err.Error(), Try: hint(err, true)}
+	}
+	p := api.ProblemOf(err)
+	p.Try = cmp.Or(p.Try, hint(err, usage))
+	enc := json.NewEncoder(a.Err)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(p) // as any print to standard error
 }
 
 // AsUsageError marks err as a usage error if it says that a value is invalid.

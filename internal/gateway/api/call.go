@@ -142,6 +142,15 @@ func (c *call) desk(s store.Engine) *operator.Desk {
 // Who may write but not operate speaks as an agent: nothing that it sends is taken
 // for a person's word, and nothing that it sends gets into every turn.
 
+// word returns the caller's own word as evidence: a person's with the right operate, else an
+// agent's.
+func (c *call) word() ken.Evidence {
+	if c.operator() {
+		return ken.FromHumanAssertion(c.who.Name, c.api.o.Now().UTC(), "")
+	}
+	return ken.FromAgentAssertion(c.who.Name, "")
+}
+
 // callerEvidence returns evidence as the caller may give it. A piece without a time is from
 // now; a person's word without a name is the caller's; an agent's pieces have an agent's
 // trust at most; a file of the project gets its hash.

@@ -177,10 +177,36 @@ func TestAgentsDoNotDecideAboutEveryTurn(t *testing.T) {
 	}
 }
 
-// A write without evidence is refused, and a person hears of it.
+// A claim that names no evidence rests on the word of the key that sends it.
+func TestTextAloneIsTheKeysWord(t *testing.T) {
+	k := newKit(t)
+	for name, tt := range map[string]struct {
+		as    *kit
+		kind  ken.EvidenceKind
+		trust ken.Trust
+		actor ken.Actor
+		rule  bool
+	}{
+		"with operate":    {k, ken.EvidenceHumanAssertion, ken.TrustOperator, ken.Actor{Type: "user", ID: "op-anna"}, true},
+		"without operate": {k.as(agent("anna")), ken.EvidenceAgentAssertion, ken.TrustAgent, ken.Actor{Type: "agent", ID: "agent-anna"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var v view
+			tt.as.ask(http.MethodPost, "/api/claims", `{"text":"The mailer must never send twice."}`).want(http.StatusCreated).into(&v)
+			if v.Trust != tt.trust || v.Actor != tt.actor || v.Constraint != tt.rule || v.RuleCandidate == tt.rule || v.Status != ken.StatusObserved {
+				t.Errorf("trust %s, actor %+v, rule %t, candidate %t, status %s", v.Trust, v.Actor, v.Constraint, v.RuleCandidate, v.Status)
+			}
+			if len(v.Evidence) != 1 || v.Evidence[0].Kind != tt.kind || v.Evidence[0].ID != tt.actor.ID || v.Evidence[0].FetchedAt.IsZero() {
+				t.Errorf("evidence %+v", v.Evidence)
+			}
+		})
+	}
+}
+
+// A write that says it has no evidence is refused, and a person hears of it.
 func TestAgentsWritesWithoutEvidenceAreNoticed(t *testing.T) {
 	k := newKit(t)
-	k.as(agent("anna")).ask(http.MethodPost, "/api/claims", api.LearnRequest{Text: "Trust me."}).problem(http.StatusBadRequest, "invalid", "evidence")
+	k.as(agent("anna")).ask(http.MethodPost, "/api/claims", `{"text":"Trust me.","evidence":[]}`).problem(http.StatusBadRequest, "invalid", "evidence")
 	list := get[api.AttentionList](k, "/api/attention").Attention
 	if len(list) != 1 || list[0].Event != attention.Rejected {
 		t.Fatalf("attention %+v", list)

@@ -44,5 +44,5 @@ func Example() {
 	fmt.Print(w.Body)
 	// Output:
 	// 201
-	// {"type":"/api/problems/invalid","title":"The request is wrong","status":400,"detail":"unknown parameter","instance":"/api/search","field":"stauts","try":"Did you mean status?"}
+	// {"type":"/api/problems/invalid","title":"The request is wrong","status":400,"code":"invalid","detail":"unknown parameter","instance":"/api/search","field":"stauts","try":"Did you mean status?"}
 }

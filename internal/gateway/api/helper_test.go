@@ -207,7 +207,7 @@ func (a *answer) problem(status int, code string, says ...string) api.Problem {
 	a.want(status)
 	var p api.Problem
 	a.into(&p)
-	if p.Type != "/api/problems/"+code {
+	if p.Type != "/api/problems/"+code || p.Code != code {
 		a.kit.Errorf("problem %s, want %s: %s", p.Type, code, a.body)
 	}
 	for _, s := range says {

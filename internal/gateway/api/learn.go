@@ -21,7 +21,7 @@ import (
 // LearnRequest is a claim to be written. What is left out has the default of ken learn.
 type LearnRequest struct {
 	Text       string          `json:"text" jsonschema:"what is claimed, in one statement"`
-	Evidence   []ken.Evidence  `json:"evidence" jsonschema:"what backs it; never empty"`
+	Evidence   []ken.Evidence  `json:"evidence,omitempty" jsonschema:"what backs it; left out, the word of the key that sends it"`
 	Kind       ken.Kind        `json:"kind,omitempty" jsonschema:"fact unless something else is said"`
 	Heading    string          `json:"heading,omitempty"`
 	Body       json.RawMessage `json:"body,omitempty" jsonschema:"the fields of the kind's own"`
@@ -53,8 +53,10 @@ type LearnedView struct {
 var learnRoute = &route{
 	method: http.MethodPost, path: "/api/claims", id: "learn", tag: "claims", right: access.Write,
 	summary: "Learn a claim",
-	about: "Write a claim. Evidence is required. With the right operate it carries a person's trust; without it, an agent's: evidence speaks " +
-		"with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a hypothesis until a person approves it. " +
+	about: "Write a claim; only text is required. Without evidence the claim rests on the word of the key that sends it: a person's word with the " +
+		"right operate, else an agent's. An empty list of evidence is refused. With the right operate a claim carries a person's trust; without it, " +
+		"an agent's: evidence speaks with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a " +
+		"hypothesis until a person approves it. " +
 		"A file of the project is kept with the hash that it has now, unless the evidence names a repository, a commit or a hash.",
 	body:    reflect.TypeFor[LearnRequest](),
 	example: `{"text":"Payments are idempotent by request id.","evidence":[{"kind":"file","path":"payments/handler.go"}],"tags":["payments"]}`,
@@ -71,6 +73,9 @@ func (a *API) learn(c *call) (*reply, error) {
 	want.Actor = c.actor()
 	if want.Kind == ken.KindDocument {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
+	}
+	if want.Evidence == nil {
+		want.Evidence = []ken.Evidence{c.word()}
 	}
 	want.Evidence = c.callerEvidence(want.Evidence)
 	return c.withStore(func(s store.Engine) (*reply, error) {

@@ -165,7 +165,7 @@ func describe(routes []*route) (*document, error) {
 
 func exampleProblem(code problemCode) json.RawMessage {
 	t, _ := typeOf(code)
-	b, err := json.Marshal(Problem{Type: t.Type, Title: t.Title, Status: t.Status, Instance: "/api/claims"})
+	b, err := json.Marshal(Problem{Type: t.Type, Title: t.Title, Status: t.Status, Code: string(code), Instance: "/api/claims"})
 	if err != nil { // it is made of strings
 		panic(err)
 	}

@@ -15,6 +15,7 @@ type Problem struct {
 	Type     string `json:"type" jsonschema:"which problem it is: a stable reference, below /api/problems/"`
 	Title    string `json:"title" jsonschema:"the problem in general; the same for every problem of the type"`
 	Status   int    `json:"status" jsonschema:"the status of the answer"`
+	Code     string `json:"code" jsonschema:"the last part of type, to branch on"`
 	Detail   string `json:"detail,omitempty" jsonschema:"what happened this time"`
 	Instance string `json:"instance,omitempty" jsonschema:"the path that was asked for"`
 	Field    string `json:"field,omitempty" jsonschema:"the parameter or the field of the body at fault"`
@@ -123,8 +124,22 @@ func problemOf(err error) (p Problem, header map[string]string, tell bool) {
 		header = map[string]string{"Retry-After": "1"}
 	}
 	t, _ := typeOf(code)
-	p.Type, p.Title, p.Status = t.Type, t.Title, t.Status
+	p.Type, p.Title, p.Status, p.Code = t.Type, t.Title, t.Status, string(code)
 	return p, header, tell
+}
+
+// ProblemOf converts an error to the problem that the API answers with. An operator reads
+// it, so that Detail holds the whole text of the error.
+func ProblemOf(err error) Problem {
+	p, _, _ := problemOf(err)
+	if e := (*ken.Error)(nil); errors.As(err, &e) {
+		p.Field, p.Try = e.Field, ken.Hint(err)
+	}
+	p.Detail = err.Error()
+	if p.Field != "" {
+		p.Detail = strings.TrimPrefix(p.Detail, p.Field+": ")
+	}
+	return p
 }
 
 // sentence joins the messages of an error and of the ken.Errors that caused it. Other causes

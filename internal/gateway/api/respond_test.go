@@ -68,7 +68,7 @@ func TestProblems(t *testing.T) {
 		{"field twice", "POST", "/api/claims", `{"text":"x","text":"y"}`, nil, 400, "invalid", []string{"text", "twice"}},
 		{"field of another type", "POST", "/api/claims", `{"text":1}`, nil, 400, "invalid", []string{"text", "number", "string"}},
 		{"field that is no time", "POST", "/api/claims", `{"text":"x","expires_at":"soon"}`, nil, 400, "invalid", []string{"RFC 3339"}},
-		{"no evidence", "POST", "/api/claims", `{"text":"x"}`, nil, 400, "invalid", []string{"evidence", "empty"}},
+		{"no evidence", "POST", "/api/claims", `{"text":"x","evidence":[]}`, nil, 400, "invalid", []string{"evidence", "empty"}},
 		{"empty text", "POST", "/api/claims", `{"text":" ",` + evidence + `}`, nil, 400, "invalid", []string{"text", "empty"}},
 		{"evidence that lacks something", "POST", "/api/claims", `{"text":"x","evidence":[{"kind":"file"}]}`, nil, 400, "invalid", []string{"evidence[0]", "path"}},
 		{"status that nothing is", "POST", "/api/claims", `{"text":"x","status":"true",` + evidence + `}`, nil, 400, "invalid", []string{"status"}},
