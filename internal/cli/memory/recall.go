@@ -111,7 +111,7 @@ func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 
 func (a *commands) recall(ctx context.Context, question string, q *middleware.RecallQuery) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		got, err := l.Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
+		got, err := l.Operator().Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 	defer in.Close()
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		a.hintAtGaps(ctx, l, s, q)
-		rc := l.Recaller(s, *q)
+		rc := l.Operator().Recaller(s, *q)
 		enc := json.NewEncoder(a.Out)
 		enc.SetEscapeHTML(false)
 		asked, failed := 0, 0
