@@ -124,6 +124,7 @@ func TestGuess(t *testing.T) {
 		"broken.jsonl":                   {`{"text":`, foreign.Claims},
 		"empty":                          {"", foreign.Claims},
 		"unknown.json":                   {"[\n1]", ""},
+		"export.zip":                     {"PK\x03\x04mapping", ""},
 		"C:\\Users\\ana\\notes\\Note.md": {"", foreign.Obsidian},
 	} {
 		got, err := foreign.Guess(name, []byte(tt.head))

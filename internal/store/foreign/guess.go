@@ -38,6 +38,9 @@ func Guess(name string, head []byte) (Format, error) {
 	case strings.HasSuffix(base, ".af"):
 		return Letta, nil
 	}
+	if strings.HasPrefix(string(head), "PK\x03\x04") {
+		return "", invalid("", name+" is an archive", "Unpack it, and import the file in it, such as conversations.json.")
+	}
 	text := strings.TrimSpace(strings.TrimPrefix(string(head), "\ufeff"))
 	line, _, _ := strings.Cut(text, "\n")
 	var first map[string]json.RawMessage
