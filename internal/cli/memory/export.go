@@ -35,10 +35,10 @@ func (a *commands) exportCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
-	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `status` (repeatable)")
-	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `kind` (repeatable)")
-	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `type:id` (repeatable)")
+	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
+	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `STATUS` (repeatable)")
+	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `KIND` (repeatable)")
+	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `TYPE:ID` (repeatable)")
 	return cmd
 }
 

@@ -60,8 +60,8 @@ func (a *commands) serveCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
-	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
-	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.StringVar(&o.listen, "listen", "", "the `ADDRESS` to listen on, or unix: and a path; default from the configuration")
+	f.StringVar(&o.log, "log", "text", "log as this `FORMAT`: text or json")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
@@ -272,8 +272,8 @@ func (a *commands) serveKeyCommand() *cobra.Command {
 			return a.serveKey(config.GatewayKey{Name: args[0], Owner: a.Owner, Project: project, Rights: rights})
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "the `project` that its turns belong to")
-	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `right`; may be given more than once")
+	cmd.Flags().StringVar(&project, "project", "", "the `PROJECT` that its turns belong to")
+	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `RIGHT`; may be given more than once")
 	return cmd
 }
 

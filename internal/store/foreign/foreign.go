@@ -119,15 +119,24 @@ func names() string {
 }
 
 func readClaims(r io.Reader, o Options, yield func(Item) bool) {
+	if o.Seen == nil {
+		o.Seen = map[string]bool{}
+	}
 	for l := range jsonl.Read(r, o.Name) {
+		skip := ""
 		if l.Err == nil && l.Claim.ID == "" && l.Claim.Key == "" {
 			c := &l.Claim
 			c.Key = contentKey("import", string(c.Kind), c.Text, c.Project, c.Scope.String())
+			line := contentKey("line", string(l.Raw))
+			if o.Seen[line] {
+				skip = "the same as another entry"
+			}
+			o.Seen[line] = true
 		}
 		if l.Err == nil && o.Vouched && l.Assumed {
 			l.Claim.Evidence = []ken.Evidence{o.Word}
 		}
-		if !yield(Item{Line: l}) {
+		if !yield(Item{l, skip}) {
 			return
 		}
 	}

@@ -201,6 +201,15 @@ func TestSeen(t *testing.T) {
 			}
 		}
 	}
+	skipped := 0
+	for it := range foreign.Read(strings.NewReader(strings.Repeat("{\"text\":\"the same line\"}\n", 3)), foreign.Claims, foreign.Options{}) {
+		if it.Skip != "" {
+			skipped++
+		}
+	}
+	if skipped != 2 {
+		t.Errorf("%d of 3 equal lines are left out", skipped)
+	}
 	for it := range foreign.Read(strings.NewReader("\xff\xfe"), foreign.CSV, foreign.Options{}) {
 		if it.Err == nil {
 			t.Error("no UTF-8 and no error")
