@@ -61,6 +61,9 @@ func (a *commands) export(ctx context.Context, o *exportOptions) error {
 				return err
 			}
 			p.Done()
+			if n == 0 {
+				a.Note("no claim was exported: there is none of this kind, status and scope")
+			}
 			return nil
 		}
 		if err := cli.ReplaceFile(o.out, write); err != nil {

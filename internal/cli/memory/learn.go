@@ -154,6 +154,10 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	if err := c.Validate(); err != nil {
 		return c, cli.UsageError(err)
 	}
+	if c.Status == ken.StatusDisputed || c.Status == ken.StatusSuperseded {
+		return c, cli.UsageError(&ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "nothing is learned as " + string(c.Status),
+			Try: "Learn it as observed, inferred, hypothesis or verified; then use ken dispute or ken supersede."})
+	}
 	return c, nil
 }
 
