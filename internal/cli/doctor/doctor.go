@@ -93,10 +93,18 @@ func (a *commands) printFindings(found []finding) error {
 	for _, f := range found {
 		width = max(width, len(f.Check))
 	}
+	const before = 4 + 2 + 2 // the state and the gaps
+	fit := func(s string) string {
+		s = cli.Cell(s)
+		if cli.IsTerminal(a.Out) {
+			s = strings.ReplaceAll(cli.Wrap(s, max(a.TableWidth()-before-width, width)), "\n", "\n"+strings.Repeat(" ", before+width))
+		}
+		return s
+	}
 	for _, f := range found {
-		fmt.Fprintf(a.Out, "%s  %-*s  %s\n", a.Paint(cli.Style(string(f.State)), fmt.Sprintf("%-4s", f.State)), width, f.Check, cli.Cell(f.Detail))
+		fmt.Fprintf(a.Out, "%s  %-*s  %s\n", a.Paint(cli.Style(string(f.State)), fmt.Sprintf("%-4s", f.State)), width, f.Check, fit(f.Detail))
 		if f.Try != "" {
-			fmt.Fprintf(a.Out, "%-4s  %-*s  Try: %s\n", "", width, "", cli.Cell(f.Try))
+			fmt.Fprintf(a.Out, "%-4s  %-*s  %s\n", "", width, "", fit("Try: "+f.Try))
 		}
 	}
 	return nil
