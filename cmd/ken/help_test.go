@@ -121,6 +121,7 @@ func TestMisspelledNames(t *testing.T) {
 		"memory aprove x":       "Did you mean ken memory approve?",
 		"learn --importnce 1 x": "Did you mean --importance?",
 		"frobnicate":            "ken help lists the commands.",
+		"help lern":             "Did you mean ken learn?",
 		"learn --zzzzz x":       "Use it as ken learn [TEXT|-]. ken learn --help says more.",
 		"decision crate":        "Did you mean ken decision create?",
 	} {

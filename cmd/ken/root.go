@@ -91,6 +91,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	cmd.AddCommand(commands(a)...)
 	addCompletion(cmd)
+	addHelp(cmd)
 	cli.ExplainUsage(cmd)
 	cli.SetHelp(cmd, groups)
 	return cmd
@@ -121,6 +122,32 @@ func commands(a *cli.App) []*cobra.Command {
 		eval.Commands(a),
 		doctor.Commands(a),
 	)
+}
+
+// addHelp adds the help command. Cobra's own takes an unknown command for a request for the
+// help of ken itself.
+func addHelp(root *cobra.Command) {
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		Long:  "Show the help of a command, or the list of all commands.",
+		Example: `  ken help
+  ken help memory approve`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 && found != nil {
+				return cli.Usagef("unknown command %q", strings.Join(args, " "))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return found.Help()
+		},
+	})
+	root.InitDefaultHelpCmd()
 }
 
 // addCompletion adds cobra's own completion command, which by itself would take

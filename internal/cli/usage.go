@@ -65,6 +65,9 @@ func (h *hinted) Unwrap() error { return &ken.Error{Code: ken.CodeInvalid, Try: 
 
 // nearestCommand returns a hint at the subcommand that was probably meant.
 func nearestCommand(cmd *cobra.Command, args []string) string {
+	if cmd.Name() == "help" {
+		cmd = cmd.Root()
+	}
 	if len(args) == 0 || !cmd.HasAvailableSubCommands() {
 		return ""
 	}
