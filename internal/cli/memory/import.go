@@ -185,6 +185,9 @@ func (a *commands) importSources(files []string, o *importOptions) (out []import
 // folderSources lists the files of a folder that are read.
 func folderSources(dir string, format foreign.Format) (out []importSource, err error) {
 	const most = 50_000
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
 	var names []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

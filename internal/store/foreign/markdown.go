@@ -188,7 +188,7 @@ func (s *splitter) end() {
 	isItem := s.indent >= 0
 	s.open, s.indent = nil, -1
 	for _, m := range wikiLink.FindAllStringSubmatch(raw, -1) {
-		if name := strings.TrimSpace(m[1]); name != "" {
+		if name := page(m[1]); name != "" {
 			st.links = append(st.links, name)
 		}
 	}
@@ -221,6 +221,11 @@ func (s *splitter) end() {
 	s.found = append(s.found, st)
 }
 
+// page is the name of the note that a link leads to, without its folders.
+func page(link string) string {
+	return strings.TrimSpace(link[strings.LastIndexByte(link, '/')+1:])
+}
+
 // plain takes marks of Markdown out of a text. What they say to a reader stays.
 func plain(s string) string {
 	s = wikiLink.ReplaceAllStringFunc(s, func(link string) string {
@@ -228,7 +233,7 @@ func plain(s string) string {
 		if m[4] != "" {
 			return m[4]
 		}
-		return m[1]
+		return page(m[1])
 	})
 	s = webLink.ReplaceAllString(s, "$1")
 	s = emphasis.ReplaceAllString(s, "$1$2")
