@@ -1,6 +1,9 @@
 package ken
 
-import "strconv"
+import (
+	"context"
+	"strconv"
+)
 
 // Weight says how deep retrieval goes for an agent. The zero value is default.
 type Weight uint8
@@ -59,6 +62,24 @@ type Turn struct {
 	// Incognito asks for knowledge and leaves none: nothing of the turn is journaled,
 	// harvested or kept as a receipt.
 	Incognito bool
+}
+
+type turnKey struct{}
+
+// WithTurn returns a context whose calls are made for t: its owner, project, session, agent,
+// scopes, weight and the rest. A server sets it once for each request.
+// Remember and Recall of a middleware.Layer use it, and so do its Transports and wrapped
+// clients, in place of the turn that they were made with. ID, Model, Messages and Tools are
+// not used.
+func WithTurn(ctx context.Context, t Turn) context.Context {
+	t.ID, t.Model, t.Messages, t.Tools = "", "", nil, 0
+	return context.WithValue(ctx, turnKey{}, t)
+}
+
+// TurnFrom returns the turn of WithTurn, and whether there is one.
+func TurnFrom(ctx context.Context) (Turn, bool) {
+	t, ok := ctx.Value(turnKey{}).(Turn)
+	return t, ok
 }
 
 // Signals are what a message says about the knowledge that it needs.

@@ -52,7 +52,7 @@ func (c *call) previewCount() *fault {
 		return f
 	}
 	defer c.recoverLayer()
-	if body, err := c.g.layer.Preview(c.r.Context(), c.dialect, c.whole, c.turn); err == nil {
+	if body, err := c.g.layer.Operator().Preview(c.r.Context(), c.dialect, c.whole, c.turn); err == nil {
 		c.setBody(body)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 // the dialect, and when the layer failed unexpectedly.
 func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
 	defer c.recoverLayer()
-	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
+	x, err := c.g.layer.Operator().Begin(c.r.Context(), c.dialect, c.whole, who)
 	if err != nil {
 		return nil
 	}

@@ -441,7 +441,7 @@ func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 	var slow sync.WaitGroup
 	for _, s := range []string{"slow1", "slow2"} {
 		slow.Go(func() {
-			if x, err := l.Begin(context.Background(), d.Dialect, []byte(d.body("", opening...)), as(s)); err != nil || x.Busy || !strings.Contains(string(x.Body), "three times") {
+			if x, err := l.Operator().Begin(context.Background(), d.Dialect, []byte(d.body("", opening...)), as(s)); err != nil || x.Busy || !strings.Contains(string(x.Body), "three times") {
 				t.Errorf("a turn that was let in: %+v, %v", x, err)
 			}
 		})
@@ -481,7 +481,7 @@ func TestATurnNamesTheRuleThatDecided(t *testing.T) {
 	learn(t, l, fact(t, "The ledger service listens on port 7443."))
 	const body = `{"messages":[{"role":"user","content":"Which port does the ledger service listen on?"}]}`
 	begin := func(turn ken.Turn) ken.Receipt {
-		x, err := l.Begin(t.Context(), wire.Chat, []byte(body), func(*wire.Request) ken.Turn { return turn })
+		x, err := l.Operator().Begin(t.Context(), wire.Chat, []byte(body), func(*wire.Request) ken.Turn { return turn })
 		if err != nil {
 			t.Fatal(err)
 		}

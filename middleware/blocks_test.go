@@ -42,7 +42,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 	c.t.Helper()
 	d := testDialects[0]
 	items := append([]string{object("role", "system", "content", c.system)}, c.items...)
-	x, err := l.Begin(c.t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
+	x, err := l.Operator().Begin(c.t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
 		return ken.Turn{Session: wire.SessionOf("", "", r)}
 	})
 	if err != nil {
@@ -486,7 +486,7 @@ func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 func guess(t *testing.T, l *middleware.Layer, answer string, items ...string) string {
 	t.Helper()
 	d := testDialects[0]
-	x, err := l.Begin(t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
+	x, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
 		return ken.Turn{Owner: "o", Session: wire.SessionOf("o", "", r)}
 	})
 	if err != nil {

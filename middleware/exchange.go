@@ -71,7 +71,7 @@ type ObservedAnswer struct {
 // Nothing else fails: the receipt lists what was left out. Begin does not change body and
 // returns when ctx ends at the latest. Nobody may change body until the answer was observed,
 // because the turn's messages are parts of it.
-func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
+func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
@@ -80,12 +80,12 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf f
 	t := l.requestTurn(&r, turnOf)
 	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves no trace
 		t.Session, t.Parent = "", ""
-		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
+		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l.Layer, dialect: d}, nil
 	}
 	up := l.loadUpstream(ctx, &t, &r, start)
 	opened := l.resolveSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
-	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.decision.receipt.Cause == causeBusy, layer: l, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints}
+	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.decision.receipt.Cause == causeBusy, layer: l.Layer, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints}
 	x.Turn.ID = a.Receipt.Turn
 	if len(a.Insertions) > 0 {
 		ins := make([]wire.Insertion, len(a.Insertions))
@@ -174,7 +174,7 @@ func (x *Exchange) Answer() func(ken.Message) {
 // trace, as Trial does. The model call that follows composes its own block, which is the same
 // unless something was learned in between. If composing takes longer than a turn may, the new
 // block is left out.
-func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
+func (l Operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {

@@ -193,7 +193,7 @@ func TestListen(t *testing.T) {
 
 func begin(t testing.TB, l *middleware.Layer, d dialect, body string, turn ken.Turn) *middleware.Exchange {
 	t.Helper()
-	x, err := l.Begin(context.Background(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { return turn })
+	x, err := l.Operator().Begin(context.Background(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { return turn })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,13 +282,13 @@ func TestBeginRefuses(t *testing.T) {
 	l := open(t, settings())
 	for _, body := range []string{"", "{", `{"input":7}`, `{"messages":{}}`} {
 		for _, d := range testDialects {
-			x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { t.Error("asked"); return ken.Turn{} })
+			x, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { t.Error("asked"); return ken.Turn{} })
 			if !errors.Is(err, ken.ErrInvalid) || x != nil {
 				t.Errorf("%s %q: %v", d, body, err)
 			}
 		}
 	}
-	x, err := l.Begin(t.Context(), wire.Chat, []byte(chatBody([]string{object("role", "user", "content", "hi")})), nil)
+	x, err := l.Operator().Begin(t.Context(), wire.Chat, []byte(chatBody([]string{object("role", "user", "content", "hi")})), nil)
 	if err != nil || x.Turn.Owner != config.Default().Knowledge.Owner || x.Turn.ID == "" || x.Turn.ID != x.Receipt.Turn || x.Turn.Session != "" {
 		t.Errorf("%+v, %v", x, err)
 	}

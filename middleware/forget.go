@@ -271,7 +271,7 @@ func removeLines(path string, says func([]byte) bool) error {
 // the claims by their ids. It changes nothing. What somebody said again later is found as well,
 // and reported apart where it is a claim. Texts of one or two words have no fingerprint, and
 // single words, as in the keyword index, are not recognized. After an error nothing is known.
-func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
+func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err

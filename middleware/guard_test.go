@@ -302,7 +302,7 @@ func TestSecretsInATurnGoNowhere(t *testing.T) {
 			show(a.Receipt, a.Receipt.Signals.Question, tried.Receipt, tried.Receipt.Signals.Question)
 			l.Answered(turn, ken.Message{Role: "assistant", Text: "So it is " + text})
 		}
-		r, err := l.Recall(t.Context(), middleware.RecallQuery{Question: text})
+		r, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Question: text})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -278,7 +278,7 @@ func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 
 // Handle is Session for a program that only acts on claims. What it learns, verifies and
 // disputes carries the session and is written to its event log, but no journal is begun.
-func (l *Layer) Handle(t ken.Turn) *session.Session {
+func (l Operator) Handle(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}

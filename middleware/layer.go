@@ -36,6 +36,10 @@ const rememberedTurns = 4096
 
 // Layer is an open knowledge layer. It is safe for concurrent use by any number of
 // conversations. Call Close when done.
+//
+// A chat loop needs Transport, or Assemble and Answered. A program that has something to say or
+// to ask itself calls Remember and Recall. The rest is for programs that manage sessions and
+// claims; what looks behind the scenes is in Operator.
 type Layer struct {
 	distrusts atomic.Bool // see Operator.DistrustUser
 	o         Options
@@ -485,7 +489,7 @@ func (l Operator) Counts() Counts {
 
 // Operator is the view of somebody who answers for a layer: what turns were told and why,
 // what is kept, what runs in the background, and how well it works. The command line, the
-// console and the REST interface are made of it. A chat loop needs only the Layer.
+// console, the REST interface and the gateway are made of it. A chat loop needs only the Layer.
 type Operator struct{ *Layer }
 
 // Operator returns the operator's view of the layer. It is a value over the same layer:

@@ -164,7 +164,7 @@ func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 					for _, f := range []ken.Filter{{}, {Statuses: ken.Statuses(), Structural: true}, {Statuses: []ken.Status{ken.StatusDisputed}},
 						{Kinds: []ken.Kind{ken.KindEpisode, ken.KindFinding, ken.KindObjective, "gossip"}}, {ClaimsOnly: true, MinTrust: ken.TrustOperator}} {
 						for _, q := range []string{"turbine maintenance schedule", markOf("team", "hypothesis"), markOf("ben", "openhot")} {
-							got, err := l.Recall(t.Context(), middleware.RecallQuery{Owner: reader, Question: q, Mode: mode, Filter: f, Limit: 100})
+							got, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Owner: reader, Question: q, Mode: mode, Filter: f, Limit: 100})
 							must(t, err)
 							got.Signals = ken.Signals{}
 							look(reader, "recall "+q, written(t, got)+written(t, got.Cut))

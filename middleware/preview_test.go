@@ -17,7 +17,7 @@ import (
 // preview is what a request is counted as.
 func preview(t *testing.T, l *middleware.Layer, d dialect, body string, who func(*wire.Request) ken.Turn) string {
 	t.Helper()
-	b, err := l.Preview(context.Background(), d.Dialect, []byte(body), who)
+	b, err := l.Operator().Preview(context.Background(), d.Dialect, []byte(body), who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 					if receipts != i {
 						t.Fatalf("%d receipts before call %d", receipts, i)
 					}
-					x, err := l.Begin(context.Background(), d.Dialect, []byte(body), who)
+					x, err := l.Operator().Begin(context.Background(), d.Dialect, []byte(body), who)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -91,7 +91,7 @@ func TestPreviewLeavesNothing(t *testing.T) {
 	if x := begin(t, l, d, body, ken.Turn{Session: "s"}); x.Receipt.Reused {
 		t.Error("the call takes up what was counted")
 	}
-	if _, err := l.Preview(context.Background(), d.Dialect, []byte(`{"messages":7}`), nil); !errors.Is(err, ken.ErrInvalid) {
+	if _, err := l.Operator().Preview(context.Background(), d.Dialect, []byte(`{"messages":7}`), nil); !errors.Is(err, ken.ErrInvalid) {
 		t.Errorf("what is no request: %v", err)
 	}
 }
@@ -112,12 +112,12 @@ func TestPreviewOfAQuestionThatIsAskedAgain(t *testing.T) {
 	l, d := open(t, settings(patient)), testDialects[0]
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
 	body := d.body("", d.user("How often does the payments service retry?"))
-	if _, err := l.Begin(t.Context(), d.Dialect, []byte(body), who); err != nil {
+	if _, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(body), who); err != nil {
 		t.Fatal(err)
 	}
 	learn(t, l, fact(t, "The payments service retries three times."))
 	counted := preview(t, l, d, body, who)
-	x, err := l.Begin(t.Context(), d.Dialect, []byte(body), who)
+	x, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(body), who)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,9 +59,9 @@ type RecallAnswer struct {
 	MS       map[string]float64 `json:"-"` // milliseconds by leg
 }
 
-// Recall answers one question. It returns the errors of opening the owner's store, of reading
-// claims, and of ctx.
-func (l *Layer) Recall(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
+// Search answers one question as Layer.Recall does, for the owner and the scopes that q names.
+// It returns the errors of opening the owner's store, of reading claims, and of ctx.
+func (l Operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
 	s, release, err := l.Store(ctx, q.Owner)
 	if err != nil {
 		return RecallAnswer{}, err
@@ -95,10 +95,10 @@ const recallFloor = 1e-9
 
 // Recaller returns a Recaller with the retrieval settings of the store's owner, except the
 // deadline and the floor. The owner, question and scopes of q are not used.
-func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
+func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	ask := l.questionFor(s, l.vectorCause, recallDeadline)
 	o, noVector := l.searchOptionsFor(l.questionCalibration(s.Owner(), &ask))
-	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
+	rc := &Recaller{l: l.Layer, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}

@@ -24,7 +24,7 @@ func TestRecall(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, plainFact("Payments are retried three times."), plainFact("The harbour is shallow."),
 		plainFact("Payments may be refunded.", func(c *ken.Claim) { c.Status = ken.StatusHypothesis }))
-	a, err := l.Recall(t.Context(), middleware.RecallQuery{Question: "how are payments retried?"})
+	a, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "how are payments retried?"})
 	if err != nil || a.Mode != ken.ModeHybrid || len(a.Claims) == 0 || a.Claims[0].ID != ids[0] || a.Claims[0].Tier != ken.Inferred || len(a.Signals.Keywords) == 0 {
 		t.Fatalf("got %+v, %v", a, err)
 	}
@@ -34,19 +34,19 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	q := middleware.RecallQuery{Question: "payments", Mode: ken.ModeKeyword, Limit: 1, Filter: ken.Filter{Statuses: []ken.Status{ken.StatusHypothesis}}}
-	if a, err = l.Recall(t.Context(), q); err != nil || a.Mode != ken.ModeKeyword || len(a.Claims) != 1 || a.Claims[0].ID != ids[2] {
+	if a, err = l.Operator().Search(t.Context(), q); err != nil || a.Mode != ken.ModeKeyword || len(a.Claims) != 1 || a.Claims[0].ID != ids[2] {
 		t.Errorf("got %+v, %v", a, err)
 	}
 	// A recall asks for what small talk would not.
-	if a, err = l.Recall(t.Context(), middleware.RecallQuery{Question: "harbour"}); err != nil || len(a.Claims) == 0 || a.Claims[0].ID != ids[1] {
+	if a, err = l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "harbour"}); err != nil || len(a.Claims) == 0 || a.Claims[0].ID != ids[1] {
 		t.Errorf("got %+v, %v", a, err)
 	}
-	if a, err = l.Recall(t.Context(), middleware.RecallQuery{Owner: "bert", Question: "payments"}); err != nil || len(a.Claims) != 0 {
+	if a, err = l.Operator().Search(t.Context(), middleware.RecallQuery{Owner: "bert", Question: "payments"}); err != nil || len(a.Claims) != 0 {
 		t.Errorf("another owner: %+v, %v", a, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Recall(ctx, q); !errors.Is(err, context.Canceled) {
+	if _, err := l.Operator().Search(ctx, q); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestModeOfARecall(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer release()
-			rc := l.Recaller(s, middleware.RecallQuery{Mode: tt.mode})
+			rc := l.Operator().Recaller(s, middleware.RecallQuery{Mode: tt.mode})
 			mode, cause := rc.Mode()
 			a, err := rc.Ask(t.Context(), "how are payments retried?", nil)
 			if err != nil || mode != tt.want || a.Mode != tt.want || (cause != "") != tt.cause || (a.Cause != "") != tt.cause {
@@ -89,7 +89,7 @@ func TestModeOfARecall(t *testing.T) {
 func TestFormOfARecall(t *testing.T) {
 	l := open(t, settings())
 	learn(t, l, plainFact("Payments are retried."))
-	a, err := l.Recall(t.Context(), middleware.RecallQuery{Question: "payments"})
+	a, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "payments"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestRecallKeepsToItsLimit(t *testing.T) {
 	}
 	write("The ledger must stay on PostgreSQL 15.")
 	for _, limit := range []int{1, 6} {
-		got, err := l.Recall(t.Context(), middleware.RecallQuery{Question: "ledger PostgreSQL", Limit: limit})
+		got, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "ledger PostgreSQL", Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -367,18 +367,18 @@ func TestExplainSaysHowAConstraintApplies(t *testing.T) {
 func TestRecallBringsConstraints(t *testing.T) {
 	l := open(t, settings())
 	friday, ledger := bank(t, l)
-	got, err := l.Recall(t.Context(), middleware.RecallQuery{Question: "how are cards checked in the payments checkout?", Limit: 2})
+	got, err := l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "how are cards checked in the payments checkout?", Limit: 2})
 	if err != nil || len(got.Claims) != 2 || got.More == 0 {
 		t.Errorf("of two: %+v, %d more, %v", got.Claims, got.More, err)
 	}
-	got, err = l.Recall(t.Context(), middleware.RecallQuery{Question: "how are cards checked in the payments checkout?", Limit: 40})
+	got, err = l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "how are cards checked in the payments checkout?", Limit: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Claims) < 4 || got.Claims[0].ID != friday || got.Claims[1].ID != ledger {
 		t.Errorf("%+v", got.Claims)
 	}
-	got, err = l.Recall(t.Context(), middleware.RecallQuery{Question: "deploy payments", Limit: 2, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindDecision}}})
+	got, err = l.Operator().Search(t.Context(), middleware.RecallQuery{Question: "deploy payments", Limit: 2, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindDecision}}})
 	if err != nil || len(got.Claims) != 0 {
 		t.Errorf("of another kind: %+v, %v", got.Claims, err)
 	}

@@ -475,19 +475,19 @@ func TestTaintedForPrograms(t *testing.T) {
 	l.Assemble(context.Background(), turn)
 	answer := ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "a", Name: "bash", Arguments: `{"command":"ls"}`},
 		{ID: "b", Name: "bash", Arguments: `{"command":` + quoted(poisoned) + `}`}}}
-	if got := l.Tainted(turn, answer); len(got) != 1 || got[0].Call != "b" || got[0].Claim != claim {
+	if got := l.Operator().Tainted(turn, answer); len(got) != 1 || got[0].Call != "b" || got[0].Claim != claim {
 		t.Errorf("%+v", got)
 	}
 	turn.Messages = append(turn.Messages, ken.Message{Role: "tool", Text: poisoned}, ken.Message{Role: "assistant", Text: poisoned})
-	if got := l.Tainted(turn, answer); len(got) != 1 {
+	if got := l.Operator().Tainted(turn, answer); len(got) != 1 {
 		t.Errorf("what a tool returned excuses it: %+v", got)
 	}
 	turn.Messages = append(turn.Messages, ken.Message{Role: "user", Text: "yes, " + poisoned})
-	if got := l.Tainted(turn, answer); len(got) != 0 {
+	if got := l.Operator().Tainted(turn, answer); len(got) != 0 {
 		t.Errorf("said, and still %+v", got)
 	}
 	for _, other := range []ken.Turn{{Session: "t"}, {Owner: "bob", Session: "s"}, {}} {
-		if got := l.Tainted(other, answer); len(got) != 0 {
+		if got := l.Operator().Tainted(other, answer); len(got) != 0 {
 			t.Errorf("%+v: %+v", other, got)
 		}
 	}

@@ -31,8 +31,8 @@ const maxRequestBytes = 32 << 20
 // everything that was said before.
 //
 // t says whose requests they are: owner, project, session, agent, scopes and weight. Its ID,
-// Model, Messages and Tools are not used. A request with the header SessionHeader belongs to
-// that session instead. A nil base means http.DefaultTransport. A base that signs requests
+// Model, Messages and Tools are not used. A turn in the request's context takes its place: see
+// ken.WithTurn. A request with the header SessionHeader belongs to that session instead. A nil base means http.DefaultTransport. A base that signs requests
 // signs what is sent.
 //
 // The returned RoundTripper is safe for concurrent use, and never changes the request that it
@@ -65,8 +65,11 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var x *Exchange // nil for a request that passes unchanged
 	if whole {
-		x, err = tr.layer.Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
+		x, err = tr.layer.Operator().Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
 			t := tr.turn
+			if own, ok := ken.TurnFrom(req.Context()); ok {
+				t = own
+			}
 			if session := req.Header.Get(SessionHeader); session != "" {
 				t.Session = session
 			}

@@ -94,11 +94,11 @@ func ExampleLayer_Transport_messages() {
 }
 
 // A proxy puts a request and its answer through the layer by itself.
-func ExampleLayer_Begin() {
+func ExampleOperator_Begin() {
 	layer, done := ledger()
 	defer done()
 	body := []byte(`{"model":"m","prompt_cache_key":"0b7f9e2a-64a1-4a3e-8c57-d1f2e3a4b5c6","input":"Which database does the ledger run?"}`)
-	x, err := layer.Begin(context.Background(), wire.Responses, body, func(r *wire.Request) ken.Turn {
+	x, err := layer.Operator().Begin(context.Background(), wire.Responses, body, func(r *wire.Request) ken.Turn {
 		return ken.Turn{Owner: "ada", Session: wire.SessionOf("ada", "", r)}
 	})
 	if err != nil {

@@ -87,7 +87,7 @@ func TestTrustFlowsIntoWhatASessionLeaves(t *testing.T) {
 		t.Errorf("%d of %d facts of the user are left", facts, kept)
 	}
 	answer := ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "z", Name: "bash", Arguments: `{"command":` + quoted(poisoned) + `}`}}}
-	if got := l.Tainted(ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: taintQuestion}}}, answer); len(got) != 1 {
+	if got := l.Operator().Tainted(ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: taintQuestion}}}, answer); len(got) != 1 {
 		t.Errorf("after it was forgotten, the call is flagged as %+v", got)
 	}
 }

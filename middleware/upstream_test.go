@@ -158,7 +158,7 @@ func TestASessionFollowsFromTheResponse(t *testing.T) {
 	d := testDialects[1]
 	m := serveModel(t, d, false, "Three times.")
 	turn := func(owner, body string) ken.Turn {
-		x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(r *wire.Request) ken.Turn {
+		x, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(body), func(r *wire.Request) ken.Turn {
 			return ken.Turn{Owner: owner, Session: wire.SessionOf(owner, "", r)}
 		})
 		if err != nil {

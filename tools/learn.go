@@ -236,7 +236,7 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*l
 
 // handle returns the session's handle, which writes to the audit trail.
 func (c *Call) handle() *session.Session {
-	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
+	return c.r.layer.Operator().Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
 // auditedStore is a store whose new claims go through a session's handle.

@@ -50,7 +50,7 @@ func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 			return nil, err
 		}
 	}
-	got, err := c.r.layer.Recaller(c.Store, middleware.RecallQuery{Limit: cmp.Or(in.Limit, defaultLimit), Filter: f}).Ask(ctx, in.Query, f.Scopes)
+	got, err := c.r.layer.Operator().Recaller(c.Store, middleware.RecallQuery{Limit: cmp.Or(in.Limit, defaultLimit), Filter: f}).Ask(ctx, in.Query, f.Scopes)
 	if err != nil {
 		return nil, err
 	}

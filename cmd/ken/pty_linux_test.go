@@ -246,7 +246,7 @@ func TestCtrlCStopsAsk(t *testing.T) {
 	p.sees("some of it")
 	p.types("\x03")
 	p.sees("ken: stopped")
-	p.leaves(cli.ExitFailed)
+	p.leaves(cli.ExitInterrupted)
 	if got := len(said()); got != 1 {
 		t.Errorf("%d requests", got)
 	}
@@ -270,7 +270,7 @@ func TestChatEndsWithSIGTERM(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.sees("ken: stopped")
-			p.leaves(cli.ExitFailed)
+			p.leaves(cli.ExitTerminated)
 			if b, err := os.ReadFile(historyPath(dir)); err != nil || !strings.HasPrefix(string(b), "first\n") {
 				t.Errorf("history %q, %v", b, err)
 			}

@@ -87,7 +87,7 @@ func TestReviewStopsHalfWay(t *testing.T) {
 	for _, tt := range []struct {
 		name, keys string
 		status     int
-	}{{"q", "q", cli.ExitOK}, {"Ctrl-C", "\x03", cli.ExitOK}, {"Ctrl-D", "\x04", cli.ExitOK}, {"Ctrl-C in a new text", "e\x03", cli.ExitFailed}} {
+	}{{"q", "q", cli.ExitOK}, {"Ctrl-C", "\x03", cli.ExitOK}, {"Ctrl-D", "\x04", cli.ExitOK}, {"Ctrl-C in a new text", "e\x03", cli.ExitInterrupted}} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := candidates(t)
 			p := onTerminal(t, dir, "memory", "review")

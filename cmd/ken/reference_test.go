@@ -72,8 +72,12 @@ func reference() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Commands\n\n<!-- Generated from package main: go test ./cmd/ken -run Reference -update -->\n\n%s\n\n"+
 		"Results go to standard output, everything else to standard error. An error says what to try on a line that starts\n"+
-		"with `Try:`. The exit status is %d for success, %d for a failure, and %d for a command line that can't be carried out.\n\n",
-		root.Long, cli.ExitOK, cli.ExitFailed, cli.ExitUsage)
+		"with `Try:`. The exit status is %d for success, %d for a failure, %d for a command line that can't be carried out,\n"+
+		"%d after Ctrl-C and %d after SIGTERM. With `--json` an error is a problem document (RFC 9457) on one line.\n\n"+
+		"On a terminal tables fit its width, long lists go through the pager that `PAGER` names (else `less`; empty: none), and colours\n"+
+		"have a meaning: green is proven or in order, yellow wants a look, red is wrong, dim no longer counts. `NO_COLOR` switches them off.\n"+
+		"There, ids are short: any command takes what is shown. Elsewhere they are whole, and columns are separated by tabs.\n\n",
+		root.Long, cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitInterrupted, cli.ExitTerminated)
 	b.WriteString("| Command | What it does |\n|---|---|\n")
 	each(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)

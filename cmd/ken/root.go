@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +37,23 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 		return cli.ExitOK
 	}
 	a.JSON = a.JSON || asksForJSON(args)
-	return a.Report(err)
+	status := a.Report(err)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		status = stoppedBy(cause, status)
+	}
+	return status
+}
+
+// stoppedBy returns the exit status of a run that a signal ended. cause is that of the context of
+// signal.NotifyContext.
+func stoppedBy(cause error, status int) int {
+	switch text := cause.Error(); {
+	case strings.HasPrefix(text, os.Interrupt.String()):
+		return cli.ExitInterrupted
+	case strings.HasPrefix(text, syscall.SIGTERM.String()):
+		return cli.ExitTerminated
+	}
+	return status
 }
 
 // asksForJSON reports a --json that was not parsed because an argument before it is wrong.
@@ -47,9 +67,12 @@ func asksForJSON(args []string) bool {
 // newRoot returns the ken command with all its subcommands.
 func newRoot(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "ken",
-		Short:         "The knowledge layer for LLM agents",
-		Long:          "Ken decides before every model call what the agent should know for this turn, and keeps what was learned.",
+		Use:   "ken",
+		Short: "The knowledge layer for LLM agents",
+		Long:  "Ken decides before every model call what the agent should know for this turn, and keeps what was learned.",
+		Example: `  ken ask "how do we release?"
+  ken learn "We release from main on Tuesdays."
+  ken serve`,
 		Version:       cli.ReadBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -63,17 +86,27 @@ func newRoot(a *cli.App) *cobra.Command {
 	}
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	f := cmd.PersistentFlags()
-	f.StringVarP(&a.Dir, "dir", "C", ".", "work in this folder's project")
-	f.StringVar(&a.Owner, "owner", "", "whose knowledge; default from the configuration")
+	f.StringVarP(&a.Dir, "dir", "C", ".", "work in the project of this `FOLDER`")
+	f.StringVar(&a.Owner, "owner", "", "the `OWNER` whose knowledge it is; default from the configuration")
 	f.BoolVar(&a.JSON, "json", false, "print JSON")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
 	cmd.AddCommand(commands(a)...)
 	addCompletion(cmd)
-	for _, c := range cmd.Commands() {
-		wrapArgs(c)
-	}
+	addHelp(cmd)
+	cli.ExplainUsage(cmd)
+	cli.SetHelp(cmd, groups)
 	return cmd
+}
+
+// groups are the commands as ken help lists them.
+var groups = []cli.Group{
+	{Title: "Every day", Commands: []string{"ask", "chat", "learn", "serve"}},
+	{Title: "What is known", Commands: []string{"recall", "import", "export", "attention", "memory", "constraint", "dependency", "entity", "skill",
+		"verify", "dispute", "supersede", "forget", "history", "provenance"}},
+	{Title: "The project", Commands: []string{"index", "graph", "drift", "decision", "objective", "tasks", "plan", "run"}},
+	{Title: "Agents and their sessions", Commands: []string{"connect", "disconnect", "hook", "mcp", "key", "sessions", "harvest", "jobs"}},
+	{Title: "Measure and maintain", Commands: []string{"doctor", "eval", "check", "backup", "restore", "verify-log", "knowledge", "embed"}},
+	{Title: "Set up", Commands: []string{"init", "config", "trust", "completion", "version", "help"}},
 }
 
 // commands returns the commands of all groups.
@@ -93,19 +126,30 @@ func commands(a *cli.App) []*cobra.Command {
 	)
 }
 
-// wrapArgs makes complaints about arguments usage errors, for c and below.
-func wrapArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return cli.UsageError(err)
+// addHelp adds the help command. Cobra's own takes an unknown command for a request for the
+// help of ken itself.
+func addHelp(root *cobra.Command) {
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		Long:  "Show the help of a command, or the list of all commands.",
+		Example: `  ken help
+  ken help memory approve`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 && found != nil {
+				return cli.Usagef("unknown command %q", strings.Join(args, " "))
 			}
 			return nil
-		}
-	}
-	for _, sub := range c.Commands() {
-		wrapArgs(sub)
-	}
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return found.Help()
+		},
+	})
+	root.InitDefaultHelpCmd()
 }
 
 // addCompletion adds cobra's own completion command, which by itself would take
@@ -123,4 +167,9 @@ func addCompletion(root *cobra.Command) {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.Example = `  source <(ken completion bash)
+  ken completion fish > ~/.config/fish/completions/ken.fish`
+	for _, shell := range cmd.Commands() {
+		shell.Example = "  ken completion " + shell.Name()
+	}
 }

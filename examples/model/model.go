@@ -1,6 +1,7 @@
 // Package model finds the examples a model to talk to: the one that
-// OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL name, else a stand-in that
-// answers with what it was told, and calls memory_recall when it is offered tools.
+// OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL name (for Anthropic's API, the
+// same with ANTHROPIC), else a stand-in that answers with what it was told, and calls
+// the first tool that it is offered.
 package model
 
 import (
@@ -12,7 +13,7 @@ import (
 	"strings"
 )
 
-// Server is an OpenAI-compatible server.
+// Server is a server of OpenAI's or Anthropic's API.
 type Server struct {
 	BaseURL string // version included
 	Key     string
@@ -20,12 +21,18 @@ type Server struct {
 	Close   func() // call it when done
 }
 
-// Find returns the server that the environment names, or starts the stand-in.
-func Find() Server {
-	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
-		s := Server{BaseURL: url, Key: os.Getenv("OPENAI_API_KEY"), Model: os.Getenv("OPENAI_MODEL"), Close: func() {}}
+// Find returns the server of OpenAI's API that the environment names, or starts the
+// stand-in.
+func Find() Server { return find("OPENAI", "gpt-4o-mini") }
+
+// FindAnthropic is Find for Anthropic's API.
+func FindAnthropic() Server { return find("ANTHROPIC", "claude-haiku-4-5") }
+
+func find(api, model string) Server {
+	if url := os.Getenv(api + "_BASE_URL"); url != "" {
+		s := Server{BaseURL: url, Key: os.Getenv(api + "_API_KEY"), Model: os.Getenv(api + "_MODEL"), Close: func() {}}
 		if s.Model == "" {
-			s.Model = "gpt-4o-mini"
+			s.Model = model
 		}
 		return s
 	}
@@ -36,16 +43,14 @@ func Find() Server {
 func answer(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Stream   bool
-		Messages []struct{ Role, Content string }
-		Tools    []json.RawMessage
+		Messages []struct {
+			Role    string
+			Content string
+		}
+		Tools []struct{ Function struct{ Name string } }
 	}
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if n := len(req.Messages); len(req.Tools) > 0 && n > 0 && req.Messages[n-1].Role == "user" {
-		args := quote(`{"query":` + string(quote(req.Messages[n-1].Content)) + `}`)
-		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"memory_recall","arguments":%s}}]}}]}`, args)
 		return
 	}
 	text := "I was told nothing about that."
@@ -54,13 +59,35 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		if _, items, ok := strings.Cut(items, "\n"); ok {
 			fact, _, _ := strings.Cut(items, "\n")
 			text = "I was told: " + fact
+		} else if m.Role == "tool" {
+			text += " The tool says: " + m.Content
 		}
 	}
-	if !req.Stream {
-		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%s}}]}`, quote(text))
-		return
+	last := req.Messages[len(req.Messages)-1]
+	call := ""
+	if len(req.Tools) > 0 && last.Role == "user" {
+		args := quote(`{"query":` + string(quote(last.Content)) + `}`)
+		call = fmt.Sprintf(`{"index":0,"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}`, quote(req.Tools[0].Function.Name), args)
 	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/messages"):
+		fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":%s}],"stop_reason":"end_turn"}`, quote(text))
+	case req.Stream:
+		stream(w, text, call)
+	case call != "":
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[%s]}}]}`, call)
+	default:
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%s}}]}`, quote(text))
+	}
+}
+
+// stream answers with a tool call, or with a text word by word.
+func stream(w http.ResponseWriter, text, call string) {
 	w.Header().Set("Content-Type", "text/event-stream")
+	if call != "" {
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[%s]}}]}\n\n", call)
+		text = ""
+	}
 	for _, word := range strings.SplitAfter(text, " ") {
 		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s}}]}\n\n", quote(word))
 	}

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/examples/model"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/tools"
@@ -37,7 +35,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, layer.Close()) }()
-	if err := learn(ctx, layer, "The payments service retries a failed transfer three times."); err != nil {
+	if _, err := layer.Remember(ctx, "The payments service retries a failed transfer three times."); err != nil {
 		return err
 	}
 
@@ -66,19 +64,4 @@ func run(ctx context.Context) (err error) {
 	}
 	fmt.Println(added[len(added)-1].Content)
 	return nil
-}
-
-// learn writes a fact with the evidence for it.
-func learn(ctx context.Context, layer *middleware.Layer, text string) error {
-	claim, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Now(), "read retry.go"))
-	if err != nil {
-		return err
-	}
-	store, release, err := layer.Store(ctx, "")
-	if err != nil {
-		return err
-	}
-	defer release()
-	_, err = store.WriteClaim(ctx, claim)
-	return err
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -38,7 +37,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, layer.Close()) }()
-	if err := learn(ctx, layer, "Deployments to production are frozen from the 28th until the 2nd."); err != nil {
+	if _, err := layer.Remember(ctx, "Deployments to production are frozen from the 28th until the 2nd."); err != nil {
 		return err
 	}
 
@@ -70,19 +69,4 @@ func run(ctx context.Context) (err error) {
 			fmt.Print(event.Choices[0].Delta.Content)
 		}
 	}
-}
-
-// learn writes a fact with the evidence for it.
-func learn(ctx context.Context, layer *middleware.Layer, text string) error {
-	claim, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Now(), "asked the release team"))
-	if err != nil {
-		return err
-	}
-	store, release, err := layer.Store(ctx, "")
-	if err != nil {
-		return err
-	}
-	defer release()
-	_, err = store.WriteClaim(ctx, claim)
-	return err
 }

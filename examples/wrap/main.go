@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -36,7 +35,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, layer.Close()) }()
-	if err := learn(ctx, layer, "The payments service retries a failed transfer three times."); err != nil {
+	if _, err := layer.Remember(ctx, "The payments service retries a failed transfer three times."); err != nil {
 		return err
 	}
 
@@ -57,19 +56,4 @@ func run(ctx context.Context) (err error) {
 	}
 	fmt.Println(resp.Choices[0].Message.Content)
 	return nil
-}
-
-// learn writes a fact with the evidence for it.
-func learn(ctx context.Context, layer *middleware.Layer, text string) error {
-	claim, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Now(), "read retry.go"))
-	if err != nil {
-		return err
-	}
-	store, release, err := layer.Store(ctx, "")
-	if err != nil {
-		return err
-	}
-	defer release()
-	_, err = store.WriteClaim(ctx, claim)
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -50,7 +51,7 @@ func (a *App) Project() (string, error) {
 		return "", err
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-		return "", Usagef("--dir: %s is not a folder", a.Dir)
+		return "", UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--dir", Msg: a.Dir + " is not a folder", Try: "Name a folder that is there."})
 	}
 	return repository.FindRoot(dir)
 }

@@ -17,6 +17,9 @@ const (
 	ExitOK     = 0
 	ExitFailed = 1
 	ExitUsage  = 2
+
+	ExitInterrupted = 128 + 2  // by Ctrl-C, as shells have it
+	ExitTerminated  = 128 + 15 // by SIGTERM
 )
 
 // usage marks an error in the command line. It leads to exit status 2.
@@ -55,7 +58,7 @@ func (a *App) Report(err error) int {
 	case stopped:
 		fmt.Fprintln(a.Err, "ken: stopped")
 	default:
-		fmt.Fprintf(a.Err, "ken: %v\nTry: %s\n", err, hint(err, status == ExitUsage))
+		fmt.Fprintf(a.Err, "%s %v\n%s %s\n", paint(a.Err, Bad, "ken:"), err, paint(a.Err, Strong, "Try:"), hint(err, status == ExitUsage))
 	}
 	return status
 }
@@ -73,8 +76,8 @@ func hint(err error, usage bool) string {
 	return "ken doctor."
 }
 
-// reportProblem prints an error as a problem document. An error in the command line is the
-// problem "invalid", whatever its cause is.
+// reportProblem prints an error as a problem document. An error in the command line that is
+// nothing else is the problem "invalid".
 func (a *App) reportProblem(err error, usage bool) {
 	if e := (*ken.Error)(nil); usage && !errors.As(err, &e) {
 		err = &ken.Error{Code: ken.CodeInvalid, Msg: err.Error(), Try: hint(err, true)}

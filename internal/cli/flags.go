@@ -109,7 +109,7 @@ func FilterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 	for _, s := range statuses {
 		if !ken.Status(s).Valid() {
 			return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("unknown status %q", s),
-				Try: fmt.Sprintf("Use some of %v.", ken.Statuses())})
+				Try: "Use some of " + statusNames(ken.Statuses()) + "."})
 		}
 		f.Statuses = append(f.Statuses, ken.Status(s))
 	}
@@ -124,6 +124,14 @@ func FilterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 		f.Scopes = append(f.Scopes, scope)
 	}
 	return nil
+}
+
+func statusNames(list []ken.Status) string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
 }
 
 // PictureFlags holds the flags of commands that draw a graph.

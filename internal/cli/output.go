@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
 
-	"golang.org/x/term"
 	"golang.org/x/text/width"
 
 	"github.com/kenlayer/ken"
@@ -93,8 +91,9 @@ func (a *App) Note(text string) {
 	}
 }
 
-// PrintTable prints rows. On a terminal it aligns them under their heads and cuts the last
-// column at the edge. Otherwise it separates whole cells by tabs and prints no heads.
+// PrintTable prints rows. On a terminal it aligns them under their heads, makes them fit, colours
+// what has a meaning, and pages a long table. Otherwise it separates whole cells by tabs and
+// prints no heads.
 func (a *App) PrintTable(head []string, rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
@@ -107,25 +106,40 @@ func (a *App) PrintTable(head []string, rows [][]string) {
 		}
 		return
 	}
-	for _, line := range Align(head, rows, a.TableWidth()) {
-		fmt.Fprintln(a.Out, line)
+	var b strings.Builder
+	for i, line := range a.Columns(head, rows) {
+		if i == 0 {
+			line = a.Paint(Strong, line)
+		}
+		if i > 0 || strings.Join(head, "") != "" {
+			b.WriteString(line + "\n")
+		}
 	}
+	_ = a.Page(b.String()) // as any print
 }
 
 // TableWidth returns the width of the terminal, or 120 columns.
 func (a *App) TableWidth() int {
-	if f, ok := a.Out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
+	if w, _, err := terminalSize(a.Out); err == nil {
+		return w
 	}
 	return 120
 }
 
-// Align formats a table in lines of at most edge columns. Lines are longer only if the last
-// column would have no room for some letters.
+// Align formats a table in lines of at most edge columns: the last column is cut first, then
+// the widest ones. Lines are longer only if there is no room for a few letters of each.
 func Align(head []string, rows [][]string, edge int) []string {
-	const gap, least = 2, 20
+	return align(head, rows, edge, func(_, cell string) string { return cell })
+}
+
+// Columns is Align for the output, in colours where it shows them.
+func (a *App) Columns(head []string, rows [][]string) []string {
+	return align(head, rows, a.TableWidth(), a.Paint)
+}
+
+// align is Align with a function that colours a cell by the style of its word.
+func align(head []string, rows [][]string, edge int, paint func(style, cell string) string) []string {
+	const gap, least, narrow = 2, 20, 8
 	last := len(head) - 1
 	rows = append([][]string{head}, rows...)
 	widths := make([]int, last)
@@ -136,13 +150,36 @@ func Align(head []string, rows [][]string, edge int) []string {
 		}
 		left -= widths[i] + gap
 	}
+	for left < least && last > 1 {
+		// The first column is an id: a shorter one could not be typed again.
+		widest := 1
+		for i := 2; i < last; i++ {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= max(narrow, displayWidth(head[widest])) {
+			break
+		}
+		widths[widest]--
+		left++
+	}
 	lines := make([]string, len(rows))
 	for n, row := range rows {
 		var b strings.Builder
 		for i, w := range widths {
-			b.WriteString(row[i] + strings.Repeat(" ", w-displayWidth(row[i])+gap))
+			cell := Truncate(row[i], w)
+			padding := strings.Repeat(" ", w-displayWidth(cell)+gap)
+			if n > 0 {
+				cell = paint(Style(cell), cell)
+			}
+			b.WriteString(cell + padding)
 		}
-		b.WriteString(Truncate(row[last], max(left, least)))
+		cell := Truncate(row[last], max(left, least))
+		if n > 0 {
+			cell = paint(Style(cell), cell)
+		}
+		b.WriteString(cell)
 		lines[n] = strings.TrimRight(b.String(), " ")
 	}
 	return lines

@@ -162,7 +162,7 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 // searchClaims shows what bears on a question, as ken recall finds it, whatever its
 // status.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
-	found, err := v.con.layer.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
+	found, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	if err != nil {
 		return err

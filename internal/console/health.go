@@ -222,7 +222,7 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	l := v.con.layer
 	cfg := l.Config()
 	out := searchStatus{Calibration: l.Operator().Calibration(s.Owner())}
-	out.Mode, out.Cause = l.Recaller(s, middleware.RecallQuery{}).Mode()
+	out.Mode, out.Cause = l.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
 	out.Embedded, out.Total = s.Coverage()
 	if out.Mode != ken.ModeHybrid {
 		_, off := l.Operator().RetrievalOf(s.Owner())

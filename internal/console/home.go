@@ -50,7 +50,7 @@ const (
 func home(v *visit) error {
 	b := homeBody{Now: v.now(), Review: v.con.pendingFor(v).Review}
 	err := v.withStore(func(s store.Engine) error {
-		b.Mode, b.Cause = v.con.layer.Recaller(s, middleware.RecallQuery{}).Mode()
+		b.Mode, b.Cause = v.con.layer.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
 		if err := v.homeClaims(s, &b); err != nil {
 			return err
 		}

@@ -36,8 +36,9 @@ type Wrapped struct {
 var _ Client = (*Wrapped)(nil)
 
 // Wrap puts l in front of c. t says whose requests they are: owner, project, session, agent,
-// scopes and weight. Its ID, Model, Messages and Tools are not used. Wrapping costs nothing:
-// use one Wrapped for each conversation, with a session of its own.
+// scopes and weight. Its ID, Model, Messages and Tools are not used. A turn in a call's context
+// takes its place: see ken.WithTurn. A server needs one Wrapped for all its users then, and a
+// program with one conversation at a time wraps once for each.
 func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 	t.ID = ""
 	return &Wrapped{l, c, t}
@@ -66,6 +67,9 @@ func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatC
 // extend returns the request with its blocks, and its turn.
 func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionRequest, ken.Turn) {
 	t := w.turn
+	if own, ok := ken.TurnFrom(ctx); ok {
+		t = own
+	}
 	//lint:ignore SA1019 functions are the older form of tools, and count the same
 	t.Model, t.Tools = r.Model, len(r.Tools)+len(r.Functions)
 	t.Messages = make([]ken.Message, len(r.Messages))

@@ -223,3 +223,18 @@ func TestWrapReceipt(t *testing.T) {
 		t.Errorf("from %v: %+v", from, got)
 	}
 }
+
+// A turn in the context takes the place of the one that the client was wrapped with.
+func TestTurnOfTheContext(t *testing.T) {
+	var asked []openai.ChatCompletionMessage
+	w := goopenai.Wrap(open(t), client(t, &asked), ken.Turn{Owner: "bob"})
+	for _, tt := range []struct {
+		ctx  context.Context
+		want int
+	}{{t.Context(), 1}, {ken.WithTurn(t.Context(), ken.Turn{Owner: ken.DefaultOwner}), 2}} {
+		req := openai.ChatCompletionRequest{Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}}}
+		if _, err := w.CreateChatCompletion(tt.ctx, req); err != nil || len(asked) != tt.want {
+			t.Errorf("sent %d messages, want %d: %+v, %v", len(asked), tt.want, asked, err)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (c *conversation) taintCheck(messages []openai.ChatCompletionMessage) func(
 			return nil
 		}
 		args := ken.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}
-		found := c.layer.Tainted(t, ken.Message{Role: openai.ChatMessageRoleAssistant, ToolCalls: []ken.ToolCall{args}})
+		found := c.layer.Operator().Tainted(t, ken.Message{Role: openai.ChatMessageRoleAssistant, ToolCalls: []ken.ToolCall{args}})
 		switch {
 		case len(found) == 0:
 			return nil

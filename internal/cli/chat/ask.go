@@ -48,8 +48,8 @@ func (a *commands) askCommand() *cobra.Command {
 	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
 	f.BoolVar(&o.noModel, "no-model", false, "print the block and the table only")
 	f.BoolVar(&o.all, "all", false, "list everything that was cut")
-	f.StringVar(&o.model, "model", "", "the `model` to ask; default from the configuration")
-	f.StringVar(&o.weight, "weight", "", "the `depth` of the search: none, low, default or high; default from the configuration")
+	f.StringVar(&o.model, "model", "", "the `MODEL` to ask; default from the configuration")
+	f.StringVar(&o.weight, "weight", "", "the `DEPTH` of the search: none, low, default or high; default from the configuration")
 	return cmd
 }
 
@@ -219,7 +219,7 @@ func (a *commands) printColumns(head []string, rows [][]string) {
 			row[i] = cli.Cell(row[i])
 		}
 	}
-	for _, line := range cli.Align(head, rows, a.TableWidth()) {
+	for _, line := range a.Columns(head, rows) {
 		fmt.Fprintln(a.Out, line)
 	}
 }

@@ -44,6 +44,8 @@ func (a *commands) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Chat with the configured model, every turn assembled by the layer",
+		Example: `  ken chat
+  ken chat --model gpt-4o-mini --no-tools`,
 		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
 			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
 			"not the chat.\n\n" +
@@ -55,10 +57,10 @@ func (a *commands) chatCommand() *cobra.Command {
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&o.system, "system", "", "a system `prompt`")
-	cmd.Flags().StringVar(&o.tools, "tools", "", "the tools that are offered: `names` of profiles and tools, separated by commas; default tools.profile")
+	cmd.Flags().StringVar(&o.system, "system", "", "a system `PROMPT`")
+	cmd.Flags().StringVar(&o.tools, "tools", "", "the tools that are offered: `NAMES` of profiles and tools, separated by commas; default tools.profile")
 	cmd.Flags().BoolVar(&o.noTools, "no-tools", false, "offer the model no tools")
-	cmd.Flags().StringVar(&o.model, "model", "", "the `model` to chat with; default from the configuration")
+	cmd.Flags().StringVar(&o.model, "model", "", "the `MODEL` to chat with; default from the configuration")
 	return cmd
 }
 

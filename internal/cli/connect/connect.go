@@ -44,7 +44,7 @@ func (a *commands) connectCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.by, "by", "", "the `way`: hooks, mcp or url")
+	f.StringVar(&o.by, "by", "", "the `WAY`: hooks, mcp or url")
 	addFlags(cmd, &o)
 	return cmd
 }

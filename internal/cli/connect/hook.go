@@ -44,7 +44,7 @@ func (a *commands) hookCommand() *cobra.Command {
 			"It never stands in the agent's way: after an error, or when it is not ready in time, it prints nothing on standard output, one " +
 			"line on standard error, and ends with status 0. " + hooksVariable + "=off switches it off.",
 		Example: `  ken connect claude-code
-  echo '{"hook_event_name":"UserPromptSubmit","session_id":"s-1","prompt":"How do we release?"}' | ken hook claude-code`,
+  ken hook claude-code < event.json`,
 		Args: cli.ExactArgs("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if settle {
@@ -54,7 +54,7 @@ func (a *commands) hookCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "how `long` it may take")
+	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "how long it may take, such as 2s: a `DURATION`")
 	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that are over")
 	_ = cmd.Flags().MarkHidden("settle") // a hook starts it; it is there by the line above
 	return cmd

@@ -231,6 +231,8 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify-log",
 		Short: "Check that nobody changed the log",
+		Example: `  ken verify-log
+  ken verify-log --all`,
 		Long: "Compute the log's hash chain again, from the first event to the last, and print the hash of the last one. " +
 			"Note that hash elsewhere to prove later that nothing was cut off. ken check does this and more.",
 		Args: cli.ExactArgs(),

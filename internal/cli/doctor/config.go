@@ -24,6 +24,9 @@ func (a *commands) configCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config [KEY]",
 		Short: "Show the configuration in force, or one key of it",
+		Example: `  ken config
+  ken config budget.chars
+  ken config --json`,
 		Long: "Print the configuration in force as YAML, every key with what it means. With a dotted key such as knowledge.top_k, " +
 			"print its value. --json also says which file each value is from, and what of the project's file does not count before ken trust. A file that can't be used is reported with its line and the nearest valid key.",
 		Args: cobra.MaximumNArgs(1),
@@ -88,6 +91,8 @@ func (a *commands) indexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index",
 		Short: "Bring the repository's content up to date, and embed what has no vector",
+		Example: `  ken index
+  ken index --rebuild`,
 		Long: "Read what changed in the project's files and git history since the last time, and embed what has no vector. " +
 			"ken ask and ken chat do this by themselves.",
 		Args: cli.ExactArgs(),
@@ -165,6 +170,8 @@ func (a *commands) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Write configuration, lifecycle policy and the project's layers",
+		Example: `  ken init
+  ken init -C ~/work/shop`,
 		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default, and .ken/knowledge/lifecycle.yaml, " +
 			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. Also write .ken/architecture.yaml, " +
 			"which has the project's layers as they are, for ken drift, and .ken/.kenignore, in which state can be marked for ken knowledge gc to delete. A file that is there already is " +

@@ -59,6 +59,8 @@ func (a *commands) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check configuration, store, embedder and model, and say what to do",
+		Example: `  ken doctor
+  ken doctor --json`,
 		Long: "Look at everything that Ken depends on here and now: each check is ok, a warning (Ken works without it) or a " +
 			"failure, with what to try. Where there are records enough, questions made of them show how search fares: by their words " +
 			"alone, by the embedder's likeness alone, and by both; see retrieval.calibrate. Knowledge and configuration stay as they are, and where there is no store, none is made. " +
@@ -91,10 +93,18 @@ func (a *commands) printFindings(found []finding) error {
 	for _, f := range found {
 		width = max(width, len(f.Check))
 	}
+	const before = 4 + 2 + 2 // the state and the gaps
+	fit := func(s string) string {
+		s = cli.Cell(s)
+		if cli.IsTerminal(a.Out) {
+			s = strings.ReplaceAll(cli.Wrap(s, max(a.TableWidth()-before-width, width)), "\n", "\n"+strings.Repeat(" ", before+width))
+		}
+		return s
+	}
 	for _, f := range found {
-		fmt.Fprintf(a.Out, "%-4s  %-*s  %s\n", f.State, width, f.Check, cli.Cell(f.Detail))
+		fmt.Fprintf(a.Out, "%s  %-*s  %s\n", a.Paint(cli.Style(string(f.State)), fmt.Sprintf("%-4s", f.State)), width, f.Check, fit(f.Detail))
 		if f.Try != "" {
-			fmt.Fprintf(a.Out, "%-4s  %-*s  Try: %s\n", "", width, "", cli.Cell(f.Try))
+			fmt.Fprintf(a.Out, "%-4s  %-*s  %s\n", "", width, "", fit("Try: "+f.Try))
 		}
 	}
 	return nil
@@ -357,6 +367,8 @@ func (a *commands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
+		Example: `  ken version
+  ken version --json`,
 		Long: "Print the version of this program, the commit that it was built from, and the layout of the store that it writes. A store of a " +
 			"later layout is refused by name.",
 		Args: cli.ExactArgs(),

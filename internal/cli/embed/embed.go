@@ -32,6 +32,8 @@ func (a *commands) embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed",
 		Short: "Install embedders and see their work; show, tune and train embedding tables",
+		Example: `  ken embed status
+  ken embed install`,
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
 			"configuration. These commands install another embedder, show a table, tune it to a project, and train one.",
 		Args: cli.ExactArgs(),
@@ -147,10 +149,10 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.dryRun, "dry-run", false, "tune and compare, but keep nothing and remove nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove the adapted table, so that the built-in one is used")
-	f.StringVar(&o.base, "base", "", "the table `file` to tune; default is the built-in one")
-	f.Uint64Var(&o.seed, "seed", 1, "the `number` that everything random depends on")
-	f.IntVar(&o.epochs, "epochs", 0, "how often each pair is seen; 0 is the default")
-	f.IntVar(&o.workers, "workers", 0, "processors to use; 0 is all")
+	f.StringVar(&o.base, "base", "", "the table `FILE` to tune; default is the built-in one")
+	f.Uint64Var(&o.seed, "seed", 1, "`N`, on which everything random depends")
+	f.IntVar(&o.epochs, "epochs", 0, "see each pair `N` times; 0 is the default")
+	f.IntVar(&o.workers, "workers", 0, "use `N` processors; 0 is all")
 	return cmd
 }
 
@@ -327,18 +329,18 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.embedTrain(cmd.Context(), &o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write this `file`, whole or not at all")
-	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `file`, or are its question: JSON lines with the field text (repeatable)")
-	f.Uint64Var(&o.Seed, "seed", 1, "the `number` that everything random depends on")
-	f.IntVar(&o.Epochs, "epochs", 0, "how often each pair is seen; 0 is the default of the built-in table")
-	f.IntVar(&o.Tokens, "tokens", 0, "the most tokens of the vocabulary; 0 makes a file of 8 MB")
-	f.IntVar(&o.Dim, "dim", 0, "dimensions, a multiple of 8; 0 is 256")
-	f.IntVar(&o.Workers, "workers", 0, "processors to use; 0 is all")
+	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all")
+	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
+	f.Uint64Var(&o.Seed, "seed", 1, "`N`, on which everything random depends")
+	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is the default of the built-in table")
+	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
+	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")
+	f.IntVar(&o.Workers, "workers", 0, "use `N` processors; 0 is all")
 	f.BoolVar(&o.even, "even", false, "let all sources count the same, instead of as for the built-in table")
 	f.BoolVar(&o.questions, "questions", true, "make questions of the turns of conversations")
-	f.IntVar(&o.holdOut, "hold-out", 64, "keep one in this `number` of passages out of training, and measure the table with their pairs; 0 trains on all")
-	f.StringVar(&o.Info.About, "about", "", "one line about the table, kept in it")
-	f.StringVar(&o.Info.Licence, "licence", "", "its licence and attributions in one line, kept in it")
+	f.IntVar(&o.holdOut, "hold-out", 64, "keep one in `N` passages out of training, and measure the table with their pairs; 0 trains on all")
+	f.StringVar(&o.Info.About, "about", "", "a `TEXT` of one line about the table, kept in it")
+	f.StringVar(&o.Info.Licence, "licence", "", "its licence and attributions in a `TEXT` of one line, kept in it")
 	return cmd
 }
 

@@ -57,8 +57,8 @@ func (a *commands) embedInstallCommand() *cobra.Command {
 		cmd.ValidArgs = append(cmd.ValidArgs, m.Name+"\t"+m.About)
 	}
 	f := cmd.Flags()
-	f.StringVar(&mirror, "mirror", "", "download from this `address` instead of "+install.DefaultHub+"; default is HF_ENDPOINT")
-	f.StringVar(&from, "from", "", "copy the files of this `folder` instead of downloading them")
+	f.StringVar(&mirror, "mirror", "", "download from this `ADDRESS` instead of "+install.DefaultHub+"; default is HF_ENDPOINT")
+	f.StringVar(&from, "from", "", "copy the files of this `FOLDER` instead of downloading them")
 	return cmd
 }
 

@@ -45,7 +45,7 @@ type embedStatus struct {
 
 func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store.Engine, watch time.Duration) error {
 	out := embedStatus{Model: l.Operator().Embedder().Model(), Standby: s.Standby()}
-	mode, cause := l.Recaller(s, middleware.RecallQuery{}).Mode()
+	mode, cause := l.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
 	out.Mode, out.Cause = string(mode), cause
 	out.Embedded, out.Total = s.Coverage()
 	if out.Embedded < out.Total {

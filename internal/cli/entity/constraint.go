@@ -24,6 +24,8 @@ func (a *commands) constraintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "constraint",
 		Short: "Keep rules that are shown whenever they apply",
+		Example: `  ken constraint list
+  ken constraint add "Log no card numbers" --entity payments`,
 		Long: "Keep rules, such as \"never deploy payments on Fridays\". A rule is in every turn that touches what it is about or what is one " +
 			"dependency away from that, whatever the ranking says and however little room there is. One that is about nothing in " +
 			"particular is in every turn.",
@@ -46,8 +48,9 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 		Short: "Add a rule, and the dependencies that its text states",
 		Long: "Add a rule on the word of who runs the command, and print its id. What it is about is read from the text unless --entity says " +
 			"so. A claim that says the same already becomes a rule instead. ken constraint remove makes a fact of it again; ken dispute and ken supersede end it, as any claim.",
-		Example: `  ken constraint add "Never deploy the payments service on Fridays; it depends on the ledger."
-  ken constraint add "Log no card numbers" --entity payments --aspect security --expires 2031-05-01`,
+		Example: `  ken constraint add "Never deploy the payments service on Fridays."
+  ken constraint add "Log no card numbers" --entity payments \
+    --aspect security --expires 2031-05-01`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.ReadText(args)
 			if err != nil {
@@ -57,10 +60,10 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.entities, "entity", nil, "`what` it is about, the most important first (repeatable)")
-	f.StringVar(&o.aspect, "aspect", "", "which `side` of it, such as deployment or security")
-	f.StringVar(&o.expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date")
-	f.StringVar(&o.scope, "scope", "", "where it applies, as `type:id`; default everywhere")
+	f.StringArrayVar(&o.entities, "entity", nil, "the `NAME` of what it is about, the most important first (repeatable)")
+	f.StringVar(&o.aspect, "aspect", "", "which `ASPECT` of it, such as deployment or security")
+	f.StringVar(&o.expires, "expires", "", "the `TIME` when it ends: a length such as 12h or 30d, or a date")
+	f.StringVar(&o.scope, "scope", "", "where it applies, as `TYPE:ID`; default everywhere")
 	a.CompleteFlag(cmd, "entity", cli.EntityNames)
 	a.CompleteFlag(cmd, "aspect", cli.FixedChoices(cli.SuggestedAspects()...))
 	return cmd
@@ -145,7 +148,7 @@ func (a *commands) constraintListCommand() *cobra.Command {
 			return a.listConstraints(cmd.Context(), args, f)
 		},
 	}
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only rules of this scope, as `type:id`, and of all (repeatable)")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only rules of this scope, as `TYPE:ID`, and of all (repeatable)")
 	return cmd
 }
 
@@ -245,6 +248,8 @@ func (a *commands) dependencyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dependency",
 		Short: "Keep what depends on what",
+		Example: `  ken dependency list
+  ken dependency add payments requires ledger`,
 		Long: "Keep what depends on what: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
 			"directions. Dependencies that claims state are found by themselves; these commands add and take away.",
 		Args: cli.OnlySubcommands,
@@ -274,7 +279,7 @@ func (a *commands) dependencyAddCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Float64Var(&strength, "strength", 0, "a `number` above 0, up to 1: how much it depends; default 0.5, or what it was")
+	cmd.Flags().Float64Var(&strength, "strength", 0, "`N` above 0, up to 1: how much it depends; default 0.5, or what it was")
 	return cmd
 }
 
@@ -290,7 +295,7 @@ func (a *commands) dependencyRemoveCommand() *cobra.Command {
 		Short: "Take a dependency back",
 		Long: "Take a dependency back: nothing follows it any more, and it does not come back when a claim states it again. Its history stays; " +
 			"adding it again brings it back.",
-		Example:           `  ken dependency remove payments requires ledger --reason "it has a book of its own now"`,
+		Example:           `  ken dependency remove payments requires ledger --reason "it has its own book"`,
 		Args:              cli.ExactArgs("A", "TYPE", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -299,7 +304,7 @@ func (a *commands) dependencyRemoveCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is so no longer, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is so no longer, for the history")
 	return cmd
 }
 
@@ -320,7 +325,7 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 			return a.listDependencies(cmd.Context(), args, f)
 		},
 	}
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	return cmd
 }
 

@@ -25,6 +25,8 @@ func (a *commands) entityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "entity",
 		Short: "Look at the things that claims are about, and say what they are",
+		Example: `  ken entity list
+  ken entity show ledger`,
 		Long: "Look at the things that claims are about: systems, people, projects, tools, concepts, skills. There is an entity as soon as a " +
 			"claim carries its name. Case, hyphens and articles make no difference in a name.",
 		Args: cli.OnlySubcommands,
@@ -61,7 +63,7 @@ func (a *commands) entityDescribeCommand() *cobra.Command {
 			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
 		},
 	}
-	cmd.Flags().StringVar(&typ, "type", "", "what `sort` of thing it is: person, project, system, tool, concept or skill")
+	cmd.Flags().StringVar(&typ, "type", "", "the `TYPE` of thing that it is: person, project, system, tool, concept or skill")
 	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
 	return cmd
 }
@@ -91,10 +93,10 @@ func (a *commands) entityGraphCommand() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.drawEntity(cmd.Context(), args[0], &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "", "the `format`: svg, mermaid or dot; default what the file's name says, else svg")
-	f.IntVar(&o.Depth, "depth", 2, "how `many` dependencies away, 1 to 3")
-	f.StringVarP(&o.Out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
-	f.StringArrayVar(&o.Scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	f.StringVar(&o.Format, "format", "", "the `FORMAT`: svg, mermaid or dot; default what the file's name says, else svg")
+	f.IntVar(&o.Depth, "depth", 2, "up to `N` dependencies away, 1 to 3")
+	f.StringVarP(&o.Out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
+	f.StringArrayVar(&o.Scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	a.CompleteFlag(cmd, "format", cli.FixedChoices("svg", "mermaid", "dot"))
 	return cmd
 }
@@ -153,7 +155,7 @@ func (a *commands) entityMergeCommand() *cobra.Command {
 			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why` they are one, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why they are one, for the history")
 	return cmd
 }
 
@@ -171,7 +173,7 @@ func (a *commands) entityAliasCommand() *cobra.Command {
 			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is called so, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is called so, for the history")
 	return cmd
 }
 
@@ -189,7 +191,7 @@ func (a *commands) entitySplitCommand() *cobra.Command {
 			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is something else, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is something else, for the history")
 	return cmd
 }
 
@@ -217,7 +219,7 @@ func (a *commands) entityDropCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is no name, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is no name, for the history")
 	return cmd
 }
 
@@ -253,8 +255,8 @@ func (a *commands) entitySearchCommand() *cobra.Command {
 			return a.findEntities(cmd.Context(), text, "", limit, scopes)
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "the `most` entities to find")
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "find at most `N` entities")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	return cmd
 }
 
@@ -276,9 +278,9 @@ func (a *commands) entityListCommand() *cobra.Command {
 			return a.findEntities(cmd.Context(), "", typ, limit, scopes)
 		},
 	}
-	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `sort`: person, project, system, tool, concept, skill or unknown")
-	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "the `most` entities to list")
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `TYPE`: person, project, system, tool, concept, skill or unknown")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "list at most `N` entities")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
 	return cmd
 }

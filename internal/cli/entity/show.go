@@ -45,8 +45,8 @@ func (a *commands) entityShowCommand() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.showEntity(cmd.Context(), args[0], &o) },
 	}
 	cmd.Flags().BoolVar(&o.history, "history", false, "also what was replaced")
-	cmd.Flags().IntVar(&o.depth, "depth", 1, "also entities up to so `many` dependencies away, at most 3")
-	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	cmd.Flags().IntVar(&o.depth, "depth", 1, "also entities up to `N` dependencies away, at most 3")
+	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
 	return cmd
 }
 

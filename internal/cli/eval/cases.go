@@ -58,11 +58,11 @@ func (a *commands) evalTestCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.evalTest(cmd.Context(), args, &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.store, "store", "", "run on a copy of the store in this `folder`, a project's or its state folder")
-	f.StringVar(&o.export, "export", "", "run on the claims of this `file`, as ken export writes it")
-	f.StringVar(&o.config, "config", "", "the configuration `file`; default the project's")
-	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to this `file`")
-	f.StringVar(&o.run, "run", "", "only cases whose name matches this regular `expression`")
+	f.StringVar(&o.store, "store", "", "run on a copy of the store in this `FOLDER`, a project's or its state folder")
+	f.StringVar(&o.export, "export", "", "run on the claims of this `FILE`, as ken export writes it")
+	f.StringVar(&o.config, "config", "", "the configuration `FILE`; default the project's")
+	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to this `FILE`")
+	f.StringVar(&o.run, "run", "", "only cases whose name matches this `REGEX`")
 	return cmd
 }
 
@@ -209,11 +209,11 @@ func (a *commands) evalGenerateCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalGenerate(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "the `folder` to write; default .ken/eval in the project")
-	f.IntVar(&o.n, "n", knownitem.DefaultN, "how `many` questions")
-	f.Uint64Var(&o.seed, "seed", 1, "a `number`: another one, other questions")
-	f.StringSliceVar(&o.kinds, "kinds", nil, "only these `kinds`: keyword, heading, question, paraphrase, absent, small_talk; default all")
-	f.StringVar(&o.model, "model", "", "let a chat `model` ask, by default the configured one; give another as --model=name")
+	f.StringVarP(&o.out, "out", "o", "", "the `FOLDER` to write; default .ken/eval in the project")
+	f.IntVar(&o.n, "n", knownitem.DefaultN, "make `N` questions")
+	f.Uint64Var(&o.seed, "seed", 1, "`N`: another one, other questions")
+	f.StringSliceVar(&o.kinds, "kinds", nil, "only these `KINDS`: keyword, heading, question, paraphrase, absent, small_talk; default all")
+	f.StringVar(&o.model, "model", "", "let a chat `MODEL` ask, by default the configured one; give another as --model=name")
 	f.Lookup("model").NoOptDefVal = configuredModel
 	f.BoolVar(&o.estimate, "estimate", false, "say what --model would take, and stop")
 	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
@@ -389,7 +389,7 @@ func (a *commands) evalScorerCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalScorer(cmd.Context(), seed) },
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of the intervals")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "`N`, the seed of the intervals")
 	return cmd
 }
 

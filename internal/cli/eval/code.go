@@ -40,12 +40,12 @@ func (a *commands) evalCodeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalCode(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "the questions' `path`")
-	f.StringVar(&o.repositories, "repositories", "", "the `folder` of the repositories")
-	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `key=value` (repeatable)")
+	f.StringVar(&o.data, "data", "", "the questions' `PATH`")
+	f.StringVar(&o.repositories, "repositories", "", "the `FOLDER` of the repositories")
+	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `KEY=VALUE` (repeatable)")
 	f.BoolVar(&o.fetch, "fetch", false, "fetch the repositories that FOLDER lacks, as modules or packages, with go, npm or pip; those that can't be had are left out")
-	f.IntVar(&o.atLeast, "at-least", 0, "fail if the answer is in the block for less than so many `percent` of the questions")
-	f.StringVar(&o.htmlFile, "html", "", "write a report to this `file`")
+	f.IntVar(&o.atLeast, "at-least", 0, "fail if the answer is in the block for less than this `PERCENT` of the questions")
+	f.StringVar(&o.htmlFile, "html", "", "write a report to this `FILE`")
 	f.BoolVar(&o.misses, "misses", false, "list the questions whose turn is not as it should be, with what the block holds")
 	return cmd
 }

@@ -25,6 +25,9 @@ func (a *commands) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Measure recall on your own data or on public sets",
+		Example: `  ken eval generate
+  ken eval sweep --data .ken/eval
+  ken eval test`,
 		Long: "Measure what an agent would be told. sweep asks every question of a data set in several modes and settings, and compare " +
 			"says which differences between two sweeps are real; docs/evals.md defines the figures and the formats. test checks " +
 			"single memories, generate makes questions from your own knowledge, and scorer says what the order learned from use is worth.",
@@ -64,30 +67,31 @@ func (a *commands) evalSweepCommand() *cobra.Command {
 			"top_k or floor.",
 		Example: `  ken eval sweep --data locomo
   ken eval sweep --data .ken/eval --keep today
-  ken eval sweep --data locomo --modes hybrid --vary floor=0.1,0.2,0.3 --small-talk --html floor.html
+  ken eval sweep --data locomo --modes hybrid --vary floor=0.1,0.2,0.3 \
+    --small-talk --html floor.html
   ken eval sweep --data beam --json > before.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalSweep(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "the data set's `path`")
-	f.StringVar(&o.modes, "modes", "keyword,vector,hybrid", "the modes to compare: some of keyword, vector, hybrid, rrf and wrrf")
-	f.StringArrayVar(&o.vary, "vary", nil, "try values of a configuration key, as `key=value,value` (repeatable: every combination)")
-	f.StringArrayVar(&o.set, "set", nil, "set a configuration key for the whole sweep, as `key=value` (repeatable)")
-	f.StringVar(&o.config, "config", "", "the configuration `file` to start from; default the project's")
-	f.IntVar(&o.limit, "limit", 0, "ask only so `many` of the questions, drawn by --seed; 0 asks all")
-	f.Uint64Var(&o.seed, "seed", 1, "the seed of --limit and of the intervals")
-	f.IntVar(&o.workers, "workers", 0, "turns at `once`; 0 is one for each processor")
-	f.StringVar(&o.split, "split", "", "the qrels `name` to read; default test, else all there are")
-	f.StringVar(&o.questions, "questions", "", "ask the questions of this `file` instead of the set's own")
-	f.StringVar(&o.level, "level", "", "what counts as found: record or session; default as the set says")
+	f.StringVar(&o.data, "data", "", "the data set's `PATH`")
+	f.StringVar(&o.modes, "modes", "keyword,vector,hybrid", "the `MODES` to compare: some of keyword, vector, hybrid, rrf and wrrf")
+	f.StringArrayVar(&o.vary, "vary", nil, "try values of a configuration key, as `KEY=VALUE,VALUE` (repeatable: every combination)")
+	f.StringArrayVar(&o.set, "set", nil, "set a configuration key for the whole sweep, as `KEY=VALUE` (repeatable)")
+	f.StringVar(&o.config, "config", "", "the configuration `FILE` to start from; default the project's")
+	f.IntVar(&o.limit, "limit", 0, "ask only `N` of the questions, drawn by --seed; 0 asks all")
+	f.Uint64Var(&o.seed, "seed", 1, "`N`, the seed of --limit and of the intervals")
+	f.IntVar(&o.workers, "workers", 0, "run `N` turns at a time; 0 is one for each processor")
+	f.StringVar(&o.split, "split", "", "the qrels `NAME` to read; default test, else all there are")
+	f.StringVar(&o.questions, "questions", "", "ask the questions of this `FILE` instead of the set's own")
+	f.StringVar(&o.level, "level", "", "the `LEVEL` that counts as found: record or session; default as the set says")
 	f.BoolVar(&o.judged, "judged", false, "leave out questions for which nothing is known to be relevant")
-	f.StringVar(&o.noAnswer, "no-answer", "", "add the questions of this `file`, one a line, for which nothing should be injected")
+	f.StringVar(&o.noAnswer, "no-answer", "", "add the questions of this `FILE`, one a line, for which nothing should be injected")
 	f.BoolVar(&o.smallTalk, "small-talk", false, "add greetings, thanks and other messages that ask for nothing")
 	f.BoolVar(&o.ablate, "ablate", false, "run each mode again without each of the ranker's signals, one at a time")
-	f.StringVar(&o.htmlFile, "html", "", "write a report with charts to this `file`")
-	f.StringVar(&o.perQuery, "per-query", "", "write one JSON line for each question and mode to this `file`")
-	f.StringVar(&o.keep, "keep", "", "keep the report in the project under this `name`, for the console; of several sets, each with the set's name behind")
+	f.StringVar(&o.htmlFile, "html", "", "write a report with charts to this `FILE`")
+	f.StringVar(&o.perQuery, "per-query", "", "write one JSON line for each question and mode to this `FILE`")
+	f.StringVar(&o.keep, "keep", "", "keep the report in the project under this `NAME`, for the console; of several sets, each with the set's name behind")
 	return cmd
 }
 
@@ -300,7 +304,7 @@ func (a *commands) evalCompareCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&fail, "fail-on-regression", false, "end with status 1 when something became worse")
-	f.Uint64Var(&seed, "seed", 1, "the seed of the intervals")
+	f.Uint64Var(&seed, "seed", 1, "`N`, the seed of the intervals")
 	return cmd
 }
 

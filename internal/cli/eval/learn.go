@@ -34,13 +34,13 @@ func (a *commands) evalLearnCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalLearn(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "the cases' `path`")
-	f.StringVar(&o.texts, "texts", "", "the `folder` of the data sets that cases with refs have their texts in")
-	f.StringVar(&o.only, "only", "", "run the case of this `name`")
-	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `key=value` (repeatable)")
+	f.StringVar(&o.data, "data", "", "the cases' `PATH`")
+	f.StringVar(&o.texts, "texts", "", "the `FOLDER` of the data sets that cases with refs have their texts in")
+	f.StringVar(&o.only, "only", "", "run the case of this `NAME`")
+	f.StringArrayVar(&o.set, "set", nil, "set a configuration key, as `KEY=VALUE` (repeatable)")
 	f.BoolVar(&o.misses, "misses", false, "list what is not as it should be")
 	f.BoolVar(&o.crowd, "crowd", false, "write the sentences worth keeping of all other cases into each case's store first")
-	f.IntVar(&o.mostJunk, "most-junk", 100, "fail if more than so many `percent` of the claims are junk")
+	f.IntVar(&o.mostJunk, "most-junk", 100, "fail if more than this `PERCENT` of the claims are junk")
 	return cmd
 }
 

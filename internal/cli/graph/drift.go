@@ -48,9 +48,9 @@ func (a *commands) driftCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.manifest, "manifest", drift.DefaultManifest, "the `file` that says what the layers are, from the project's root")
-	f.StringVar(&o.baseline, "baseline", drift.DefaultBaseline, "the `file` of violations that are known, from the project's root")
-	f.StringVar(&o.format, "format", "text", "how to print: text, json or sarif")
+	f.StringVar(&o.manifest, "manifest", drift.DefaultManifest, "the `FILE` that says what the layers are, from the project's root")
+	f.StringVar(&o.baseline, "baseline", drift.DefaultBaseline, "the `FILE` of violations that are known, from the project's root")
+	f.StringVar(&o.format, "format", "text", "print in this `FORMAT`: text, json or sarif")
 	f.BoolVar(&o.update, "update-baseline", false, "write the violations that there are now into the baseline")
 	f.BoolVar(&o.propose, "propose", false, "print a manifest of the project as it is, and do nothing else")
 	f.BoolVar(&o.record, "record", false, "also keep the violations as claims, and end the claims of those that are fixed")

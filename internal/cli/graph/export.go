@@ -39,7 +39,7 @@ func (a *commands) graphExportCommand(q *graphQuestion) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ func (a *commands) graphImportCommand() *cobra.Command {
 			return a.importIndex(cmd.Context(), args[0], o)
 		},
 	}
-	cmd.Flags().StringVar(&folder, "folder", "", "the `folder` of the project that the index's paths start in; default what the index says")
+	cmd.Flags().StringVar(&folder, "folder", "", "the `FOLDER` of the project that the index's paths start in; default what the index says")
 	cmd.Flags().BoolVar(&anyTime, "any-time", false, "take files that were changed after the index was written, too: it was copied, or the files were")
 	return cmd
 }
@@ -167,10 +167,10 @@ func (a *commands) graphPictureCommand(q *graphQuestion) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "", "the `format`: svg, mermaid or dot; default what the file's name says, else svg")
-	f.IntVar(&o.Depth, "depth", 1, "how `many` edges away, 1 to 3")
-	f.IntVarP(&nodes, "limit", "n", 30, "the `most` boxes, 1 to 200")
-	f.StringVarP(&o.Out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
+	f.StringVar(&o.Format, "format", "", "the `FORMAT`: svg, mermaid or dot; default what the file's name says, else svg")
+	f.IntVar(&o.Depth, "depth", 1, "up to `N` edges away, 1 to 3")
+	f.IntVarP(&nodes, "limit", "n", 30, "draw at most `N` boxes, 1 to 200")
+	f.StringVarP(&o.Out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
 	completeWith(cmd, "format", []string{"svg", "mermaid", "dot"})
 	return cmd
 }

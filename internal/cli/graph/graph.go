@@ -26,6 +26,8 @@ func (a *commands) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Ask what the code declares, and how it hangs together",
+		Example: `  ken graph search retry
+  ken graph dependents pay/retry.go`,
 		Long: "Ask what the project's files declare, and how it hangs together: files, packages, types, methods, functions, and the decisions " +
 			"that govern them. Every question first brings the graph up to date with the files; --stale asks it as it was saved. " +
 			"A NAME is a bare name (Shelf), the end of a longer one (store.Shelf, Shelf.View), a path, or an ID such as " +
@@ -263,8 +265,8 @@ func (a *commands) printUnread(r *codegraph.Report) {
 
 // pageFlags say which part of a list is shown.
 func pageFlags(cmd *cobra.Command, p *codegraph.Page) {
-	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "the `most` to list, 1 to 1000")
-	cmd.Flags().IntVar(&p.Offset, "offset", 0, "how `many` to leave out at the beginning")
+	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "list at most `N`, 1 to 1000")
+	cmd.Flags().IntVar(&p.Offset, "offset", 0, "leave out the first `N`")
 }
 
 // checkPage refuses what no page can be.
@@ -280,7 +282,7 @@ func checkPage(p codegraph.Page) error {
 
 // kindFlag is a flag for some of the kinds that there are.
 func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
-	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `kind`: "+strings.Join(all, ", ")+" (repeatable)")
+	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `KIND`: "+strings.Join(all, ", ")+" (repeatable)")
 	completeWith(cmd, "kind", all)
 }
 
@@ -328,8 +330,9 @@ type graphStatus struct {
 
 func (a *commands) graphStatusCommand(q *graphQuestion) *cobra.Command {
 	return &cobra.Command{
-		Use:   "status",
-		Short: "Show how large the graph is, and what could not be read",
+		Use:     "status",
+		Short:   "Show how large the graph is, and what could not be read",
+		Example: `  ken graph status`,
 		Long: "Show how many files, nodes and edges the graph of the code has, how many of the edges are guesses, when it was saved and how many files have " +
 			"changed since, and the places in files that could not be read.",
 		Args: cli.ExactArgs(),

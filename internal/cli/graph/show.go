@@ -154,7 +154,7 @@ func (a *commands) graphSearchCommand(q *graphQuestion) *cobra.Command {
 		},
 	}
 	kindFlag(cmd, &kinds, "what is", nodeKinds())
-	cmd.Flags().StringVar(&s.Path, "path", "", "only what lies in this folder or file, from the root, or in files of such a `pattern` as *.go")
+	cmd.Flags().StringVar(&s.Path, "path", "", "only what lies in this folder or file, from the root, or in files of such a `PATTERN` as *.go")
 	cmd.Flags().BoolVar(&s.Exported, "exported", false, "only what can be seen from outside of its package or file")
 	cmd.Flags().BoolVar(&s.NoTests, "no-tests", false, "leave out what only tests declare")
 	pageFlags(cmd, &p)
@@ -273,7 +273,7 @@ func (a *commands) graphDependentsCommand(q *graphQuestion) *cobra.Command {
 			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printDependents(v, args[0], depth, p) })
 		},
 	}
-	cmd.Flags().IntVar(&depth, "depth", 0, "how `many` steps away at most; 0 goes as far as there are any")
+	cmd.Flags().IntVar(&depth, "depth", 0, "at most `N` steps away; 0 goes as far as there are any")
 	pageFlags(cmd, &p)
 	return cmd
 }
@@ -331,7 +331,7 @@ func (a *commands) graphNeighboursCommand(q *graphQuestion) *cobra.Command {
 			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printNeighbours(v, args, limit) })
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "the `most` to list, 1 to 1000")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "list at most `N`, 1 to 1000")
 	return cmd
 }
 

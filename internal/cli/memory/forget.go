@@ -40,7 +40,7 @@ func (a *commands) forgetCommand() *cobra.Command {
 			return a.forget(cmd.Context(), args[0], reason, yes)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`; kept in the log, so name nothing that must be forgotten")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why; kept in the log, so name nothing that must be forgotten")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return cmd
 }
@@ -193,8 +193,8 @@ func (a *commands) disputeCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`what` contradicts it")
-	cmd.Flags().StringVar(&by, "by", "", "the `name` of who disputes it; default the current user")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT`: what contradicts it")
+	cmd.Flags().StringVar(&by, "by", "", "the `NAME` of who disputes it; default the current user")
 	return cmd
 }
 
@@ -218,9 +218,11 @@ func (a *commands) knowledgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "knowledge",
 		Short: "Look after what is kept",
-		Long:  "Look after what is kept, by the windows of .ken/knowledge/lifecycle.yaml.",
-		Args:  cli.OnlySubcommands,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  ken knowledge gc
+  ken knowledge gc --apply`,
+		Long: "Look after what is kept, by the windows of .ken/knowledge/lifecycle.yaml.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.gcCommand())
 	return cmd

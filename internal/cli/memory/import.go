@@ -6,86 +6,228 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/store/foreign"
 	"github.com/kenlayer/ken/internal/store/jsonl"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
+type importOptions struct {
+	from, rejects         string
+	dryRun, schema, vouch bool
+
+	seen map[string]bool // keys that were read
+}
+
 func (a *commands) importCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE|- …",
-		Short: "Read claims from JSON lines",
-		Long: "Read claims from files with one JSON object a line, as ken export writes them or any other program: only text is " +
-			"required. A claim that is there already, known by its id or its key, changes nothing; one with a known key and other " +
-			"content is a new version. The claims become the owner's, whoever they belonged to where they come from.\n\n" +
-			"A line that can't be read is reported and the rest is imported; the exit status is then 1. When it is stopped, whole batches " +
-			"of lines are in and the rest is not.",
+	o := importOptions{seen: map[string]bool{}}
+	cmd := &cobra.Command{
+		Use:   "import FILE|FOLDER|-…",
+		Short: "Bring what other tools remember, and claims as JSON lines",
+		Long: "Read claims from JSON lines, as ken export writes them, and the memory of other tools: exports of mem0, Zep, Letta and " +
+			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is told from the " +
+			"file; --from says it otherwise. The same file again changes nothing. The claims become the owner's.\n\n" +
+			"What is imported reads as facts and candidate rules; ken memory review approves those. Files in your own configuration folders, such as " +
+			"~/.claude, are your word, and --vouch says so of any file: their rules are rules at once.\n\n" +
+			"What can't be read is reported, each kind of problem once, and the rest is imported; the exit status is then 1. When it is stopped, " +
+			"whole batches are in and the rest is not.",
 		Example: `  ken import claims.jsonl
+  ken import --dry-run ~/notes
+  ken import --from claude-code --vouch CLAUDE.md AGENTS.md
+  ken import --rejects bad.jsonl conversations.json
   ken export --owner alice | ken import --owner bob -`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !o.schema {
 				return errors.New("import: FILE is missing; - is standard input")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.importFiles(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.schema {
+				b, err := jsonl.Schema()
+				if err == nil {
+					_, err = a.Out.Write(b)
+				}
+				return err
+			}
+			return a.importFiles(cmd.Context(), args, &o)
+		},
 	}
+	f := cmd.Flags()
+	f.StringVar(&o.from, "from", "", "the `FORMAT`: "+formatNames())
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be imported, and write nothing")
+	f.StringVar(&o.rejects, "rejects", "", "write what was refused into `FILE`, as JSON lines to mend")
+	f.BoolVar(&o.vouch, "vouch", false, "what the files say is your own word, rules included")
+	f.BoolVar(&o.schema, "schema", false, "print the JSON schema of a claim")
+	var formats []string
+	for _, format := range foreign.Formats() {
+		formats = append(formats, string(format))
+	}
+	a.CompleteFlag(cmd, "from", cli.FixedChoices(formats...))
+	return cmd
 }
 
-func (a *commands) importFiles(ctx context.Context, files []string) error {
-	for _, file := range files { // a misspelled one must not show half way
-		if err := a.CheckInput(file); err != nil {
-			return err
+func formatNames() (out string) {
+	for i, f := range foreign.Formats() {
+		if i > 0 {
+			out += ", "
 		}
+		out += string(f)
 	}
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+	return out
+}
+
+// importSource is a file to import.
+type importSource struct {
+	path   string
+	name   string // for people, and for keys
+	format foreign.Format
+}
+
+func (a *commands) importFiles(ctx context.Context, files []string, o *importOptions) error {
+	sources, err := a.importSources(files, o)
+	if err != nil {
+		return err
+	}
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		p := a.Progress()
 		defer p.Done()
-		im := &importer{s: s, tell: a.Err, progress: p, hints: map[string]bool{}}
-		im.sum.Owner = s.Owner()
+		im := &importer{s: s, tell: a.Err, progress: p, keepRejects: o.rejects != ""}
+		if o.dryRun {
+			im.dry = a.showClaim
+		}
+		im.sum.Owner, im.sum.DryRun = s.Owner(), o.dryRun
 		before, err := im.candidates(ctx)
 		if err != nil {
 			return err
 		}
-		err = a.importAll(ctx, im, files)
+		err = a.importAll(ctx, im, sources, o)
 		im.settleAll()
 		err = errors.Join(im.stopped, err)
-		if after, err := im.candidates(context.WithoutCancel(ctx)); err == nil {
+		if after, err := im.candidates(context.WithoutCancel(ctx)); err == nil && !o.dryRun {
 			im.sum.Candidates = max(after-before, 0)
 		}
 		p.Done()
-		if err == nil && ctx.Err() == nil {
+		if err == nil && ctx.Err() == nil && !o.dryRun {
 			im.embed(ctx)
 		}
+		err = errors.Join(err, im.writeRejects(o.rejects))
 		if a.JSON {
 			err = errors.Join(err, a.PrintJSON(im.sum))
 		} else {
+			im.explain()
 			fmt.Fprintln(a.Err, im.sum)
 		}
 		switch {
 		case err != nil:
 			return err
 		case im.sum.Failed > 0:
-			return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%d lines were not imported", im.sum.Failed),
-				Try: "Put those lines into a file of their own, correct them there, and import that."}
+			try := "Put those lines into a file with --rejects FILE, correct them there, and import that."
+			if o.rejects != "" {
+				try = "Correct the lines in " + o.rejects + ", and import that."
+			}
+			return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%d lines were not imported", im.sum.Failed), Try: try}
 		}
 		return ctx.Err()
 	})
 }
 
+// showClaim prints a claim of a dry run.
+func (a *commands) showClaim(c *ken.Claim) {
+	if a.JSON {
+		return
+	}
+	what := string(c.Kind)
+	switch {
+	case c.Constraint:
+		what = "rule"
+	case c.RuleCandidate:
+		what = "candidate rule"
+	}
+	a.PrintTable([]string{"", ""}, [][]string{{what, cli.Headline(c)}})
+}
+
+// importSources finds the files, so that a misspelled one shows before anything is written.
+func (a *commands) importSources(files []string, o *importOptions) (out []importSource, err error) {
+	given := foreign.Format(o.from)
+	if o.from != "" && !slices.Contains(foreign.Formats(), given) {
+		return nil, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--from", Msg: fmt.Sprintf("unknown format %q", o.from), Try: "Use one of " + formatNames() + "."})
+	}
+	for _, file := range files {
+		if fi, err := os.Stat(file); err == nil && fi.IsDir() {
+			in, err := folderSources(file, given)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, in...)
+			continue
+		}
+		if err := a.CheckInput(file); err != nil {
+			return nil, err
+		}
+		out = append(out, importSource{file, filepath.Base(file), given})
+	}
+	return out, nil
+}
+
+// folderSources lists the files of a folder that are read.
+func folderSources(dir string, format foreign.Format) (out []importSource, err error) {
+	const most = 50_000
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	var names []string
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == ".trash"):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if names = append(names, filepath.ToSlash(rel)); len(names) > most {
+			err = &ken.Error{Code: ken.CodeRefused, Msg: fmt.Sprintf("%s holds more than %d files", dir, most), Try: "Name a folder further in."}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if format == "" {
+		if format, err = foreign.GuessFolder(names); err != nil {
+			return nil, &ken.Error{Code: ken.CodeNotFound, Msg: dir + " is a folder that can't be imported", Err: err}
+		}
+	}
+	for _, name := range names {
+		if foreign.Wanted(format, name) {
+			out = append(out, importSource{filepath.Join(dir, filepath.FromSlash(name)), name, format})
+		}
+	}
+	if len(out) == 0 {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: fmt.Sprintf("%s is a folder without files of the format %s", dir, format), Try: "Name the files."}
+	}
+	return out, nil
+}
+
 // importAll reads the files until they or ctx end. A last batch that is not
 // full when ctx ends is dropped.
-func (a *commands) importAll(ctx context.Context, im *importer, files []string) error {
-	for _, file := range files {
-		if err := a.importFile(ctx, im, file); err != nil {
+func (a *commands) importAll(ctx context.Context, im *importer, sources []importSource, o *importOptions) error {
+	for _, src := range sources {
+		if err := a.importFile(ctx, im, src, o); err != nil {
 			im.flush(ctx) // the files before it are good
 			return err
 		}
@@ -97,287 +239,63 @@ func (a *commands) importAll(ctx context.Context, im *importer, files []string) 
 	return nil
 }
 
-func (a *commands) importFile(ctx context.Context, im *importer, file string) error {
-	in, err := a.OpenInput(file)
+func (a *commands) importFile(ctx context.Context, im *importer, src importSource, o *importOptions) error {
+	in, err := a.OpenInput(src.path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	for line := range untilDone(ctx, jsonl.Read(in, filepath.Base(file))) {
-		if im.stopped != nil {
-			break
+	var unknown error
+	for it := range untilDone(ctx, readSource(in, src, o, &unknown)) {
+		switch {
+		case im.stopped != nil:
+			return nil
+		case it.Skip != "":
+			im.skip(it.Skip)
+		default:
+			im.add(ctx, src.path, it.Line)
 		}
-		im.add(ctx, file, line)
 	}
-	return nil
+	if ctx.Err() != nil {
+		return nil // the reader may still write to unknown
+	}
+	return unknown
 }
 
-// untilDone yields what seq yields, and ends when ctx does although seq may still
-// wait for a terminal or a pipe: seq runs in a goroutine of its own, which ends
-// with the next value that comes.
-func untilDone[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		values := make(chan T, 256)
-		go func() {
-			defer close(values)
-			for v := range seq {
-				select {
-				case values <- v:
-				case <-ctx.Done():
-					return
-				}
+// readSource yields a file's entries. It tells the format when the first bytes are there.
+func readSource(in io.Reader, src importSource, o *importOptions, unknown *error) iter.Seq[foreign.Item] {
+	return func(yield func(foreign.Item) bool) {
+		br := bufio.NewReaderSize(in, foreign.Head)
+		if src.format == "" {
+			_, _ = br.Peek(1) // then as much as has come; an error shows again
+			head, _ := br.Peek(br.Buffered())
+			if src.format, *unknown = foreign.Guess(src.name, head); *unknown != nil {
+				return
 			}
-		}()
-		for {
-			select {
-			case v, ok := <-values:
-				if !ok || !yield(v) {
-					return
-				}
-			case <-ctx.Done():
+		}
+		options := foreign.Options{Name: src.name, Vouched: o.vouch, Seen: o.seen}
+		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownFolder(src.path) {
+			options.Word = ken.FromHumanAssertion(cli.CurrentUser(), time.Time{}, "")
+		}
+		for it := range foreign.Read(br, src.format, options) {
+			if !yield(it) {
 				return
 			}
 		}
 	}
 }
 
-const (
-	importBatch  = 1000 // lines in one transaction
-	importFlight = 2    // batches at once: one is prepared while the other is written
-)
-
-// importSummary is what became of the lines.
-type importSummary struct {
-	Owner     string `json:"owner"`
-	Written   int    `json:"written"`
-	Unchanged int    `json:"unchanged"` // were there already
-	Failed    int    `json:"failed"`
-	Adopted   int    `json:"adopted"` // of those that are in, claims that carried another owner
-	// Candidates are claims that read like rules and that nobody vouches for.
-	Candidates int `json:"rule_candidates"`
-}
-
-func (s importSummary) String() string {
-	out := fmt.Sprintf("%d claims written, %d unchanged, %d lines failed; owner %s", s.Written, s.Unchanged, s.Failed, s.Owner)
-	if s.Adopted > 0 {
-		out += fmt.Sprintf(", %d of them from other owners", s.Adopted)
+// ownFolder reports whether a file lies in one of the user's own folders for the settings of
+// agents. Nothing else tells that the user wrote it: a project's files may be anybody's.
+func ownFolder(path string) bool {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return false
 	}
-	if s.Candidates > 0 {
-		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
-	}
-	return out
-}
-
-// importer collects lines into batches and writes them. Its methods are called
-// from one goroutine.
-type importer struct {
-	s        store.Engine
-	tell     io.Writer // hears about every line that failed
-	progress *cli.Progress
-	sum      importSummary
-	hints    map[string]bool // advice given already
-
-	stopped error // the store can't be written: the rest is not tried
-
-	next   *importedBatch
-	flight []*importedBatch // oldest first
-}
-
-type importedBatch struct {
-	lines []importedLine
-	in    []store.Incoming
-	names map[string]bool // ids and keys of in
-	out   chan []store.Outcome
-}
-
-// importedLine is where a line was, and what is wrong with it; without an error
-// it is the next of the batch's claims.
-type importedLine struct {
-	file    string
-	n       int
-	err     error
-	adopted bool
-}
-
-// add takes one line.
-func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
-	if im.next == nil {
-		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
-	}
-	b, at := im.next, importedLine{file: file, n: l.N, err: l.Err}
-	if l.Err == nil {
-		owner := im.s.Owner()
-		at.adopted = l.Claim.Owner != "" && l.Claim.Owner != owner
-		l.Claim.Owner = owner
-		b.in = append(b.in, store.Incoming{Claim: l.Claim, Prior: l.History})
-		for _, name := range []string{"id " + l.Claim.ID, "key " + l.Claim.Key} {
-			b.names[name] = true
-		}
-	}
-	if b.lines = append(b.lines, at); len(b.lines) == importBatch {
-		im.flush(ctx)
-	}
-}
-
-// flush starts writing the batch at hand. Two batches that name the same claim
-// never run at once: the later line must win.
-func (im *importer) flush(ctx context.Context) {
-	b := im.next
-	if b == nil {
-		return
-	}
-	im.next = nil
-	for len(im.flight) >= importFlight || im.conflicts(b) {
-		im.settle()
-	}
-	im.flight = append(im.flight, b)
-	ctx = context.WithoutCancel(ctx) // a batch is in or not, and the summary must know
-	go func() { b.out <- im.s.Import(ctx, b.in) }()
-}
-
-func (im *importer) conflicts(b *importedBatch) bool {
-	for _, other := range im.flight {
-		for name := range b.names {
-			if name != "id " && name != "key " && other.names[name] {
-				return true
-			}
+	for _, dir := range []string{".claude", ".codex", ".cursor", ".gemini", ".config"} {
+		if trust.Inside(trust.Real(filepath.Join(home, dir)), trust.Real(path)) {
+			return true
 		}
 	}
 	return false
-}
-
-// settle waits for the oldest batch and counts what became of it.
-func (im *importer) settle() {
-	b := im.flight[0]
-	im.flight = im.flight[1:]
-	outcomes := <-b.out
-	for _, l := range b.lines {
-		if l.err == nil {
-			var o store.Outcome
-			o, outcomes = outcomes[0], outcomes[1:]
-			l.err = o.Err
-			im.count(&l, o.Changed)
-		}
-		if l.err != nil {
-			im.sum.Failed++
-		}
-		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
-			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
-				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
-		}
-		if l.err != nil && im.stopped == nil {
-			im.complain(&l)
-		}
-	}
-	im.progress.Update("import", im.sum.Written+im.sum.Unchanged+im.sum.Failed, 0)
-}
-
-func (im *importer) count(l *importedLine, changed bool) {
-	switch {
-	case l.err != nil:
-		return
-	case changed:
-		im.sum.Written++
-	default:
-		im.sum.Unchanged++
-	}
-	if l.adopted {
-		im.sum.Adopted++
-	}
-}
-
-func (im *importer) settleAll() {
-	for len(im.flight) > 0 {
-		im.settle()
-	}
-}
-
-// complain tells of a line that failed, and once how such lines are mended.
-func (im *importer) complain(l *importedLine) {
-	fmt.Fprintf(im.tell, "%s:%d: %v\n", l.file, l.n, l.err)
-	if hint := ken.Hint(l.err); hint != "" && !im.hints[hint] {
-		im.hints[hint] = true
-		fmt.Fprintf(im.tell, "Try: %s\n", hint)
-	}
-}
-
-// candidates counts the candidate rules of the store.
-func (im *importer) candidates(ctx context.Context) (n int, err error) {
-	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true}
-	for _, err := range im.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-// embed gives the new claims their vectors where a service makes them; a model
-// in this process has done so while they were written.
-func (im *importer) embed(ctx context.Context) {
-	if _, err := im.s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(im.tell, "ken: the claims are found by words, not yet by meaning: %v\nTry: ken index, later.\n", err)
-	}
-}
-
-type exportOptions struct {
-	out                     string
-	statuses, kinds, scopes []string
-}
-
-func (a *commands) exportCommand() *cobra.Command {
-	var o exportOptions
-	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Write claims as JSON lines",
-		Long: "Write every claim with its history, one JSON object a line, whatever its status and whether it has expired. " +
-			"ken import reads it back, into this store or another one, and nothing is lost. Pieces of the repository are left out: " +
-			"ken index makes them anew.",
-		Example: `  ken export --out claims.jsonl
-  ken export --status verified --kind playbook`,
-		Args: cli.ExactArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), &o) },
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
-	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `status` (repeatable)")
-	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `kind` (repeatable)")
-	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `type:id` (repeatable)")
-	return cmd
-}
-
-func (a *commands) export(ctx context.Context, o *exportOptions) error {
-	f := ken.Filter{}
-	if err := cli.FilterFlags(&f, o.statuses, o.kinds, o.scopes); err != nil {
-		return err
-	}
-	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
-		p := a.Progress()
-		defer p.Done()
-		n := 0
-		write := func(w io.Writer) (err error) {
-			n, err = jsonl.Export(ctx, s, f, w, func(n int) { p.Update("export", n, 0) })
-			return err
-		}
-		if o.out == "" || o.out == "-" {
-			w := bufio.NewWriter(a.Out)
-			if err := errors.Join(write(w), w.Flush()); err != nil {
-				return err
-			}
-			p.Done()
-			return nil
-		}
-		if err := cli.ReplaceFile(o.out, write); err != nil {
-			return err
-		}
-		p.Done()
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"claims": n, "file": o.out})
-		}
-		fmt.Fprintf(a.Err, "%d claims written to %s\n", n, o.out)
-		return nil
-	})
 }

@@ -45,10 +45,11 @@ func (a *commands) learnCommand() *cobra.Command {
 			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --about, --aspect and " +
 			"--rule say so instead, on an operator's word: no model changes that. What only may be a rule, and a rule about nothing, waits in " +
 			"ken memory review and is a fact meanwhile; --rule makes it one at once, and --rule=false none.",
-		Example: `  ken learn "Payments are idempotent by request id" --file payments/handler.go --tag payments
-  ken learn "The flaky test is fixed" --test TestRetry --command "go test ./..." --exit 0
-  ken learn "never deploy the payments service on Fridays; it depends on the ledger"
-  ken learn "the ledger stays on PostgreSQL 15 until the audit is over" --about ledger --rule
+		Example: `  ken learn "The mailer uses SES."
+  ken learn "Payments are idempotent by request id" --file payments/handler.go
+  ken learn "The flaky test is fixed" --command "go test ./..." --exit 0
+  ken learn "never deploy payments on Fridays; it depends on the ledger"
+  ken learn "the ledger stays on PostgreSQL 15" --about ledger --rule
   ken learn - --key runbook/restart --kind playbook < restart.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.ReadText(args)
@@ -60,20 +61,20 @@ func (a *commands) learnCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.kind, "kind", string(ken.KindFact), "what `kind` of claim: fact, hot, playbook, decision, … or a kind of your own")
-	f.StringVar(&o.heading, "heading", "", "a `line` above the text")
-	f.StringVar(&o.status, "status", string(ken.StatusObserved), "its `status`: observed, inferred, hypothesis or verified")
-	f.Float64Var(&o.confidence, "confidence", 1, "a `number` from 0 to 1: that it is true")
-	f.Float64Var(&o.importance, "importance", 0.5, "a `number` from 0 to 1: of knowing it")
-	f.StringArrayVar(&o.tags, "tag", nil, "a `tag` (repeatable)")
-	f.StringArrayVar(&o.entities, "about", nil, "a named `thing` that it is about, the most important first (repeatable)")
-	f.StringArrayVar(&o.entities, "entity", nil, "another name of --about")
-	f.StringVar(&o.aspect, "aspect", "", "which `side` of that it is about, such as deployment or security")
-	f.StringVar(&o.domain, "domain", "", "a `field` of knowledge, such as api or policy")
-	f.StringVar(&o.scope, "scope", "", "where it applies, as `type:id`; default everywhere")
-	f.StringVar(&o.key, "key", "", "a `name` of your own, which makes the command safe to repeat")
-	f.StringVar(&o.expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date")
-	f.StringVar(&o.source, "source", "", "`where` it came from, for people")
+	f.StringVar(&o.kind, "kind", string(ken.KindFact), "what `KIND` of claim: fact, hot, playbook, decision, … or a kind of your own")
+	f.StringVar(&o.heading, "heading", "", "a `TEXT` above the statement, one line")
+	f.StringVar(&o.status, "status", string(ken.StatusObserved), "its `STATUS`: observed, inferred, hypothesis or verified")
+	f.Float64Var(&o.confidence, "confidence", 1, "`N` from 0 to 1: that it is true")
+	f.Float64Var(&o.importance, "importance", 0.5, "`N` from 0 to 1: of knowing it")
+	f.StringArrayVar(&o.tags, "tag", nil, "a `TAG` (repeatable)")
+	f.StringArrayVar(&o.entities, "about", nil, "a named `THING` that it is about, the most important first (repeatable)")
+	f.StringArrayVar(&o.entities, "entity", nil, "a `THING`: another name of --about")
+	f.StringVar(&o.aspect, "aspect", "", "which `ASPECT` of that it is about, such as deployment or security")
+	f.StringVar(&o.domain, "domain", "", "a `FIELD` of knowledge, such as api or policy")
+	f.StringVar(&o.scope, "scope", "", "where it applies, as `TYPE:ID`; default everywhere")
+	f.StringVar(&o.key, "key", "", "a `NAME` of your own, which makes the command safe to repeat")
+	f.StringVar(&o.expires, "expires", "", "the `TIME` when it ends: a length such as 12h or 30d, or a date")
+	f.StringVar(&o.source, "source", "", "a `TEXT`: where it came from, for people")
 	f.BoolVar(&o.rule, "rule", false, "a rule that is in every turn about its thing; --rule=false: no rule, whatever its words are")
 	f.BoolVar(&o.rule, "constraint", false, "another name of --rule")
 	o.evidence.add(f)
@@ -153,6 +154,10 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	if err := c.Validate(); err != nil {
 		return c, cli.UsageError(err)
 	}
+	if c.Status == ken.StatusDisputed || c.Status == ken.StatusSuperseded {
+		return c, cli.UsageError(&ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "nothing is learned as " + string(c.Status),
+			Try: "Learn it as observed, inferred, hypothesis or verified; then use ken dispute or ken supersede."})
+	}
 	return c, nil
 }
 
@@ -224,13 +229,13 @@ type evidenceFlags struct {
 
 func (e *evidenceFlags) add(f *pflag.FlagSet) {
 	e.flags = f
-	f.StringArrayVar(&e.files, "file", nil, "evidence: a `file` of the project, as it is now (repeatable)")
-	f.StringArrayVar(&e.urls, "url", nil, "evidence: the `address` of a web page (repeatable)")
-	f.StringArrayVar(&e.tests, "test", nil, "evidence: the `name` of a test that was run (repeatable)")
-	f.StringVar(&e.command, "command", "", "evidence: a `command` that was run")
-	f.IntVar(&e.exit, "exit", 0, "the exit `status` of --command")
-	f.StringVar(&e.by, "by", "", "evidence: the `name` of the person who vouches for it")
-	f.StringVar(&e.note, "note", "", "`what` that person checked")
+	f.StringArrayVar(&e.files, "file", nil, "evidence: a `FILE` of the project, as it is now (repeatable)")
+	f.StringArrayVar(&e.urls, "url", nil, "evidence: the `ADDRESS` of a web page (repeatable)")
+	f.StringArrayVar(&e.tests, "test", nil, "evidence: the `NAME` of a test that was run (repeatable)")
+	f.StringVar(&e.command, "command", "", "evidence: a `COMMAND` that was run")
+	f.IntVar(&e.exit, "exit", 0, "`N`, the exit status of --command")
+	f.StringVar(&e.by, "by", "", "evidence: the `NAME` of the person who vouches for it")
+	f.StringVar(&e.note, "note", "", "a `TEXT`: what that person checked")
 }
 
 // mechanicalEvidence returns the evidence of files, URLs and tests.

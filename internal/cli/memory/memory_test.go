@@ -61,7 +61,7 @@ func (full) Owner() string { return ken.DefaultOwner }
 // An import that finds no room says so once, where, and does not try the rest.
 func TestImportStopsWhereTheDiskIsFull(t *testing.T) {
 	var said strings.Builder
-	im := &importer{s: full{}, tell: &said, progress: (&cli.App{Quiet: true}).Progress(), hints: map[string]bool{}}
+	im := &importer{s: full{}, tell: &said, progress: (&cli.App{Quiet: true}).Progress()}
 	for n := range 10 * importBatch {
 		if im.stopped != nil {
 			break

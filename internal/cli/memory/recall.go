@@ -45,7 +45,7 @@ func (a *commands) recallCommand() *cobra.Command {
 			"object for each, as soon as it is answered.\n\n" +
 			"--archived finds what ken knowledge gc has put away instead, whatever its status; without a question, the newest of it.",
 		Example: `  ken recall "how are payments retried?"
-  ken recall --json --limit 3 --scope repo:github.com/acme/payments "retry policy"
+  ken recall --json --limit 3 --scope repo:acme/payments "retry policy"
   ken recall --batch questions.jsonl --mode keyword > answers.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := o.query()
@@ -69,16 +69,16 @@ func (a *commands) recallCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.limit, "limit", "n", 10, "find at most this `number` of claims, rules included")
-	f.StringVar(&o.mode, "mode", "", "the `mode`: keyword, vector or hybrid; default hybrid where an embedder is configured")
-	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `type:id` (repeatable)")
-	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `status` (repeatable)")
-	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `kind` (repeatable)")
-	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `speaker`: external, agent or operator")
+	f.IntVarP(&o.limit, "limit", "n", 10, "find at most `N` claims, rules included")
+	f.StringVar(&o.mode, "mode", "", "the `MODE`: keyword, vector or hybrid; default hybrid where an embedder is configured")
+	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `TYPE:ID` (repeatable)")
+	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `STATUS` (repeatable)")
+	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `KIND` (repeatable)")
+	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `SPEAKER`: external, agent or operator")
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
 	f.BoolVar(&o.floor, "floor", false, "find nothing unless it bears on the question surely enough for a turn")
 	f.BoolVar(&o.archived, "archived", false, "find archived claims instead")
-	f.StringVar(&o.batch, "batch", "", "answer every question in this `file`; - is standard input")
+	f.StringVar(&o.batch, "batch", "", "answer every question in this `FILE`; - is standard input")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 
 func (a *commands) recall(ctx context.Context, question string, q *middleware.RecallQuery) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		got, err := l.Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
+		got, err := l.Operator().Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 	defer in.Close()
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		a.hintAtGaps(ctx, l, s, q)
-		rc := l.Recaller(s, *q)
+		rc := l.Operator().Recaller(s, *q)
 		enc := json.NewEncoder(a.Out)
 		enc.SetEscapeHTML(false)
 		asked, failed := 0, 0

@@ -38,6 +38,8 @@ func (a *commands) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
 		Short: "Decide what is held in every turn",
+		Example: `  ken memory review
+  ken memory approve 0d7fe1a2`,
 		Long: "Decide what is held in every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
 			"approves them; hot facts and approved patterns do. What somebody said in a session as a rule is a candidate rule: turns get it as " +
 			"that, where it bears on them, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
@@ -48,6 +50,8 @@ func (a *commands) memoryCommand() *cobra.Command {
 	cmd.AddCommand(a.memoryReviewCommand(), a.memorySyncCommand(),
 		&cobra.Command{
 			Use: "approve ID", Short: "Make a candidate part of every turn",
+			Example: `  ken memory review --list
+  ken memory approve 0d7fe1a2`,
 			Long:              "Make a candidate part of every turn, on the current user's word. One that was approved before stays so.",
 			Args:              cli.ExactArgs("ID"),
 			ValidArgsFunction: a.Complete(memoryIDs),
@@ -57,6 +61,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "reject ID", Short: "Take a claim out of every turn, and keep it from coming back",
+			Example: `  ken memory reject 0d7fe1a2`,
 			Long: "Take a candidate, an approved pattern or a hot fact out, and keep it from coming back when it is seen again. It stays in " +
 				"the store, disputed; ken verify brings it back.",
 			Args:              cli.ExactArgs("ID"),
@@ -112,8 +117,9 @@ func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 
 func (a *commands) memorySyncCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "sync",
-		Short: "Read what was changed in MEMORY.md, and write it anew",
+		Use:     "sync",
+		Short:   "Read what was changed in MEMORY.md, and write it anew",
+		Example: `  ken memory sync`,
 		Long: "Apply what was changed in .ken/knowledge/MEMORY.md by hand: ticked boxes, new texts, new lines. A file that can't be " +
 			"understood is refused with the number of the line, and stays as it is.\n\n" +
 			"A line counts as your word if Ken knew the file before, and neither git's last commit nor its index has the line. Every other new line " +

@@ -17,21 +17,12 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/cli"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/skill"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
-
-func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, _, err := cli.Desk(l, s).Attention(ctx, false)
-	for i := range all {
-		out = append(out, all[i].ID+"\t"+all[i].Action)
-	}
-	return out, err
-}
 
 func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := playbooks(ctx, s, ken.RecallStatuses())
@@ -47,6 +38,8 @@ func (a *commands) skillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill",
 		Short: "Keep playbooks: how something is done here",
+		Example: `  ken skill list
+  ken skill add runbooks/restart.md`,
 		Long: "Keep playbooks: how something is done here, written by a person in Markdown. A playbook reaches the turns that it is for, by " +
 			"what it says of when to use it; a turn that has no room for all of it is told of ken skill show.",
 		Args: cli.OnlySubcommands,
@@ -54,8 +47,9 @@ func (a *commands) skillCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.skillAddCommand(),
 		&cobra.Command{
-			Use:   "list",
-			Short: "List the playbooks, and whether their files have changed since",
+			Use:     "list",
+			Short:   "List the playbooks, and whether their files have changed since",
+			Example: `  ken skill list`,
 			Long: "List the playbooks, with the state of the file that each was read from: same, changed since, or gone. What was changed " +
 				"counts once ken skill add has read it.",
 			Args: cli.ExactArgs(),
@@ -64,14 +58,16 @@ func (a *commands) skillCommand() *cobra.Command {
 		&cobra.Command{
 			Use:               "show NAME",
 			Short:             "Print a playbook whole",
+			Example:           `  ken skill show restart`,
 			Long:              "Print a playbook whole, with the files that come with it. It is named as ken skill list shows it, or by its claim's id.",
 			Args:              cli.ExactArgs("NAME"),
 			ValidArgsFunction: a.Complete(playbookNames),
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.showSkill(cmd.Context(), args[0]) },
 		},
 		&cobra.Command{
-			Use:   "rm NAME",
-			Short: "Take a playbook out of recall",
+			Use:     "rm NAME",
+			Short:   "Take a playbook out of recall",
+			Example: `  ken skill rm restart`,
 			Long: "Take a playbook out of recall. It stays in the store, disputed as removed, and its history with it; ken skill add brings it " +
 				"back. ken forget erases it for good.",
 			Args:              cli.ExactArgs("NAME"),
@@ -340,92 +336,4 @@ func skillFile(root string, c *ken.Claim) string {
 		return "changed"
 	}
 	return "same"
-}
-
-func (a *commands) attentionCommand() *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use:   "attention",
-		Short: "List what a person should look at, with the commands that settle it",
-		Long: "List what a person should look at, warnings first: verified claims that were disputed, claims that contradict each other, " +
-			"claims that a less certain one replaced, claims of little confidence that nobody has verified for a week, and writes that " +
-			"were refused because they had no evidence. Each comes with what to do and the commands for it, the likeliest first. What is " +
-			"settled is gone from the list by itself.",
-		Args: cli.OnlySubcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
-				items, unread, err := cli.Desk(l, s).Attention(cmd.Context(), all)
-				if err != nil || unread != nil && len(items) == 0 {
-					return cmp.Or(err, unread)
-				}
-				if err := a.printAttention(items); err != nil {
-					return err
-				}
-				return unread
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "what was dismissed, too")
-	cmd.AddCommand(&cobra.Command{
-		Use:   "dismiss ID",
-		Short: "Hide an item until something about it changes",
-		Long: "Hide an item of the list until something about it changes: it is another one then. The claims that it is about stay as they " +
-			"are. The beginning of an id is enough, if it is only one item's.",
-		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.Complete(attentionIDs),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.dismiss(cmd.Context(), args[0]) },
-	})
-	return cmd
-}
-
-func (a *commands) printAttention(items []attention.Item) error {
-	switch {
-	case a.JSON:
-		if items == nil {
-			items = []attention.Item{}
-		}
-		return a.PrintJSON(map[string]any{"attention": items})
-	case len(items) == 0:
-		fmt.Fprintln(a.Err, "ken: nothing needs your attention")
-	}
-	for i := range items {
-		it := &items[i]
-		fmt.Fprintf(a.Out, "%s  %-7s  %s  %s\n  %s\n", it.ID, it.Severity, it.At.UTC().Format(cli.TimeFormat), it.Action, cli.Cell(it.Text))
-		for _, c := range it.Commands {
-			fmt.Fprintf(a.Out, "  $ %s\n", cli.Cell(c))
-		}
-	}
-	return nil
-}
-
-func (a *commands) dismiss(ctx context.Context, id string) error {
-	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		desk := cli.Desk(l, s)
-		items, unread, err := desk.Attention(ctx, true)
-		if err := cmp.Or(err, unread); err != nil {
-			return err
-		}
-		var found []attention.Item
-		for _, it := range items {
-			if id != "" && strings.HasPrefix(it.ID, strings.ToLower(id)) {
-				found = append(found, it)
-			}
-		}
-		switch len(found) {
-		case 0:
-			return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: fmt.Sprintf("no item %q in the attention queue", id),
-				Try: "List them with ken attention; an item whose claims have changed has another id."}
-		case 1:
-		default:
-			return &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q fits %d items", id, len(found)), Try: "Give more of the id."}
-		}
-		if err := desk.Dismiss(ctx, found[0].ID); err != nil {
-			return err
-		}
-		if a.JSON {
-			return a.PrintJSON(map[string]any{"dismissed": []string{found[0].ID}})
-		}
-		fmt.Fprintln(a.Out, found[0].ID)
-		return nil
-	})
 }

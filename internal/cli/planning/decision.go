@@ -261,11 +261,11 @@ type decisionFilter struct {
 
 func (a *commands) decisionFilterFlags(cmd *cobra.Command, o *decisionFilter) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.statuses, "status", nil, "only those of this `status`: "+strings.Join(decisionStatuses(true), ", ")+" (repeatable)")
-	f.StringVar(&o.tag, "tag", "", "only those with this `tag`")
-	f.StringVar(&o.governs, "governs", "", "only those that govern this `path` or symbol, as they list it or their text names it")
-	f.StringVar(&o.since, "since", "", "only those of this `day`, as YYYY-MM-DD, or later")
-	f.StringVar(&o.until, "until", "", "only those of this `day` or earlier")
+	f.StringArrayVar(&o.statuses, "status", nil, "only those of this `STATUS`: "+strings.Join(decisionStatuses(true), ", ")+" (repeatable)")
+	f.StringVar(&o.tag, "tag", "", "only those with this `TAG`")
+	f.StringVar(&o.governs, "governs", "", "only those that govern this `PATH` or symbol, as they list it or their text names it")
+	f.StringVar(&o.since, "since", "", "only those of this `DATE`, as YYYY-MM-DD, or later")
+	f.StringVar(&o.until, "until", "", "only those of this `DATE` or earlier")
 	f.BoolVar(&o.noArchive, "no-archive", false, "leave out what is in the archive")
 	a.completeFlagWith(cmd, "status", fixed(decisionStatuses(true)...))
 }
@@ -307,7 +307,7 @@ func (a *commands) decisionSearchCommand() *cobra.Command {
 		},
 	}
 	a.decisionFilterFlags(cmd, &o)
-	cmd.Flags().IntVar(&o.limit, "limit", 20, "list at most so `many`")
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "list at most `N`")
 	return cmd
 }
 

@@ -23,7 +23,9 @@ func (a *commands) decisionCreateCommand() *cobra.Command {
 		Long: "Write a new decision in the form of MADR, with the next free number, and print its id and its file. What it says comes from flags; " +
 			"without --title from standard input, as Markdown with a title and sections such as Context, Decision and Consequences, or as JSON of " +
 			"the form that ken decision export writes, and flags add to that. A decision that is proposed may give its context alone.",
-		Example: `  ken decision create --title "Use an append-only log" --status accepted --context "State is lost." --decision "A log is the truth." --governs store/bolt
+		Example: `  ken decision create --title "Use an append-only log" --status accepted \
+    --context "State is lost." --decision "A log is the truth." \
+    --governs store/bolt
   ken decision create < draft.md
   ken decision create --title "Retry with backoff" --decision - < decision.txt`,
 		Args: cli.MaxArgs("-"),
@@ -45,7 +47,7 @@ func (a *commands) decisionCreateCommand() *cobra.Command {
 		},
 	}
 	a.draftFlags(cmd, &o, string(adr.Proposed))
-	cmd.Flags().StringVar(&replaces, "supersedes", "", "the `decision` that it supersedes; its status is accepted then unless --status says otherwise")
+	cmd.Flags().StringVar(&replaces, "supersedes", "", "the `DECISION` that it supersedes; its status is accepted then unless --status says otherwise")
 	a.completeFlagWith(cmd, "supersedes", a.decisionIDs)
 	return cmd
 }
@@ -59,7 +61,8 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 		Long: "Say in both files that one decision is superseded by another: both are written or none. Without --by, the successor is written as " +
 			"ken decision create does, accepted unless --status says otherwise, from flags or from standard input.",
 		Example: `  ken decision supersede ADR-0007 --by ADR-0012
-  ken decision supersede 7 --title "Use a queue" --decision "NATS carries the jobs."`,
+  ken decision supersede 7 --title "Use a queue" \
+    --decision "NATS carries the jobs."`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return errors.Join(atLeastOne("OLD")(cmd, args), cli.MaxArgs("OLD", "-")(cmd, args))
 		},
@@ -88,7 +91,7 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 		},
 	}
 	a.draftFlags(cmd, &o, string(adr.Accepted))
-	cmd.Flags().StringVar(&by, "by", "", "the `decision` that takes its place, which is there already")
+	cmd.Flags().StringVar(&by, "by", "", "the `DECISION` that takes its place, which is there already")
 	a.completeFlagWith(cmd, "by", a.decisionIDs)
 	return cmd
 }
@@ -141,23 +144,23 @@ type draftFlags struct {
 
 func (a *commands) draftFlags(cmd *cobra.Command, o *draftFlags, status string) {
 	f := cmd.Flags()
-	f.StringVar(&o.title, "title", "", "what is decided, in a few `words`; its number is given")
-	f.StringVar(&o.status, "status", "", "its `status`: "+strings.Join(decisionStatuses(false), ", ")+"; default "+status)
-	f.StringVar(&o.context, "context", "", "why there is something to decide, a `text`; - is standard input, here and below")
-	f.StringVar(&o.decision, "decision", "", "what is decided, a `text`")
-	f.StringVar(&o.consequences, "consequences", "", "what comes of it, a `text`")
-	f.StringVar(&o.confirmation, "confirmation", "", "how it is checked that the decision is kept, a `text`")
-	f.StringVar(&o.more, "more", "", "what else there is to say, a `text`")
-	f.StringArrayVar(&o.alternatives, "alternative", nil, "what was considered and not chosen, as `title: why` or a title alone (repeatable)")
-	f.StringVar(&o.chosen, "chosen", "", "what was chosen, as `title: why` or a title alone")
-	f.StringArrayVar(&o.drives, "driver", nil, "what the decision hangs on, a `text` of one line (repeatable)")
-	f.StringArrayVar(&o.governs, "governs", nil, "what it holds for: a `path`, a glob such as store/**, or a symbol (repeatable)")
-	f.StringArrayVar(&o.tags, "tag", nil, "a `tag` (repeatable)")
-	f.StringArrayVar(&o.deciders, "decider", nil, "`who` decided (repeatable)")
-	f.StringArrayVar(&o.consulted, "consulted", nil, "`who` was asked (repeatable)")
-	f.StringArrayVar(&o.informed, "informed", nil, "`who` was told (repeatable)")
-	f.StringVar(&o.date, "date", "", "the `day` of the decision, as YYYY-MM-DD; default today")
-	f.StringVar(&o.folder, "folder", "", "the `folder` for its file, one of those for decisions; default where most of them are")
+	f.StringVar(&o.title, "title", "", "what is decided, in a `TEXT` of a few words; its number is given")
+	f.StringVar(&o.status, "status", "", "its `STATUS`: "+strings.Join(decisionStatuses(false), ", ")+"; default "+status)
+	f.StringVar(&o.context, "context", "", "why there is something to decide, a `TEXT`; - is standard input, here and below")
+	f.StringVar(&o.decision, "decision", "", "what is decided, a `TEXT`")
+	f.StringVar(&o.consequences, "consequences", "", "what comes of it, a `TEXT`")
+	f.StringVar(&o.confirmation, "confirmation", "", "how it is checked that the decision is kept, a `TEXT`")
+	f.StringVar(&o.more, "more", "", "what else there is to say, a `TEXT`")
+	f.StringArrayVar(&o.alternatives, "alternative", nil, "what was considered and not chosen, as `TITLE:WHY` or a title alone (repeatable)")
+	f.StringVar(&o.chosen, "chosen", "", "what was chosen, as `TITLE:WHY` or a title alone")
+	f.StringArrayVar(&o.drives, "driver", nil, "what the decision hangs on, a `TEXT` of one line (repeatable)")
+	f.StringArrayVar(&o.governs, "governs", nil, "what it holds for: a `PATH`, a glob such as store/**, or a symbol (repeatable)")
+	f.StringArrayVar(&o.tags, "tag", nil, "a `TAG` (repeatable)")
+	f.StringArrayVar(&o.deciders, "decider", nil, "a `NAME`: who decided (repeatable)")
+	f.StringArrayVar(&o.consulted, "consulted", nil, "a `NAME`: who was asked (repeatable)")
+	f.StringArrayVar(&o.informed, "informed", nil, "a `NAME`: who was told (repeatable)")
+	f.StringVar(&o.date, "date", "", "the `DATE` of the decision, as YYYY-MM-DD; default today")
+	f.StringVar(&o.folder, "folder", "", "the `FOLDER` for its file, one of those for decisions; default where most of them are")
 	a.completeFlagWith(cmd, "status", fixed(decisionStatuses(false)...))
 }
 

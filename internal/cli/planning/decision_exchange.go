@@ -34,8 +34,8 @@ func (a *commands) decisionExportCommand() *cobra.Command {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error { return a.exportDecisions(r, args, out, folder) })
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
-	cmd.Flags().StringVar(&folder, "folder", "", "write a file for each decision into this `folder`")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `FILE`, whole or not at all; default standard output")
+	cmd.Flags().StringVar(&folder, "folder", "", "write a file for each decision into this `FOLDER`")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ func (a *commands) objectiveCommand() *cobra.Command {
 		Long: "Keep goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
 			"that lead there. Progress is computed from the tasks. Those that are active are told to every turn, in few words. A change " +
 			"edits the lines that it must; a file that is broken is left alone.",
-		Example: `  ken objective create --title "Ship auth refactor" --tasks "Design,Implement,Test"
+		Example: `  ken objective create --title "Ship auth" --tasks "Design,Implement,Test"
   ken objective link OBJ-0001 Design --done`,
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -115,7 +115,7 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only those of this `status`: "+strings.Join(objectiveStatuses(), ", ")+" (repeatable)")
+	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only those of this `STATUS`: "+strings.Join(objectiveStatuses(), ", ")+" (repeatable)")
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
 	a.completeFlagWith(cmd, "status", fixed(objectiveStatuses()...))
 	return cmd
@@ -207,8 +207,8 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 		Use:   "create [TITLE|-]",
 		Short: "Set an objective",
 		Long:  "Write a new objective, which is active, with the next free number, and print it. The title is --title, the arguments, or standard input.",
-		Example: `  ken objective create --title "Ship auth refactor" --tasks "Design,Implement,Test"
-  ken objective create "Ship auth refactor" --task "Design, and talk about it" --decision ADR-0012`,
+		Example: `  ken objective create --title "Ship auth" --tasks "Design,Implement,Test"
+  ken objective create "Ship auth" --task "Design, and talk" --decision ADR-0012`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			switch {
@@ -237,14 +237,14 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.Title, "title", "", "what is to be reached, in a few `words`")
-	f.StringVar(&tasks, "tasks", "", "the tasks that lead there, a `list` with commas")
-	f.StringArrayVar(&each, "task", nil, "a task, whose `text` may have commas (repeatable)")
-	f.StringVar(&d.Description, "description", "", "more about it, a `text`; - is standard input")
-	f.StringVar(&d.Owner, "owned-by", "", "`who` it belongs to")
-	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag` (repeatable)")
-	f.StringArrayVar(&d.Decisions, "decision", nil, "a `decision` that it hangs on (repeatable)")
-	f.StringArrayVar(&d.Sessions, "session", nil, "a `session` that worked on it (repeatable)")
+	f.StringVar(&d.Title, "title", "", "what is to be reached, in a `TEXT` of a few words")
+	f.StringVar(&tasks, "tasks", "", "the tasks that lead there, a `LIST` with commas")
+	f.StringArrayVar(&each, "task", nil, "a task, whose `TEXT` may have commas (repeatable)")
+	f.StringVar(&d.Description, "description", "", "more about it, a `TEXT`; - is standard input")
+	f.StringVar(&d.Owner, "owned-by", "", "a `NAME`: who it belongs to")
+	f.StringArrayVar(&d.Tags, "tag", nil, "a `TAG` (repeatable)")
+	f.StringArrayVar(&d.Decisions, "decision", nil, "a `DECISION` that it hangs on (repeatable)")
+	f.StringArrayVar(&d.Sessions, "session", nil, "a `SESSION` that worked on it (repeatable)")
 	a.completeFlagWith(cmd, "decision", a.decisionIDs)
 	return cmd
 }
@@ -289,8 +289,8 @@ func (a *commands) objectiveLinkCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&l.Done, "done", false, "it is done")
-	f.StringVar(&l.By, "by", "", "`who` did it; default you")
-	f.StringVar(&l.Claim, "claim", "", "the `id` of the task's claim")
+	f.StringVar(&l.By, "by", "", "a `NAME`: who did it; default you")
+	f.StringVar(&l.Claim, "claim", "", "the `ID` of the task's claim")
 	return cmd
 }
 
@@ -361,15 +361,15 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&status, "status", "", "the new `status`: "+strings.Join(objectiveStatuses(), ", "))
-	f.StringVar(&title, "title", "", "the new `title`")
-	f.StringVar(&description, "description", "", "the new description, a `text`; - is standard input")
-	f.StringVar(&owner, "owned-by", "", "`who` it belongs to now")
-	f.StringArrayVar(&tags, "tag", nil, "a `tag`, instead of those before (repeatable)")
-	f.StringVar(&tasks, "tasks", "", "what remains to be done, a `list` with commas, instead of what remained before")
-	f.StringArrayVar(&each, "task", nil, "likewise, one task, whose `text` may have commas (repeatable)")
-	f.StringArrayVar(&u.AddDecisions, "decision", nil, "a `decision` that it hangs on as well (repeatable)")
-	f.StringArrayVar(&u.AddSessions, "session", nil, "a `session` that worked on it as well (repeatable)")
+	f.StringVar(&status, "status", "", "the new `STATUS`: "+strings.Join(objectiveStatuses(), ", "))
+	f.StringVar(&title, "title", "", "the new `TITLE`")
+	f.StringVar(&description, "description", "", "the new description, a `TEXT`; - is standard input")
+	f.StringVar(&owner, "owned-by", "", "a `NAME`: who it belongs to now")
+	f.StringArrayVar(&tags, "tag", nil, "a `TAG`, instead of those before (repeatable)")
+	f.StringVar(&tasks, "tasks", "", "what remains to be done, a `LIST` with commas, instead of what remained before")
+	f.StringArrayVar(&each, "task", nil, "likewise, one task, whose `TEXT` may have commas (repeatable)")
+	f.StringArrayVar(&u.AddDecisions, "decision", nil, "a `DECISION` that it hangs on as well (repeatable)")
+	f.StringArrayVar(&u.AddSessions, "session", nil, "a `SESSION` that worked on it as well (repeatable)")
 	a.completeFlagWith(cmd, "status", fixed(objectiveStatuses()...))
 	a.completeFlagWith(cmd, "decision", a.decisionIDs)
 	return cmd

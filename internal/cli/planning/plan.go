@@ -253,7 +253,7 @@ func (a *commands) planRunCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd.Context(), args, &o) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.workers, "workers", runner.DefaultWorkers, fmt.Sprintf("the most agents at `once`, 1 to %d", runner.MaxWorkers))
+	f.IntVar(&o.workers, "workers", runner.DefaultWorkers, fmt.Sprintf("run at most `N` agents at a time, 1 to %d", runner.MaxWorkers))
 	f.BoolVar(&o.resume, "resume", false, "run no agent that was done in an earlier run")
 	f.BoolVar(&o.failFast, "fail-fast", false, "stop everything when an agent fails")
 	return cmd

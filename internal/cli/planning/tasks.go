@@ -62,9 +62,9 @@ func (a *commands) tasksCommand() *cobra.Command {
 
 func (a *commands) tasksFlags(cmd *cobra.Command, o *tasksOptions) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.statuses, "status", nil, "only tasks of this `status`: open, in_progress, blocked, done or cancelled (repeatable)")
-	f.StringVar(&o.about, "about", "", "only tasks about this `entity`, under any of its names")
-	f.StringVar(&o.contains, "contains", "", "only tasks with these `words` in the title")
+	f.StringArrayVar(&o.statuses, "status", nil, "only tasks of this `STATUS`: open, in_progress, blocked, done or cancelled (repeatable)")
+	f.StringVar(&o.about, "about", "", "only tasks about this `ENTITY`, under any of its names")
+	f.StringVar(&o.contains, "contains", "", "only tasks with this `TEXT` in the title")
 	f.BoolVar(&o.all, "all", false, "also those that are over")
 	a.CompleteFlag(cmd, "status", cli.FixedChoices(statusWords()...))
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
@@ -171,9 +171,9 @@ func (a *commands) taskAddCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&about, "about", nil, "an `entity` that it is about, the most important first (repeatable)")
-	f.StringVar(&expires, "expires", "", "when it is no use any more: a length of `time` such as 12h or 30d, or a date")
-	f.StringVar(&scope, "scope", "", "where it applies, as `type:id`; default everywhere")
+	f.StringArrayVar(&about, "about", nil, "an `ENTITY` that it is about, the most important first (repeatable)")
+	f.StringVar(&expires, "expires", "", "the `TIME` when it is no use any more: a length such as 12h or 30d, or a date")
+	f.StringVar(&scope, "scope", "", "where it applies, as `TYPE:ID`; default everywhere")
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 	return cmd
 }
@@ -234,10 +234,10 @@ func (a *commands) taskUpdateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&status, "status", "", "the new `status`: open, in_progress, blocked, done or cancelled")
-	f.StringVar(&title, "title", "", "the new `title`")
-	f.StringArrayVar(&about, "about", nil, "an `entity` that it is about, instead of those before (repeatable)")
-	f.StringVar(&expires, "expires", "", "when it is no use any more: a length of `time`, a date, or never")
+	f.StringVar(&status, "status", "", "the new `STATUS`: open, in_progress, blocked, done or cancelled")
+	f.StringVar(&title, "title", "", "the new `TITLE`")
+	f.StringArrayVar(&about, "about", nil, "an `ENTITY` that it is about, instead of those before (repeatable)")
+	f.StringVar(&expires, "expires", "", "the `TIME` when it is no use any more: a length, a date, or never")
 	a.CompleteFlag(cmd, "status", cli.FixedChoices(statusWords()...))
 	a.CompleteFlag(cmd, "about", cli.EntityNames)
 	return cmd

@@ -22,6 +22,9 @@ func (a *commands) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Hand out, list and revoke keys of the gateway",
+		Example: `  ken key create ci --rights chat
+  ken key list
+  ken key revoke ci`,
 		Long: "Keys open ken serve: each has an owner, whose knowledge it works with, and rights, and may have limits. They are kept as hashes in " +
 			"the project's state, in a file that you alone can read; a ken serve that runs takes up what changes with the next request. Keys " +
 			"under gateway.keys count beside them.",
@@ -45,7 +48,8 @@ func (a *commands) keyCreateCommand() *cobra.Command {
 			"answers say that they took, and an estimate where one doesn't.\n\n" +
 			"With the first key, every request to the gateway needs one.",
 		Example: `  ken key create ana --owner ana
-  ken key create ci --rights chat --models 'gpt-5*,claude-*' --expires 90d --requests-per-day 2000 --tokens-per-day 5000000`,
+  ken key create ci --rights chat --models 'gpt-5*,claude-*' --expires 90d \
+    --requests-per-day 2000 --tokens-per-day 5000000`,
 		Args: cli.ExactArgs("a name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Owner = args[0], a.Owner
@@ -60,22 +64,23 @@ func (a *commands) keyCreateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&k.Project, "project", "", "the `project` that its turns belong to")
-	f.StringSliceVar(&k.Rights, "rights", nil, "its `rights`, separated by commas")
-	f.StringSliceVar(&k.Models, "models", nil, "`patterns` of the models that it may ask, separated by commas; default all")
-	f.StringVar(&expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date; default never")
-	f.IntVar(&k.RequestsPerDay, "requests-per-day", 0, "the most model calls a day; 0 is no limit")
-	f.IntVar(&k.TokensPerDay, "tokens-per-day", 0, "the most tokens a day, of prompts and answers; 0 is no limit")
+	f.StringVar(&k.Project, "project", "", "the `PROJECT` that its turns belong to")
+	f.StringSliceVar(&k.Rights, "rights", nil, "its `RIGHTS`, separated by commas")
+	f.StringSliceVar(&k.Models, "models", nil, "`PATTERNS` of the models that it may ask, separated by commas; default all")
+	f.StringVar(&expires, "expires", "", "the `TIME` when it ends: a length such as 12h or 30d, or a date; default never")
+	f.IntVar(&k.RequestsPerDay, "requests-per-day", 0, "at most `N` model calls a day; 0 is no limit")
+	f.IntVar(&k.TokensPerDay, "tokens-per-day", 0, "at most `N` tokens a day, of prompts and answers; 0 is no limit")
 	return cmd
 }
 
 func (a *commands) keyListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the keys of the gateway",
-		Long:  "List the keys that were handed out, revoked ones too, and those under gateway.keys. Keys themselves can't be shown.",
-		Args:  cli.ExactArgs(),
-		RunE:  func(*cobra.Command, []string) error { return a.listKeys() },
+		Use:     "list",
+		Short:   "List the keys of the gateway",
+		Example: `  ken key list`,
+		Long:    "List the keys that were handed out, revoked ones too, and those under gateway.keys. Keys themselves can't be shown.",
+		Args:    cli.ExactArgs(),
+		RunE:    func(*cobra.Command, []string) error { return a.listKeys() },
 	}
 }
 

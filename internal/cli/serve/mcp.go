@@ -51,11 +51,11 @@ func (a *commands) mcpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.http, "http", "", "serve streamable HTTP on this loopback `address`, such as 127.0.0.1:7777")
-	f.StringVar(&o.project, "project", "", "the `name` of the project that what is learned carries")
-	f.StringVar(&o.agent, "agent", "", "the `name` of the agent in histories; default what the client calls itself")
-	f.StringArrayVar(&o.scopes, "scope", nil, "show only claims of this scope, as `type:id`, and unscoped ones (repeatable)")
-	f.StringVar(&o.tools, "tools", "", "the tools that are listed: `names` of profiles and tools, separated by commas; default tools.profile")
+	f.StringVar(&o.http, "http", "", "serve streamable HTTP on this loopback `ADDRESS`, such as 127.0.0.1:7777")
+	f.StringVar(&o.project, "project", "", "the `NAME` of the project that what is learned carries")
+	f.StringVar(&o.agent, "agent", "", "the `NAME` of the agent in histories; default what the client calls itself")
+	f.StringArrayVar(&o.scopes, "scope", nil, "show only claims of this scope, as `TYPE:ID`, and unscoped ones (repeatable)")
+	f.StringVar(&o.tools, "tools", "", "the tools that are listed: `NAMES` of profiles and tools, separated by commas; default tools.profile")
 	f.BoolVar(&o.readOnly, "read-only", false, "offer nothing that changes what is known")
 	f.BoolVar(&o.structured, "structured", false, "add output schemas and structured answers, for clients that are programs")
 	return cmd

@@ -82,8 +82,8 @@ func (a *commands) serveCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
-	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
-	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.StringVar(&o.listen, "listen", "", "the `ADDRESS` to listen on, or unix: and a path; default from the configuration")
+	f.StringVar(&o.log, "log", "text", "log as this `FORMAT`: text or json")
 	f.BoolVar(&o.child, "child", false, "serve the program that started it, until standard input ends")
 	f.BoolVar(&o.shared, "shared", false, "serve the programs of this project until the last one is gone, or print where that is done")
 	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
@@ -327,8 +327,8 @@ func (a *commands) serveKeyCommand() *cobra.Command {
 			return a.serveKey(config.GatewayKey{Name: args[0], Owner: a.Owner, Project: project, Rights: rights})
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "the `project` that its turns belong to")
-	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `right`; may be given more than once")
+	cmd.Flags().StringVar(&project, "project", "", "the `PROJECT` that its turns belong to")
+	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `RIGHT`; may be given more than once")
 	return cmd
 }
 

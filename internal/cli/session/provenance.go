@@ -44,8 +44,8 @@ func (a *commands) provenanceCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&q.Expired, "expired", false, "also claims that have expired")
 	f.BoolVar(&q.Superseded, "superseded", false, "also claims that were superseded")
-	f.IntVar(&q.Limit, "limit", provenance.DefaultLimit, "at most so `many` claims, up to 1000")
-	f.IntVar(&q.Offset, "offset", 0, "pass over so `many` claims")
+	f.IntVar(&q.Limit, "limit", provenance.DefaultLimit, "list at most `N` claims, up to 1000")
+	f.IntVar(&q.Offset, "offset", 0, "leave out the first `N` claims")
 	return cmd
 }
 
@@ -200,9 +200,9 @@ func (a *commands) runCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringArrayVar(&o.about, "about", nil, "a named `thing` that this is about: a path, a symbol, an entity (repeatable)")
-	f.StringVar(&o.expires, "expires", "", "when what is recorded ends: a length of `time` such as 12h or 30d, or a date")
-	f.StringVar(&o.file, "record-file", "", "write what was recorded to this `file`, as JSON")
+	f.StringArrayVar(&o.about, "about", nil, "a named `THING` that this is about: a path, a symbol, an entity (repeatable)")
+	f.StringVar(&o.expires, "expires", "", "the `TIME` when what is recorded ends: a length such as 12h or 30d, or a date")
+	f.StringVar(&o.file, "record-file", "", "write what was recorded to this `FILE`, as JSON")
 	f.BoolVar(&o.noRecord, "no-record", false, "run the command and record nothing")
 	f.BoolVar(&o.direct, "direct", false, "give the command the terminal itself; its output is not looked at")
 	a.CompleteFlag(cmd, "about", cli.EntityNames)

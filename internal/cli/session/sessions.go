@@ -47,8 +47,9 @@ func (a *commands) sessionsCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use:   "show ID",
-			Short: "Show what came of a session",
+			Use:     "show ID",
+			Short:   "Show what came of a session",
+			Example: `  ken sessions show 7c1e02ab`,
 			Long: "Show a session: when it was, why it ended, where it stopped, and every claim that came of it as it stands now. The " +
 				"beginning of an id is enough, from six characters, if it is only one session's.",
 			Args:              cli.ExactArgs("ID"),
@@ -56,8 +57,9 @@ func (a *commands) sessionsCommand() *cobra.Command {
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.showSession(cmd.Context(), args[0]) },
 		},
 		&cobra.Command{
-			Use:   "end ID",
-			Short: "End a session now, and harvest it",
+			Use:     "end ID",
+			Short:   "End a session now, and harvest it",
+			Example: `  ken sessions end 7c1e02ab`,
 			Long: "End a session that is open, harvest it with whatever else is due, and show what came of it. A session that is over " +
 				"already stays as it is.",
 			Args:              cli.ExactArgs("ID"),
@@ -129,8 +131,9 @@ func (a *commands) endSession(ctx context.Context, id string) error {
 func (a *commands) sessionsForgetCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "forget ID",
-		Short: "Delete a session's messages without harvesting them",
+		Use:     "forget ID",
+		Short:   "Delete a session's messages without harvesting them",
+		Example: `  ken sessions forget 7c1e02ab`,
 		Long: "Delete what the journal holds of a session, also on the disk: its messages, and the note that it was there. Nothing more is " +
 			"learned from it. Claims that came of it stay; ken forget erases those. It can't be undone, so it asks first.",
 		Args:              cli.ExactArgs("ID"),
@@ -246,7 +249,7 @@ func (a *commands) harvestCommand() *cobra.Command {
 			return a.withHarvest(cmd.Context(), func(*middleware.Layer) error { return nil })
 		},
 	}
-	cmd.Flags().StringVar(&again, "again", "", "the `session` to harvest once more")
+	cmd.Flags().StringVar(&again, "again", "", "the `SESSION` to harvest once more")
 	return cmd
 }
 
@@ -322,11 +325,13 @@ func (a *commands) jobsCommand() *cobra.Command {
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listJobs(cmd.Context(), state) },
 	}
-	cmd.Flags().StringVar(&state, "state", "", "only jobs in this `state`: queued, running, done or dead")
+	cmd.Flags().StringVar(&state, "state", "", "only jobs in this `STATE`: queued, running, done or dead")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "retry ID",
 			Short: "Run a dead or waiting job again, now",
+			Example: `  ken jobs --state dead
+  ken jobs retry 3f2a9c11`,
 			Long: "Run a job that is dead or waits for its time, with all its attempts before it, and whatever else is due. The exit status " +
 				"is 1 if it fails again.",
 			Args:              cli.ExactArgs("ID"),
@@ -339,8 +344,9 @@ func (a *commands) jobsCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use:   "rm ID",
-			Short: "Remove a job that is not running",
+			Use:     "rm ID",
+			Short:   "Remove a job that is not running",
+			Example: `  ken jobs rm 3f2a9c11`,
 			Long: "Remove a job that is not running: it is not done then. The messages of a session whose job is removed stay, and ken " +
 				"harvest --again harvests them.",
 			Args:              cli.ExactArgs("ID"),

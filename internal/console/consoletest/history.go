@@ -104,7 +104,7 @@ func (f *furnisher) contradict(ctx context.Context) error {
 
 // refuse is an agent's attempt to write what nothing backs.
 func (f *furnisher) refuse(ctx context.Context) error {
-	h := f.layer.Handle(ken.Turn{Session: "s-incident", Project: "payments", Agent: builder})
+	h := f.layer.Operator().Handle(ken.Turn{Session: "s-incident", Project: "payments", Agent: builder})
 	if _, err := h.Learn(ctx, "The bank is always right.", nil); !errors.Is(err, ken.ErrInvalid) {
 		return errors.Join(errors.New("a claim without evidence was written"), err)
 	}

@@ -75,7 +75,7 @@ func (a *API) prepareTurn(c *call) (*reply, error) {
 	if len(req.Messages) == 0 {
 		return nil, invalid("messages", "there are none", "Send an array of messages.")
 	}
-	x, err := a.l.Begin(c.ctx(), wire.Chat, chatBody(req.Messages, req.Model), func(r *wire.Request) ken.Turn {
+	x, err := a.l.Operator().Begin(c.ctx(), wire.Chat, chatBody(req.Messages, req.Model), func(r *wire.Request) ken.Turn {
 		t := ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: req.Agent, Branch: req.Branch, Weight: req.Weight, Incognito: req.Incognito,
 			Session: wire.SessionOf(c.who.Owner, req.Session, r)}
 		if t.Project == "" {

@@ -87,7 +87,7 @@ func (a *API) search(c *call) (*reply, error) {
 	limit := c.number(pLimit)
 	shown := shownOnEarlierPages(from)
 	q.Limit = min(len(shown)+limit+1, maxFound)
-	got, err := a.l.Recall(c.ctx(), q)
+	got, err := a.l.Operator().Search(c.ctx(), q)
 	if err != nil {
 		return nil, err
 	}

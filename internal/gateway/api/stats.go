@@ -56,7 +56,7 @@ func (a *API) stats(c *call) (*reply, error) {
 		out.Seq, out.Kinds, out.Statuses, out.Claims = n.seq, n.kinds, n.statuses, n.claims
 		out.Documents = max(s.Len()-n.claims, 0)
 		out.Coverage.Embedded, out.Coverage.Total = s.Coverage()
-		out.Mode, out.Cause = a.l.Recaller(s, middleware.RecallQuery{}).Mode()
+		out.Mode, out.Cause = a.l.Operator().Recaller(s, middleware.RecallQuery{}).Mode()
 		if e := s.Embedder(); e != nil {
 			out.Embedder = e.Model()
 		}

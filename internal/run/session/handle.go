@@ -322,7 +322,7 @@ func (s *Session) Learn(ctx context.Context, text string, evidence []ken.Evidenc
 	s.log(ctx, action)
 	id, err = s.o.Store.WriteClaim(ctx, c)
 	if err == nil && id != "" && id != c.ID {
-		s.o.Log.Info("a claim was known under another id", "logged", c.ID, "claim_id", id, "key", c.Key)
+		s.o.Log.Debug("a claim was known under another id", "logged", c.ID, "claim_id", id, "key", c.Key)
 	}
 	return id, err
 }

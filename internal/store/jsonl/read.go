@@ -25,6 +25,8 @@ type Line struct {
 	N       int              // its number, from 1
 	Claim   ken.Claim        // valid when Err is nil
 	History []ken.ClaimEvent // its life in the store that wrote it
+	Raw     []byte           // as it came, without its end; nil for a line that is too long
+	Assumed bool             // the line has no evidence: it is itself the claim's
 	// Err says why the line can't be used: a *ken.Error with Field set where one
 	// field is at fault. Any other error is the reader's own and ends the
 	// sequence.
@@ -52,7 +54,7 @@ func Read(r io.Reader, name string) iter.Seq[Line] {
 			case size > MaxLine:
 				l.Err = tooLong(size)
 			case len(text) > 0:
-				l.Claim, l.History, l.Err = parse(text, name, n)
+				l = Parse(text, name, n)
 			}
 			if (size > MaxLine || len(text) > 0) && !yield(l) {
 				return
@@ -83,25 +85,30 @@ func readLine(br *bufio.Reader) (text []byte, size int, err error) {
 	}
 }
 
-// parse reads one line.
-func parse(text []byte, name string, n int) (ken.Claim, []ken.ClaimEvent, error) {
-	c := ken.Claim{Kind: ken.KindFact, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5}
+// Parse reads one line, the nth of the file called name.
+func Parse(text []byte, name string, n int) Line {
+	l := Line{N: n, Raw: text}
+	l.Claim, l.History, l.Assumed, l.Err = parse(text, name, n)
+	return l
+}
+
+func parse(text []byte, name string, n int) (c ken.Claim, history []ken.ClaimEvent, assumed bool, err error) {
+	c = ken.Claim{Kind: ken.KindFact, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5}
 	if !utf8.Valid(text) {
-		return c, nil, invalid("", "the line is not valid UTF-8", "Convert the file to UTF-8 first.")
+		return c, nil, false, invalid("", "the line is not valid UTF-8", "Convert the file to UTF-8 first.")
 	}
-	var history []ken.ClaimEvent
 	if err := readClaim(text, &c, &history); err != nil {
-		return c, nil, err
+		return c, nil, false, err
 	}
-	if len(c.Evidence) == 0 {
+	if assumed = len(c.Evidence) == 0; assumed {
 		e := ken.FromArtifact("import:"+name+":"+strconv.Itoa(n), name)
 		e.Line = n
 		c.Evidence = []ken.Evidence{e}
 	}
 	if err := c.Validate(); err != nil {
-		return c, nil, err
+		return c, nil, assumed, err
 	}
-	return c, history, nil
+	return c, history, assumed, nil
 }
 
 func tooLong(size int) error {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kenlayer/ken/internal/cli"
+)
+
+// placeholder is what stands for a flag's value: a noun in capitals, which no sentence is made
+// of.
+var placeholder = regexp.MustCompile(`^[A-Z]+([=:,][A-Z]+)*$`)
+
+// Help is read in a terminal of 80 columns, and everybody begins with an example.
+func TestHelpFitsAndHasExamples(t *testing.T) {
+	root := newRoot(&cli.App{})
+	check := func(c *cobra.Command) {
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		if first, _, _ := strings.Cut(c.Example, "\n"); !strings.HasPrefix(first, "  ") || !strings.Contains(first, "ken ") {
+			t.Errorf("%s: the example %q is no command", c.CommandPath(), first)
+		}
+		help := cli.Help(c, nil)
+		if c == root {
+			help = cli.Help(c, groups)
+		}
+		for _, line := range strings.Split(help, "\n") {
+			if utf8.RuneCountInString(line) > cli.HelpWidth {
+				t.Errorf("%s: a line of help has more than %d columns: %q", c.CommandPath(), cli.HelpWidth, line)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			name, _ := pflag.UnquoteUsage(f)
+			if f.NoOptDefVal == "" && !placeholder.MatchString(name) {
+				t.Errorf("%s --%s: the placeholder %q is no noun in capitals", c.CommandPath(), f.Name, name)
+			}
+		})
+	}
+	check(root)
+	each(root, check)
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range completion.Commands() {
+		check(c)
+	}
+}
+
+// Every command of the program is in a group, and no group names one that is gone.
+func TestGroupsAreComplete(t *testing.T) {
+	root := newRoot(&cli.App{})
+	grouped := map[string]bool{"connect": true, "disconnect": true} // of agents: see package connect
+	for _, g := range groups {
+		for _, name := range g.Commands {
+			if _, _, err := root.Find([]string{name}); err != nil && !grouped[name] {
+				t.Errorf("group %q names %s, which is no command", g.Title, name)
+			}
+			grouped[name] = true
+		}
+	}
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && !grouped[c.Name()] {
+			t.Errorf("%s is in no group", c.Name())
+		}
+	}
+	if first := groups[0].Commands; len(first) != 4 || !strings.HasPrefix(cli.Help(root, groups)[strings.Index(cli.Help(root, groups), groups[0].Title):], groups[0].Title+":\n  ask") {
+		t.Errorf("the everyday commands are %q", first)
+	}
+}
+
+// Whatever is wrong with a command line, the error says what to do next.
+func TestUsageErrorsHaveANextStep(t *testing.T) {
+	var lines [][]string
+	each(newRoot(&cli.App{}), func(c *cobra.Command) {
+		path := strings.Fields(c.CommandPath())[1:]
+		many := strings.Fields(strings.Repeat("x ", 9))
+		lines = append(lines, slices.Concat(path, []string{"--no-such-flag"}))
+		if c.Args != nil {
+			if c.Args(c, many) != nil {
+				lines = append(lines, slices.Concat(path, many))
+			}
+			if c.Args(c, nil) != nil {
+				lines = append(lines, path)
+			}
+		}
+	})
+	for _, line := range lines {
+		var out, err bytes.Buffer
+		status := run(context.Background(), append([]string{"-C", t.TempDir()}, line...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+		_, try, found := strings.Cut(err.String(), "\nTry: ")
+		if status != cli.ExitUsage || !found || len(strings.TrimSpace(try)) < len("ken x") {
+			t.Errorf("%q ends with %d: %s", line, status, err.String())
+		}
+	}
+}
+
+// What a signal ended has the exit status that shells give it.
+func TestStatusAfterASignal(t *testing.T) {
+	for cause, want := range map[string]int{"interrupt signal received": cli.ExitInterrupted, "terminated signal received": cli.ExitTerminated, "context canceled": cli.ExitFailed} {
+		if got := stoppedBy(errors.New(cause), cli.ExitFailed); got != want {
+			t.Errorf("%s: %d, want %d", cause, got, want)
+		}
+	}
+}
+
+func TestMisspelledNames(t *testing.T) {
+	for line, want := range map[string]string{
+		"sevre":                 "Did you mean ken serve?",
+		"lern x":                "Did you mean ken learn?",
+		"memory aprove x":       "Did you mean ken memory approve?",
+		"learn --importnce 1 x": "Did you mean --importance?",
+		"frobnicate":            "ken help lists the commands.",
+		"help lern":             "Did you mean ken learn?",
+		"learn --zzzzz x":       "Use it as ken learn [TEXT|-]. ken learn --help says more.",
+		"decision crate":        "Did you mean ken decision create?",
+	} {
+		var err bytes.Buffer
+		run(context.Background(), strings.Fields(line), cli.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &err})
+		if !strings.Contains(err.String(), "\nTry: "+want+"\n") {
+			t.Errorf("%s: %s", line, err.String())
+		}
+	}
+}

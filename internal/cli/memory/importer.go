@@ -1,0 +1,401 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/store/jsonl"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	importBatch  = 1000 // lines in one transaction
+	importFlight = 2    // batches at once: one is prepared while the other is written
+)
+
+// importSummary is what became of the lines.
+type importSummary struct {
+	Owner     string `json:"owner"`
+	DryRun    bool   `json:"dry_run,omitempty"` // nothing was written
+	Written   int    `json:"written"`
+	Unchanged int    `json:"unchanged"` // were there already
+	Failed    int    `json:"failed"`
+	Adopted   int    `json:"adopted"` // of those that are in, claims that carried another owner
+	// Candidates are claims that read like rules and that nobody vouches for.
+	Candidates int `json:"rule_candidates"`
+	Rules      int `json:"rules"` // claims that are rules at once
+
+	LeftOut  map[string]int   `json:"left_out,omitempty"` // entries that say nothing, by the reason
+	Problems []*importProblem `json:"problems,omitempty"`
+}
+
+// importProblem is one kind of problem.
+type importProblem struct {
+	Count int      `json:"count"`
+	At    []string `json:"at"`     // the first places, as file:line
+	Error string   `json:"detail"` // of the first
+	Try   string   `json:"try,omitempty"`
+
+	kind string
+}
+
+func (s importSummary) String() string {
+	verb := "written"
+	if s.DryRun {
+		verb = "would be written"
+	}
+	out := fmt.Sprintf("%d claims %s, %d unchanged, %d lines failed; owner %s", s.Written, verb, s.Unchanged, s.Failed, s.Owner)
+	if s.Adopted > 0 {
+		out += fmt.Sprintf(", %d of them from other owners", s.Adopted)
+	}
+	if s.Rules > 0 {
+		out += fmt.Sprintf("\nrules: %d; ken constraint list shows them", s.Rules)
+	}
+	if s.Candidates > 0 {
+		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
+	}
+	for _, why := range cli.SortedKeys(s.LeftOut) {
+		out += fmt.Sprintf("\nleft out, %s: %d", why, s.LeftOut[why])
+	}
+	return out
+}
+
+// importer collects lines into batches and writes them. Its methods are called
+// from one goroutine.
+type importer struct {
+	s        store.Engine
+	tell     io.Writer // hears about the lines that failed
+	progress *cli.Progress
+	sum      importSummary
+
+	dry         func(*ken.Claim) // shows a claim that would be written; nil writes it
+	dryKeys     map[string]bool  // shown already
+	keepRejects bool
+	rejects     [][]byte // what was refused, as JSON
+
+	stopped error // the store can't be written: the rest is not tried
+
+	next   *importedBatch
+	flight []*importedBatch // oldest first
+}
+
+type importedBatch struct {
+	lines []importedLine
+	in    []store.Incoming
+	names map[string]bool // ids and keys of in
+	out   chan []store.Outcome
+}
+
+// importedLine is where a line was, and what is wrong with it; without an error
+// it is the next of the batch's claims.
+type importedLine struct {
+	file    string
+	n       int
+	err     error
+	adopted bool
+	rule    bool
+	raw     []byte     // as it came, or nil
+	claim   *ken.Claim // nil for a line that can't be read
+}
+
+// skip counts an entry that is left out.
+func (im *importer) skip(why string) {
+	if im.sum.LeftOut == nil {
+		im.sum.LeftOut = map[string]int{}
+	}
+	im.sum.LeftOut[why]++
+}
+
+// add takes one line.
+func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
+	if im.next == nil {
+		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
+	}
+	b, at := im.next, importedLine{file: file, n: l.N, err: l.Err, raw: l.Raw}
+	if l.Err == nil {
+		at.claim, at.rule = &l.Claim, im.isRule(&l.Claim)
+		owner := im.s.Owner()
+		at.adopted = l.Claim.Owner != "" && l.Claim.Owner != owner
+		l.Claim.Owner = owner
+		im.keepEvidence(ctx, &l.Claim)
+		b.in = append(b.in, store.Incoming{Claim: l.Claim, Prior: l.History})
+		for _, name := range []string{"id " + l.Claim.ID, "key " + l.Claim.Key} {
+			b.names[name] = true
+		}
+	}
+	if b.lines = append(b.lines, at); len(b.lines) == importBatch {
+		im.flush(ctx)
+	}
+}
+
+// flush starts writing the batch at hand. Two batches that name the same claim
+// never run at once: the later line must win.
+func (im *importer) flush(ctx context.Context) {
+	b := im.next
+	if b == nil {
+		return
+	}
+	im.next = nil
+	for len(im.flight) >= importFlight || im.conflicts(b) {
+		im.settle()
+	}
+	im.flight = append(im.flight, b)
+	ctx = context.WithoutCancel(ctx) // a batch is in or not, and the summary must know
+	if im.dry != nil {
+		b.out <- im.wouldImport(ctx, b.in)
+		return
+	}
+	go func() { b.out <- im.s.Import(ctx, b.in) }()
+}
+
+// wouldImport shows what an import of claims would write.
+func (im *importer) wouldImport(ctx context.Context, in []store.Incoming) []store.Outcome {
+	if im.dryKeys == nil {
+		im.dryKeys = map[string]bool{}
+	}
+	out := make([]store.Outcome, len(in))
+	for i := range in {
+		c := in[i].Claim
+		var had ken.Claim
+		err := error(ken.ErrNotFound)
+		switch {
+		case c.Key != "":
+			had, err = im.s.ByKey(ctx, c.Key)
+		case c.ID != "":
+			had, err = im.s.Get(ctx, c.ID)
+		}
+		switch {
+		case err == nil && had.Text == c.Text, c.Key != "" && im.dryKeys[c.Key]:
+			continue
+		case err != nil && !errors.Is(err, ken.ErrNotFound):
+			out[i].Err = err
+			continue
+		}
+		im.dryKeys[c.Key] = true
+		given := c.Constraint
+		reading.Assign(&c, im.s)
+		if c.Constraint && !given && !vouched(&c) {
+			c.Constraint, c.RuleCandidate = false, true // as the store has it
+		}
+		if c.RuleCandidate {
+			im.sum.Candidates++
+		}
+		out[i].Changed = true
+		im.dry(&c)
+	}
+	return out
+}
+
+// keepEvidence gives a claim that rests on its file alone the evidence that it has in the
+// store, if it is there already: the same words in another file say nothing new.
+func (im *importer) keepEvidence(ctx context.Context, c *ken.Claim) {
+	if c.Key == "" || slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
+		return e.Kind != ken.EvidenceArtifact || !strings.HasPrefix(e.ArtifactID, "import:")
+	}) {
+		return
+	}
+	if had, err := im.s.ByKey(ctx, c.Key); err == nil && had.Text == c.Text {
+		c.Evidence = had.Evidence
+	}
+}
+
+// isRule reports whether a claim is a rule as soon as it is written.
+func (im *importer) isRule(c *ken.Claim) bool {
+	probe := *c
+	if vouched(c) {
+		reading.Assign(&probe, im.s)
+	}
+	return probe.Constraint
+}
+
+// vouched reports whether a person's word outside of a session makes rules of a claim.
+func vouched(c *ken.Claim) bool {
+	return slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
+		return e.Kind != ken.EvidenceUserStatement && e.Kind != ken.EvidenceMessage && e.Speaker() == ken.TrustOperator
+	})
+}
+
+func (im *importer) conflicts(b *importedBatch) bool {
+	for _, other := range im.flight {
+		for name := range b.names {
+			if name != "id " && name != "key " && other.names[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settle waits for the oldest batch and counts what became of it.
+func (im *importer) settle() {
+	b := im.flight[0]
+	im.flight = im.flight[1:]
+	outcomes := <-b.out
+	for _, l := range b.lines {
+		if l.err == nil {
+			var o store.Outcome
+			o, outcomes = outcomes[0], outcomes[1:]
+			l.err = o.Err
+			im.count(&l, o.Changed)
+		}
+		if l.err != nil {
+			im.sum.Failed++
+		}
+		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
+			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
+				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
+		}
+		if l.err != nil && im.stopped == nil {
+			im.note(&l)
+		}
+	}
+	im.progress.Update("import", im.sum.Written+im.sum.Unchanged+im.sum.Failed, 0)
+}
+
+func (im *importer) count(l *importedLine, changed bool) {
+	switch {
+	case l.err != nil:
+		return
+	case changed:
+		im.sum.Written++
+		if l.rule {
+			im.sum.Rules++
+		}
+	default:
+		im.sum.Unchanged++
+	}
+	if l.adopted {
+		im.sum.Adopted++
+	}
+}
+
+func (im *importer) settleAll() {
+	for len(im.flight) > 0 {
+		im.settle()
+	}
+}
+
+// note keeps a line that failed, with the others of its kind.
+func (im *importer) note(l *importedLine) {
+	text := l.err.Error()
+	kind := particulars.ReplaceAllString(text, "…")
+	i := slices.IndexFunc(im.sum.Problems, func(p *importProblem) bool { return p.kind == kind })
+	if i < 0 {
+		im.sum.Problems = append(im.sum.Problems, &importProblem{Error: text, Try: ken.Hint(l.err), kind: kind})
+		i = len(im.sum.Problems) - 1
+	}
+	p := im.sum.Problems[i]
+	const shown = 3
+	if p.Count++; p.Count <= shown {
+		p.At = append(p.At, fmt.Sprintf("%s:%d", l.file, l.n))
+	}
+	if !im.keepRejects {
+		return
+	}
+	raw := l.raw
+	if raw == nil && l.claim != nil {
+		raw, _ = json.Marshal(l.claim) // a claim that came from text has nothing that can't be written
+	}
+	if raw != nil {
+		im.rejects = append(im.rejects, raw)
+	}
+}
+
+// particulars are what differs between errors of one kind: quoted words and numbers.
+var particulars = lazyregexp.New(`"[^"]*"|\d+`)
+
+// explain tells of the lines that failed: each kind of problem once, with where it is and what
+// to do.
+func (im *importer) explain() {
+	hints := map[string]bool{}
+	for _, p := range im.sum.Problems {
+		fmt.Fprintf(im.tell, "%s: %s\n", p.At[0], p.Error)
+		if more := p.Count - 1; more > 0 {
+			fmt.Fprintf(im.tell, "and %s of this kind: %s", cli.Count(more, "more line"), strings.Join(p.At[1:], ", "))
+			if p.Count > len(p.At) {
+				fmt.Fprint(im.tell, ", …")
+			}
+			fmt.Fprintln(im.tell)
+		}
+		if p.Try != "" && !hints[p.Try] {
+			hints[p.Try] = true
+			fmt.Fprintf(im.tell, "Try: %s\n", p.Try)
+		}
+	}
+}
+
+// writeRejects writes what was refused, one JSON value a line.
+func (im *importer) writeRejects(path string) error {
+	if path == "" || len(im.rejects) == 0 {
+		return nil
+	}
+	return cli.ReplaceFile(path, func(w io.Writer) error {
+		for _, raw := range im.rejects {
+			if _, err := fmt.Fprintf(w, "%s\n", raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// candidates counts the candidate rules of the store.
+func (im *importer) candidates(ctx context.Context) (n int, err error) {
+	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true}
+	for _, err := range im.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// embed gives the new claims their vectors where a service makes them; a model
+// in this process has done so while they were written.
+func (im *importer) embed(ctx context.Context) {
+	if _, err := im.s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(im.tell, "ken: the claims are found by words, not yet by meaning: %v\nTry: ken index, later.\n", err)
+	}
+}
+
+// untilDone yields what seq yields, and ends when ctx does although seq may still
+// wait for a terminal or a pipe: seq runs in a goroutine of its own, which ends
+// with the next value that comes.
+func untilDone[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		values := make(chan T, 256)
+		go func() {
+			defer close(values)
+			for v := range seq {
+				select {
+				case values <- v:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case v, ok := <-values:
+				if !ok || !yield(v) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

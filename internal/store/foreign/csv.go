@@ -1,0 +1,124 @@
+package foreign
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/jsonl"
+)
+
+// columns are other names for the column with the statement.
+var columns = []string{"memory", "fact", "content", "note", "statement"}
+
+// csv reads a table with a head. Each column is a field of a claim by its name; other columns
+// go into the body. Lists are separated by semicolons.
+func (out *output) csv(text string) {
+	r := csv.NewReader(strings.NewReader(text))
+	head, _, _ := strings.Cut(text, "\n")
+	for _, comma := range ";\t" {
+		if strings.Count(head, string(comma)) > strings.Count(head, string(r.Comma)) {
+			r.Comma = comma
+		}
+	}
+	r.FieldsPerRecord, r.LazyQuotes = -1, true
+	names, err := r.Read()
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			out.fail(1, tableError(err), nil)
+		}
+		return
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	if !slices.Contains(names, "text") {
+		i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(columns, strings.ToLower(name)) })
+		if i < 0 {
+			out.fail(1, invalid("text", "the table has no column of that name", "Call the column with the statement text. The columns are: "+strings.Join(names, ", ")+"."), nil)
+			return
+		}
+		names[i] = "text"
+	}
+	for !out.ended {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		line, _ := 0, 0
+		if err == nil {
+			line, _ = r.FieldPos(0)
+		}
+		if err != nil {
+			out.fail(max(line, 1), tableError(err), nil)
+			return
+		}
+		out.row(line, names, row)
+	}
+}
+
+func tableError(err error) error {
+	return &ken.Error{Code: ken.CodeInvalid, Msg: "the table can't be read", Err: err, Try: "Close its quotation marks, or save it as CSV again."}
+}
+
+// row reads one row as the line of JSON that says the same.
+func (out *output) row(line int, names, row []string) {
+	fields := map[string]any{}
+	for i, value := range row {
+		if value = strings.TrimSpace(value); value == "" {
+			continue
+		}
+		if i >= len(names) || names[i] == "" {
+			raw, _ := json.Marshal(map[string]any{"text": strings.Join(row, " ")}) // strings can't fail
+			out.fail(line, invalid("", "more cells than columns", "Put quotation marks around cells that hold the separator."), raw)
+			return
+		}
+		fields[names[i]] = cell(names[i], value)
+	}
+	if len(fields) == 0 {
+		return
+	}
+	raw, _ := json.Marshal(fields) // strings, numbers and lists can't fail
+	l := jsonl.Parse(raw, out.o.Name, line)
+	if l.Err == nil {
+		if l.Claim.Key == "" && l.Claim.ID == "" {
+			l.Claim.Key = contentKey("csv", string(l.Claim.Kind), l.Claim.Text, l.Claim.Project, l.Claim.Scope.String())
+		}
+		if out.o.Vouched && l.Assumed {
+			l.Claim.Evidence = []ken.Evidence{out.o.Word}
+		}
+	}
+	out.give(Item{Line: l})
+}
+
+// cell reads a cell as its column's JSON.
+func cell(name, value string) any {
+	switch name {
+	case "tags", "entities":
+		var list []string
+		for _, v := range strings.Split(value, ";") {
+			if v = strings.TrimSpace(v); v != "" {
+				list = append(list, v)
+			}
+		}
+		return list
+	case "confidence", "importance":
+		if f, err := strconv.ParseFloat(value, 64); err == nil && f >= 0 && f <= 1 {
+			return f
+		}
+	case "constraint", "rule_candidate":
+		if b, err := strconv.ParseBool(strings.ToLower(value)); err == nil {
+			return b
+		}
+	case "evidence", "body", "scope", "actor", "history":
+		if json.Valid([]byte(value)) {
+			return json.RawMessage(value)
+		}
+	}
+	return value
+}

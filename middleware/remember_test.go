@@ -1,0 +1,121 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+)
+
+func TestRememberAndRecall(t *testing.T) {
+	l := open(t, settings())
+	ana := ken.WithTurn(t.Context(), ken.Turn{Owner: "ana", Session: "s1", Project: "shop"})
+	bot := ken.WithTurn(t.Context(), ken.Turn{Owner: "ana", Agent: "helper"})
+	const text = "The ledger must never run on SQLite."
+	for name, tt := range map[string]struct {
+		ctx   context.Context
+		owner string
+		want  ken.Claim // as far as it is compared
+		kind  ken.EvidenceKind
+	}{
+		"the program's own": {t.Context(), "", ken.Claim{Owner: ken.DefaultOwner, Actor: ken.Actor{Type: "user", ID: ken.DefaultOwner}, Constraint: true}, ken.EvidenceHumanAssertion},
+		"a user's":          {ana, "ana", ken.Claim{Owner: "ana", Session: "s1", Project: "shop", Actor: ken.Actor{Type: "user", ID: "ana"}, Constraint: true}, ken.EvidenceHumanAssertion},
+		"an agent's":        {bot, "ana", ken.Claim{Owner: "ana", Actor: ken.Actor{Type: "agent", ID: "helper"}, RuleCandidate: true}, ken.EvidenceAgentAssertion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id, err := l.Remember(tt.ctx, text, func(c *ken.Claim) { c.Tags = []string{name} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, release, err := l.Store(t.Context(), tt.owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			c, err := s.Get(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ken.Claim{Owner: c.Owner, Session: c.Session, Project: c.Project, Actor: c.Actor, Constraint: c.Constraint, RuleCandidate: c.RuleCandidate}
+			if !reflect.DeepEqual(got, tt.want) || c.Text != text || c.Evidence[0].Kind != tt.kind || c.Tags[0] != name || c.SourceType != "remember" {
+				t.Errorf("got %+v", c)
+			}
+			a, err := l.Recall(tt.ctx, "Which database may the ledger not run on?")
+			if err != nil || len(a.Claims) == 0 || a.Claims[0].Owner != c.Owner {
+				t.Errorf("recalled %+v, %v", a, err)
+			}
+		})
+	}
+	if a, err := l.Recall(ken.WithTurn(t.Context(), ken.Turn{Owner: "bob"}), "ledger"); err != nil || len(a.Claims) != 0 {
+		t.Errorf("another owner recalls %+v, %v", a, err)
+	}
+	if a, err := l.Recall(ana, "ledger", func(q *middleware.RecallQuery) { q.Limit = 1 }); err != nil || len(a.Claims) != 1 {
+		t.Errorf("a limit of one: %+v, %v", a, err)
+	}
+	if _, err := l.Remember(t.Context(), " "); !errors.Is(err, ken.ErrInvalid) {
+		t.Errorf("empty text: %v", err)
+	}
+}
+
+// A turn sees at once what its session remembers, and a transport takes the turn of the context.
+func TestTurnOfTheContext(t *testing.T) {
+	l := open(t, settings())
+	ana := ken.WithTurn(t.Context(), ken.Turn{Owner: "ana", Session: "s1", ID: "not used"})
+	if _, err := l.Remember(ana, "The ledger runs on PostgreSQL 15."); err != nil {
+		t.Fatal(err)
+	}
+	var base sender
+	rt := l.Transport(&base, ken.Turn{Owner: "bob"})
+	for i, ctx := range []context.Context{t.Context(), ana} {
+		req := chatRequest(t, "http://model/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Which database does the ledger run on?"}]}`)).WithContext(ctx)
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if told := strings.Contains(string(base.body[i]), "PostgreSQL 15"); told != (i == 1) {
+			t.Errorf("request %d: %s", i, base.body[i])
+		}
+	}
+}
+
+// Layer is what everybody sees first.
+func TestLayerIsSmall(t *testing.T) {
+	const most = 15
+	if n := reflect.TypeFor[*middleware.Layer]().NumMethod(); n > most {
+		t.Errorf("Layer has %d methods, more than %d: put those that a chat loop does not need on Operator", n, most)
+	}
+}
+
+func ExampleLayer_Remember() {
+	root, _ := os.MkdirTemp("", "ken")
+	defer os.RemoveAll(root)
+	layer, err := middleware.Open(context.Background(), middleware.Options{Root: root, Foreground: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer layer.Close()
+
+	// A server does this once a request, from the session's cookie or the key.
+	ctx := ken.WithTurn(context.Background(), ken.Turn{Owner: "ana", Session: "chat-7"})
+	if _, err := layer.Remember(ctx, "We release on Tuesdays."); err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err := layer.Recall(ctx, "When do we release?")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range answer.Claims {
+		fmt.Println(c.Tier, c.Text)
+	}
+	// Output: Inferred We release on Tuesdays.
+}
