@@ -389,7 +389,15 @@ func extract(r io.Reader, file string) error {
 // place puts what was extracted where it belongs.
 func place(dir, state string, owners []string, broken func(error) error) error {
 	for _, owner := range owners {
-		if err := bolt.Detach(filepath.Join(dir, ownersPrefix, bolt.FolderName(owner)), bolt.Options{Owner: owner}); err != nil {
+		folder := filepath.Join(dir, ownersPrefix, bolt.FolderName(owner))
+		has, err := bolt.List(filepath.Dir(folder))
+		if err == nil && !slices.Contains(has, owner) {
+			err = fmt.Errorf("owner %q of the manifest has no store in it", owner)
+		}
+		if err == nil {
+			err = bolt.Detach(folder, bolt.Options{Owner: owner})
+		}
+		if err != nil {
 			return broken(err)
 		}
 	}
