@@ -13,7 +13,8 @@ var leaves = []string{"access", "analysis", "breaker", "guardrail"}
 // layers is the order of the packages, top first. A package may import what
 // stands on a line below its own, and what is in its own folder.
 var layers = [][]string{
-	{"cmd", "examples", "clients", "packaging"},
+	{"clients"},
+	{"cmd", "examples", "packaging"},
 	{"cli"},
 	{"console", "gateway"},
 	{"tools", "evals", "operator"},
