@@ -2,18 +2,24 @@ package commitlog
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
-// Parts of what a transaction changed. One that is larger than a record goes in several.
+// A record begins with a byte that says which part of a transaction follows, and the position
+// that it was appended behind, in eight bytes: who reads sees that none is missing. What is
+// larger than a record goes in several.
 const (
 	partFirst byte = 1 << iota
 	partLast
+
+	headSize = 1 + 8
 )
 
 // appendWait bounds an append: who waits for it longer is served by another node by then.
@@ -28,6 +34,8 @@ type Writer struct {
 	owner string
 	dir   string
 	lost  func(error)
+
+	rewriting sync.Mutex // held while a snapshot is made: one that began later is of a later file
 
 	mu    sync.Mutex // guards the rest
 	after uint64
@@ -57,7 +65,7 @@ func (w *Writer) Append(changes []byte) (uint64, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, appendWait)
 	defer cancel()
 	for kind := partFirst; ; kind = 0 {
-		part := changes[:min(len(changes), MaxRecord-1)]
+		part := changes[:min(len(changes), MaxRecord-headSize)]
 		if changes = changes[len(part):]; len(changes) == 0 {
 			return w.append(ctx, kind|partLast, part)
 		}
@@ -72,7 +80,9 @@ func (w *Writer) append(ctx context.Context, kind byte, part []byte) (uint64, er
 	if w.err != nil {
 		return 0, w.err
 	}
-	at, err := w.log.Append(ctx, w.owner, w.after, append([]byte{kind}, part...))
+	data := make([]byte, 0, headSize+len(part))
+	data = binary.BigEndian.AppendUint64(append(data, kind), w.after)
+	at, err := w.log.Append(ctx, w.owner, w.after, append(data, part...))
 	if err != nil {
 		w.err = err
 		w.lost(err)
@@ -93,10 +103,12 @@ func (w *Writer) Tail() int {
 // Rewritten implements bolt.Replica: it keeps a snapshot and erases the records that it
 // stands for. The file is copied first: as long as it is read, it can't grow.
 func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error {
+	w.rewriting.Lock()
+	defer w.rewriting.Unlock()
 	w.mu.Lock()
 	tail := w.tail
 	w.mu.Unlock()
-	f, err := os.CreateTemp(w.dir, "snapshot-*")
+	f, err := os.CreateTemp(w.dir, snapshotCopy)
 	if err != nil {
 		return fmt.Errorf("keep a snapshot: %w", err)
 	}
@@ -129,16 +141,40 @@ func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint
 	return nil
 }
 
-// Transactions puts the parts of records together. What was appended in part, by a node that
-// ended meanwhile, is left out. The position is that of the last part; a transaction without
-// changes is a fence.
-func Transactions(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
+// snapshotCopy names copies of the store that are sent as snapshots.
+const snapshotCopy = "snapshot-*"
+
+// RemoveCopies removes copies that a process which was killed has left in a folder.
+func RemoveCopies(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, snapshotCopy))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+// adopted is the position of a snapshot that is there before the log is.
+const adopted = 1
+
+// Transactions puts the parts of records together, which follow a position. What was appended
+// in part, by a node that ended meanwhile, is left out. The position is that of the last part;
+// a transaction without changes is a fence. A record that is missing is an error that wraps
+// ErrUnreachable: a server that is behind may have given an older snapshot.
+func Transactions(after uint64, records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var whole []byte
 		open := false
 		for r, err := range records {
-			if err == nil && len(r.Data) == 0 {
-				err = errors.New("a record without a kind")
+			if err == nil && len(r.Data) < headSize {
+				err = errors.New("a record is cut off")
+			}
+			if err == nil {
+				switch behind := binary.BigEndian.Uint64(r.Data[1:]); {
+				case behind != after && (behind != 0 || after != adopted):
+					err = fmt.Errorf("%w: the record behind position %d is missing, or not there yet", ErrUnreachable, after)
+				default:
+					after = r.Position
+				}
 			}
 			if err != nil {
 				yield(Record{}, err)
@@ -150,7 +186,7 @@ func Transactions(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 			if !open { // its first part is in the snapshot's past
 				continue
 			}
-			whole = append(whole, r.Data[1:]...)
+			whole = append(whole, r.Data[headSize:]...)
 			if r.Data[0]&partLast == 0 {
 				continue
 			}

@@ -59,6 +59,9 @@ const maxFollow = 100
 // follow brings a folder up to the end of the log, and fences the log there.
 func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error {
 	log := t.n.o.Log
+	if err := commitlog.RemoveCopies(dir); err != nil {
+		return err
+	}
 	for range maxFollow {
 		last, err := log.Last(ctx, t.owner)
 		if err != nil {
@@ -145,7 +148,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock, last uint64) (own bo
 		defer r.Close()
 	}
 	switch {
-	case used && position == 0 && last == 0 && snapshot == 0:
+	case used && position <= 1 && last == 0 && snapshot == 0: // 1: it was cut short
 		return true, t.adopt(ctx, lock)
 	case used && position == 0:
 		return false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
@@ -161,7 +164,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock, last uint64) (own bo
 			return false, err
 		}
 	}
-	return false, apply(lock, commitlog.Transactions(log.Read(ctx, t.owner, position)))
+	return false, apply(lock, commitlog.Transactions(position, log.Read(ctx, t.owner, position)))
 }
 
 // adopt makes the store of a folder the beginning of a log: a snapshot at position 1, which

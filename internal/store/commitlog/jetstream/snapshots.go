@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/kenlayer/ken/internal/store/commitlog"
 )
 
 // A snapshot's name is the owner's token and the position, in twenty digits. Which one counts
@@ -125,6 +127,9 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 		return 0, nil, err
 	}
 	r, err := l.snapshots.Get(ctx, snapshotName(owner, position))
+	if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
+		return 0, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
 	if err != nil {
 		return 0, nil, unreachable(err)
 	}
