@@ -24,6 +24,7 @@ const (
 	Restates    Relation = "restates"    // nothing that the old one does not say
 	Refines     Relation = "refines"     // all that the old one says, and more
 	Updates     Relation = "updates"     // the same attribute of the same subject, with a value that replaces the old one
+	Amends      Relation = "amends"      // one value among others that the old one tells has another
 	Contradicts Relation = "contradicts" // both can't be true, and nothing says that one came after the other
 	Distinct    Relation = "distinct"    // something else, or nobody can tell
 )
@@ -216,14 +217,21 @@ func (p *planner) conflict() Action {
 	if p.new.Status == ken.StatusHypothesis {
 		return Action{Do: Write}
 	}
-	var replace, fight, above []*candidate
+	var replace, amend, fight, above []*candidate
 	for i := range p.near {
 		n := &p.near[i]
 		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
 			continue
 		}
 		guard := p.protected(n.claim)
+		if n.corrects && p.find(func(o *candidate) bool { return o.corrects && said(o.claim).After(said(n.claim)) }) >= 0 {
+			continue // a correction is about what was said last
+		}
 		switch {
+		case n.Relation == Amends:
+			if guard == "" && !n.late {
+				amend = append(amend, n)
+			}
 		case n.Relation == Refines && guard == "" && !n.late, n.Relation == Updates && guard == "":
 			replace = append(replace, n)
 		case n.Relation == Contradicts && guard == "":
@@ -242,9 +250,37 @@ func (p *planner) conflict() Action {
 	case len(fight) > 0:
 		return act(Dispute, fight)
 	case len(replace) > 0:
-		return act(Supersede, replace)
+		a := act(Supersede, replace)
+		p.amend(&a, replace, amend)
+		return a
 	}
-	return Action{Do: Write}
+	a := Action{Do: Write}
+	if p.amend(&a, nil, amend); len(amend) > 0 {
+		a.Relation, a.Reason = Amends, string(Amends)+": "+amend[0].Why
+	}
+	return a
+}
+
+// mostNote bounds what a new claim tells of an old one, in bytes.
+const mostNote = 200
+
+// amend adds to an action what becomes of claims that say other things besides an old value, and
+// what the new claim tells of the old ones.
+func (p *planner) amend(a *Action, replaced, amended []*candidate) {
+	at := said(p.new)
+	for _, n := range replaced {
+		if was := inNote(n.claim.Text); n.Relation == Updates && a.Note == "" && len(was) <= mostNote {
+			a.Note = changedFrom(was, said(n.claim), at)
+		}
+	}
+	for _, n := range amended {
+		c, from := *n.claim, said(n.claim)
+		if was := c.Text[n.change.clause.from:n.change.clause.to]; a.Note == "" && len(was) <= mostNote {
+			a.Note = changedFrom(was, from, at)
+		}
+		c.Text = n.change.amend(c.Text, from, at)
+		a.Amend = append(a.Amend, c)
+	}
 }
 
 // withConflict joins the replacement of a claim that says the same with what the
@@ -252,10 +288,14 @@ func (p *planner) conflict() Action {
 // comes first: what is disputed replaces nothing.
 func withConflict(same, a Action) Action {
 	switch {
-	case same.Do != Supersede || a.Do == Write:
+	case same.Do != Supersede || a.Do == Write && len(a.Amend) == 0:
 		return same
 	case a.Do == Dispute:
 		return a
+	}
+	same.Amend, same.Note = a.Amend, a.Note
+	if a.Do == Write {
+		return same
 	}
 	same.IDs = append(same.IDs, a.IDs...)
 	same.Reason += "; " + a.Reason
