@@ -71,7 +71,32 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 	if err != nil {
 		return err
 	}
+	if err := r.takeBack(ctx, s, res.ID); err != nil {
+		return err
+	}
 	return r.record(ctx, &res)
+}
+
+// takeBack supersedes the claim of what a statement of the same session takes back. It may have
+// been kept while the session went on.
+func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string) error {
+	if s.Was == "" || id == "" {
+		return nil
+	}
+	was, err := r.o.Store.ByKey(ctx, key("fact", &r.tr.Info, textDigest(s.Was)))
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("find what was taken back: %w", err)
+	case was.ID == id || was.Constraint || !slices.Contains([]ken.Status{ken.StatusObserved, ken.StatusInferred}, was.Status):
+		return nil
+	}
+	if err := r.o.Store.Supersede(ctx, was.ID, id); err != nil {
+		return fmt.Errorf("supersede what was taken back: %w", err)
+	}
+	add(&r.out.Superseded, was.ID)
+	return nil
 }
 
 // record takes a result into the outcome. What an earlier run of this harvest did,
@@ -122,6 +147,9 @@ func add(list *[]string, id string) {
 func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, textDigest(s.Text))
+	if s.Was != "" {
+		c.Text = consolidate.Previously(c.Text, s.Was)
+	}
 	c.Domain = string(s.Sort)
 	c.Entities = entitiesOf(s, e)
 	c.Confidence = s.Confidence

@@ -35,9 +35,9 @@ type Answer struct {
 type Report struct {
 	Case    string         `json:"case"`
 	Lang    string         `json:"lang"`
-	Keep    int            `json:"keep"`   // sentences worth keeping
-	Kept    int            `json:"kept"`   // of these, the ones that a claim says
-	Missed  []string       `json:"missed"` // the others
+	Keep    int            `json:"keep"`                    // sentences worth keeping
+	Kept    int            `json:"kept"`                    // of these, the ones that a claim says
+	Missed  []string       `json:"missed"`                  // the others
 	Lost    []string       `json:"false_updates,omitempty"` // what was taken to be replaced, and is worth keeping
 	Claims  []Kept         `json:"claims"`
 	Answers []Answer       `json:"answers"`

@@ -2,6 +2,7 @@ package consolidate
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,8 +13,9 @@ import (
 // A note in brackets says within a claim's text what has changed since. Behind the old value it
 // names the new one: "on Monday (until 20 March 2026, now Wednesday)". Behind a new statement it
 // tells the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a day)".
-// Within one day, the dates say nothing: "(no longer, now 300)" and "(previously: …)".
-var pastNote = lazyregexp.New(` \((?:(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*)\)`)
+// Where both begin alike, it tells the old value alone: "is Thursday now (was Tuesday until 12
+// March 2026)". Within one day, the dates say nothing: "(no longer, now 300)", "(previously: …)".
+var pastNote = lazyregexp.New(` \((?:(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
 
 // Plain returns a claim's text without the notes on what has changed.
 func Plain(text string) string {
@@ -37,14 +39,82 @@ func NoLonger(text string) (out []string) {
 	return out
 }
 
+// TellsChange reports whether a statement says that something has another value than before.
+func TellsChange(text string) bool {
+	text = Plain(text)
+	return changeCue.MatchString(" "+lower(text)+" ") && len(mentions(text)) > 0
+}
+
+// Corrects reports whether a statement takes back a value of one that was made shortly before it.
+func Corrects(before, after string) bool {
+	_, ok := correctedValue(before, after)
+	return ok
+}
+
+// Previously returns a statement with a note that tells the one of the same day that it takes back.
+func Previously(text, was string) string {
+	if was = inNote(was); len(was) > mostNote {
+		return text
+	}
+	return text + changedFrom(was, text, time.Time{}, time.Time{})
+}
+
+// AmendAccount returns the text of an account, told at the time told, with a note behind each
+// value that a later statement replaces. It returns false when there is none.
+func AmendAccount(text string, told time.Time, later string, at time.Time) (string, bool) {
+	later = Plain(later)
+	var b strings.Builder
+	amended := false
+	for line := range strings.Lines(text) {
+		for range mostInLine {
+			c, ok := replacedValue(line, later)
+			if !ok {
+				break
+			}
+			line, amended = c.amend(line, told, at), true
+		}
+		b.WriteString(line)
+	}
+	return b.String(), amended
+}
+
+// mostInLine bounds how often an account tells one value in a line.
+const mostInLine = 3
+
 // changedTo is the note behind an old value.
 func changedTo(is string, from, at time.Time) string {
 	return " (" + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
 }
 
 // changedFrom is the note behind a new statement.
-func changedFrom(was string, from, at time.Time) string {
-	return " (" + cmp.Or(until(from, at), "previously") + ": " + inNote(was) + ")"
+func changedFrom(was, is string, from, at time.Time) string {
+	date := until(from, at)
+	value := differingEnd(was, is)
+	switch {
+	case value != "" && date != "":
+		return " (was " + value + " " + date + ")"
+	case value != "":
+		return " (previously " + value + ")"
+	}
+	return " (" + cmp.Or(date, "previously") + ": " + was + ")"
+}
+
+// differingEnd returns what was says where is goes on differently, if both begin alike: of "the
+// port is 80" and "the port is 81 now" it is "80". It returns "" if they don't, or if it is long.
+func differingEnd(was, is string) string {
+	a, b := strings.Fields(was), strings.Fields(strings.TrimPrefix(is, "User: "))
+	b = slices.DeleteFunc(b, func(w string) bool { return lower(w) == "now" })
+	n := 0
+	for n < len(a) && n < len(b) && strings.EqualFold(a[n], b[n]) {
+		n++
+	}
+	for len(b) > n && len(a) > n && strings.EqualFold(strings.Trim(a[len(a)-1], ".,"), strings.Trim(b[len(b)-1], ".,")) {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if n < 3 || len(a)-n > 4 {
+		return ""
+	}
+	return strings.Join(a[n:], " ")
 }
 
 // until says how long an old value held; "" when it changed on the day on which it was told.
@@ -57,7 +127,7 @@ func until(from, at time.Time) string {
 
 // inNote returns text that can stand within a note.
 func inNote(text string) string {
-	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(Plain(text))
+	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(Plain(text), "User: "))
 	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
 }
 
@@ -66,7 +136,7 @@ type span struct{ from, to int }
 
 // clausesOf returns the clauses of a text: what stands between commas and the ends of sentences.
 // A question and its answer are one.
-func clausesOf(text string) (out []span) {
+func clausesOf(text string, values []mention) (out []span) {
 	from := 0
 	cut := func(to, next int) {
 		if s := strings.TrimSpace(text[from:to]); s != "" {
@@ -79,6 +149,9 @@ func clausesOf(text string) (out []span) {
 		next := i + utf8.RuneLen(r)
 		if next < i {
 			next = i + 1
+		}
+		if slices.ContainsFunc(values, func(m mention) bool { return m.from <= i && i < m.to }) {
+			continue // 13. März
 		}
 		ends := next == len(text) || text[next] == ' ' || text[next] == '\n'
 		switch {
@@ -94,7 +167,7 @@ func clausesOf(text string) (out []span) {
 
 // clauseAt returns the clause that holds a place in text.
 func clauseAt(text string, at int) span {
-	for _, c := range clausesOf(text) {
+	for _, c := range clausesOf(text, mentions(text)) {
 		if c.from <= at && at <= c.to {
 			return c
 		}

@@ -58,7 +58,6 @@ type candidate struct {
 	late     bool // the known one was said after the new one
 	outdated bool // and replaces it
 	change   change
-	corrects bool // the new one takes back what was said in its session
 }
 
 type planner struct {
@@ -86,7 +85,7 @@ func (p *planner) weigh(k *ken.Claim) {
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
 			if family(k.Kind) == ken.KindFact {
-				n.readChange(fresh.Text, hasSessionEvidence(k, p.new))
+				n.readChange(fresh.Text)
 			}
 		}
 	}
@@ -110,12 +109,8 @@ func (p *planner) weigh(k *ken.Claim) {
 }
 
 // readChange finds a value that the new statement gives another value.
-func (n *candidate) readChange(fresh string, session bool) {
+func (n *candidate) readChange(fresh string) {
 	c, ok := replacedValue(n.claim.Text, fresh)
-	if !ok && session {
-		c, ok = correctedValue(n.claim.Text, fresh)
-		n.corrects = ok
-	}
 	if !ok {
 		return
 	}
@@ -371,7 +366,9 @@ func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Resul
 		return r, nil
 	}
 	if a.Own == "" || a.Revise {
-		c.Text += a.Note
+		if c.Text == Plain(c.Text) {
+			c.Text += a.Note
+		}
 		id, err := st.WriteClaim(ctx, c)
 		if err != nil {
 			return r, fmt.Errorf("write claim: %w", err)

@@ -134,14 +134,14 @@ func mentions(text string) (out []mention) {
 	for _, p := range valuePatterns {
 		for _, at := range p.re.FindAllStringIndex(text, 16) {
 			from, to := at[0], at[1]
-			for to > from && strings.IndexByte(".,-", text[to-1]) >= 0 {
+			for to > from && p.kind != dateType && strings.IndexByte(".,-", text[to-1]) >= 0 {
 				to--
 			}
 			if taken(from, to) || !wordBounds(text, from, to) {
 				continue
 			}
 			m := mention{span: span{from, to}, kind: p.kind}
-				m.read(text)
+			m.read(text)
 			if m.kind == numberType && len(m.norm) == 4 && (strings.HasPrefix(m.norm, "19") || strings.HasPrefix(m.norm, "20")) {
 				continue // a year
 			}
@@ -198,7 +198,7 @@ func (m *mention) read(text string) {
 		}
 		number, unit := s[:end], strings.TrimLeft(s[end:], " -")
 		m.norm = or(digits, numberNames[number])
-		if m.unit = analysis.Stem(unit); function(unit) {
+		if m.unit = analysis.Stem(unit); function(unit) && s[end] == ' ' {
 			m.kind, m.unit, m.to = numberType, "", m.from+len(number)
 			m.number(text)
 		}
@@ -208,8 +208,8 @@ func (m *mention) read(text string) {
 	case dateType:
 		m.norm = or(digits, s)
 		m.unit = monthName.FindString(s)
-		if len(m.unit) > 3 {
-			m.unit = m.unit[:3]
+		if r := []rune(m.unit); len(r) > 3 {
+			m.unit = string(r[:3])
 		}
 	default:
 		word, _, _ := strings.Cut(s, " ")

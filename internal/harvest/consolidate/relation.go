@@ -223,9 +223,9 @@ func (p *planner) conflict() Action {
 		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
 			continue
 		}
-		guard := p.protected(n.claim)
-		if n.corrects && p.find(func(o *candidate) bool { return o.corrects && said(o.claim).After(said(n.claim)) }) >= 0 {
-			continue // a correction is about what was said last
+		guard := p.protected(n)
+		if n.change.weak && p.find(func(o *candidate) bool { return o != n && o.change.is != "" }) >= 0 {
+			continue
 		}
 		switch {
 		case n.Relation == Amends:
@@ -270,13 +270,13 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	at := said(p.new)
 	for _, n := range replaced {
 		if was := inNote(n.claim.Text); n.Relation == Updates && a.Note == "" && len(was) <= mostNote {
-			a.Note = changedFrom(was, said(n.claim), at)
+			a.Note = changedFrom(was, p.new.Text, said(n.claim), at)
 		}
 	}
 	for _, n := range amended {
 		c, from := *n.claim, said(n.claim)
-		if was := c.Text[n.change.clause.from:n.change.clause.to]; a.Note == "" && len(was) <= mostNote {
-			a.Note = changedFrom(was, from, at)
+		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote {
+			a.Note = changedFrom(was, p.new.Text, from, at)
 		}
 		c.Text = n.change.amend(c.Text, from, at)
 		a.Amend = append(a.Amend, c)
@@ -310,8 +310,16 @@ func act(do Do, near []*candidate) Action {
 	return a
 }
 
+// surelyChanged is CloseConfidence for a statement that says that a value has changed. What
+// somebody only thinks is less certain than what was said for sure by more than that.
+const surelyChanged = 0.25
+
 // protected says why the new claim may not touch k by itself, "" if it may.
-func (p *planner) protected(k *ken.Claim) string {
+func (p *planner) protected(n *candidate) string {
+	k, closeTo := n.claim, CloseConfidence
+	if n.change.is != "" {
+		closeTo = surelyChanged // it says so itself
+	}
 	switch {
 	case k.Status == ken.StatusVerified:
 		return "is verified"
@@ -321,7 +329,7 @@ func (p *planner) protected(k *ken.Claim) string {
 		return "is hot"
 	case k.Support(nil).Trust > p.trust:
 		return "has a more trusted speaker"
-	case k.Confidence > p.new.Confidence+CloseConfidence:
+	case k.Confidence > p.new.Confidence+closeTo:
 		return "is more certain"
 	}
 	return ""
@@ -362,7 +370,7 @@ func (p *planner) same() (Action, bool) {
 // betterThan says why the new claim should replace one that says no more than it
 // does, "" if it should not.
 func (p *planner) betterThan(n *candidate) string {
-	if n.richer || n.late || p.protected(n.claim) != "" {
+	if n.richer || n.late || p.protected(n) != "" {
 		return ""
 	}
 	switch {

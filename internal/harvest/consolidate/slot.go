@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -20,6 +21,7 @@ type change struct {
 	clause span   // that the value stands in
 	is     string // the new value, in the words of the later text
 	whole  bool   // the earlier text says nothing else
+	weak   bool   // nothing but the value joins the two
 }
 
 // said is a statement, read for the values in it.
@@ -34,10 +36,13 @@ type statementValues struct {
 type term struct {
 	stem string
 	prep bool // a preposition stands before it
+	name bool // it is written like a name
+	open bool // its clause begins with it
 }
 
 func valuesOf(text string) *statementValues {
-	s := &statementValues{text: text, values: mentions(text), clauses: clausesOf(text)}
+	s := &statementValues{text: text, values: mentions(text)}
+	s.clauses = clausesOf(text, s.values)
 	for _, c := range s.clauses {
 		s.terms = append(s.terms, s.content(c))
 	}
@@ -75,7 +80,8 @@ func (s *statementValues) content(c span) (out []term) {
 			prep = prepositions[low] || prep && function(low)
 			continue
 		}
-		out, prep = append(out, term{analysis.Stem(low), prep}), false
+		first, _ := utf8.DecodeRuneInString(w)
+		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0}), false
 	}
 	return out
 }
@@ -123,6 +129,9 @@ func shared(a, b []term) (alike, equal int) {
 		case slices.ContainsFunc(a[:i], is):
 		case slices.ContainsFunc(b, is):
 			alike, equal = alike+1, equal+1
+			if t.name && slices.ContainsFunc(b, func(o term) bool { return o.stem == t.stem && o.name }) {
+				equal++ // a name tells more
+			}
 		case holds(b, t.stem):
 			alike++
 		}
@@ -158,11 +167,9 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 				continue
 			}
 			c := change{was: o.span, is: fresh.text[n.from:n.to], clause: s.clauses[s.clauseOf(o)]}
-			if score > most && (most == 0 || s.clauseOf(o) != s.clauseOf(&mention{span: best.was})) {
+			if score > most {
 				best, most, ties = c, score, 0
-			} else if score == most && c.clause == best.clause {
-				best.was.to = max(best.was.to, c.was.to) // Tuesdays and Thursdays
-			} else if score == most {
+			} else if score == most && c.clause != best.clause {
 				ties++
 			}
 			break
@@ -171,7 +178,16 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 	if most == 0 || ties > 0 {
 		return change{}, false
 	}
-	best.whole = s.single()
+	for i := 1; i < len(s.values); i++ { // Tuesdays and Thursdays
+		a, b := &s.values[i-1], &s.values[i]
+		if a.kind != b.kind || len(strings.Fields(s.text[a.to:b.from])) > 2 || strings.ContainsAny(s.text[a.to:b.from], ".,;") {
+			continue
+		}
+		if a.from >= best.was.from && a.to <= best.was.to || b.from >= best.was.from && b.to <= best.was.to {
+			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
+		}
+	}
+	best.whole, best.weak = s.single(), most == onlyNamed
 	return best, true
 }
 
@@ -212,6 +228,9 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	}
 	mine, theirs := s.terms[i], fresh.terms[j]
 	all, freshAll := s.all(), fresh.all()
+	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
+		mine = all // who or what is meant was said before
+	}
 	if parallel(mine, freshAll, all) {
 		return 0
 	}
@@ -222,6 +241,9 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	named := slices.ContainsFunc(fresh.values, func(x mention) bool { return x.same(o) })
 	if named && alike > 0 {
 		return 2 + float64(equal)
+	}
+	if named && o.kind == dateType {
+		return onlyNamed
 	}
 	if equal == 0 || o.kind == numberType && n.kind == numberType && o.unit == "" {
 		return 0
@@ -237,6 +259,15 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	return 0
 }
 
+// onlyNamed is the bond of two statements that have nothing in common but that the later one names
+// the earlier one's date. It counts where there is no other such statement.
+const onlyNamed = 0.5
+
+func startsWithPronoun(s string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return lexicon()[lower(first)].is&pronoun != 0
+}
+
 // parallel reports that two statements speak of different things in the same words: "the payments
 // service" and "the ledger service", "the logs in Leeds" and "the logs in York".
 func parallel(mine, theirs, all []term) bool {
@@ -245,8 +276,8 @@ func parallel(mine, theirs, all []term) bool {
 		for j, u := range theirs {
 			switch {
 			case t.stem != u.stem:
-			case i > 0 && j > 0 && differ(mine[i-1], theirs[j-1]),
-				i+1 < len(mine) && j+1 < len(theirs) && mine[i+1].prep && theirs[j+1].prep && differ(mine[i+1], theirs[j+1]):
+			case i > 0 && j > 0 && !t.open && !u.open && differ(mine[i-1], theirs[j-1]),
+				i+1 < len(mine) && j+1 < len(theirs) && mine[i+1].prep && theirs[j+1].prep && !mine[i+1].open && !theirs[j+1].open && differ(mine[i+1], theirs[j+1]):
 				return true
 			}
 		}
@@ -285,7 +316,9 @@ var thin = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
-		qui que quoi nous notre chez tous toutes cette ça cela nuestro lo se me te mi su nos pra pro tem nosso nossa meu minha seu sua isso aí`) {
+		qui que quoi nous notre chez tous toutes cette ça cela nuestro lo se me te mi su nos pra pro tem nosso nossa meu minha seu sua isso aí top got get
+		à de au aux ne pas plus se ce il elle ils est-ce j'ai dû mais ou donc car ha han hay he ya aus ein sagt ab gehen geht ins zur zum den dem des als dass wenn dann aber oder
+		porque pero cuando como más muy foi vai tá já mais mas também ele ela eles`) {
 		m[analysis.Stem(w)], m[w] = true, true
 	}
 	return m
