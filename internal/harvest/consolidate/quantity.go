@@ -53,7 +53,7 @@ func (m *mention) replaces(o *mention) bool {
 	case m.kind == o.kind:
 		return like(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
 	}
-	return m.kind == numberType && o.kind == amountType && m.unit == ""
+	return m.kind == numberType && o.kind == amountType && m.unit == "" && !measures[o.unit]
 }
 
 // like reports whether two units are one: one may be short for the other.
@@ -141,6 +141,9 @@ func mentions(text string) (out []mention) {
 				continue
 			}
 			m := mention{span: span{from, to}, kind: p.kind}
+			if p.kind == dateType && (sinceBefore.MatchString(text[:from]) || inBrackets(text, from) || ordinal(text, from, to)) || agoBehind.MatchString(text[to:]) {
+				continue // it says when
+			}
 			m.read(text)
 			if m.kind == numberType && len(m.norm) == 4 && (strings.HasPrefix(m.norm, "19") || strings.HasPrefix(m.norm, "20")) {
 				continue // a year
@@ -150,6 +153,21 @@ func mentions(text string) (out []mention) {
 	}
 	slices.SortFunc(out, func(a, b mention) int { return a.from - b.from })
 	return out
+}
+
+// inBrackets reports whether a place in a text stands in brackets.
+func inBrackets(text string, at int) bool {
+	return strings.LastIndexByte(text[:at], '(') > strings.LastIndexByte(text[:at], ')')
+}
+
+// ordinal reports what counts a thing rather than a day: "the 3rd movie", but not "on the 3rd of
+// May" or "it's the 25th now".
+func ordinal(text string, from, to int) bool {
+	if s := text[from:to]; strings.ContainsRune(s, ' ') || !strings.ContainsAny(s, "snrt") {
+		return false
+	}
+	next, _, _ := strings.Cut(strings.TrimPrefix(text[to:], " "), " ")
+	return to < len(text) && text[to] == ' ' && !function(lower(strings.Trim(next, ".,;:!?)")))
 }
 
 // wordBounds reports whether no letter or digit continues what stands between two places.
@@ -254,5 +272,7 @@ func hasNumberWord(text string) bool {
 
 var (
 	monthName   = lazyregexp.New(monthNames + `|[一二三四五六七八九十\d]{1,3}月`)
+	sinceBefore = lazyregexp.New(`(?i)(?:as of|since|seit|depuis|desde|stand) (?:the |le |el |dem )?$`)
+	agoBehind   = lazyregexp.New(`(?i)^ (ago|later|earlier|before|old|atrás|später|zuvor|alt|plus tard|después|depois)\b|^前`)
 	weekdayName = lazyregexp.New("(?i)" + dayNames)
 )

@@ -224,8 +224,10 @@ func (p *planner) conflict() Action {
 			continue
 		}
 		guard := p.protected(n)
-		if n.change.weak && p.find(func(o *candidate) bool { return o != n && o.change.is != "" }) >= 0 {
-			continue
+		if n.change.bond > 0 && p.find(func(o *candidate) bool {
+			return o.change.bond > n.change.bond || o != n && o.change.bond == n.change.bond && n.change.bond == onlyNamed
+		}) >= 0 {
+			continue // another one is meant
 		}
 		switch {
 		case n.Relation == Amends:

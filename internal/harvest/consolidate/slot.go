@@ -21,7 +21,7 @@ type change struct {
 	clause span   // that the value stands in
 	is     string // the new value, in the words of the later text
 	whole  bool   // the earlier text says nothing else
-	weak   bool   // nothing but the value joins the two
+	bond   float64
 }
 
 // said is a statement, read for the values in it.
@@ -145,21 +145,51 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
+	if !changeCue.MatchString(" "+strings.ToLower(after)+" ") || !sameSpeaker(before, after) {
 		return change{}, false
 	}
 	old, fresh := valuesOf(before), valuesOf(after)
 	return old.replacedBy(fresh)
 }
 
+// sameSpeaker reports whether two statements may speak of one thing: what two people say of
+// themselves begins with different names.
+func sameSpeaker(a, b string) bool {
+	x, y := speakerName.FindString(a), speakerName.FindString(b)
+	return x == y || x == "" || y == ""
+}
+
+var speakerName = lazyregexp.New(`^\p{Lu}\pL{1,20}: `)
+
+// fromTo finds a value that a statement itself says has become another one: "from 450ms to
+// 120ms". Of nothing else does it then say that it changed. ok is false when there is none.
+func (s *statementValues) fromTo() (from, to *mention, ok bool) {
+	for i := 1; i < len(s.values); i++ {
+		a, b := &s.values[i-1], &s.values[i]
+		if a.kind != b.kind && b.kind != amountType {
+			continue
+		}
+		if between := strings.Fields(lower(s.text[a.to:b.from])); len(between) < 4 && slices.ContainsFunc(between, func(w string) bool { return towards[w] }) && fromWord.MatchString(s.text[:a.from]) {
+			return a, b, true
+		}
+	}
+	return nil, nil, false
+}
+
+var (
+	towards  = map[string]bool{"to": true, "auf": true, "à": true, "a": true, "para": true}
+	fromWord = lazyregexp.New(`(?i)(?:^|[ ,])(?:from|von|vom|de|del|da|do) (?:the )?$`)
+)
+
 func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 	var best change
 	most, ties := 0.0, 0
+	from, to, pair := fresh.fromTo()
 	for i := range s.values {
 		o := &s.values[i]
 		for j := len(fresh.values) - 1; j >= 0; j-- {
 			n := &fresh.values[j]
-			if !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
+			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
 				continue
 			}
 			score := s.bond(o, fresh, n)
@@ -187,7 +217,7 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
 		}
 	}
-	best.whole, best.weak = s.single(), most == onlyNamed
+	best.whole, best.bond = s.single(), most
 	return best, true
 }
 
@@ -224,6 +254,9 @@ var joined = lazyregexp.New(`(?i) (?:and|und|et|y|e) (?:\pL+ ){1,4}(?:is|are|has
 func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) float64 {
 	i, j := s.clauseOf(o), fresh.clauseOf(n)
 	if staysCue.MatchString(" " + strings.ToLower(fresh.text[fresh.clauses[j].from:fresh.clauses[j].to]) + " ") {
+		return 0
+	}
+	if near := fresh.text[fresh.clauses[max(0, j-1)].from:fresh.clauses[j].to]; !changeCue.MatchString(" " + strings.ToLower(near) + " ") {
 		return 0
 	}
 	mine, theirs := s.terms[i], fresh.terms[j]
@@ -328,7 +361,7 @@ var thin = func() map[string]bool {
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
 
 // changeCue is how people say that something is not as it was.
-var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves|move|moving|changed|changes|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|up to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
 	`jetzt|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +
