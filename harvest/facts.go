@@ -71,6 +71,7 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 	if err != nil {
 		return err
 	}
+	r.changed = append(r.changed, res.Action.Changed...)
 	if err := r.takeBack(ctx, s, res.ID); err != nil {
 		return err
 	}

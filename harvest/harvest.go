@@ -24,8 +24,9 @@ type harvestRun struct {
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
-	confirmed  []string // claims that a statement of the draft stands for, besides those of out
-	tainting   []string // external claims that calls of it repeat, each once
+	confirmed  []string                  // claims that a statement of the draft stands for, besides those of out
+	changed    []consolidate.ValueChange // that the statements of the draft tell
+	tainting   []string                  // external claims that calls of it repeat, each once
 	outside    outsideTexts
 }
 

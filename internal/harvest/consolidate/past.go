@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -76,6 +77,46 @@ func AmendAccount(text string, told time.Time, later string, at time.Time) (stri
 		b.WriteString(line)
 	}
 	return b.String(), amended
+}
+
+// AmendClause returns a text with a note behind the value wherever it has the clause that told it.
+func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
+	clause := strings.TrimPrefix(c.Clause, "User: ")
+	value := strings.Index(clause, c.Was)
+	if value < 0 {
+		return text, false
+	}
+	value += len(c.Was)
+	note := changedTo(c.Is, c.From, at)
+	var b strings.Builder
+	for {
+		i := indexFold(text, clause)
+		if i < 0 {
+			break
+		}
+		b.WriteString(text[:i+value])
+		if text = text[i+value:]; !strings.HasPrefix(text, note) {
+			b.WriteString(note)
+		}
+	}
+	amended := b.Len() > 0
+	return b.String() + text, amended
+}
+
+// indexFold is strings.Index for a part whose first letter may be written small or large.
+func indexFold(text, part string) int {
+	if i := strings.Index(text, part); i >= 0 || part == "" {
+		return i
+	}
+	first, n := utf8.DecodeRuneInString(part)
+	for _, f := range []rune{unicode.ToLower(first), unicode.ToUpper(first)} {
+		if s := string(f); len(s) == n {
+			if i := strings.Index(text, s+part[n:]); i >= 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // mostInLine bounds how often an account tells one value in a line.

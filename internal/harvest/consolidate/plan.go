@@ -266,6 +266,8 @@ type Action struct {
 	// Amend lists known claims of which one value among others has changed, with their new texts:
 	// the old value stays, with a note on when it changed, and to what.
 	Amend []ken.Claim
+	// Changed lists the values that the new claim replaces.
+	Changed []ValueChange
 	// Note is what the new claim's text ends with: what it replaces.
 	Note string
 	Own  string // the new claim's id, where the store has it already: a run before this one was cut short
@@ -275,6 +277,14 @@ type Action struct {
 	// Resume says that Own is disputed already. The rest of the dispute is carried
 	// out only if that was its beginning, and not a person's rejection.
 	Resume bool
+}
+
+// ValueChange is a value of a known claim that a new one replaces.
+type ValueChange struct {
+	Session string // of the known claim
+	Clause  string // that the old value stands in
+	Was, Is string
+	From    time.Time // when the known claim was made
 }
 
 // Store is where claims are consolidated.

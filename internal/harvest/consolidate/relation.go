@@ -275,6 +275,11 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 			a.Note = changedFrom(was, p.new.Text, said(n.claim), at)
 		}
 	}
+	for _, n := range slices.Concat(replaced, amended) {
+		if t, c := n.claim.Text, &n.change; c.is != "" {
+			a.Changed = append(a.Changed, ValueChange{Session: n.claim.Session, Clause: t[c.clause.from:c.clause.to], Was: t[c.was.from:c.was.to], Is: c.is, From: said(n.claim)})
+		}
+	}
 	for _, n := range amended {
 		c, from := *n.claim, said(n.claim)
 		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote {
