@@ -19,6 +19,13 @@ func TestReplacedValue(t *testing.T) {
 		{"The backup runs on Mondays at 3.", "The handover moves off Monday to Wednesday 11:00.", ""},
 		{"The mailer retries 3 times.", "The importer now retries 5 times.", ""},
 		{"The gateway in Leeds listens on port 8080.", "The gateway in York now listens on port 9090.", ""},
+		{"The ledger is a Rust crate that writes to the `entries` table Priyanka owns it.", "User: Small reshuffle over here, Priyanka went to payments and bookkeeper is with Tomasz now can you grep who else touches entries", "Priyanka"},
+		{"Projeto AEDES-SUL, 24 armadilhas em Pelotas, quem coordena é a professora Iracema.", "mudança: só uma coleta por semana, a Iracema saiu de licença, o Otávio responde pelo projeto até agosto", "Iracema"},
+		{"Oskar owns the snapshotter.", "Hana took over the snapshotter from Oskar.", ""},
+		{"Oskar owns the snapshotter.", "Hana took the snapshotter over from Oskar.", "Oskar"},
+		{"Das Projekt leitet Frau Krause.", "Das Projekt geht im Mai an Herrn Vogt in Leipzig.", ""},
+		{"Ana owns the billing service.", "Ana went to Lisbon with Ben.", ""},
+		{"The mailer is owned by Cy.", "The auth service is owned by Cy.", ""},
 		{"We deploy on Tuesdays.", "We deploy on Thursdays now.", "Tuesdays"},
 		{"Our rate limit is 200 requests per second.", "We raised the rate limit to 350 requests per second.", "200 requests"},
 	} {

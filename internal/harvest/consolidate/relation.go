@@ -225,7 +225,7 @@ func (p *planner) conflict() Action {
 		}
 		guard := p.protected(n)
 		if n.change.bond > 0 && p.find(func(o *candidate) bool {
-			return o.change.bond > n.change.bond || o != n && o.change.bond == n.change.bond && n.change.bond == onlyNamed
+			return o.change.is == n.change.is && o.change.bond > n.change.bond || o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
 		}) >= 0 {
 			continue // another one is meant
 		}

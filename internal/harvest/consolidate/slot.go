@@ -145,7 +145,13 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !changeCue.MatchString(" "+strings.ToLower(after)+" ") || !sameSpeaker(before, after) {
+	if !sameSpeaker(before, after) {
+		return change{}, false
+	}
+	if c, ok := replacedHolder(before, after); ok {
+		return c, true
+	}
+	if !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
 		return change{}, false
 	}
 	old, fresh := valuesOf(before), valuesOf(after)
