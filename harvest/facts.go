@@ -152,7 +152,9 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Text = consolidate.Previously(c.Text, s.Was)
 	}
 	c.Domain = string(s.Sort)
-	c.Entities = entitiesOf(s, e)
+	if r.out.Model != "" || e.Message.Name != "" {
+		c.Entities = entitiesOf(s, e)
+	}
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
 	if e.Message.Role != "user" || extract.Answers(s.Text) {
