@@ -144,6 +144,7 @@ func (r *reader) speak() {
 	w := &r.words[0]
 	display := r.text[w.start:r.words[n].end]
 	switch {
+	case openings[strings.ToLower(display)]: // "Übrigens: …" is nobody's name
 	case n == 0 && w.low == "user":
 		r.voice = user
 		r.speaker = found{Mention: Mention{Name: "user", Display: display, Type: Person, Confidence: BySpeaker}}

@@ -199,7 +199,7 @@ func (r *reader) undone() bool {
 func (r *reader) done(from, to int) found {
 	for i := from; i+1 < to; i++ {
 		w := &r.words[i]
-		if !w.entry.is(verb|past) && !verbal(w) || !r.words[i+1].entry.is(determiner) {
+		if w.entry.is(function|first|preposition) || !r.words[i+1].entry.is(determiner) {
 			continue
 		}
 		j := i + 1
