@@ -57,7 +57,7 @@ func Previously(text, was string) string {
 	if was = inNote(was); len(was) > mostNote {
 		return text
 	}
-	return text + changedFrom(was, text, time.Time{}, time.Time{})
+	return text + changedFrom(was, "", text, time.Time{}, time.Time{})
 }
 
 // AmendAccount returns the text of an account, told at the time told, with a note behind each
@@ -128,9 +128,11 @@ func changedTo(is string, from, at time.Time) string {
 }
 
 // changedFrom is the note behind a new statement.
-func changedFrom(was, is string, from, at time.Time) string {
+func changedFrom(was, value, is string, from, at time.Time) string {
 	date := until(from, at)
-	value := differingEnd(was, is)
+	if end := differingEnd(was, is); end == "" || value == "" || !strings.HasPrefix(end, value) {
+		value = end // the value alone where that is known, else where both go on differently
+	}
 	switch {
 	case value != "" && date != "":
 		return " (was " + value + " " + date + ")"
@@ -169,8 +171,12 @@ func until(from, at time.Time) string {
 // inNote returns text that can stand within a note.
 func inNote(text string) string {
 	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(Plain(text), "User: "))
-	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
+	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
+	return conjunction.ReplaceAllString(text, "")
 }
+
+// conjunction joins a clause with the one before it.
+var conjunction = lazyregexp.New(`^(?i:and|but|so|und|aber|et|mais|y|pero|e|mas) `)
 
 // span is a part of a text, in bytes.
 type span struct{ from, to int }

@@ -19,7 +19,7 @@ func TestPastNotes(t *testing.T) {
 		{"The port is 8080", "The port is 8081.", day(2), day(2), " (previously 8080)"},
 		{"He caps me at 50 km a week", "The physio lifted it to 60 k", day(1), day(22), " (until 22 March 2026: He caps me at 50 km a week)"},
 	} {
-		note := changedFrom(tt.was, tt.is, tt.from, tt.at)
+		note := changedFrom(tt.was, "", tt.is, tt.from, tt.at)
 		if note != tt.want || Plain(tt.is+note) != tt.is {
 			t.Errorf("%q behind %q, which is plain %q", note, tt.is, Plain(tt.is+note))
 		}

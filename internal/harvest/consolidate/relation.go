@@ -263,6 +263,9 @@ func (p *planner) conflict() Action {
 	return a
 }
 
+// was is the value that has changed, as it was written; "" where none was found by itself.
+func (n *candidate) was() string { return n.claim.Text[n.change.was.from:n.change.was.to] }
+
 // mostNote bounds what a new claim tells of an old one, in bytes.
 const mostNote = 200
 
@@ -272,7 +275,7 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	at := said(p.new)
 	for _, n := range replaced {
 		if was := inNote(n.claim.Text); n.Relation == Updates && a.Note == "" && len(was) <= mostNote {
-			a.Note = changedFrom(was, p.new.Text, said(n.claim), at)
+			a.Note = changedFrom(was, n.was(), p.new.Text, said(n.claim), at)
 		}
 	}
 	for _, n := range slices.Concat(replaced, amended) {
@@ -283,7 +286,7 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	for _, n := range amended {
 		c, from := *n.claim, said(n.claim)
 		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote {
-			a.Note = changedFrom(was, p.new.Text, from, at)
+			a.Note = changedFrom(was, n.was(), p.new.Text, from, at)
 		}
 		c.Text = n.change.amend(c.Text, from, at)
 		a.Amend = append(a.Amend, c)
