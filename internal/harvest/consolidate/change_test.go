@@ -26,6 +26,11 @@ func TestReplacedValue(t *testing.T) {
 		{"Das Projekt leitet Frau Krause.", "Das Projekt geht im Mai an Herrn Vogt in Leipzig.", ""},
 		{"Ana owns the billing service.", "Ana went to Lisbon with Ben.", ""},
 		{"The mailer is owned by Cy.", "The auth service is owned by Cy.", ""},
+		{"The triangle has sides of 9, 12 and 15 cm.", "The triangle does not have sides of 10 cm, 15 cm and 20 cm.", ""},
+		{"Feb 16 - Mar 15: final tests of the project.", "The final tests of the project now end on March 31.", ""},
+		{"The page size is 200 at most.", "Product cut the page size from 200 to 100.", "200"},
+		{"The search takes 200 ms.", "The search takes 200 ms here and 300 ms on staging.", ""},
+		{"The drift window is 14 days.", "The drift window becomes 21 days.", "14 days"},
 		{"We deploy on Tuesdays.", "We deploy on Thursdays now.", "Tuesdays"},
 		{"Our rate limit is 200 requests per second.", "We raised the rate limit to 350 requests per second.", "200 requests"},
 	} {

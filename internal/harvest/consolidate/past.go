@@ -43,7 +43,8 @@ func NoLonger(text string) (out []string) {
 // TellsChange reports whether a statement says that something has another value than before.
 func TellsChange(text string) bool {
 	text = Plain(text)
-	return changeCue.MatchString(" "+lower(text)+" ") && len(mentions(text)) > 0 || len(leavers(text)) > 0
+	s := valuesOf(text)
+	return len(s.values) > 0 && s.tellsChange(0, len(text), true) || len(leavers(text)) > 0
 }
 
 // Corrects reports whether a statement takes back a value of one that was made shortly before it.

@@ -151,11 +151,18 @@ func replacedValue(before, after string) (change, bool) {
 	if c, ok := replacedHolder(before, after); ok {
 		return c, true
 	}
-	if !changeCue.MatchString(" " + strings.ToLower(after) + " ") {
+	fresh := valuesOf(after)
+	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
 		return change{}, false
 	}
-	old, fresh := valuesOf(before), valuesOf(after)
-	return old.replacedBy(fresh)
+	return valuesOf(before).replacedBy(fresh)
+}
+
+// tellsChange reports whether a part of a statement says that something is not as it was. weakly
+// asks for words as well that say so only of a value that the statement names.
+func (s *statementValues) tellsChange(from, to int, weakly bool) bool {
+	part := " " + strings.ToLower(s.text[from:to]) + " "
+	return changeCue.MatchString(part) || weakly && weakCue.MatchString(part)
 }
 
 // sameSpeaker reports whether two statements may speak of one thing: what two people say of
@@ -183,7 +190,7 @@ func (s *statementValues) fromTo() (from, to *mention, ok bool) {
 }
 
 var (
-	towards  = map[string]bool{"to": true, "auf": true, "à": true, "a": true, "para": true}
+	towards  = map[string]bool{"to": true, "auf": true, "à": true, "a": true, "para": true, "pra": true}
 	fromWord = lazyregexp.New(`(?i)(?:^|[ ,])(?:from|von|vom|de|del|da|do) (?:the )?$`)
 )
 
@@ -195,6 +202,9 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 		o := &s.values[i]
 		for j := len(fresh.values) - 1; j >= 0; j-- {
 			n := &fresh.values[j]
+			if s.inRange(i) || fresh.inRange(j) || fresh.lists(j, o) {
+				continue
+			}
 			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
 				continue
 			}
@@ -248,6 +258,39 @@ func correctedValue(before, after string) (change, bool) {
 	return change{}, false
 }
 
+// inRange reports a value that is one end of a range: "Feb 16 - Mar 15".
+func (s *statementValues) inRange(i int) bool {
+	ends := func(a, b int) bool {
+		if a < 0 || b >= len(s.values) || s.values[a].kind != s.values[b].kind {
+			return false
+		}
+		between := strings.TrimSpace(s.text[s.values[a].to:s.values[b].from])
+		return between == "-" || between == "–" || between == "bis"
+	}
+	return ends(i-1, i) || ends(i, i+1)
+}
+
+// lists reports a value that stands in one list with o: "sides of 10 cm, 15 cm and 20 cm".
+func (s *statementValues) lists(j int, o *mention) bool {
+	for i := range s.values {
+		if i == j || !s.values[i].same(o) {
+			continue
+		}
+		a, b := min(i, j), max(i, j)
+		between := strings.FieldsFunc(s.text[s.values[a].to:s.values[b].from], func(r rune) bool { return r == ' ' || r == ',' })
+		if len(between) <= 2*(b-a) && !slices.ContainsFunc(between, func(w string) bool {
+			return w != "and" && w != "or" && w != "und" && !strings.ContainsAny(w, "0123456789") && len(w) > 3
+		}) && !towardsIn(between) {
+			return true
+		}
+	}
+	return false
+}
+
+func towardsIn(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return towards[lower(w)] })
+}
+
 // single reports whether a statement says one thing.
 func (s *statementValues) single() bool {
 	return len(s.clauses) == 1 && len(strings.Fields(s.text)) <= oneFact && !joined.MatchString(s.text)
@@ -262,7 +305,8 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if staysCue.MatchString(" " + strings.ToLower(fresh.text[fresh.clauses[j].from:fresh.clauses[j].to]) + " ") {
 		return 0
 	}
-	if near := fresh.text[fresh.clauses[max(0, j-1)].from:fresh.clauses[j].to]; !changeCue.MatchString(" " + strings.ToLower(near) + " ") {
+	named := slices.ContainsFunc(fresh.values, func(x mention) bool { return x.same(o) })
+	if _, to, pair := fresh.fromTo(); !(pair && to.from == n.from) && !fresh.tellsChange(fresh.clauses[max(0, j-1)].from, fresh.clauses[j].to, named) {
 		return 0
 	}
 	mine, theirs := s.terms[i], fresh.terms[j]
@@ -277,7 +321,6 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if o.kind == amountType && o.unit == n.unit && !measures[o.unit] {
 		alike, equal = alike+1, equal+1 // seats are what both count
 	}
-	named := slices.ContainsFunc(fresh.values, func(x mention) bool { return x.same(o) })
 	if named && alike > 0 {
 		return 2 + float64(equal)
 	}
@@ -367,8 +410,8 @@ var thin = func() map[string]bool {
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
 
 // changeCue is how people say that something is not as it was.
-var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
-	`jetzt|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
+	`jetzt|nur noch|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +
 	`agora|mudança|mudou|muda|passa a|passou a|em vez de|adiado|adiada|subiu|baixou|a partir de)[ ,.;:]|` +
@@ -384,6 +427,9 @@ var (
 		`não,? espera|não,? pera|desculpa|quer dizer|me enganei|errei|corrigindo|aliás|melhor dizendo|minto)[ ,.;:]|不对|说错|更正|记错|打错|間違え|訂正|じゃなくて`)
 	anotherCue = lazyregexp.New(`^ (?:user: )?(?:ok,? |okay,? |well,? |hm+,? |na gut,? )?(?:then|let's (?:do|try|take|make it|go with)|make it|dann|alors|entonces|então|allora|try|take|nimm|disons)[ ,]|^.{1,40} (?:then|instead|dann|alors|entonces|então)[ .!]+$|那就|では|じゃあ`)
 )
+
+// weakCue is found in statements that replace a value, and in many others.
+var weakCue = lazyregexp.New(`[ ,.;:](becomes|become|became|goes to|go to|went|back|after all|cut|not|no more|so it is|nur noch|wird|werden|zurück|doch|nicht|finalement|devient|retour|plus|al final|vuelve|ya|no|acabou|volta|virou|fomos|não)[ ,.;:]`)
 
 // amend returns the earlier text with a note behind the value that changed.
 func (c *change) amend(text string, from, at time.Time) string {
