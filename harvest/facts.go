@@ -154,6 +154,8 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c.Domain = string(s.Sort)
 	if r.out.Model != "" || e.Message.Name != "" {
 		c.Entities = entitiesOf(s, e)
+	} else { // what it is about, its sentence says best, but for a name in quotation marks
+		c.Entities = quotedNames(s)
 	}
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
@@ -172,6 +174,18 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Importance = 0.8
 	}
 	return c
+}
+
+// quotedNames returns the first name of a statement that stands in quotation marks or backquotes
+// in it: who writes so says that it is a name.
+func quotedNames(s *draft.Statement) []string {
+	for _, n := range s.Entities {
+		i := strings.Index(s.Text, n)
+		if i > 0 && i+len(n) < len(s.Text) && strings.ContainsAny(s.Text[i-1:i], "\"`'") && strings.ContainsAny(s.Text[i+len(n):i+len(n)+1], "\"`'") {
+			return []string{n}
+		}
+	}
+	return nil
 }
 
 // entitiesOf returns what a statement is about, the main thing first: the entities that the
