@@ -187,12 +187,15 @@ func inValue(v any, in func(string) bool) bool {
 	return false
 }
 
-// Redact returns an episode without the sentences that match, as a new claim. It returns
-// false when too little is left, and of an episode that was derived from the claim: it tells what
+// Redact returns an episode without the sentences that match, as a new claim; and any other claim
+// that tells what matches only in its notes on what was so before, without these. It returns false when too little is left, and of an episode that was derived from the claim: it tells what
 // the agent did because of it.
 func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 	if t.id != "" && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == t.id }) {
 		return *c, false
+	}
+	if c.Kind != ken.KindEpisode {
+		return t.withoutNotes(c)
 	}
 	out, in := *c, t.matchIn(c.Session)
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
@@ -235,6 +238,15 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 		out.Body, _ = json.Marshal(b) // strings, numbers and times always can be
 	}
 	return out, sentencesKept > 1 && !t.MatchClaim(&out)
+}
+
+// withoutNotes returns a claim without its notes on what was so before; false where they are not
+// what matches.
+func (t *ClaimMatcher) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
+	out := *c
+	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
+	out.Text = consolidate.Plain(c.Text)
+	return out, c.SupersededBy == "" && out.Text != c.Text && !t.MatchClaim(&out)
 }
 
 // folded returns a text in lower case with single spaces.

@@ -54,7 +54,7 @@ func TestAnUpdateSupersedes(t *testing.T) {
 	r.clock.pass(24 * time.Hour)
 	r.say(t, "s2", user("The staging database is now pg-stage-2."), assistant("Noted."))
 	out := r.end(t, "s2")
-	old, next := r.find(t, "pg-stage-1"), r.find(t, "pg-stage-2")
+	old, next := r.find(t, "is pg-stage-1"), r.find(t, "is now pg-stage-2. (was pg-stage-1 until 19 May 2026)")
 	if old.Status != ken.StatusSuperseded || old.SupersededBy != next.ID || next.Supersedes != old.ID || !slices.Equal(out.Superseded, []string{old.ID}) {
 		t.Errorf("old %s by %q, new %s; %+v", old.Status, old.SupersededBy, next.ID, out)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -67,6 +68,9 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 		if known, err := r.reinforceKnown(ctx, &c); err != nil || known {
 			return err
 		}
+	}
+	if have, err := r.o.Store.ByKey(ctx, c.Key); err == nil && consolidate.Plain(have.Text) == c.Text {
+		c.Text, c.Heading = have.Text, have.Heading // what has changed since stays noted
 	}
 	id, err := r.o.Store.WriteClaim(ctx, c)
 	switch {

@@ -71,7 +71,33 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 	if err != nil {
 		return err
 	}
+	r.changed = append(r.changed, res.Action.Changed...)
+	if err := r.takeBack(ctx, s, res.ID); err != nil {
+		return err
+	}
 	return r.record(ctx, &res)
+}
+
+// takeBack supersedes the claim of what a statement of the same session takes back. It may have
+// been kept while the session went on.
+func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string) error {
+	if s.Was == "" || id == "" {
+		return nil
+	}
+	was, err := r.o.Store.ByKey(ctx, key("fact", &r.tr.Info, textDigest(s.Was)))
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("find what was taken back: %w", err)
+	case was.ID == id || was.Constraint || !slices.Contains([]ken.Status{ken.StatusObserved, ken.StatusInferred}, was.Status):
+		return nil
+	}
+	if err := r.o.Store.Supersede(ctx, was.ID, id); err != nil {
+		return fmt.Errorf("supersede what was taken back: %w", err)
+	}
+	add(&r.out.Superseded, was.ID)
+	return nil
 }
 
 // record takes a result into the outcome. What an earlier run of this harvest did,
@@ -122,8 +148,15 @@ func add(list *[]string, id string) {
 func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, textDigest(s.Text))
+	if s.Was != "" {
+		c.Text = consolidate.Previously(c.Text, s.Was)
+	}
 	c.Domain = string(s.Sort)
-	c.Entities = entitiesOf(s, e)
+	if r.out.Model != "" || e.Message.Name != "" {
+		c.Entities = entitiesOf(s, e)
+	} else { // what it is about, its sentence says best, but for a name in quotation marks
+		c.Entities = quotedNames(s)
+	}
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
 	if e.Message.Role != "user" || extract.Answers(s.Text) {
@@ -141,6 +174,18 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Importance = 0.8
 	}
 	return c
+}
+
+// quotedNames returns the first name of a statement that stands in quotation marks or backquotes
+// in it: who writes so says that it is a name.
+func quotedNames(s *draft.Statement) []string {
+	for _, n := range s.Entities {
+		i := strings.Index(s.Text, n)
+		if i > 0 && i+len(n) < len(s.Text) && strings.ContainsAny(s.Text[i-1:i], "\"`'") && strings.ContainsAny(s.Text[i+len(n):i+len(n)+1], "\"`'") {
+			return []string{n}
+		}
+	}
+	return nil
 }
 
 // entitiesOf returns what a statement is about, the main thing first: the entities that the

@@ -24,8 +24,9 @@ type harvestRun struct {
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
-	confirmed  []string // claims that a statement of the draft stands for, besides those of out
-	tainting   []string // external claims that calls of it repeat, each once
+	confirmed  []string                  // claims that a statement of the draft stands for, besides those of out
+	changed    []consolidate.ValueChange // that the statements of the draft tell
+	tainting   []string                  // external claims that calls of it repeat, each once
 	outside    outsideTexts
 }
 
@@ -52,7 +53,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.amendAccounts}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
 	if err := r.readOutside(ctx); err != nil {
 		return r.out, err

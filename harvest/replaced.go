@@ -7,7 +7,94 @@ import (
 	"strconv"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 )
+
+// mostAccounts is in how many episodes a value that changed is looked for.
+const mostAccounts = 10
+
+// amendAccounts notes in the episodes of this session and earlier ones which values have changed
+// by what this session taught. They tell what the claims of their sessions may not.
+func (r *harvestRun) amendAccounts(ctx context.Context) error {
+	if len(r.tr.Entries) == 0 {
+		return nil
+	}
+	at := r.tr.Entries[len(r.tr.Entries)-1].At
+	for i := range r.changed {
+		c := &r.changed[i]
+		err := r.eachEpisode(ctx, c.Session, func(e *ken.Claim) error {
+			return r.amendEpisode(ctx, e, func(text string) (string, bool) { return c.AmendClause(text, at) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range r.out.Learned {
+		c, err := r.o.Store.Get(ctx, id)
+		if errors.Is(err, ken.ErrNotFound) || err == nil && !consolidate.TellsChange(c.Text) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("find a learned claim: %w", err)
+		}
+		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: mostAccounts,
+			Filter: ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}})
+		if err != nil {
+			return fmt.Errorf("find episodes that tell an old value: %w", err)
+		}
+		for i := range found {
+			e := &found[i]
+			if e.CreatedAt.After(c.CreatedAt) && e.Session != c.Session {
+				continue
+			}
+			err := r.amendEpisode(ctx, e, func(text string) (string, bool) {
+				return consolidate.AmendAccount(text, e.CreatedAt, c.Text, c.CreatedAt)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// amendEpisode writes an episode anew if amend changes its text or its heading.
+func (r *harvestRun) amendEpisode(ctx context.Context, e *ken.Claim, amend func(string) (string, bool)) error {
+	if e.Key == "" {
+		return nil
+	}
+	text, told := amend(e.Text)
+	heading, titled := amend(e.Heading)
+	if !told && !titled {
+		return nil
+	}
+	e.Text, e.Heading = text, heading
+	if _, err := r.o.Store.WriteClaim(ctx, *e); err != nil && !r.refused("episode", err) {
+		return fmt.Errorf("note a change in an episode: %w", err)
+	}
+	return nil
+}
+
+// eachEpisode calls do with the episodes of a session's parts.
+func (r *harvestRun) eachEpisode(ctx context.Context, id string, do func(*ken.Claim) error) error {
+	for part := 1; id != ""; part++ {
+		key := "episode:" + id
+		if part > 1 {
+			key += "/" + strconv.Itoa(part)
+		}
+		c, err := r.o.Store.ByKey(ctx, key)
+		if errors.Is(err, ken.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find an episode: %w", err)
+		}
+		if err := do(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // dropReplaced takes the claims that this session replaced out of the episodes of the sessions
 // that had said them: a digest must not tell an old value as if it were so.
@@ -21,29 +108,19 @@ func (r *harvestRun) dropReplaced(ctx context.Context) error {
 			return fmt.Errorf("find a replaced claim: %w", err)
 		}
 		m := NewClaimMatcher(&old)
-		for part := 1; ; part++ {
-			key := "episode:" + old.Session
-			if part > 1 {
-				key += "/" + strconv.Itoa(part)
+		err = r.eachEpisode(ctx, old.Session, func(c *ken.Claim) (err error) {
+			if c.Status == ken.StatusSuperseded || !m.MatchClaim(c) {
+				return nil
 			}
-			c, err := r.o.Store.ByKey(ctx, key)
-			if errors.Is(err, ken.ErrNotFound) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("find an episode: %w", err)
-			}
-			if c.Status == ken.StatusSuperseded || !m.MatchClaim(&c) {
-				continue
-			}
-			if rest, ok := m.Redact(&c); ok {
+			if rest, ok := m.Redact(c); ok {
 				_, err = r.o.Store.WriteClaim(ctx, rest) // a new version, because it has the episode's key
 			} else {
 				err = r.o.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusSuperseded, Reason: "what it told was replaced", Actor: r.actor()})
 			}
-			if err != nil {
-				return fmt.Errorf("take a replaced claim out of an episode: %w", err)
-			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("take a replaced claim out of an episode: %w", err)
 		}
 	}
 	return nil

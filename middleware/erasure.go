@@ -439,13 +439,13 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ken.ErrNotFound) { // deleted with another claim, or before
 			return err
 		}
-		if i == 0 || c.Kind != ken.KindEpisode {
+		if i == 0 {
 			continue
 		}
 		if rest, ok := e.matcher.Redact(c); ok {
-			id, err := e.s.WriteClaim(ctx, rest) // once, because it has the episode's key
+			id, err := e.s.WriteClaim(ctx, rest) // once, because it has the key
 			if err != nil {
-				return fmt.Errorf("write the rest of an episode: %w", err)
+				return fmt.Errorf("write the rest of a claim: %w", err)
 			}
 			if !slices.Contains(e.out.Redacted, id) {
 				e.out.Redacted = append(e.out.Redacted, id)

@@ -167,10 +167,8 @@ func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.Clai
 	for i := range r.others {
 		c := &r.others[i]
 		why := BlastSame
-		if c.Kind == ken.KindEpisode {
-			if _, ok := matcher.Redact(c); ok {
-				why = BlastRedacted
-			}
+		if _, ok := matcher.Redact(c); ok {
+			why = BlastRedacted
 		}
 		if taken[c.ID] {
 			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {

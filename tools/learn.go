@@ -129,7 +129,7 @@ func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []
 	if err != nil {
 		return nil, err
 	}
-	if kept, err := c.Store.Get(ctx, out.ID); err == nil && out.Outcome == outcomeLearned && kept.Text != strings.TrimSpace(given) {
+	if kept, err := c.Store.Get(ctx, out.ID); err == nil && out.Outcome == outcomeLearned && consolidate.Plain(kept.Text) != strings.TrimSpace(given) {
 		out.Notes = append(out.Notes, "what looked like a secret, a model's reasoning or a control character was taken out")
 	}
 	return out, nil
@@ -163,6 +163,7 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	}
 	c.Touch(res.ID)
 	c.Touch(res.Superseded...)
+	c.Touch(res.Amended...)
 	c.Touch(res.Disputed...)
 	what := outcomeLearned
 	if slices.Contains(res.Disputed, res.ID) {
@@ -172,7 +173,7 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	if err != nil {
 		return nil, err
 	}
-	out.Superseded = res.Superseded
+	out.Superseded = slices.Concat(res.Superseded, res.Amended)
 	for _, list := range [][]string{a.IDs, a.Against} {
 		for _, id := range list {
 			if what == outcomeDisputed && !slices.Contains(out.Conflicts, id) {

@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
@@ -128,7 +129,14 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		fmt.Fprintln(a.Out, id)
 		a.Note(cli.DescribeFiled(&c, deps))
 		for _, old := range replaced {
-			if was, err := s.Get(ctx, old); err == nil {
+			was, err := s.Get(ctx, old)
+			if err == nil && was.SupersededBy != "" { // of which one value may have changed
+				if is, err := s.Get(ctx, was.SupersededBy); err == nil && consolidate.Plain(is.Text) == consolidate.Plain(was.Text) {
+					a.Note("It changes " + is.ID + ": " + is.Text)
+					continue
+				}
+			}
+			if err == nil {
 				a.Note("It replaces " + old + ": " + was.Text)
 			}
 		}

@@ -19,7 +19,8 @@ type Figures struct {
 	Things    int     `json:"things"`           // claims of sentences that are about something
 	Right     float64 `json:"right_thing"`      // of these, the ones whose primary entity is that
 	Updates   int     `json:"updates"`
-	Updated   float64 `json:"updated"` // the new value is told, and the old one not as equally true
+	Updated   float64 `json:"updated"`       // the new value is told, and the old one not as equally true
+	Lost      int     `json:"false_updates"` // what was taken to be replaced, and is still so
 	Asked     int     `json:"asked"`
 	Answered  float64 `json:"answered"` // on the day after
 	Later     int     `json:"asked_later"`
@@ -39,6 +40,7 @@ func Sum(reports []Report) (f Figures) {
 		f.Keep += r.Keep
 		f.Recall += float64(r.Kept)
 		f.Plain += r.Plain
+		f.Lost += len(r.Lost)
 		for j := range r.Claims {
 			k := &r.Claims[j]
 			count(&f.Claims, &f.Junk, k.Verdict == Bad || k.Verdict == Half || k.Verdict == Unsaid)

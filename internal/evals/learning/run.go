@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
@@ -34,9 +35,10 @@ type Answer struct {
 type Report struct {
 	Case    string         `json:"case"`
 	Lang    string         `json:"lang"`
-	Keep    int            `json:"keep"`   // sentences worth keeping
-	Kept    int            `json:"kept"`   // of these, the ones that a claim says
-	Missed  []string       `json:"missed"` // the others
+	Keep    int            `json:"keep"`                    // sentences worth keeping
+	Kept    int            `json:"kept"`                    // of these, the ones that a claim says
+	Missed  []string       `json:"missed"`                  // the others
+	Lost    []string       `json:"false_updates,omitempty"` // what was taken to be replaced, and is worth keeping
 	Claims  []Kept         `json:"claims"`
 	Answers []Answer       `json:"answers"`
 	Plain   int            `json:"plain"` // sentences that are no rule
@@ -173,10 +175,19 @@ func (w *world) hold(ctx context.Context, id string, s *Session) (session.Outcom
 // judge judges the claims that stand, and counts the sentences that they say.
 func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background map[string]bool) error {
 	said := c.sentences()
-	var texts []string
+	var texts, replaced []string
 	for claim, err := range s.Claims(ctx) {
 		if err != nil {
 			return err
+		}
+		if claim.Kind == ken.KindFact && background[claim.ID] && claim.SupersededBy != "" { // it is of another case
+			r.Lost = append(r.Lost, claim.Text)
+		}
+		if claim.Kind == ken.KindFact && !background[claim.ID] {
+			if claim.SupersededBy != "" {
+				replaced = append(replaced, consolidate.Plain(claim.Text))
+			}
+			replaced = append(replaced, consolidate.NoLonger(claim.Text)...)
 		}
 		if background[claim.ID] || claim.Kind.Structural() || claim.Kind == ken.KindPattern || claim.Kind == ken.KindEpisode ||
 			claim.SupersededBy != "" || !claim.ArchivedAt.IsZero() || !slices.Contains(ken.RecallStatuses(), claim.Status) {
@@ -199,6 +210,14 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			r.Kept++
 		} else {
 			r.Missed = append(r.Missed, one.Text)
+		}
+	}
+	for _, text := range replaced {
+		for _, one := range said {
+			told := func(t string) bool { return hasAll(consolidate.Plain(t), one.Must) }
+			if one.Is == Keep && told(text) && !slices.ContainsFunc(texts, told) && !slices.Contains(r.Lost, one.Text) {
+				r.Lost = append(r.Lost, one.Text)
+			}
 		}
 	}
 	return nil

@@ -57,6 +57,7 @@ type candidate struct {
 	richer   bool // the known one says more
 	late     bool // the known one was said after the new one
 	outdated bool // and replaces it
+	change   change
 }
 
 type planner struct {
@@ -83,8 +84,8 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if was, is, ok := replacesValue(known.Text, fresh.Text); ok && family(k.Kind) == ken.KindFact {
-				n.Relation, n.Why = Updates, strconv.Quote(is)+" replaces "+strconv.Quote(was)
+			if family(k.Kind) == ken.KindFact {
+				n.readChange(fresh.Text)
 			}
 		}
 	}
@@ -105,6 +106,19 @@ func (p *planner) weigh(k *ken.Claim) {
 	if n.Relation != Distinct || n.outdated {
 		p.near = append(p.near, n)
 	}
+}
+
+// readChange finds a value that the new statement gives another value.
+func (n *candidate) readChange(fresh string) {
+	c, ok := replacedValue(n.claim.Text, fresh)
+	if !ok {
+		return
+	}
+	n.change, n.Relation = c, Amends
+	if c.whole {
+		n.Relation = Updates
+	}
+	n.Why = strconv.Quote(c.is) + " replaces " + strconv.Quote(n.claim.Text[c.was.from:c.was.to])
 }
 
 // isOwn reports whether k is the new claim itself, as an earlier run wrote it.
@@ -142,12 +156,12 @@ func (p *planner) decide() Action {
 		return a
 	}
 	a.Own = p.own.ID
-	if p.own.Text != p.new.Text && p.own.Status != ken.StatusDisputed {
+	if Plain(p.own.Text) != Plain(p.new.Text) && p.own.Status != ken.StatusDisputed {
 		a.Revise = true
 		return a
 	}
 	switch {
-	case a.Do == Write, p.own.Status == ken.StatusDisputed && (a.Do != Dispute || len(a.IDs) == 0):
+	case a.Do == Write && len(a.Amend) == 0, p.own.Status == ken.StatusDisputed && (a.Do != Dispute || len(a.IDs) == 0):
 		return Action{Do: Skip, Reason: Known, Own: p.own.ID}
 	}
 	a.Resume = p.own.Status == ken.StatusDisputed
@@ -194,7 +208,7 @@ func family(k ken.Kind) ken.Kind {
 }
 
 func statementOf(c *ken.Claim) Statement {
-	return Statement{Text: c.Text, Heading: c.Heading, Entities: c.Entities, At: said(c), Sort: draft.Sort(c.Domain)}
+	return Statement{Text: Plain(c.Text), Heading: c.Heading, Entities: c.Entities, At: said(c), Sort: draft.Sort(c.Domain)}
 }
 
 // said is when a claim was last said: the time of its newest evidence, or else its
@@ -249,13 +263,28 @@ type Action struct {
 	Reason   string         // for the log and for people; when skipped, one of the reasons above
 	Relation Relation       // to the first of IDs
 	Evidence []ken.Evidence // Reinforce: what the known claim lacks
-	Own      string         // the new claim's id, where the store has it already: a run before this one was cut short
+	// Amend lists known claims of which one value among others has changed, with their new texts:
+	// the old value stays, with a note on when it changed, and to what.
+	Amend []ken.Claim
+	// Changed lists the values that the new claim replaces.
+	Changed []ValueChange
+	// Note is what the new claim's text ends with: what it replaces.
+	Note string
+	Own  string // the new claim's id, where the store has it already: a run before this one was cut short
 	// Revise says that Own has other words: its source says something else now, and
 	// the store keeps that as a new version.
 	Revise bool
 	// Resume says that Own is disputed already. The rest of the dispute is carried
 	// out only if that was its beginning, and not a person's rejection.
 	Resume bool
+}
+
+// ValueChange is a value of a known claim that a new one replaces.
+type ValueChange struct {
+	Session string // of the known claim
+	Clause  string // that the old value stands in
+	Was, Is string
+	From    time.Time // when the known claim was made
 }
 
 // Store is where claims are consolidated.
@@ -278,6 +307,7 @@ type Result struct {
 	Learned    bool   // the claim was not in the store before
 	Reinforced []string
 	Superseded []string
+	Amended    []string // a value in it was noted as changed
 	Disputed   []string // the new claim among them
 	Dropped    string   // why it was skipped: Known, Rejected, Weaker or Outdated
 }
@@ -346,11 +376,20 @@ func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Resul
 		return r, nil
 	}
 	if a.Own == "" || a.Revise {
+		if c.Text == Plain(c.Text) {
+			c.Text += a.Note
+		}
 		id, err := st.WriteClaim(ctx, c)
 		if err != nil {
 			return r, fmt.Errorf("write claim: %w", err)
 		}
 		r.ID, r.Learned = id, a.Own == ""
+	}
+	for i := range a.Amend {
+		if err := amend(ctx, st, &a.Amend[i], c.Actor); err != nil {
+			return r, fmt.Errorf("amend claim %s: %w", a.Amend[i].ID, err)
+		}
+		r.Amended = append(r.Amended, a.Amend[i].ID)
 	}
 	switch a.Do {
 	case Supersede:
@@ -364,6 +403,21 @@ func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Resul
 		return dispute(ctx, st, c, r)
 	}
 	return r, nil
+}
+
+// amend gives a claim another text: as a new version of it, or in its place where it has no key.
+func amend(ctx context.Context, st Store, c *ken.Claim, actor ken.Actor) error {
+	if c.Key != "" {
+		_, err := st.WriteClaim(ctx, *c)
+		return err
+	}
+	k := *c
+	k.ID, k.Key = "", "amended:"+c.ID
+	id, err := st.WriteClaim(ctx, k)
+	if err != nil {
+		return err
+	}
+	return supersede(ctx, st, c.ID, id, "a value in it has changed", actor)
 }
 
 // unfinished leaves of an action for a claim that is in the store already what the
@@ -386,6 +440,19 @@ func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
 			}
 		}
 		*list = older
+	}
+	var older []ken.Claim
+	for i := range a.Amend {
+		seq, err := born(ctx, st, a.Amend[i].ID)
+		if err != nil {
+			return a, err
+		}
+		if seq <= own {
+			older = append(older, a.Amend[i])
+		}
+	}
+	if a.Amend = older; a.Do == Write && len(older) > 0 {
+		return a, nil
 	}
 	if len(a.IDs)+len(a.Against) == 0 {
 		return Action{Do: Skip, Reason: Known, Own: a.Own}, nil

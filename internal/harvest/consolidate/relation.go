@@ -24,6 +24,7 @@ const (
 	Restates    Relation = "restates"    // nothing that the old one does not say
 	Refines     Relation = "refines"     // all that the old one says, and more
 	Updates     Relation = "updates"     // the same attribute of the same subject, with a value that replaces the old one
+	Amends      Relation = "amends"      // one value among others that the old one tells has another
 	Contradicts Relation = "contradicts" // both can't be true, and nothing says that one came after the other
 	Distinct    Relation = "distinct"    // something else, or nobody can tell
 )
@@ -216,14 +217,23 @@ func (p *planner) conflict() Action {
 	if p.new.Status == ken.StatusHypothesis {
 		return Action{Do: Write}
 	}
-	var replace, fight, above []*candidate
+	var replace, amend, fight, above []*candidate
 	for i := range p.near {
 		n := &p.near[i]
 		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
 			continue
 		}
-		guard := p.protected(n.claim)
+		guard := p.protected(n)
+		if n.change.bond > 0 && p.find(func(o *candidate) bool {
+			return o.change.is == n.change.is && o.change.bond > n.change.bond || o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
+		}) >= 0 {
+			continue // another one is meant
+		}
 		switch {
+		case n.Relation == Amends:
+			if guard == "" && !n.late {
+				amend = append(amend, n)
+			}
 		case n.Relation == Refines && guard == "" && !n.late, n.Relation == Updates && guard == "":
 			replace = append(replace, n)
 		case n.Relation == Contradicts && guard == "":
@@ -242,9 +252,45 @@ func (p *planner) conflict() Action {
 	case len(fight) > 0:
 		return act(Dispute, fight)
 	case len(replace) > 0:
-		return act(Supersede, replace)
+		a := act(Supersede, replace)
+		p.amend(&a, replace, amend)
+		return a
 	}
-	return Action{Do: Write}
+	a := Action{Do: Write}
+	if p.amend(&a, nil, amend); len(amend) > 0 {
+		a.Relation, a.Reason = Amends, string(Amends)+": "+amend[0].Why
+	}
+	return a
+}
+
+// was is the value that has changed, as it was written; "" where none was found by itself.
+func (n *candidate) was() string { return n.claim.Text[n.change.was.from:n.change.was.to] }
+
+// mostNote bounds what a new claim tells of an old one, in bytes.
+const mostNote = 200
+
+// amend adds to an action what becomes of claims that say other things besides an old value, and
+// what the new claim tells of the old ones.
+func (p *planner) amend(a *Action, replaced, amended []*candidate) {
+	at := said(p.new)
+	for _, n := range replaced {
+		if was := inNote(n.claim.Text); n.Relation == Updates && a.Note == "" && len(was) <= mostNote {
+			a.Note = changedFrom(was, n.was(), p.new.Text, said(n.claim), at)
+		}
+	}
+	for _, n := range slices.Concat(replaced, amended) {
+		if t, c := n.claim.Text, &n.change; c.is != "" {
+			a.Changed = append(a.Changed, ValueChange{Session: n.claim.Session, Clause: t[c.clause.from:c.clause.to], Was: t[c.was.from:c.was.to], Is: c.is, From: said(n.claim)})
+		}
+	}
+	for _, n := range amended {
+		c, from := *n.claim, said(n.claim)
+		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote {
+			a.Note = changedFrom(was, n.was(), p.new.Text, from, at)
+		}
+		c.Text = n.change.amend(c.Text, from, at)
+		a.Amend = append(a.Amend, c)
+	}
 }
 
 // withConflict joins the replacement of a claim that says the same with what the
@@ -252,10 +298,14 @@ func (p *planner) conflict() Action {
 // comes first: what is disputed replaces nothing.
 func withConflict(same, a Action) Action {
 	switch {
-	case same.Do != Supersede || a.Do == Write:
+	case same.Do != Supersede || a.Do == Write && len(a.Amend) == 0:
 		return same
 	case a.Do == Dispute:
 		return a
+	}
+	same.Amend, same.Note = a.Amend, a.Note
+	if a.Do == Write {
+		return same
 	}
 	same.IDs = append(same.IDs, a.IDs...)
 	same.Reason += "; " + a.Reason
@@ -270,8 +320,16 @@ func act(do Do, near []*candidate) Action {
 	return a
 }
 
+// surelyChanged is CloseConfidence for a statement that says that a value has changed. What
+// somebody only thinks is less certain than what was said for sure by more than that.
+const surelyChanged = 0.25
+
 // protected says why the new claim may not touch k by itself, "" if it may.
-func (p *planner) protected(k *ken.Claim) string {
+func (p *planner) protected(n *candidate) string {
+	k, closeTo := n.claim, CloseConfidence
+	if n.change.is != "" {
+		closeTo = surelyChanged // it says so itself
+	}
 	switch {
 	case k.Status == ken.StatusVerified:
 		return "is verified"
@@ -281,7 +339,7 @@ func (p *planner) protected(k *ken.Claim) string {
 		return "is hot"
 	case k.Support(nil).Trust > p.trust:
 		return "has a more trusted speaker"
-	case k.Confidence > p.new.Confidence+CloseConfidence:
+	case k.Confidence > p.new.Confidence+closeTo:
 		return "is more certain"
 	}
 	return ""
@@ -322,7 +380,7 @@ func (p *planner) same() (Action, bool) {
 // betterThan says why the new claim should replace one that says no more than it
 // does, "" if it should not.
 func (p *planner) betterThan(n *candidate) string {
-	if n.richer || n.late || p.protected(n.claim) != "" {
+	if n.richer || n.late || p.protected(n) != "" {
 		return ""
 	}
 	switch {

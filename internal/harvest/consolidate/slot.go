@@ -1,7 +1,11 @@
 package consolidate
 
 import (
+	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -11,119 +15,423 @@ import (
 // others besides, which would be lost with the value.
 const oneFact = 24
 
-// replacesValue reports whether a later statement gives what an earlier one speaks of another
-// value of the same type, and says so: with "now", "moved", "instead" or their like in one of
-// the languages that statements are read in. It returns both values. It looks at words, types of
-// values and such cues alone, so that it holds where a sentence can't be taken apart.
-func replacesValue(before, after string) (was, is string, ok bool) {
-	if len(strings.Fields(before)) > oneFact || !changeCue.MatchString(" "+strings.ToLower(after)+" ") {
-		return "", "", false
-	}
-	for _, v := range valueTypes {
-		old, fresh := v.FindAllString(strings.ToLower(before), 4), v.FindAllString(strings.ToLower(after), 4)
-		if len(old) == 0 || len(old) > 2 || len(fresh) == 0 || len(fresh) > 3 {
-			continue
-		}
-		is := ""
-		for _, f := range fresh {
-			if !holdsValue(old, f) && unitOf(f) == unitOf(old[0]) {
-				is = strings.TrimSpace(f)
-			}
-		}
-		if is != "" && shareTopic(v.ReplaceAllString(strings.ToLower(before), " "), v.ReplaceAllString(strings.ToLower(after), " ")) {
-			return strings.TrimSpace(old[0]), is, true
-		}
-	}
-	return "", "", false
+// change is a value of an earlier statement that a later one replaces.
+type change struct {
+	was    span   // in the earlier text
+	clause span   // that the value stands in
+	is     string // the new value, in the words of the later text
+	whole  bool   // the earlier text says nothing else
+	bond   float64
 }
 
-// unitOf returns the unit behind a number, without a plural: "day" of "30 days"; "" of a value
-// that has none, such as a weekday or a date.
-func unitOf(v string) string {
-	amount, unit, ok := strings.Cut(strings.TrimSpace(v), " ")
-	if !ok {
-		amount, unit = v, strings.TrimLeft(v, "0123456789.,$€£¥ ")
-		if unit == v {
-			return ""
+// said is a statement, read for the values in it.
+type statementValues struct {
+	text    string
+	values  []mention
+	clauses []span
+	terms   [][]term // of each clause, values left out
+}
+
+// term is a word that names something, stemmed.
+type term struct {
+	stem string
+	prep bool // a preposition stands before it
+	name bool // it is written like a name
+	open bool // its clause begins with it
+}
+
+func valuesOf(text string) *statementValues {
+	s := &statementValues{text: text, values: mentions(text)}
+	s.clauses = clausesOf(text, s.values)
+	for _, c := range s.clauses {
+		s.terms = append(s.terms, s.content(c))
+	}
+	return s
+}
+
+// content returns the words of a clause that name something, stemmed, in their order; pairs of
+// characters where words have no spaces between them.
+func (s *statementValues) content(c span) (out []term) {
+	text := []byte(s.text[c.from:c.to])
+	for i := range s.values {
+		for at := max(s.values[i].from, c.from); at < min(s.values[i].to, c.to); at++ {
+			text[at-c.from] = ' '
 		}
 	}
-	if _, number := numberWords[amount]; !number && strings.Trim(amount, "0123456789.,") != "" {
-		return ""
+	prep := false
+	for w := range strings.FieldsFuncSeq(Plain(string(text)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' && r != '_'
+	}) {
+		if r := []rune(w); analysis.Unspaced(r[0]) {
+			for i := range len(r) - 1 {
+				if pair := string(r[i : i+2]); !unicode.In(r[i], unicode.Hiragana) && !unicode.In(r[i+1], unicode.Hiragana) && !changeCue.MatchString(pair) {
+					out = append(out, term{stem: pair})
+				}
+			}
+			continue
+		}
+		low := lower(w)
+		low = strings.TrimSuffix(strings.TrimSuffix(low, "'s"), "’s")
+		if i := strings.IndexAny(low, "'’"); i >= 0 && i <= 2 { // l'équipe
+			low = low[i+1:]
+			low = strings.TrimLeft(low, "’'\x80\x99")
+		}
+		if low == "" || isDigit(low[0]) || function(low) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
+			prep = prepositions[low] || prep && function(low)
+			continue
+		}
+		first, _ := utf8.DecodeRuneInString(w)
+		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0}), false
 	}
-	if months.MatchString(unit) {
-		return ""
+	return out
+}
+
+func (s *statementValues) all() (out []term) {
+	for _, t := range s.terms {
+		out = append(out, t...)
 	}
-	return strings.TrimSuffix(strings.TrimSpace(unit), "s")
+	return out
+}
+
+// clauseOf returns the clause that a value stands in.
+func (s *statementValues) clauseOf(m *mention) int {
+	for i, c := range s.clauses {
+		if c.from <= m.from && m.to <= c.to {
+			return i
+		}
+	}
+	return 0
+}
+
+// akin reports whether two stemmed words are of one family: one is the beginning of the other, or
+// both begin alike.
+func akin(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return n >= 5 || n >= 4 && (n == len(x) || n == len(y))
+}
+
+func holds(list []term, w string) bool {
+	return slices.ContainsFunc(list, func(o term) bool { return akin(o.stem, w) })
+}
+
+// shared counts the terms of a that b has, and those that are the same word.
+func shared(a, b []term) (alike, equal int) {
+	for i, t := range a {
+		is := func(o term) bool { return o.stem == t.stem }
+		switch {
+		case slices.ContainsFunc(a[:i], is):
+		case slices.ContainsFunc(b, is):
+			alike, equal = alike+1, equal+1
+			if t.name && slices.ContainsFunc(b, func(o term) bool { return o.stem == t.stem && o.name }) {
+				equal++ // a name tells more
+			}
+		case holds(b, t.stem):
+			alike++
+		}
+	}
+	return alike, equal
+}
+
+// replacedValue finds the value of an earlier statement that a later one replaces, if it says that
+// something changed: with "now", "moved", "instead" or their like in one of the languages that
+// statements are read in. It looks at values, words and such cues alone, so that it holds where a
+// sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
+// stands beside the new one, and a fact that was taken for another is lost.
+func replacedValue(before, after string) (change, bool) {
+	if !sameSpeaker(before, after) {
+		return change{}, false
+	}
+	if c, ok := replacedHolder(before, after); ok {
+		return c, true
+	}
+	fresh := valuesOf(after)
+	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
+		return change{}, false
+	}
+	return valuesOf(before).replacedBy(fresh)
+}
+
+// tellsChange reports whether a part of a statement says that something is not as it was. weakly
+// asks for words as well that say so only of a value that the statement names.
+func (s *statementValues) tellsChange(from, to int, weakly bool) bool {
+	part := " " + strings.ToLower(s.text[from:to]) + " "
+	return changeCue.MatchString(part) || weakly && weakCue.MatchString(part)
+}
+
+// sameSpeaker reports whether two statements may speak of one thing: what two people say of
+// themselves begins with different names.
+func sameSpeaker(a, b string) bool {
+	x, y := speakerName.FindString(a), speakerName.FindString(b)
+	return x == y || x == "" || y == ""
+}
+
+var speakerName = lazyregexp.New(`^\p{Lu}\pL{1,20}: `)
+
+// fromTo finds a value that a statement itself says has become another one: "from 450ms to
+// 120ms". Of nothing else does it then say that it changed. ok is false when there is none.
+func (s *statementValues) fromTo() (from, to *mention, ok bool) {
+	for i := 1; i < len(s.values); i++ {
+		a, b := &s.values[i-1], &s.values[i]
+		if a.kind != b.kind && b.kind != amountType {
+			continue
+		}
+		if between := strings.Fields(lower(s.text[a.to:b.from])); len(between) < 4 && slices.ContainsFunc(between, func(w string) bool { return towards[w] }) && fromWord.MatchString(s.text[:a.from]) {
+			return a, b, true
+		}
+	}
+	return nil, nil, false
 }
 
 var (
-	numberWords = map[string]bool{"one": true, "two": true, "three": true, "four": true, "five": true, "six": true, "seven": true, "eight": true, "nine": true, "ten": true, "twelve": true}
-	months      = lazyregexp.New(`^(of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic|am$|pm$|uhr|h$|o'clock|horas|st$|nd$|rd$|th$|[:h]\d)`)
+	towards  = map[string]bool{"to": true, "auf": true, "à": true, "a": true, "para": true, "pra": true}
+	fromWord = lazyregexp.New(`(?i)(?:^|[ ,])(?:from|von|vom|de|del|da|do) (?:the )?$`)
 )
 
-func holdsValue(list []string, v string) bool {
-	for _, o := range list {
-		if strings.Join(strings.Fields(o), "") == strings.Join(strings.Fields(v), "") {
+func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
+	var best change
+	most, ties := 0.0, 0
+	from, to, pair := fresh.fromTo()
+	for i := range s.values {
+		o := &s.values[i]
+		for j := len(fresh.values) - 1; j >= 0; j-- {
+			n := &fresh.values[j]
+			if s.inRange(i) || fresh.inRange(j) || fresh.lists(j, o) {
+				continue
+			}
+			if pair && (n != to || !o.same(from)) || !n.replaces(o) || slices.ContainsFunc(s.values, func(x mention) bool { return x.kind == n.kind && x.same(n) }) {
+				continue
+			}
+			score := s.bond(o, fresh, n)
+			if score <= 0 {
+				continue
+			}
+			c := change{was: o.span, is: fresh.text[n.from:n.to], clause: s.clauses[s.clauseOf(o)]}
+			if score > most {
+				best, most, ties = c, score, 0
+			} else if score == most && c.clause != best.clause {
+				ties++
+			}
+			break
+		}
+	}
+	if most == 0 || ties > 0 {
+		return change{}, false
+	}
+	for i := 1; i < len(s.values); i++ { // Tuesdays and Thursdays
+		a, b := &s.values[i-1], &s.values[i]
+		if a.kind != b.kind || len(strings.Fields(s.text[a.to:b.from])) > 2 || strings.ContainsAny(s.text[a.to:b.from], ".,;") {
+			continue
+		}
+		if a.from >= best.was.from && a.to <= best.was.to || b.from >= best.was.from && b.to <= best.was.to {
+			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
+		}
+	}
+	best.whole, best.bond = s.single(), most
+	return best, true
+}
+
+// correctedValue finds the value that a statement of the same session takes back: "I was wrong,
+// it's 300 a day", or "then 40" behind an answer of 64. What it is a value of is said before.
+func correctedValue(before, after string) (change, bool) {
+	low := " " + strings.ToLower(Plain(after)) + " "
+	answer := strings.Contains(before, " Answer: ")
+	if !correctionCue.MatchString(low) && !(answer && anotherCue.MatchString(low)) {
+		return change{}, false
+	}
+	old, fresh := valuesOf(before), valuesOf(after)
+	for i := len(old.values) - 1; i >= 0; i-- {
+		for j := range fresh.values {
+			o, n := &old.values[i], &fresh.values[j]
+			if answer && o.from < strings.Index(before, " Answer: ") || !n.replaces(o) || o.kind != n.kind || o.unit != n.unit {
+				continue
+			}
+			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], whole: old.single()}, true
+		}
+	}
+	return change{}, false
+}
+
+// inRange reports a value that is one end of a range: "Feb 16 - Mar 15".
+func (s *statementValues) inRange(i int) bool {
+	ends := func(a, b int) bool {
+		if a < 0 || b >= len(s.values) || s.values[a].kind != s.values[b].kind {
+			return false
+		}
+		between := strings.TrimSpace(s.text[s.values[a].to:s.values[b].from])
+		return between == "-" || between == "–" || between == "bis"
+	}
+	return ends(i-1, i) || ends(i, i+1)
+}
+
+// lists reports a value that stands in one list with o: "sides of 10 cm, 15 cm and 20 cm".
+func (s *statementValues) lists(j int, o *mention) bool {
+	for i := range s.values {
+		if i == j || !s.values[i].same(o) {
+			continue
+		}
+		a, b := min(i, j), max(i, j)
+		between := strings.FieldsFunc(s.text[s.values[a].to:s.values[b].from], func(r rune) bool { return r == ' ' || r == ',' })
+		if len(between) <= 2*(b-a) && !slices.ContainsFunc(between, func(w string) bool {
+			return w != "and" && w != "or" && w != "und" && !strings.ContainsAny(w, "0123456789") && len(w) > 3
+		}) && !towardsIn(between) {
 			return true
 		}
 	}
 	return false
 }
 
-// leastShared are the shares of the shorter statement's terms, beside the values, that two
-// statements about one thing have in common.
-const (
-	leastSharedTerms = 2
-	leastSharedPart  = 0.3
-)
-
-func shareTopic(a, b string) bool {
-	x, y := analysis.Terms(a), analysis.Terms(b)
-	shared, nx, ny := 0, 0, 0
-	known := map[string]bool{}
-	for _, t := range x {
-		if !thin[t] && !isDigit(t[0]) {
-			known[t] = true
-			nx++
-		}
-	}
-	for _, t := range y {
-		if thin[t] || isDigit(t[0]) {
-			continue
-		}
-		ny++
-		if known[t] {
-			shared++
-		}
-	}
-	return shared > 0 && (shared >= leastSharedTerms || min(nx, ny) <= 3) && float64(shared) >= leastSharedPart*float64(min(nx, ny))
+func towardsIn(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return towards[lower(w)] })
 }
 
-// thin terms say nothing of a topic: cues of a change, and words that stand in most statements.
-var thin = func() map[string]bool {
+// single reports whether a statement says one thing.
+func (s *statementValues) single() bool {
+	return len(s.clauses) == 1 && len(strings.Fields(s.text)) <= oneFact && !joined.MatchString(s.text)
+}
+
+// joined finds a second statement behind a conjunction.
+var joined = lazyregexp.New(`(?i) (?:and|und|et|y|e) (?:\pL+ ){1,4}(?:is|are|has|have|runs?|goes|ist|sind|hat|haben|est|sont|es|son|é|são|tem) `)
+
+// bond says how surely n is the new value of what o is a value of; 0 is no.
+func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) float64 {
+	i, j := s.clauseOf(o), fresh.clauseOf(n)
+	if staysCue.MatchString(" " + strings.ToLower(fresh.text[fresh.clauses[j].from:fresh.clauses[j].to]) + " ") {
+		return 0
+	}
+	named := slices.ContainsFunc(fresh.values, func(x mention) bool { return x.same(o) })
+	if _, to, pair := fresh.fromTo(); !(pair && to.from == n.from) && !fresh.tellsChange(fresh.clauses[max(0, j-1)].from, fresh.clauses[j].to, named) {
+		return 0
+	}
+	mine, theirs := s.terms[i], fresh.terms[j]
+	all, freshAll := s.all(), fresh.all()
+	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
+		mine = all // who or what is meant was said before
+	}
+	if parallel(mine, freshAll, all) {
+		return 0
+	}
+	alike, equal := shared(mine, freshAll)
+	if o.kind == amountType && o.unit == n.unit && !measures[o.unit] {
+		alike, equal = alike+1, equal+1 // seats are what both count
+	}
+	if named && alike > 0 {
+		return 2 + float64(equal)
+	}
+	if named && o.kind == dateType {
+		return onlyNamed
+	}
+	if equal == 0 || o.kind == numberType && n.kind == numberType && o.unit == "" {
+		return 0
+	}
+	// Who speaks of the same thing names what one of the two begins with.
+	if !(len(mine) > 0 && holds(freshAll, mine[0].stem) || len(theirs) > 0 && holds(all, theirs[0].stem)) {
+		return 0
+	}
+	least := min(len(mine), len(freshAll))
+	if equal >= leastSharedTerms && float64(equal) >= leastSharedPart*float64(least) || least <= 3 && n.kind == o.kind {
+		return 1 + float64(equal)/float64(max(1, least))
+	}
+	return 0
+}
+
+// onlyNamed is the bond of two statements that have nothing in common but that the later one names
+// the earlier one's date. It counts where there is no other such statement.
+const onlyNamed = 0.5
+
+func startsWithPronoun(s string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return lexicon()[lower(first)].is&pronoun != 0
+}
+
+// parallel reports that two statements speak of different things in the same words: "the payments
+// service" and "the ledger service", "the logs in Leeds" and "the logs in York".
+func parallel(mine, theirs, all []term) bool {
+	differ := func(a, b term) bool { return !holds(theirs, a.stem) && !holds(all, b.stem) }
+	for i, t := range mine {
+		for j, u := range theirs {
+			switch {
+			case t.stem != u.stem:
+			case i > 0 && j > 0 && !t.open && !u.open && differ(mine[i-1], theirs[j-1]),
+				i+1 < len(mine) && j+1 < len(theirs) && mine[i+1].prep && theirs[j+1].prep && !mine[i+1].open && !theirs[j+1].open && differ(mine[i+1], theirs[j+1]):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prepositions say where, when or of what.
+var prepositions = func() map[string]bool {
 	m := map[string]bool{}
-	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people
-		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our`) {
+	for w := range strings.FieldsSeq("in on at for of to from by with im am an für von vom bei mit aus nach auf dans pour de du des sur chez en del con para do da dos das em no na com") {
+		m[w] = true
+	}
+	return m
+}()
+
+// measures are units that say nothing of what is measured.
+var measures = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(`k km m cm mm kg g mb gb tb kb ms s sec second min minute h hour day week month year time percent
+		tage tag woche monat jahr stunde minute sekunde jour semaine mois an heure día semana mes año hora dia mês ano`) {
 		m[analysis.Stem(w)], m[w] = true, true
 	}
 	return m
 }()
 
+// leastShared are the shares of the shorter clause's terms that two statements about one thing
+// have in common.
+const (
+	leastSharedTerms = 2
+	leastSharedPart  = 0.3
+)
+
+// thin terms say nothing of a topic: cues of a change, and words that stand in most statements.
+var thin = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
+		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
+		qui que quoi nous notre chez tous toutes cette ça cela nuestro lo se me te mi su nos pra pro tem nosso nossa meu minha seu sua isso aí top got get
+		à de au aux ne pas plus se ce il elle ils est-ce j'ai dû mais ou donc car ha han hay he ya aus ein sagt ab gehen geht ins zur zum den dem des als dass wenn dann aber oder
+		porque pero cuando como más muy foi vai tá já mais mas também ele ela eles`) {
+		m[analysis.Stem(w)], m[w] = true, true
+	}
+	return m
+}()
+
+// staysCue is how people say that something is as it was.
+var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
+
 // changeCue is how people say that something is not as it was.
-var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves|move|moving|changed|changes|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|up to|took it down|make it|makes it|not .{1,20} anymore|any more|any longer|switched|update:|correction|` +
-	`jetzt|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
+var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
+	`jetzt|nur noch|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
 	`ahora|desde ahora|cambia|cambió|cambiado|pasa a|pasamos a|en lugar de|en vez de|ya no|movemos|mueve|aplazado|se retrasa|` +
 	`agora|mudança|mudou|muda|passa a|passou a|em vez de|adiado|adiada|subiu|baixou|a partir de)[ ,.;:]|` +
 	`改成|改到|改为|变成|换成|推迟|提前到|加到|降到|涨到|现在是|不再|変わり|変更|延期|今後は|これからは|に移り|引き上げ|引き下げ`)
 
-// valueTypes find values that are of one type.
-var valueTypes = []*lazyregexp.Regexp{
-	lazyregexp.New(`\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b|\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|\b(lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b|\b(segunda|terça|quarta|quinta|sexta)(-feira)?\b|[月火水木金土日]曜|(周|星期)[一二三四五六日天]`),
-	lazyregexp.New(`\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}\.\d{2} uhr\b|\b\d{1,2} ?(am|pm|uhr|h|o'clock|horas)\b|\d{1,2}時|[一二三四五六七八九十]{1,3}点`),
-	lazyregexp.New(`\b\d{1,2}(st|nd|rd|th|\.)? (of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|févr|avr|juin|juil|août|ene|abr|ago|dic)[\pL]*\b|\b(january|february|march|april|may|june|july|august|september|october|november|december) \d{1,2}\b|\d{1,2}月\d{1,2}[日号]|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[号日]|\b\d{1,2}(st|nd|rd|th)\b`),
-	lazyregexp.New(`[$€£¥] ?\d[\d.,]*|\b\d[\d.,]* ?(euros?|€|dollars?|reais|eur|usd)\b|r\$ ?\d[\d.,]*|\d[\d.,]*[万円元]|[一二三四五六七八九十]万[一二三四五六七八九]?|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve) dollars\b`),
-	lazyregexp.New(`\b\d[\d.,]* ?(%|percent|prozent)`),
-	lazyregexp.New(`\b\d[\d.,]* ?(k|km|kg|gb|mb|ms|seats?|plätze|names?|messages?|minutes?|min|hours?|days?|weeks?|tage|jours|días|dias|requests?|people|personen|personnes|personas|pessoas|times|replicas?)\b`),
-	lazyregexp.New(`\b(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) (interviews?|stages?|nodes?|replicas?|rounds?|people|steps?|shards?|workers?)\b`),
+// correctionCue is how people take back what they have just said, and anotherCue how they try
+// another value.
+var (
+	correctionCue = lazyregexp.New(`[ ,.;:](no wait|wait,? no|no,? sorry|sorry,? no|scratch that|i meant|or rather|actually,? no|no,? actually|i was wrong|i misspoke|my mistake|my bad|i mistyped|strike that|that's wrong|not \S+,? but|correction|` +
+		`nein,? warte|nein,? moment|ach nein|nein,? doch|quatsch|korrektur|ich meinte|stimmt nicht|vertan|verschrieben|` +
+		`non,? attends|ah non|pardon|je me trompe|je me suis trompée?|je voulais dire|enfin non|euh non|` +
+		`no,? espera|no,? perdón|perdona|qué digo|quiero decir|me equivoqué|me he equivocado|corrijo|miento|mejor dicho|` +
+		`não,? espera|não,? pera|desculpa|quer dizer|me enganei|errei|corrigindo|aliás|melhor dizendo|minto)[ ,.;:]|不对|说错|更正|记错|打错|間違え|訂正|じゃなくて`)
+	anotherCue = lazyregexp.New(`^ (?:user: )?(?:ok,? |okay,? |well,? |hm+,? |na gut,? )?(?:then|let's (?:do|try|take|make it|go with)|make it|dann|alors|entonces|então|allora|try|take|nimm|disons)[ ,]|^.{1,40} (?:then|instead|dann|alors|entonces|então)[ .!]+$|那就|では|じゃあ`)
+)
+
+// weakCue is found in statements that replace a value, and in many others.
+var weakCue = lazyregexp.New(`[ ,.;:](becomes|become|became|goes to|go to|went|back|after all|cut|not|no more|so it is|nur noch|wird|werden|zurück|doch|nicht|finalement|devient|retour|plus|al final|vuelve|ya|no|acabou|volta|virou|fomos|não)[ ,.;:]`)
+
+// amend returns the earlier text with a note behind the value that changed.
+func (c *change) amend(text string, from, at time.Time) string {
+	return text[:c.was.to] + changedTo(c.is, from, at) + text[c.was.to:]
 }

@@ -21,6 +21,8 @@ type Statement struct {
 	Quote string // the words of the source that it rests on, verbatim
 	Seq   uint64 // of the message that is quoted, session.Entry.Seq
 
+	Was string // the text of the statement of the same session that this one takes back; usually empty
+
 	Sort       Sort
 	Entities   []string // named things that it is about
 	Confidence float64  // 0..1

@@ -156,6 +156,10 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	if lang == nil && hedges.in(c.words) >= 0 {
 		v.confidence = 0.5
 	}
+	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && bids(question) {
+		l.drop[reasonRequest]++
+		return true // "Tag it now?" "Yes."
+	}
 	text := strings.TrimSpace(question) + answerMark + c.text
 	if characters(text) > l.limit {
 		return false
@@ -167,4 +171,14 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
 	l.found = append(l.found, k.whole(l.present))
 	return true
+}
+
+// bids reports a question that offers to do something: it begins with what is to be done.
+func bids(question string) bool {
+	if i := strings.LastIndex(question, ". "); i >= 0 {
+		question = question[i+2:]
+	}
+	w := wordsOf(question)
+	first := low(w, 0)
+	return imperatives[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
 }

@@ -112,11 +112,18 @@ func chatter(s *sentence) string {
 		return reasonTalk
 	case strings.HasSuffix(s.text, "!") && !numbered(s.text) && !strings.Contains(s.text, "`") && !bound && len(w) < 12 && decisions.in(w) < 0 && likings.in(w) < 0 && !has(w, len(w), self):
 		return reasonTalk
-	case !bound && (outages.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || winks(s.text)):
+		return reasonTalk // "You should never …!", of nobody in particular
+	case (low(w, len(w)-1) == "pls" || low(w, len(w)-1) == "please") && intends.in(w) >= 0:
+		return reasonRequest
+	case !bound && (outages.in(w) >= 0 || puzzled.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""
 }
+
+// puzzled is what somebody says of what is looked into now.
+var puzzled = list("no clue why, no idea why, don't know why, can't see why, no clue what, no idea what's")
 
 // intends opens what somebody is about to do with the agent's help. What is still to be done is
 // worth a note.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
@@ -88,6 +89,11 @@ func (l *collector) message(s *speech) {
 		if slices.ContainsFunc(quotes, func(q [2]int) bool { return part.start >= q[0] && part.end <= q[1]+2 }) {
 			l.drop[reasonQuoted]++
 			before = nil
+			continue
+		}
+		if l.toAgent && !pasted && l.corrects(s, &part, room) {
+			before, answered = nil, answered || question != ""
+			question = ""
 			continue
 		}
 		if l.toAgent && i < 3 && !pasted {
@@ -207,6 +213,28 @@ func (l *collector) language(s *speech) *cues {
 		return lang
 	}
 	return l.spoken
+}
+
+// mostBefore is how many candidates a correction may reach back over.
+const mostBefore = 6
+
+// corrects appends a sentence that gives something said before another value, in the place of
+// what it takes back: "The quota is 500 a day." "I was wrong, it's 300 a day."
+func (l *collector) corrects(s *speech, c *sentence, room int) bool {
+	if c.asks || secret(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
+		return false
+	}
+	for n := len(l.found) - 1; n >= max(0, len(l.found)-mostBefore); n-- {
+		k := &l.found[n]
+		if k.from.name != s.name || !consolidate.Corrects(k.text, c.text) {
+			continue
+		}
+		fixed := candidate{from: s, text: c.text, quote: c.text, was: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
+		l.found = append(slices.Delete(l.found, n, n+1), fixed.whole(l.present))
+		l.drop[reasonCorrected]++
+		return true
+	}
+	return false
 }
 
 // takeBack drops what sentence i of a message corrects: the last candidate of the same message, or

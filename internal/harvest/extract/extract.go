@@ -109,6 +109,7 @@ type candidate struct {
 	order      int    // among the candidates
 	text       string // what is said, without the speaker
 	quote      string // as it stands in the message
+	was        string // what it takes back, as a statement
 	question   string // that it answers, where it can't be understood without
 	sort       draft.Sort
 	confidence float64

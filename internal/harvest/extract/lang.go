@@ -308,7 +308,7 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonQuoted)
 	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
 		return refused(reasonRequest)
-	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || c.has(f, exclamations)):
+	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return refused(reasonTalk)
 	case c.has(f, c.hypothetical):
 		return refused(reasonIf)
@@ -331,8 +331,11 @@ func (c *cues) judge(s *sentence) verdict {
 	return v
 }
 
-// exclamations are found in what people call out, though it looks like a rule.
-var exclamations = phrasesOf("muss ja, doit être, tiene que ser, deve ser")
+// prohibitions are the rules that are meant also where they are called out: "It has to be beautiful!"
+// is none.
+var prohibitions = phrasesOf(`nie, niemals, auf keinen fall, darf nicht, dürfen nicht, verboten, nicht erlaubt, nur noch, keinesfalls, jamais, interdit, interdite, interdits, ne doit, ne doivent, pas question, défense de, aucun,
+	nunca, jamás, prohibido, prohibida, no se puede, no se toca, no se tocan, no debe, ni se te ocurra, jamais, proibido, proibida, não pode, não podem, é vedado, siempre, toujours, immer, sempre,
+	禁止, 不能, 不准, 不许, 必须, 一律, 只能, 不得, 绝对不, 千万别, 千万不要, 务必, してはいけ, しないで, 禁止, 必ず`)
 
 // quoted reports a sentence most of which stands in quotation marks, or that tells what
 // somebody said.

@@ -17,7 +17,7 @@ const maxEntities = 8
 
 // statement is the candidate as the session taught it.
 func (k *candidate) statement(limit int) draft.Statement {
-	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
+	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Was: k.was, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
 }
 
 // attributed is the text behind the speaker's name, with the dates that it means.

@@ -29,9 +29,9 @@ func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []st
 	if err != nil {
 		return "", nil, err
 	}
-	if a := consolidate.Plan(c, known); a.Do == consolidate.Supersede && a.Relation == consolidate.Updates && a.Own == "" {
+	if a := consolidate.Plan(c, known); a.Own == "" && (a.Do == consolidate.Supersede && a.Relation == consolidate.Updates || a.Do == consolidate.Write && len(a.Amend) > 0) {
 		res, err := consolidate.Apply(ctx, d.s, c, known)
-		id, replaced = res.ID, res.Superseded
+		id, replaced = res.ID, slices.Concat(res.Superseded, res.Amended)
 		if err != nil {
 			return id, replaced, err
 		}

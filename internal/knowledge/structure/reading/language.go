@@ -123,7 +123,7 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 	if !strings.ContainsFunc(text, analysis.Unspaced) {
 		return Mention{}, false
 	}
-	if n := utf8.RuneCountInString(text); n <= maxTopic && !strings.ContainsAny(text, "はがをのでにと、。，,是在要不了") {
+	if n := utf8.RuneCountInString(text); n <= maxTopic && !strings.ContainsAny(text, "はがをのでにと、。，,是在要不了让把被给说加的改换") && !strings.ContainsFunc(text, counting) {
 		return Mention{Name: w.name, Display: text, Type: Unknown, Confidence: BySubject}, true
 	}
 	for k := 0; k < len(text); { // names in Latin letters
@@ -149,20 +149,28 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 	return Mention{}, true
 }
 
+// counting reports a digit, or a character that counts.
+func counting(r rune) bool {
+	return r >= '0' && r <= '9' || strings.ContainsRune("一二三四五六七八九十百千万两", r)
+}
+
 // topic is what a sentence in Chinese or Japanese begins with, up to what ends a topic.
 func topic(text string) string {
 	for clause := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("，,、。！？；：「」", c) }) {
 		for _, lead := range []string{"あと", "それと", "ちなみに", "对了", "另外", "还有", "それから"} {
 			clause = strings.TrimPrefix(clause, lead)
 		}
+		if when, rest, ok := strings.Cut(clause, "から"); ok && utf8.RuneCountInString(when) <= 4 && strings.ContainsAny(when, "月週日年後回度") { // 来月から
+			clause = rest
+		}
 		runes := []rune(clause)
 		for i := range runes {
 			if i > maxTopic {
 				break
 			}
-			ends := false
+			ends := counting(runes[i])
 			switch runes[i] {
-			case 'は', 'が', 'を', '是', '在', '由', '要', '不', '用', '从', '归', '已', '只', '必', '还', '改', '有', '定':
+			case 'は', 'が', 'を', '是', '在', '由', '要', '不', '用', '从', '归', '已', '只', '必', '还', '改', '有', '定', '说', '加', '禁', '占', '规', '到', '的', '换':
 				ends = true
 			}
 			if ends {

@@ -129,6 +129,8 @@ func lower(s string) string {
 // "Decision: …", is left out of what is read.
 func (r *reader) speak() {
 	r.skipQuestion()
+	r.skipNotes()
+	defer r.skipOpening()
 	if len(r.words) == 0 {
 		return
 	}
@@ -142,6 +144,7 @@ func (r *reader) speak() {
 	w := &r.words[0]
 	display := r.text[w.start:r.words[n].end]
 	switch {
+	case openings[strings.ToLower(display)]: // "Übrigens: …" is nobody's name
 	case n == 0 && w.low == "user":
 		r.voice = user
 		r.speaker = found{Mention: Mention{Name: "user", Display: display, Type: Person, Confidence: BySpeaker}}

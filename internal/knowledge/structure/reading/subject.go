@@ -145,6 +145,14 @@ func (r *reader) aboutClause(from, to int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
+		if r.undone() { // who is to do it says less than what
+			if f := r.firstNamed(from, to); f.Name != "" {
+				return f
+			}
+			if f := r.done(from, to); f.Name != "" {
+				return f
+			}
+		}
 		return r.speakerMention()
 	case ourself:
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
@@ -179,6 +187,31 @@ func (r *reader) aboutClause(from, to int) found {
 		return f
 	}
 	return r.spoken()
+}
+
+// undone reports what a session left to do.
+func (r *reader) undone() bool {
+	return strings.HasPrefix(strings.TrimPrefix(r.low, "user: "), "still to do: ")
+}
+
+// done is what somebody does something with: the rejection mails of "I haven't written the
+// rejection mails".
+func (r *reader) done(from, to int) found {
+	for i := from; i+1 < to; i++ {
+		w := &r.words[i]
+		if w.entry.is(function|first|preposition) || !r.words[i+1].entry.is(determiner) {
+			continue
+		}
+		j := i + 1
+		for j < to && r.words[j].entry.is(determiner|adjective) {
+			j++
+		}
+		if _, f := r.nouns(j, to); f.Name != "" {
+			f.Confidence = min(f.Confidence, ByObject)
+			return f
+		}
+	}
+	return found{}
 }
 
 // spoken is the speaker of what names nothing: of what a user says of other things

@@ -1,0 +1,108 @@
+package consolidate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// replacedHolder finds who is said to look after something in an earlier statement, where a later
+// one says that they no longer do and names who does: "Priyanka owns the ledger." "Priyanka went
+// to payments, the ledger is with Tomasz now."
+func replacedHolder(before, after string) (change, bool) {
+	gone := leavers(after)
+	if len(gone) == 0 || !holderCue.MatchString(" "+lower(before)+" ") {
+		return change{}, false
+	}
+	old, fresh := valuesOf(before), valuesOf(after)
+	for _, g := range gone {
+		x := after[g.from:g.to]
+		var next []string
+		for _, at := range names(after) {
+			if y := after[at.from:at.to]; y != x && !opens(after, at) && !strings.Contains(before, y) && !toPlace.MatchString(after[:at.from]) && !slices.Contains(next, y) {
+				next = append(next, y)
+			}
+		}
+		if len(next) != 1 {
+			continue
+		}
+		for _, at := range names(before) {
+			if before[at.from:at.to] != x || noteBehind(before, at.to) {
+				continue
+			}
+			m := mention{span: at}
+			i := old.clauseOf(&m)
+			c := old.clauses[i]
+			if !holderCue.MatchString(" " + lower(before[c.from:c.to]) + " ") {
+				continue
+			}
+			rest := func(list []term) (out []term) {
+				for _, t := range list {
+					if !strings.EqualFold(t.stem, x) {
+						out = append(out, t)
+					}
+				}
+				return out
+			}
+			if alike, _ := shared(rest(old.all()), rest(fresh.all())); alike == 0 {
+				continue
+			}
+			return change{was: at, clause: c, is: next[0], whole: old.single(), bond: 2}, true
+		}
+	}
+	return change{}, false
+}
+
+// opens reports a word that begins a sentence and does nothing in it: its capital says nothing.
+func opens(text string, at span) bool {
+	head := strings.TrimPrefix(strings.TrimSpace(text[:at.from]), "User:")
+	if head = strings.TrimSpace(head); head != "" && !strings.ContainsAny(head[len(head)-1:], ".!?:") {
+		return false
+	}
+	next, _, _ := strings.Cut(strings.TrimPrefix(text[at.to:], " "), " ")
+	return lexicon()[lower(strings.Trim(next, ".,;"))].is&(verb|be|modal) == 0
+}
+
+// noteBehind reports whether a note on what has changed follows a place in a text.
+func noteBehind(text string, at int) bool {
+	loc := pastNote.FindStringIndex(text[at:])
+	return loc != nil && loc[0] == 0
+}
+
+// names returns the words of a text that are written like names of people: with a capital, and
+// without an article of a language that writes every noun so.
+func names(text string) (out []span) {
+	for _, at := range nameWord.FindAllStringIndex(text, 32) {
+		w := lower(text[at[0]:at[1]])
+		if weekdayName.MatchString(w) || function(w) || lexicon()[w].is&(verb|timely) != 0 || articleBefore.MatchString(text[:at[0]]) || strings.HasPrefix(text[at[1]:], ":") {
+			continue
+		}
+		if len(out) > 0 && out[len(out)-1].to+1 == at[0] && text[at[0]-1] == ' ' { // Mr. Banerjee is two, Ana Pereira one
+			out[len(out)-1].to = at[1]
+			continue
+		}
+		out = append(out, span{at[0], at[1]})
+	}
+	return out
+}
+
+// leavers returns the names that a statement says no longer do what they did.
+func leavers(text string) (out []span) {
+	for _, at := range names(text) {
+		if leavesAfter.MatchString(text[at.to:]) || leavesBefore.MatchString(text[:at.from]) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+var (
+	nameWord      = lazyregexp.New(`\b\p{Lu}[\pL]{1,20}`)
+	articleBefore = lazyregexp.New(`(?i)(?:^|[ (])(?:der|die|das|dem|den|des|eine?[rnms]?|keine?[rnms]?|meine?[rnms]?|unsere?[rnms]?|the|this|beim|zum|zur|vom|im|am) $`)
+	toPlace       = lazyregexp.New(`(?i)(?:^|[ (])(?:to|in|into|at|on|nach|zu|ins|à|en|para|pra|no|na) (?:the )?$`)
+	leavesAfter   = lazyregexp.New(`(?i)^(?:(?:'s| is| has| will| ist| hat| est| a| ha| está| foi| vai)? )(?:went|goes|moves|moved|left|leaves|leaving|off|out|gone|ill|sick|got ill|fell ill|krank|im urlaub|in elternzeit|en arrêt|en congé|malade|de baja|de vacaciones|de férias|doente|quit|quits|retires|retired|resigned|on (?:parental |maternity |paternity |sick )?leave|steps? down|stepped down|handed|hands over|gave up|gives up|hört auf|aufgehört|geht|gegangen|ging|wechselt|gewechselt|verlässt|verlassen|gibt ab|weg|part|parti|partie|parte|quitte|quitté|s'en va|se va|se fue|ido|deja|dejó|dejado|sai|saiu|saindo|deixou|sair)\b`)
+	leavesBefore  = lazyregexp.New(`(?i)(?:^|[ ,;(])(?:took over from|takes over from|taking over from|over from|instead of|replaces|replaced|in place of|no longer|not|antes era|antes lo (?:llevaba|hacía)|früher|vorher|bisher|statt|anstelle von|löst|au lieu de|à la place de|avant c'était|remplace|en lugar de|en vez de|sustituye a|em vez de|no lugar d[eao]|substitui) (?:[ao] )?$`)
+	holderCue     = lazyregexp.New(`[ ,.;:](?:owns?|owned|owner|owner's|leads?|led|lead's|manages?|managed|manager|manager's|maintains?|maintained|maintainer|responsible|in charge|looks after|runs|takes care|contact|contact's|moderates|coordinates?|coordinator|chairs|handles|signs off|approves|reviews|` +
+		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|pflegt|ansprechpartner(?:in)?|macht|führt|gère|responsable|s'occupe|propriétaire|dueñ[oa]|don[oa]|titular|dirige|pilote|lleva|encargad[oa]|coordina|se ocupa|cuida|coordena|responde|responsável|toca|quem)[ ,.;:]|担当|负责`)
+)

@@ -1,0 +1,224 @@
+package consolidate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// A note in brackets says within a claim's text what has changed since. Behind the old value it
+// names the new one: "on Monday (until 20 March 2026, now Wednesday)". Behind a new statement it
+// tells the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a day)".
+// Where both begin alike, it tells the old value alone: "is Thursday now (was Tuesday until 12
+// March 2026)". Within one day, the dates say nothing: "(no longer, now 300)", "(previously: …)".
+var pastNote = lazyregexp.New(` \((?:(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
+
+// Plain returns a claim's text without the notes on what has changed.
+func Plain(text string) string {
+	if !strings.Contains(text, " (") {
+		return text
+	}
+	return pastNote.ReplaceAllString(text, "")
+}
+
+// NoLonger returns the parts of a claim's text that are no longer so: the clauses with a value
+// that has changed.
+func NoLonger(text string) (out []string) {
+	for _, at := range pastNote.FindAllStringIndex(text, -1) {
+		if !strings.Contains(text[at[0]:at[1]], ", now ") {
+			continue
+		}
+		before := text[:at[0]]
+		c := clauseAt(before, at[0])
+		out = append(out, Plain(before[c.from:c.to]))
+	}
+	return out
+}
+
+// TellsChange reports whether a statement says that something has another value than before.
+func TellsChange(text string) bool {
+	text = Plain(text)
+	s := valuesOf(text)
+	return len(s.values) > 0 && s.tellsChange(0, len(text), true) || len(leavers(text)) > 0
+}
+
+// Corrects reports whether a statement takes back a value of one that was made shortly before it.
+func Corrects(before, after string) bool {
+	_, ok := correctedValue(before, after)
+	return ok
+}
+
+// Previously returns a statement with a note that tells the one of the same day that it takes back.
+func Previously(text, was string) string {
+	if was = inNote(was); len(was) > mostNote {
+		return text
+	}
+	return text + changedFrom(was, "", text, time.Time{}, time.Time{})
+}
+
+// AmendAccount returns the text of an account, told at the time told, with a note behind each
+// value that a later statement replaces. It returns false when there is none.
+func AmendAccount(text string, told time.Time, later string, at time.Time) (string, bool) {
+	later = Plain(later)
+	var b strings.Builder
+	amended := false
+	for line := range strings.Lines(text) {
+		for range mostInLine {
+			c, ok := replacedValue(line, later)
+			if !ok {
+				break
+			}
+			line, amended = c.amend(line, told, at), true
+		}
+		b.WriteString(line)
+	}
+	return b.String(), amended
+}
+
+// AmendClause returns a text with a note behind the value wherever it has the clause that told it.
+func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
+	clause := strings.TrimPrefix(c.Clause, "User: ")
+	value := strings.Index(clause, c.Was)
+	if value < 0 {
+		return text, false
+	}
+	value += len(c.Was)
+	note := changedTo(c.Is, c.From, at)
+	var b strings.Builder
+	for {
+		i := indexFold(text, clause)
+		if i < 0 {
+			break
+		}
+		b.WriteString(text[:i+value])
+		if text = text[i+value:]; !strings.HasPrefix(text, note) {
+			b.WriteString(note)
+		}
+	}
+	amended := b.Len() > 0
+	return b.String() + text, amended
+}
+
+// indexFold is strings.Index for a part whose first letter may be written small or large.
+func indexFold(text, part string) int {
+	if i := strings.Index(text, part); i >= 0 || part == "" {
+		return i
+	}
+	first, n := utf8.DecodeRuneInString(part)
+	for _, f := range []rune{unicode.ToLower(first), unicode.ToUpper(first)} {
+		if s := string(f); len(s) == n {
+			if i := strings.Index(text, s+part[n:]); i >= 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// mostInLine bounds how often an account tells one value in a line.
+const mostInLine = 3
+
+// changedTo is the note behind an old value.
+func changedTo(is string, from, at time.Time) string {
+	return " (" + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
+}
+
+// changedFrom is the note behind a new statement.
+func changedFrom(was, value, is string, from, at time.Time) string {
+	date := until(from, at)
+	if end := differingEnd(was, is); end == "" || value == "" || !strings.HasPrefix(end, value) {
+		value = end // the value alone where that is known, else where both go on differently
+	}
+	switch {
+	case value != "" && date != "":
+		return " (was " + value + " " + date + ")"
+	case value != "":
+		return " (previously " + value + ")"
+	}
+	return " (" + cmp.Or(date, "previously") + ": " + was + ")"
+}
+
+// differingEnd returns what was says where is goes on differently, if both begin alike: of "the
+// port is 80" and "the port is 81 now" it is "80". It returns "" if they don't, or if it is long.
+func differingEnd(was, is string) string {
+	a, b := strings.Fields(was), strings.Fields(strings.TrimPrefix(is, "User: "))
+	b = slices.DeleteFunc(b, func(w string) bool { return lower(w) == "now" })
+	n := 0
+	for n < len(a) && n < len(b) && strings.EqualFold(a[n], b[n]) {
+		n++
+	}
+	for len(b) > n && len(a) > n && strings.EqualFold(strings.Trim(a[len(a)-1], ".,"), strings.Trim(b[len(b)-1], ".,")) {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if n < 3 || len(a)-n > 4 {
+		return ""
+	}
+	return strings.Join(a[n:], " ")
+}
+
+// until says how long an old value held; "" when it changed on the day on which it was told.
+func until(from, at time.Time) string {
+	if at.IsZero() || from.Truncate(24*time.Hour).Equal(at.Truncate(24*time.Hour)) {
+		return ""
+	}
+	return "until " + at.UTC().Format("2 January 2006")
+}
+
+// inNote returns text that can stand within a note.
+func inNote(text string) string {
+	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(Plain(text), "User: "))
+	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
+	return conjunction.ReplaceAllString(text, "")
+}
+
+// conjunction joins a clause with the one before it.
+var conjunction = lazyregexp.New(`^(?i:and|but|so|und|aber|et|mais|y|pero|e|mas) `)
+
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
+// clausesOf returns the clauses of a text: what stands between commas and the ends of sentences.
+// A question and its answer are one.
+func clausesOf(text string, values []mention) (out []span) {
+	from := 0
+	cut := func(to, next int) {
+		if s := strings.TrimSpace(text[from:to]); s != "" {
+			at := from + strings.Index(text[from:to], s)
+			out = append(out, span{at, at + len(s)})
+		}
+		from = next
+	}
+	for i, r := range text {
+		next := i + utf8.RuneLen(r)
+		if next < i {
+			next = i + 1
+		}
+		if slices.ContainsFunc(values, func(m mention) bool { return m.from <= i && i < m.to }) {
+			continue // 13. März
+		}
+		ends := next == len(text) || text[next] == ' ' || text[next] == '\n'
+		switch {
+		case strings.ContainsRune("，。！？；、\n", r), strings.ContainsRune(";!", r), r == '—' || r == '–',
+			r == ',' && (ends || !isDigit(text[next])), r == '.' && ends,
+			r == '?' && !strings.HasPrefix(text[next:], " Answer: ") && ends:
+			cut(i, next)
+		}
+	}
+	cut(len(text), len(text))
+	return out
+}
+
+// clauseAt returns the clause that holds a place in text.
+func clauseAt(text string, at int) span {
+	for _, c := range clausesOf(text, mentions(text)) {
+		if c.from <= at && at <= c.to {
+			return c
+		}
+	}
+	return span{0, len(text)}
+}

@@ -1,0 +1,57 @@
+package consolidate
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A note behind a statement tells what it replaces, and Plain takes every note off.
+func TestPastNotes(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 9, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		was, is  string
+		from, at time.Time
+		want     string
+	}{
+		{"The deploy day is Tuesday", "The deploy day is Thursday now.", day(1), day(12), " (was Tuesday until 12 March 2026)"},
+		{"The mail quota's 500 a day", "I was wrong, it's 300 a day.", day(1), day(1), " (previously: The mail quota's 500 a day)"},
+		{"The port is 8080", "The port is 8081.", day(2), day(2), " (previously 8080)"},
+		{"He caps me at 50 km a week", "The physio lifted it to 60 k", day(1), day(22), " (until 22 March 2026: He caps me at 50 km a week)"},
+	} {
+		note := changedFrom(tt.was, "", tt.is, tt.from, tt.at)
+		if note != tt.want || Plain(tt.is+note) != tt.is {
+			t.Errorf("%q behind %q, which is plain %q", note, tt.is, Plain(tt.is+note))
+		}
+	}
+	text := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12)) + ", and the freeze is in May (2026)."
+	if want := "We deploy on Tuesdays (until 12 March 2026, now Thursdays), and the freeze is in May (2026)."; text != want {
+		t.Errorf("%q", text)
+	}
+	if got := NoLonger(text); !slices.Equal(got, []string{"We deploy on Tuesdays"}) || Plain(text) != "We deploy on Tuesdays, and the freeze is in May (2026)." {
+		t.Errorf("%q of %q", got, Plain(text))
+	}
+}
+
+// The values of a text, whatever it is, lie within it and in order.
+func FuzzMentions(f *testing.F) {
+	f.Add("On-call changes hands on Mondays at 9, we're 5, 240 € a week.", "It moves to Wednesday 11:00 now.")
+	f.Add("预算四万五, 二月二十三号进场", "预算加到五万二了")
+	f.Add("Termin ist der 13. März (until 6 February 2026, now 20. März), 19 Uhr", "am 13. ist Judo, jetzt 20. März")
+	f.Fuzz(func(t *testing.T, text, later string) {
+		end := 0
+		for _, m := range mentions(text) {
+			if m.from < end || m.to <= m.from || m.to > len(text) {
+				t.Fatalf("%+v in %q", m, text)
+			}
+			end = m.to
+		}
+		if c, ok := replacedValue(text, later); ok && (c.was.from < c.clause.from || c.was.to > c.clause.to) {
+			t.Fatalf("%+v in %q", c, text)
+		}
+		if out, ok := AmendAccount(text, time.Time{}, later, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)); !ok && out != text {
+			t.Fatalf("%q became %q", text, out)
+		}
+		Corrects(text, later)
+	})
+}
