@@ -22,7 +22,6 @@ type Group struct {
 // SetHelp gives root's commands help texts that fit HelpWidth, and sorts those of root itself
 // into groups. What is in no group comes at the end.
 func SetHelp(root *cobra.Command, groups []Group) {
-	cobra.EnableCommandSorting = true
 	show := func(cmd *cobra.Command) string {
 		if cmd == root {
 			return Help(cmd, groups)
