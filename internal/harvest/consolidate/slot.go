@@ -73,8 +73,8 @@ func (s *statementValues) content(c span) (out []term) {
 		low := lower(w)
 		low = strings.TrimSuffix(strings.TrimSuffix(low, "'s"), "’s")
 		if i := strings.IndexAny(low, "'’"); i >= 0 && i <= 2 { // l'équipe
-			low = low[i+1:]
-			low = strings.TrimLeft(low, "’'\x80\x99")
+			_, size := utf8.DecodeRuneInString(low[i:])
+			low = strings.TrimLeft(low[i+size:], "’'")
 		}
 		if low == "" || isDigit(low[0]) || function(low) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
 			prep = prepositions[low] || prep && function(low)
