@@ -27,9 +27,9 @@ func (s *Store) keys() []key {
 				"later. The folder of knowledge.db_path is a copy then. Empty: that folder is all there is. A password comes from "+
 				"store.credentials, or for PostgreSQL from PGPASSWORD or a password file.").withConsentRule(needsConsent(reachAddress)),
 		file("credentials", &s.Credentials, "The file with the credentials of NATS. Empty: none."),
-		file("ca", &s.CA, "The PEM file of the authority that signed the certificates of the engine and of the nodes. Empty: what the system trusts, "+
-			"and nodes of one machine alone."),
-		file("cert", &s.Cert, "The PEM file of this node's certificate, for the engine and for other nodes: for the name ken.node, and for servers and clients both."),
+		file("ca", &s.CA, "The PEM file of the authority that signed the certificates of the nodes, and of NATS at a tls address. Empty: what the system trusts, "+
+			"and nodes of one machine alone. PostgreSQL takes sslmode and sslrootcert in store.url."),
+		file("cert", &s.Cert, "The PEM file of this node's certificate, for other nodes and for NATS at a tls address: for the name ken.node, and for servers and clients both."),
 		file("key", &s.Key, "The PEM file of the certificate's key."),
 		bind("listen", &s.Listen, "127.0.0.1:0", listenAddress(), "Where other nodes reach this one. An address that other machines can reach needs store.ca, "+
 			"store.cert and store.key.").withConsentRule(needsConsent(reachListen)),
@@ -42,15 +42,19 @@ func (s *Store) keys() []key {
 func engineURL() kind[string] {
 	k := words("a nats, tls or postgres URL without a password", "Give the address alone, such as nats://localhost:4222. See docs/scaling.md.",
 		func(s string) bool {
-			for one := range strings.SplitSeq(s, ",") {
-				if s == "" {
-					return true
-				}
+			if s == "" {
+				return true
+			}
+			all := strings.Split(s, ",")
+			if strings.HasPrefix(s, "postgres") { // further hosts follow without a scheme
+				all = []string{s}
+			}
+			for _, one := range all {
 				u, err := url.Parse(strings.TrimSpace(one))
 				if err != nil || u.Host == "" {
 					return false
 				}
-				if _, secret := u.User.Password(); secret || u.Query().Has("password") {
+				if _, secret := u.User.Password(); secret || strings.Contains(strings.ToLower(u.RawQuery), "password") {
 					return false
 				}
 				switch u.Scheme {
@@ -59,7 +63,6 @@ func engineURL() kind[string] {
 						return false
 					}
 				case "postgres", "postgresql":
-					return true // further hosts follow without a scheme
 				default:
 					return false
 				}

@@ -90,7 +90,10 @@ func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progr
 	}
 	slices.Sort(owners)
 	m = manifest{Format: backupFormat, Ken: cli.Version(), Layout: bolt.Layout, Made: time.Now().UTC().Truncate(time.Second), Owners: owners}
-	out, err := os.OpenFile(file+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err := os.Remove(file + ".part"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was cut short
+		return m, 0, err
+	}
+	out, err := os.OpenFile(file+".part", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return m, 0, err
 	}

@@ -177,7 +177,7 @@ func (s *Store) update(fn func(*writeTx) error) error {
 	defer s.updMu.Unlock()
 	done := func() {}
 	defer func() { done() }()
-	committing := false
+	committing, appended := false, false
 	err := closedOr(s.protect(func() error {
 		return write(s.db, func(tx *bbolt.Tx) error {
 			if err := s.makeDurable(); err != nil {
@@ -187,7 +187,8 @@ func (s *Store) update(fn func(*writeTx) error) error {
 			if err := fn(changing); err != nil {
 				return err
 			}
-			if err := s.replicate(changing); err != nil {
+			err := s.replicate(changing)
+			if appended = changing.appended; err != nil {
 				return err
 			}
 			done = s.committing()
@@ -203,9 +204,10 @@ func (s *Store) update(fn func(*writeTx) error) error {
 	}
 	if err != nil && committing {
 		s.secured = false
-		if s.o.Replica != nil { // the log has what the file may lack
-			s.stopWriting(err)
-		}
+	}
+	if err != nil && appended { // the log has what the file may lack
+		err = s.o.Replica.Failed(err)
+		s.stopWriting(err)
 	}
 	return err
 }

@@ -106,8 +106,6 @@ type Lock struct {
 	o    Options
 	db   *bbolt.DB // nil once it was given away
 	self Holder
-
-	restored bool // from a snapshot: texts may have been forgotten meanwhile
 }
 
 // Acquire takes the lock of a folder, which it makes if need be, and waits no
@@ -148,8 +146,8 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 		// The pages are good, and what is derived from the log is not.
 		s, err = l.openRebuilt(ctx, s, err)
 	}
-	if err == nil && l.restored {
-		err = s.eraseVectors()
+	if err == nil {
+		err = s.eraseRestored()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeProjections())

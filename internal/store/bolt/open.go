@@ -295,7 +295,11 @@ func (s *Store) closeFiles() error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	if s.o.Replica != nil && s.db.NoSync {
-		err = errors.Join(err, s.protect(s.db.Sync))
+		if synced := s.protect(s.db.Sync); synced != nil {
+			err = errors.Join(err, synced)
+		} else {
+			err = errors.Join(err, s.o.Replica.Synced())
+		}
 	}
 	if s.o.readOnly {
 		err = errors.Join(err, os.RemoveAll(s.work))

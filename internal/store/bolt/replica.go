@@ -12,23 +12,37 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // Replica keeps the changes of a store in a log elsewhere. The store's file is a copy of
 // that log then: it may be deleted, and is made again from there. It is safe for
 // concurrent use.
 type Replica interface {
-	// Append makes the changes of a transaction durable behind those before, and returns
-	// their position. It is called before the file shows them. After an error the store
-	// writes nothing more: nobody knows whether the log has them.
-	Append(changes []byte) (position uint64, err error)
+	// Append makes the changes of a transaction durable behind those before, and returns where
+	// they stand. It is called before the file shows them. After an error the store writes
+	// nothing more: nobody knows whether the log has them.
+	Append(changes []byte) (LogMark, error)
+	// Failed is called when the file may lack what the log has, and returns the error for those
+	// whose writes they are.
+	Failed(err error) error
+	// Synced is called when the file is on the disk as it is, before the lock is let go.
+	Synced() error
 	// Rewritten is called when the file holds no word any more of what was forgotten, so
 	// that the log lets go of it as well. snapshot is Store.Snapshot.
 	Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error
 }
 
-// kPosition is where in the log of a Replica the last transaction stands, 8.
+// LogMark is where a transaction stands in the log of a Replica: a position, and a number that
+// tells it from a transaction of another log.
+type LogMark struct{ Position, ID uint64 }
+
+// kPosition is the LogMark of the last transaction, 16.
 var kPosition = []byte("position")
+
+func (m LogMark) encode() []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, m.Position), m.ID)
+}
 
 // What a transaction does to the file, in the order in which it does it. A change is a byte
 // that says what it is, then a bucket's name, a key and a value, each with its length before
@@ -43,8 +57,9 @@ const (
 // writeTx is a transaction that notes what it changes, for a Replica.
 type writeTx struct {
 	*bbolt.Tx
-	noting  bool
-	changes []byte
+	noting   bool
+	changes  []byte
+	appended bool // to the log
 }
 
 func (tx *writeTx) note(kind byte, parts ...[]byte) {
@@ -107,12 +122,13 @@ func (s *Store) replicate(tx *writeTx) error {
 	if s.o.Replica == nil || len(tx.changes) == 0 {
 		return nil
 	}
-	position, err := s.o.Replica.Append(tx.changes)
+	at, err := s.o.Replica.Append(tx.changes)
 	if err != nil {
 		s.stopWriting(err)
 		return err
 	}
-	return tx.Tx.Bucket(bMeta).Put(kPosition, key64(position))
+	tx.appended = true
+	return tx.Tx.Bucket(bMeta).Put(kPosition, at.encode())
 }
 
 // stopWriting ends all writing: the log may be further than the file.
@@ -137,33 +153,33 @@ func (s *Store) rewritten(ctx context.Context) error {
 // transaction in the log of its Replica; 0 without one. Writers go on meanwhile, as long as
 // the file need not grow.
 func (s *Store) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
-	return s.view(func(tx *bbolt.Tx) error { return fn(positionOf(tx), tx) })
+	return s.view(func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, tx) })
 }
 
-func positionOf(tx *bbolt.Tx) uint64 {
+func logMarkOf(tx *bbolt.Tx) LogMark {
 	meta := tx.Bucket(bMeta)
 	if meta == nil {
-		return 0
+		return LogMark{}
 	}
-	if v := meta.Get(kPosition); len(v) == 8 {
-		return binary.BigEndian.Uint64(v)
+	if v := meta.Get(kPosition); len(v) == 16 {
+		return LogMark{binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:])}
 	}
-	return 0
+	return LogMark{}
 }
 
-// Position returns up to where the file has the log of a Replica; 0 for nothing of it. used
-// reports whether there is a store in the file, be it of a log or not.
-func (l *Lock) Position() (position uint64, used bool, err error) {
+// Mark returns up to where the file has the log of a Replica; the zero value for nothing of it.
+// used reports whether there is a store in the file, be it of a log or not.
+func (l *Lock) Mark() (at LogMark, used bool, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) error {
-		position, used = positionOf(tx), tx.Bucket(bMeta) != nil
+		at, used = logMarkOf(tx), tx.Bucket(bMeta) != nil
 		return nil
 	})
-	return position, used, err
+	return at, used, err
 }
 
 // Snapshot is that of the store, which is not open yet.
 func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
-	return read(l.db, func(tx *bbolt.Tx) error { return fn(positionOf(tx), tx) })
+	return read(l.db, func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, tx) })
 }
 
 // Replicate has the store that is opened next send its changes to a replica.
@@ -175,8 +191,8 @@ func (l *Lock) LeaveUnsynced() { l.db.NoSync = true }
 
 // Record is the changes of one transaction, and where they stand in the log.
 type Record struct {
-	Position uint64
-	Changes  []byte // none: it only says that it was there
+	LogMark
+	Changes []byte // none: it only says that it was there
 }
 
 // Apply brings records of the log to the file, in one transaction. They follow the position
@@ -195,12 +211,12 @@ func (l *Lock) Apply(records []Record) error {
 		if err != nil {
 			return err
 		}
-		return meta.Put(kPosition, key64(records[len(records)-1].Position))
+		return meta.Put(kPosition, records[len(records)-1].encode())
 	})
 }
 
-// SetPosition notes up to where the file has the log: a store that had none gets one.
-func (l *Lock) SetPosition(position uint64) error { return l.Apply([]Record{{Position: position}}) }
+// SetMark notes up to where the file has the log: a store that had none gets one.
+func (l *Lock) SetMark(at LogMark) error { return l.Apply([]Record{{LogMark: at}}) }
 
 var errChanges = errors.New("the changes are cut off, or not of this program")
 
@@ -255,6 +271,19 @@ func apply(tx *bbolt.Tx, b []byte) error {
 	return nil
 }
 
+// restoredFile is there when the file came from a snapshot and the vectors beside it may still be
+// of texts that were forgotten meanwhile.
+const restoredFile = "restored"
+
+// eraseRestored erases those vectors.
+func (s *Store) eraseRestored() error {
+	path := filepath.Join(s.dir, restoredFile)
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(s.eraseVectors(), removed(path))
+}
+
 // Restore puts a snapshot into the place of the file, and keeps the lock. What lies beside
 // it, the index and the vectors, follows when the store is opened.
 func (l *Lock) Restore(r io.Reader) error {
@@ -269,6 +298,9 @@ func (l *Lock) Restore(r io.Reader) error {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
 	}
 	db, err := openDB(tmp, l.o)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(l.dir, restoredFile), nil)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
 	}
@@ -277,7 +309,7 @@ func (l *Lock) Restore(r io.Reader) error {
 	}
 	old := l.db
 	db.NoSync = old.NoSync
-	l.db, l.restored = db, true
+	l.db = db
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
 }
 
@@ -327,12 +359,12 @@ func (s *Store) replicated() bool {
 	if s.o.Replica != nil {
 		return true
 	}
-	position := uint64(0)
+	at := LogMark{}
 	_ = s.viewUnreported(func(tx *bbolt.Tx) error { // one that can't be read is salvaged
-		position = positionOf(tx)
+		at = logMarkOf(tx)
 		return nil
 	})
-	return position != 0
+	return at.Position != 0
 }
 
 // errReplicated is what repairs say of a store with a Replica.

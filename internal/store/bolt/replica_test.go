@@ -27,13 +27,17 @@ type memoryLog struct {
 	fail     error
 }
 
-func (l *memoryLog) Append(changes []byte) (uint64, error) {
+func (l *memoryLog) Append(changes []byte) (bolt.LogMark, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last += 3 // positions need not be dense
-	l.records = append(l.records, bolt.Record{Position: l.last, Changes: bytes.Clone(changes)})
-	return l.last, l.fail
+	at := bolt.LogMark{Position: l.last, ID: 7 * l.last}
+	l.records = append(l.records, bolt.Record{LogMark: at, Changes: bytes.Clone(changes)})
+	return at, l.fail
 }
+
+func (l *memoryLog) Failed(err error) error { return err }
+func (l *memoryLog) Synced() error          { return nil }
 
 func (l *memoryLog) Rewritten(_ context.Context, snapshot func(func(uint64, io.WriterTo) error) error) error {
 	var b bytes.Buffer
@@ -60,16 +64,16 @@ func (l *memoryLog) follow(t *testing.T, dir string, o bolt.Options) *bolt.Lock 
 	must(t, err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, _, err := lock.Position()
+	at, _, err := lock.Mark()
 	must(t, err)
-	if l.snapshot != nil && at == 0 {
+	if l.snapshot != nil && at.Position == 0 {
 		must(t, lock.Restore(bytes.NewReader(l.snapshot)))
-		at, _, err = lock.Position()
+		at, _, err = lock.Mark()
 		must(t, err)
 	}
 	var rest []bolt.Record
 	for _, r := range l.records {
-		if r.Position > at {
+		if r.Position > at.Position {
 			rest = append(rest, r)
 		}
 	}
@@ -184,18 +188,18 @@ func TestChangesThatAreCutOff(t *testing.T) {
 	must(t, err)
 	defer lock.Release()
 	must(t, lock.Apply(l.records[:1]))
-	before, _, err := lock.Position()
+	before, _, err := lock.Mark()
 	must(t, err)
 	refused := 0
 	for n := 1; n < len(whole); n++ {
-		if err := lock.Apply([]bolt.Record{{Position: before + 1, Changes: whole[:n]}}); err != nil {
+		if err := lock.Apply([]bolt.Record{{LogMark: bolt.LogMark{Position: before.Position + 1}, Changes: whole[:n]}}); err != nil {
 			refused++
-			if at, _, err := lock.Position(); err != nil || at != before {
-				t.Fatalf("cut at %d it moved the position to %d, %v", n, at, err)
+			if at, _, err := lock.Mark(); err != nil || at != before {
+				t.Fatalf("cut at %d it moved the mark to %v, %v", n, at, err)
 			}
 			continue
 		}
-		must(t, lock.SetPosition(before)) // it ended between two changes
+		must(t, lock.SetMark(before)) // it ended between two changes
 	}
 	if refused < len(whole)*9/10 {
 		t.Errorf("%d of %d are refused", refused, len(whole))
@@ -220,6 +224,6 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = lock.Release() })
 	f.Fuzz(func(t *testing.T, changes []byte) { // it must not panic
-		_ = lock.Apply([]bolt.Record{{Position: 1, Changes: changes}})
+		_ = lock.Apply([]bolt.Record{{LogMark: bolt.LogMark{Position: 1}, Changes: changes}})
 	})
 }

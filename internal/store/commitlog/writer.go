@@ -7,25 +7,30 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
 )
 
-// A record begins with a byte that says which part of a transaction follows, and the position
-// that it was appended behind, in eight bytes: who reads sees that none is missing. What is
-// larger than a record goes in several.
+// Mark is a record of an owner's log. ID is a random number, so that a record of another log
+// at the same position is told apart. The zero Mark is before the first record.
+type Mark struct{ Position, ID uint64 }
+
+// Adopted is the mark of a store that was there before its log.
+var Adopted = Mark{Position: 1}
+
+// A record begins with a head: a byte that says which part of a transaction follows, the mark
+// of the record before it, and its own ID. Who reads sees that none is missing and that all are
+// of one log. What is larger than a record goes in several.
 const (
 	partFirst byte = 1 << iota
 	partLast
 
-	headSize = 1 + 8
+	headSize = 1 + 3*8
 )
 
-// appendWait bounds an append: who waits for it longer is served by another node by then.
-const appendWait = Valid
-
-// Writer appends the transactions of one owner's store, behind a position that it keeps. Once
+// Writer appends the transactions of one owner's store behind a mark that it keeps. Once
 // an append fails it is lost and says so: the log may have what the store lacks. It is safe
 // for concurrent use.
 type Writer struct {
@@ -38,59 +43,67 @@ type Writer struct {
 	rewriting sync.Mutex // held while a snapshot is made: one that began later is of a later file
 
 	mu    sync.Mutex // guards the rest
-	after uint64
+	after Mark
 	tail  int   // records since the last snapshot
 	err   error // why it is lost
 }
 
-// NewWriter returns a writer that appends behind a position. dir is a folder for a copy of
-// the store while a snapshot is sent. lost is called once, when an append has failed; it must
-// not call the writer. At ctx's end, an append that the engine does not answer ends, too.
-func NewWriter(ctx context.Context, log Log, owner string, after uint64, dir string, lost func(error)) *Writer {
+// NewWriter returns a writer that appends behind a mark. dir is a folder for a copy of the
+// store while a snapshot is sent. lost is called once, when an append has failed; it must not
+// call the writer. At ctx's end, an append that the engine does not answer ends, too.
+func NewWriter(ctx context.Context, log Log, owner string, after Mark, dir string, lost func(error)) *Writer {
 	return &Writer{ctx: ctx, log: log, owner: owner, after: after, dir: dir, lost: lost}
 }
 
 // Fence appends an empty record, so that nobody who wrote before can do so again.
-func (w *Writer) Fence(ctx context.Context) error {
+func (w *Writer) Fence() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, err := w.append(ctx, partFirst|partLast, nil)
+	_, err := w.append(partFirst|partLast, nil)
 	return err
 }
 
-// Append implements bolt.Replica.
-func (w *Writer) Append(changes []byte) (uint64, error) {
+// Append appends a transaction, and returns the mark of its last record.
+func (w *Writer) Append(changes []byte) (Mark, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(w.ctx, appendWait)
-	defer cancel()
 	for kind := partFirst; ; kind = 0 {
 		part := changes[:min(len(changes), MaxRecord-headSize)]
 		if changes = changes[len(part):]; len(changes) == 0 {
-			return w.append(ctx, kind|partLast, part)
+			return w.append(kind|partLast, part)
 		}
-		if _, err := w.append(ctx, kind, part); err != nil {
-			return 0, err
+		if _, err := w.append(kind, part); err != nil {
+			return Mark{}, err
 		}
 	}
 }
 
-// append appends one record. w.mu is held.
-func (w *Writer) append(ctx context.Context, kind byte, part []byte) (uint64, error) {
+// append appends one record. Who waits for it longer than Valid is served by another node by
+// then. w.mu is held.
+func (w *Writer) append(kind byte, part []byte) (Mark, error) {
 	if w.err != nil {
-		return 0, w.err
+		return Mark{}, w.err
 	}
+	ctx, cancel := context.WithTimeout(w.ctx, Valid)
+	defer cancel()
+	m := Mark{ID: rand.Uint64()}
 	data := make([]byte, 0, headSize+len(part))
-	data = binary.BigEndian.AppendUint64(append(data, kind), w.after)
-	at, err := w.log.Append(ctx, w.owner, w.after, append(data, part...))
-	if err != nil {
+	data = binary.BigEndian.AppendUint64(append(data, kind), w.after.Position)
+	data = binary.BigEndian.AppendUint64(data, w.after.ID)
+	data = binary.BigEndian.AppendUint64(data, m.ID)
+	after := w.after.Position
+	if w.after == Adopted {
+		after = 0
+	}
+	var err error
+	if m.Position, err = w.log.Append(ctx, w.owner, after, append(data, part...)); err != nil {
 		w.err = err
 		w.lost(err)
-		return 0, err
+		return Mark{}, err
 	}
-	w.after = at
+	w.after = m
 	w.tail++
-	return at, nil
+	return m, nil
 }
 
 // Tail is how many records follow the last snapshot that this writer has made.
@@ -100,36 +113,18 @@ func (w *Writer) Tail() int {
 	return w.tail
 }
 
-// Rewritten implements bolt.Replica: it keeps a snapshot and erases the records that it
-// stands for. The file is copied first: as long as it is read, it can't grow.
+// Rewritten keeps a snapshot and erases the records that it stands for.
 func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error {
 	w.rewriting.Lock()
 	defer w.rewriting.Unlock()
 	w.mu.Lock()
 	tail := w.tail
 	w.mu.Unlock()
-	f, err := os.CreateTemp(w.dir, snapshotCopy)
+	at, err := PutCopy(ctx, w.log, w.owner, w.dir, snapshot)
 	if err != nil {
-		return fmt.Errorf("keep a snapshot: %w", err)
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	at := uint64(0)
-	err = snapshot(func(position uint64, file io.WriterTo) error {
-		at = position
-		_, err := file.WriteTo(f)
 		return err
-	})
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
 	}
-	if err == nil {
-		err = w.log.PutSnapshot(ctx, w.owner, at, f)
-	}
-	if err != nil {
-		return fmt.Errorf("keep a snapshot: %w", err)
-	}
-	if err := w.Fence(ctx); err != nil { // a log keeps its last record
+	if err := w.Fence(); err != nil { // a log keeps its last record
 		return err
 	}
 	if err := w.log.Truncate(ctx, w.owner, at); err != nil {
@@ -144,6 +139,32 @@ func (w *Writer) Rewritten(ctx context.Context, snapshot func(func(position uint
 // snapshotCopy names copies of the store that are sent as snapshots.
 const snapshotCopy = "snapshot-*"
 
+// PutCopy sends a snapshot, and returns its position. The file is copied to a folder first: as
+// long as it is read, it can't grow.
+func PutCopy(ctx context.Context, log Log, owner, dir string, snapshot func(func(position uint64, file io.WriterTo) error) error) (at uint64, err error) {
+	f, err := os.CreateTemp(dir, snapshotCopy)
+	if err != nil {
+		return 0, fmt.Errorf("keep a snapshot: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	err = snapshot(func(position uint64, file io.WriterTo) error {
+		at = position
+		_, err := file.WriteTo(f)
+		return err
+	})
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = log.PutSnapshot(ctx, owner, at, f)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("keep a snapshot: %w", err)
+	}
+	return at, nil
+}
+
 // RemoveCopies removes copies that a process which was killed has left in a folder.
 func RemoveCopies(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, snapshotCopy))
@@ -153,47 +174,76 @@ func RemoveCopies(dir string) error {
 	return err
 }
 
-// adopted is the position of a snapshot that is there before the log is.
-const adopted = 1
+// Transaction is what a store changed at once. One without changes is a fence.
+type Transaction struct {
+	Mark
+	Changes []byte
+}
 
-// Transactions puts the parts of records together, which follow a position. What was appended
-// in part, by a node that ended meanwhile, is left out. The position is that of the last part;
-// a transaction without changes is a fence. A record that is missing is an error that wraps
-// ErrUnreachable: a server that is behind may have given an older snapshot.
-func Transactions(after uint64, records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+// ErrOtherLog is that a mark is not of the log that the engine has.
+var ErrOtherLog = errors.New("the engine has another log of this owner")
+
+// Transactions reads the transactions behind a mark, and sets end to the mark of the last
+// record, be it of a whole transaction or not. What was appended in part, by a node that ended
+// meanwhile, is left out. Errors: ErrOtherLog; one that wraps ErrUnreachable for a record that
+// is missing, because a server that is behind has given an older snapshot, or the log went on
+// meanwhile; those of the log.
+func Transactions(ctx context.Context, log Log, owner string, after Mark, end *Mark) iter.Seq2[Transaction, error] {
+	return func(yield func(Transaction, error) bool) {
+		*end = after
 		var whole []byte
 		open := false
-		for r, err := range records {
-			if err == nil && len(r.Data) < headSize {
-				err = errors.New("a record is cut off")
-			}
+		for r, err := range log.Read(ctx, owner, after.Position-min(1, after.Position)) {
+			own := false
 			if err == nil {
-				switch behind := binary.BigEndian.Uint64(r.Data[1:]); {
-				case behind != after && (behind != 0 || after != adopted):
-					err = fmt.Errorf("%w: the record behind position %d is missing, or not there yet", ErrUnreachable, after)
-				default:
-					after = r.Position
-				}
+				own, err = follows(after, end, r)
 			}
 			if err != nil {
-				yield(Record{}, err)
+				yield(Transaction{}, err)
 				return
+			}
+			if own { // the record of the mark itself
+				continue
 			}
 			if kind := r.Data[0]; kind&partFirst != 0 {
 				whole, open = nil, true
 			}
-			if !open { // its first part is in the snapshot's past
-				continue
+			if !open {
+				yield(Transaction{}, fmt.Errorf("%w: the first part of a transaction is missing at position %d", ErrUnreachable, r.Position))
+				return
 			}
 			whole = append(whole, r.Data[headSize:]...)
 			if r.Data[0]&partLast == 0 {
 				continue
 			}
 			open = false
-			if !yield(Record{r.Position, whole}, nil) {
+			if !yield(Transaction{*end, whole}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// follows checks that a record is the next one behind end, and moves end to it. own reports
+// that it is the record of after itself.
+func follows(after Mark, end *Mark, r Record) (own bool, err error) {
+	if len(r.Data) < headSize {
+		return false, fmt.Errorf("record %d is cut off", r.Position)
+	}
+	before := Mark{binary.BigEndian.Uint64(r.Data[1:]), binary.BigEndian.Uint64(r.Data[9:])}
+	m := Mark{r.Position, binary.BigEndian.Uint64(r.Data[17:])}
+	switch {
+	case m.Position == after.Position && *end == after && after != Adopted:
+		if m != after {
+			return false, ErrOtherLog
+		}
+		return true, nil
+	case before == *end:
+	case before.Position == end.Position:
+		return false, ErrOtherLog
+	default:
+		return false, fmt.Errorf("%w: the record behind position %d is missing, or not there yet", ErrUnreachable, end.Position)
+	}
+	*end = m
+	return false, nil
 }

@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
-	"slices"
 	"testing"
 
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
-func writer(t *testing.T, log commitlog.Log, after uint64) *commitlog.Writer {
+func writer(t *testing.T, log commitlog.Log, after commitlog.Mark) *commitlog.Writer {
 	return commitlog.NewWriter(t.Context(), log, "ada", after, t.TempDir(), func(error) {})
 }
 
@@ -24,69 +22,119 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func transactions(log commitlog.Log, after uint64) (out []commitlog.Record, err error) {
-	for r, err := range commitlog.Transactions(after, log.Read(context.Background(), "ada", after)) {
+func transactions(log commitlog.Log, after commitlog.Mark) (out []commitlog.Transaction, end commitlog.Mark, err error) {
+	for tx, err := range commitlog.Transactions(context.Background(), log, "ada", after, &end) {
 		if err != nil {
-			return out, err
+			return out, end, err
 		}
-		out = append(out, r)
+		out = append(out, tx)
 	}
-	return out, nil
+	return out, end, nil
 }
+
+// start is before the first record.
+var start commitlog.Mark
 
 // What is larger than a record comes back whole; what a node that ended has written in part
 // does not.
 func TestTransactionsAreWhole(t *testing.T) {
 	log := logtest.NewMemory()
-	w := writer(t, log, 0)
+	w := writer(t, log, start)
 	large := bytes.Repeat([]byte("0123456789"), commitlog.MaxRecord/4)
 	for _, data := range [][]byte{[]byte("one"), large, []byte("three")} {
 		_, err := w.Append(data)
 		must(t, err)
 	}
-	// Another node has appended the first part of a transaction, and then ended.
-	last, err := log.Last(t.Context(), "ada")
+	// Another node appends a transaction of two parts, and ends after the first one.
+	all, end, err := transactions(log, start)
 	must(t, err)
-	half := append([]byte{1, 0, 0, 0, 0, 0, 0, 0, byte(last)}, "half"...)
-	at, err := log.Append(t.Context(), "ada", last, half)
+	cut := &cutOff{Memory: log, left: 1}
+	if _, err := writer(t, cut, end).Append(large); err == nil {
+		t.Fatal("the second part was appended")
+	}
+	_, end, err = transactions(log, all[2].Mark)
 	must(t, err)
-	w = writer(t, log, at)
-	must(t, w.Fence(t.Context()))
+	w = writer(t, log, end)
+	must(t, w.Fence())
 	_, err = w.Append([]byte("four"))
 	must(t, err)
-	got, err := transactions(log, 0)
+	got, _, err := transactions(log, start)
 	must(t, err)
 	want := []string{"one", string(large), "three", "", "four"}
-	for i, r := range got {
-		if i >= len(want) || string(r.Data) != want[i] {
-			t.Errorf("transaction %d has %d bytes", i, len(r.Data))
+	for i, tx := range got {
+		if i >= len(want) || string(tx.Changes) != want[i] {
+			t.Errorf("transaction %d has %d bytes", i, len(tx.Changes))
 		}
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d transactions, want %d", len(got), len(want))
 	}
+	for i, tx := range got { // from wherever a store is, the rest follows
+		if rest, _, err := transactions(log, tx.Mark); err != nil || len(rest) != len(got)-i-1 {
+			t.Errorf("behind transaction %d: %d, %v", i, len(rest), err)
+		}
+	}
+}
+
+// cutOff is a log that a node reaches for some appends more.
+type cutOff struct {
+	*logtest.Memory
+	left int
+}
+
+func (c *cutOff) Append(ctx context.Context, owner string, after uint64, data []byte) (uint64, error) {
+	if c.left--; c.left < 0 {
+		return 0, commitlog.ErrUnreachable
+	}
+	return c.Memory.Append(ctx, owner, after, data)
 }
 
 // A record that is missing is noticed: who starts from an older snapshot than the log goes
 // back to must not go on.
 func TestAGapIsNoticed(t *testing.T) {
 	log := logtest.NewMemory()
-	w := writer(t, log, 0)
-	var at []uint64
+	w := writer(t, log, start)
+	var at []commitlog.Mark
 	for range 6 {
-		p, err := w.Append([]byte("x"))
+		m, err := w.Append([]byte("x"))
 		must(t, err)
-		at = append(at, p)
+		at = append(at, m)
 	}
-	must(t, log.Truncate(t.Context(), "ada", at[3]))
-	if got, err := transactions(log, at[3]); err != nil || len(got) != 2 {
+	must(t, log.Truncate(t.Context(), "ada", at[3].Position))
+	if got, _, err := transactions(log, at[3]); err != nil || len(got) != 2 {
 		t.Errorf("from where the log begins: %d, %v", len(got), err)
 	}
-	if _, err := transactions(log, at[1]); !errors.Is(err, commitlog.ErrUnreachable) {
+	if _, _, err := transactions(log, at[1]); !errors.Is(err, commitlog.ErrUnreachable) {
 		t.Errorf("from before: %v", err)
 	}
-	if _, err := transactions(log, 0); !errors.Is(err, commitlog.ErrUnreachable) {
+	if _, _, err := transactions(log, start); !errors.Is(err, commitlog.ErrUnreachable) {
 		t.Errorf("from the beginning: %v", err)
+	}
+}
+
+// A log that has the same positions and is another one is noticed, from every mark.
+func TestAnotherLogIsNoticed(t *testing.T) {
+	var marks [2][]commitlog.Mark
+	var logs [2]*logtest.Memory
+	for i := range logs {
+		logs[i] = logtest.NewMemory()
+		w := writer(t, logs[i], start)
+		for range 4 {
+			m, err := w.Append([]byte("x"))
+			must(t, err)
+			marks[i] = append(marks[i], m)
+		}
+	}
+	for i, m := range marks[0] {
+		if _, _, err := transactions(logs[1], m); !errors.Is(err, commitlog.ErrOtherLog) {
+			t.Errorf("from mark %d: %v", i, err)
+		}
+		must(t, logs[1].Truncate(t.Context(), "ada", m.Position)) // the record itself may be gone
+		if i < 3 {
+			if _, _, err := transactions(logs[1], m); !errors.Is(err, commitlog.ErrOtherLog) {
+				t.Errorf("from mark %d, which is gone: %v", i, err)
+			}
+		}
 	}
 }
 
@@ -94,18 +142,16 @@ func TestAGapIsNoticed(t *testing.T) {
 func TestAFencedWriterIsLost(t *testing.T) {
 	log := logtest.NewMemory()
 	lost := 0
-	w := commitlog.NewWriter(t.Context(), log, "ada", 0, t.TempDir(), func(error) { lost++ })
-	_, err := w.Append([]byte("one"))
+	w := commitlog.NewWriter(t.Context(), log, "ada", start, t.TempDir(), func(error) { lost++ })
+	m, err := w.Append([]byte("one"))
 	must(t, err)
-	last, err := log.Last(t.Context(), "ada")
-	must(t, err)
-	must(t, writer(t, log, last).Fence(t.Context()))
+	must(t, writer(t, log, m).Fence())
 	for range 2 {
 		if _, err := w.Append([]byte("two")); !errors.Is(err, commitlog.ErrFenced) {
 			t.Errorf("it says %v", err)
 		}
 	}
-	if got, err := transactions(log, 0); err != nil || len(got) != 2 || lost != 1 {
+	if got, _, err := transactions(log, start); err != nil || len(got) != 2 || lost != 1 {
 		t.Errorf("%d transactions, %v; lost %d times", len(got), err, lost)
 	}
 }
@@ -121,40 +167,48 @@ func (f file) WriteTo(w io.Writer) (int64, error) {
 // A snapshot stands for the records that it holds, and those after it stay.
 func TestASnapshotStandsForRecords(t *testing.T) {
 	log := logtest.NewMemory()
-	w := writer(t, log, 0)
+	w := writer(t, log, start)
 	first, err := w.Append([]byte("one"))
 	must(t, err)
 	_, err = w.Append([]byte("two"))
 	must(t, err)
-	must(t, w.Rewritten(t.Context(), func(fn func(uint64, io.WriterTo) error) error { return fn(first, file("as of one")) }))
+	must(t, w.Rewritten(t.Context(), func(fn func(uint64, io.WriterTo) error) error { return fn(first.Position, file("as of one")) }))
 	at, r, err := log.Snapshot(t.Context(), "ada")
 	must(t, err)
 	b, err := io.ReadAll(r)
 	must(t, err)
-	got, err := transactions(log, at)
+	got, _, err := transactions(log, first)
 	must(t, err)
-	if at != first || string(b) != "as of one" || len(got) != 2 || string(got[0].Data) != "two" {
+	if at != first.Position || string(b) != "as of one" || len(got) != 2 || string(got[0].Changes) != "two" {
 		t.Errorf("snapshot %q at %d, then %d transactions", b, at, len(got))
 	}
 }
 
+// A store that was there before its log is the first snapshot, and the log begins behind it.
+func TestALogBehindAnAdoptedStore(t *testing.T) {
+	log := logtest.NewMemory()
+	w := writer(t, log, commitlog.Adopted)
+	must(t, w.Fence())
+	_, err := w.Append([]byte("one"))
+	must(t, err)
+	got, end, err := transactions(log, commitlog.Adopted)
+	if err != nil || len(got) != 2 || end != got[1].Mark {
+		t.Errorf("%d transactions up to %v, %v", len(got), end, err)
+	}
+}
+
 func FuzzTransactions(f *testing.F) {
-	f.Add([]byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 'x'}, []byte{1})
+	f.Add(append([]byte{3}, make([]byte, 24)...), []byte{1})
 	f.Fuzz(func(t *testing.T, a, b []byte) { // it must not panic
-		records := []commitlog.Record{{Position: 1, Data: a}, {Position: 2, Data: b}}
-		all := func(yield func(commitlog.Record, error) bool) {
-			for _, r := range records {
-				if !yield(r, nil) {
-					return
-				}
-			}
+		log := logtest.NewMemory()
+		at := uint64(0)
+		for _, data := range [][]byte{a, b} {
+			var err error
+			at, err = log.Append(t.Context(), "ada", at, data)
+			must(t, err)
 		}
-		n := 0
-		for range commitlog.Transactions(0, iter.Seq2[commitlog.Record, error](all)) {
-			n++
-		}
-		if n > len(slices.Collect(slices.Values(records))) {
-			t.Errorf("%d transactions of two records", n)
+		if got, _, _ := transactions(log, start); len(got) > 2 {
+			t.Errorf("%d transactions of two records", len(got))
 		}
 	})
 }

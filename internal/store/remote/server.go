@@ -275,6 +275,8 @@ func (c *session) handshake() bool {
 		return false
 	}
 	switch {
+	case !c.s.o.Valid():
+		return false // who holds the store is found out again
 	case h.Ken != version || h.Forms != mine.Forms:
 		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
 		return false

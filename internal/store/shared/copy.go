@@ -40,13 +40,13 @@ func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
 	if err != nil {
 		return err
 	}
-	t := &tenure{n: w.o.Node, owner: owner}
+	t := &tenure{n: w.o.Node, owner: owner, dir: dir}
 	last, err := w.o.Node.o.Log.Last(ctx, owner)
 	if err == nil && last == 0 {
 		err = &ken.Error{Code: ken.CodeNotFound, Field: "owner", Msg: "the engine has no owner " + owner, Try: "See ken doctor for those that it has."}
 	}
 	if err == nil {
-		_, err = t.load(ctx, lock, last)
+		_, _, err = t.load(ctx, lock)
 	}
 	return errors.Join(err, lock.Release())
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +28,8 @@ const (
 type tenure struct {
 	n      *Node
 	owner  string
+	dir    string
+	era    uint64 // of the node: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
 	life   context.Context // of its appends
@@ -37,15 +41,15 @@ type tenure struct {
 // begin takes an owner's lease and brings the folder up to date. No node that held the owner
 // before can write from then on.
 func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token string) (*tenure, error) {
-	lease, err := n.take(ctx, owner, token)
-	if err != nil {
+	t := &tenure{n: n, owner: owner, dir: dir, era: n.currentEra(), fenced: make(chan struct{})}
+	var err error
+	if t.lease, err = n.take(ctx, owner, token); err != nil {
 		return nil, err
 	}
-	t := &tenure{n: n, owner: owner, lease: lease, fenced: make(chan struct{})}
 	t.life, t.end = context.WithCancel(context.Background())
-	if err := t.follow(ctx, lock, dir); err != nil {
+	if err := t.follow(ctx, lock); err != nil {
 		t.end()
-		n.giveBack(owner, lease)
+		n.giveBack(owner, t.lease)
 		return nil, err
 	}
 	lock.Replicate(t)
@@ -57,31 +61,33 @@ func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token str
 const maxFollow = 100
 
 // follow brings a folder up to the end of the log, and fences the log there.
-func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error {
-	log := t.n.o.Log
-	if err := commitlog.RemoveCopies(dir); err != nil {
+func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
+	if err := commitlog.RemoveCopies(t.dir); err != nil {
 		return err
 	}
-	for range maxFollow {
-		last, err := log.Last(ctx, t.owner)
-		if err != nil {
+	if _, torn, err := isCopy(t.dir); err != nil {
+		return err
+	} else if torn {
+		if err := lock.Clear(); err != nil {
 			return err
 		}
-		own, err := t.load(ctx, lock, last)
+	}
+	for range maxFollow {
+		end, own, err := t.load(ctx, lock)
 		if err != nil {
 			return err
 		}
 		if !own {
-			if err := t.leaveUnsynced(lock, dir); err != nil {
+			may, err := leaveUnsynced(t.dir)
+			if err != nil {
 				return err
 			}
-		}
-		t.writer = commitlog.NewWriter(t.life, log, t.owner, last, dir, func(error) {
-			if t.lost.CompareAndSwap(false, true) {
-				close(t.fenced)
+			if may {
+				lock.LeaveUnsynced()
 			}
-		})
-		err = t.writer.Fence(ctx)
+		}
+		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, func(error) { t.lose() })
+		err = t.writer.Fence()
 		if err == nil {
 			return nil
 		}
@@ -94,94 +100,92 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock, dir string) error 
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
 }
 
-// leaveUnsynced lets the store's commits do without the disk, once the engine has all that
-// the file has.
-func (t *tenure) leaveUnsynced(lock *bolt.Lock, dir string) error {
-	can, err := leaveUnsynced(dir)
-	if err != nil || !can {
-		return err
+// lose ends the right.
+func (t *tenure) lose() {
+	if t.lost.CompareAndSwap(false, true) {
+		close(t.fenced)
 	}
-	lock.LeaveUnsynced()
-	return nil
 }
 
-// discard removes a file that can't be read, if the engine has what it was a copy of.
-// Otherwise it returns why it can't be read.
-func (n *Node) discard(ctx context.Context, owner, dir string, cause error) error {
-	last, err := n.o.Log.Last(ctx, owner)
-	if err != nil {
-		return err
-	}
-	if last == 0 {
+// discard removes a file that can't be read, if it is a copy. Otherwise it returns why it
+// can't be read.
+func discard(dir string, cause error) error {
+	is, _, err := isCopy(dir)
+	if err != nil || !is {
 		return cause
 	}
-	n.o.Logger.Warn("a copy of an owner's store is damaged and is made again", "owner", owner, "cause", cause)
 	return bolt.Discard(dir)
 }
 
-// reload makes a folder anew, up to the end of the log.
-func (t *tenure) reload(ctx context.Context, lock *bolt.Lock) error {
+// reload makes a folder anew, if it is a copy.
+func (t *tenure) reload(ctx context.Context, lock *bolt.Lock, cause error) error {
+	if is, _, err := isCopy(t.dir); err != nil || !is {
+		return cause
+	}
 	if err := lock.Clear(); err != nil {
 		return err
 	}
-	last, err := t.n.o.Log.Last(ctx, t.owner)
-	if err != nil {
-		return err
-	}
-	_, err = t.load(ctx, lock, last)
+	_, _, err := t.load(ctx, lock)
 	return err
 }
 
-// load brings a folder to a position of the log. own reports whether the folder's store has
-// become the beginning of the log.
-func (t *tenure) load(ctx context.Context, lock *bolt.Lock, last uint64) (own bool, err error) {
+// load brings a folder to the end of the log, whose mark it returns. own reports whether the
+// folder's store has become the beginning of the log.
+func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark, own bool, err error) {
 	log := t.n.o.Log
-	position, used, err := lock.Position()
+	at, used, err := lock.Mark()
 	if err != nil {
-		return false, err
+		return end, false, err
+	}
+	last, err := log.Last(ctx, t.owner)
+	if err != nil {
+		return end, false, err
 	}
 	snapshot, r, err := log.Snapshot(ctx, t.owner)
 	if err != nil {
-		return false, err
+		return end, false, err
 	}
+	restored := false
 	if r != nil {
-		defer r.Close()
+		if snapshot > at.Position && (!used || at.Position > 0) {
+			err, restored = lock.Restore(r), true
+		}
+		if err = errors.Join(err, r.Close()); err != nil { // before the log is read: it takes a connection
+			return end, false, err
+		}
 	}
 	switch {
-	case used && position <= 1 && last == 0 && snapshot == 0: // 1: it was cut short
-		return true, t.adopt(ctx, lock)
-	case used && position == 0:
-		return false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
+	case restored:
+		if at, _, err = lock.Mark(); err != nil {
+			return end, false, err
+		}
+	case used && at.Position <= commitlog.Adopted.Position && last == 0 && snapshot == 0: // or it was cut short
+		return commitlog.Adopted, true, t.adopt(ctx, lock)
+	case used && at.Position == 0:
+		return end, false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the folder of owner %q has a store of its own, and the engine has another one", t.owner),
 			Try: "Export the folder's claims without store.url, move the folder away, and import them."}
-	case position > max(last, snapshot):
-		return false, &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder: record %d, not %d", t.owner, last, position),
-			Try: "See whether it is the right engine. If it was emptied, restore it from a backup."}
-	case snapshot > position:
-		if err := lock.Restore(r); err != nil {
-			return false, err
-		}
-		if position, _, err = lock.Position(); err != nil {
-			return false, err
-		}
+	case at.Position > max(last, snapshot):
+		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
 	}
-	return false, apply(lock, commitlog.Transactions(position, log.Read(ctx, t.owner, position)))
+	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), &end))
+	if errors.Is(err, commitlog.ErrOtherLog) {
+		err = t.otherLog(err)
+	}
+	return end, false, err
 }
 
-// adopt makes the store of a folder the beginning of a log: a snapshot at position 1, which
-// is before every record that follows.
+func (t *tenure) otherLog(cause error) error {
+	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("the engine has less of owner %q than this node's folder, or another log", t.owner), Err: cause,
+		Try: "See whether it is the right engine, and whether it has lost records. If what it has is right, move the owner's folder away."}
+}
+
+// adopt makes the store of a folder the beginning of a log.
 func (t *tenure) adopt(ctx context.Context, lock *bolt.Lock) error {
-	if err := lock.SetPosition(1); err != nil {
+	if err := lock.SetMark(bolt.LogMark(commitlog.Adopted)); err != nil {
 		return err
 	}
-	return lock.Snapshot(func(position uint64, file io.WriterTo) error {
-		r, w := io.Pipe()
-		go func() {
-			_, err := file.WriteTo(w)
-			_ = w.CloseWithError(err)
-		}()
-		err := t.n.o.Log.PutSnapshot(ctx, t.owner, position, r)
-		return errors.Join(err, r.Close())
-	})
+	_, err := commitlog.PutCopy(ctx, t.n.o.Log, t.owner, t.dir, lock.Snapshot)
+	return err
 }
 
 // Bounds of what is applied in one transaction.
@@ -190,7 +194,7 @@ const (
 	applyBytes   = 8 << 20
 )
 
-func apply(lock *bolt.Lock, records func(func(commitlog.Record, error) bool)) error {
+func apply(lock *bolt.Lock, all iter.Seq2[commitlog.Transaction, error]) error {
 	var some []bolt.Record
 	size := 0
 	flush := func() error {
@@ -198,12 +202,12 @@ func apply(lock *bolt.Lock, records func(func(commitlog.Record, error) bool)) er
 		some, size = some[:0], 0
 		return err
 	}
-	for r, err := range records {
+	for tx, err := range all {
 		if err != nil {
 			return err
 		}
-		some = append(some, bolt.Record{Position: r.Position, Changes: r.Data})
-		if size += len(r.Data); len(some) >= applyRecords || size >= applyBytes {
+		some = append(some, bolt.Record{LogMark: bolt.LogMark(tx.Mark), Changes: tx.Changes})
+		if size += len(tx.Changes); len(some) >= applyRecords || size >= applyBytes {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -214,21 +218,32 @@ func apply(lock *bolt.Lock, records func(func(commitlog.Record, error) bool)) er
 
 // Append implements bolt.Replica. What fails may have been written: it is repeated under its
 // name by whoever holds the owner next.
-func (t *tenure) Append(changes []byte) (uint64, error) {
+func (t *tenure) Append(changes []byte) (bolt.LogMark, error) {
 	at, err := t.writer.Append(changes)
 	if err != nil {
-		return 0, &remote.LostError{Sent: true, Err: err}
+		return bolt.LogMark{}, &remote.LostError{Sent: true, Err: err}
 	}
-	return at, nil
+	return bolt.LogMark(at), nil
 }
 
-// Rewritten implements bolt.Replica.
-func (t *tenure) Rewritten(ctx context.Context, snapshot func(func(uint64, io.WriterTo) error) error) error {
+// Failed implements bolt.Replica.
+func (t *tenure) Failed(err error) error {
+	t.lose()
+	return &remote.LostError{Sent: true, Err: err}
+}
+
+// Synced implements bolt.Replica.
+func (t *tenure) Synced() error { return synced(t.dir) }
+
+// Rewritten implements bolt.Replica. It goes on when who asked for it has gone.
+func (t *tenure) Rewritten(_ context.Context, snapshot func(func(uint64, io.WriterTo) error) error) error {
+	ctx, cancel := context.WithTimeout(t.life, snapshotWait)
+	defer cancel()
 	return t.writer.Rewritten(ctx, snapshot)
 }
 
 // valid reports whether the holder still has the right to answer.
-func (t *tenure) valid() bool { return !t.lost.Load() && t.n.valid() }
+func (t *tenure) valid() bool { return !t.lost.Load() && t.n.valid(t.era) }
 
 // watch calls ended when the right is lost, and makes snapshots until ctx ends.
 func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
@@ -236,6 +251,9 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 	defer look.Stop()
 	snapshots := time.NewTicker(snapshotLook)
 	defer snapshots.Stop()
+	var making sync.WaitGroup
+	defer making.Wait()
+	var busy atomic.Bool
 	for {
 		select {
 		case <-ctx.Done():
@@ -249,17 +267,18 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 				return
 			}
 		case <-snapshots.C:
-			if t.writer.Tail() >= snapshotAfter {
-				t.snapshot(ctx, s)
+			if t.writer.Tail() >= snapshotAfter && busy.CompareAndSwap(false, true) {
+				making.Go(func() {
+					defer busy.Store(false)
+					t.snapshot(ctx, s)
+				})
 			}
 		}
 	}
 }
 
 func (t *tenure) snapshot(ctx context.Context, s *bolt.Store) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotWait)
-	defer cancel()
-	if err := t.writer.Rewritten(ctx, s.Snapshot); err != nil && ctx.Err() == nil {
+	if err := t.Rewritten(ctx, s.Snapshot); err != nil && t.valid() {
 		t.n.o.Logger.Warn("the log of an owner grows: no snapshot could be made", "owner", t.owner, "cause", err)
 	}
 }

@@ -56,19 +56,20 @@ func (s *ownerConn) hold() (*role, error) {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
 		}
 	}
-	if n != nil {
-		if err := checkUnsynced(s.dir); err != nil {
-			return nil, err
-		}
-	}
 	h.lock, err = bolt.Acquire(s.dir, o)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
-		if err = n.discard(s.ctx, s.owner, s.dir, err); err == nil {
+		s.w.o.Log.Warn("an owner's store can't be read; a copy is made again", "owner", s.owner, "cause", err)
+		if err = discard(s.dir, err); err == nil {
 			h.lock, err = bolt.Acquire(s.dir, o)
 		}
 	}
 	if err != nil {
 		return nil, err
+	}
+	if n == nil {
+		if err := notACopy(h.lock, s.dir); err != nil {
+			return nil, errors.Join(err, h.lock.Release())
+		}
 	}
 	if n != nil {
 		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token); err != nil {
@@ -81,8 +82,8 @@ func (s *ownerConn) hold() (*role, error) {
 	}
 	h.store, err = h.lock.Open(s.ctx)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
-		s.w.o.Log.Warn("a copy of an owner's store is damaged and is made again", "owner", s.owner, "cause", err)
-		if err = h.tenure.reload(s.ctx, h.lock); err == nil {
+		s.w.o.Log.Warn("an owner's store is damaged; a copy is made again", "owner", s.owner, "cause", err)
+		if err = h.tenure.reload(s.ctx, h.lock, err); err == nil {
 			h.store, err = h.lock.Open(s.ctx)
 		}
 	}
@@ -105,6 +106,17 @@ func (s *ownerConn) hold() (*role, error) {
 		h.running.Go(func() { h.tenure.watch(ctx, h.store, func() { s.lost(r, false) }) })
 	}
 	return r, nil
+}
+
+// notACopy refuses a copy of a log that nobody keeps up to date: what is written to it would be
+// in no log.
+func notACopy(lock *bolt.Lock, dir string) error {
+	at, _, err := lock.Mark()
+	if err != nil || at.Position == 0 {
+		return err
+	}
+	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: dir + " is a copy of what an engine has, and no engine is configured",
+		Try: "Set store.url as before. To go on without an engine: ken backup with it, move the folder away, and ken restore without it."}
 }
 
 func newToken() string {
@@ -195,9 +207,6 @@ func (h *host) close(evicted bool) error {
 	err := h.store.Close()
 	if h.tenure != nil {
 		h.tenure.end()
-		if err == nil {
-			err = synced(h.s.dir)
-		}
 		h.tenure.n.giveBack(h.s.owner, h.tenure.lease)
 	}
 	return err

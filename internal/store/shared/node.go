@@ -45,6 +45,7 @@ type Node struct {
 
 	mu   sync.Mutex // guards the rest
 	beat time.Time  // when the last beat that was heard began
+	era  uint64     // how often others may have taken this node for dead
 	seen map[string]sighting
 }
 
@@ -177,16 +178,35 @@ func (n *Node) beatOnce(ctx context.Context) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.checkEra()
 	n.beat = began
 	return nil
 }
 
-// valid reports whether others take this node for alive. A process that was paused knows by
-// its clock that they may not.
-func (n *Node) valid() bool {
+// checkEra notes whether others may have taken this node for dead since it was last heard. A
+// process that was paused knows it by its clock; of a machine that slept, the wall clock knows.
+// n.mu is held.
+func (n *Node) checkEra() {
+	if now := time.Now(); !n.beat.IsZero() && max(now.Sub(n.beat), now.Round(0).Sub(n.beat.Round(0))) >= commitlog.Valid {
+		n.era++
+		n.beat = time.Time{}
+	}
+}
+
+// currentEra is the era that begins no later than now.
+func (n *Node) currentEra() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return time.Since(n.beat) < commitlog.Valid
+	n.checkEra()
+	return n.era
+}
+
+// valid reports whether others have taken this node for alive since an era began.
+func (n *Node) valid(era uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.checkEra()
+	return n.era == era && !n.beat.IsZero()
 }
 
 // Lives reports whether a node lives, as far as this one has seen: one that is looked at for
@@ -214,11 +234,11 @@ func (n *Node) Lives(ctx context.Context, id string) bool {
 
 // look looks at a node, and notes whether it has changed.
 func (n *Node) look(ctx context.Context, id string) (sighting, error) {
-	now := time.Now()
 	got, err := n.o.Log.Node(ctx, id)
 	if err != nil {
 		return sighting{}, err
 	}
+	now := time.Now() // not before: the answer may have waited for an election
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	was, known := n.seen[id]

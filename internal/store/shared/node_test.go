@@ -1,13 +1,16 @@
 package shared_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -273,4 +276,99 @@ func onDisk(t *testing.T, dir, word string) (found bool) {
 		return err
 	}))
 	return found
+}
+
+// A copy that no engine is behind takes no writes: they would be in no log.
+func TestACopyWithoutItsEngineIsRefused(t *testing.T) {
+	c := newCluster(t)
+	m := c.start(shared.Options{})
+	write(t, m.engine(t, ""), claim(t, "the port is 8080"))
+	m.end()
+	alone := owners(t, m.dir, shared.Options{Log: slog.New(slog.DiscardHandler)})
+	if _, _, err := alone.Get(t.Context(), ""); !errors.Is(err, ken.ErrRefused) || !strings.Contains(ken.Hint(err), "store.url") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// A store of its own that is damaged is no copy: it is not thrown away because the engine has
+// another one of that owner.
+func TestADamagedStoreOfItsOwnIsKept(t *testing.T) {
+	c := newCluster(t)
+	write(t, c.start(shared.Options{}).engine(t, ""), claim(t, "the port is 8080"))
+	dir := t.TempDir()
+	file := filepath.Join(dir, ken.DefaultOwner, "ken.db")
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must(t, os.WriteFile(file, []byte("what is left of a store"), 0o600))
+	m := c.startIn(dir, shared.Options{})
+	_, release, err := m.Get(t.Context(), "")
+	if err == nil { // it is a client of the other node, which is as good
+		release()
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "what is left of a store" {
+		t.Errorf("the file is %q, %v", b, err)
+	}
+}
+
+// What a killed process has left in a folder does not keep the next one from the node that
+// holds the owner now.
+func TestAStaleHolderFile(t *testing.T) {
+	c := newCluster(t)
+	other := c.start(shared.Options{})
+	write(t, other.engine(t, ""), claim(t, "the port is 8080"))
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, ken.DefaultOwner), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, ken.DefaultOwner, "holder.json"), []byte(`{"pid":99999,"network":"unix","address":"`+filepath.Join(dir, "gone.sock")+`"}`), 0o600))
+	m := c.startIn(dir, shared.Options{})
+	if got := texts(t, m.engine(t, ""), "port"); len(got) != 1 {
+		t.Errorf("it finds %q", got)
+	}
+}
+
+// brokenSnapshots is a log that takes no snapshot for a while.
+type brokenSnapshots struct {
+	*logtest.Memory
+	broken atomic.Bool
+}
+
+func (b *brokenSnapshots) PutSnapshot(ctx context.Context, owner string, position uint64, r io.Reader) error {
+	if b.broken.Load() {
+		return commitlog.ErrUnreachable
+	}
+	return b.Memory.PutSnapshot(ctx, owner, position, r)
+}
+
+// Adopting a store that is cut short is done again.
+func TestAdoptingIsDoneAgain(t *testing.T) {
+	dir := t.TempDir()
+	alone := shared.NewOwners(dir, 0, shared.Options{})
+	s, release, err := alone.Get(t.Context(), "")
+	must(t, err)
+	write(t, s, claim(t, "the port is 8080"))
+	release()
+	must(t, alone.Close())
+	log := &brokenSnapshots{Memory: logtest.NewMemory()}
+	log.broken.Store(true)
+	for _, wait := range []time.Duration{time.Second, 0} {
+		node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: log, ID: fmt.Sprint("node", wait), Logger: slog.New(slog.DiscardHandler)})
+		must(t, err)
+		w := shared.NewOwners(dir, 0, shared.Options{Node: node, Wait: wait, Log: slog.New(slog.DiscardHandler)})
+		s, release, err := w.Get(t.Context(), "")
+		if log.broken.Load() {
+			if err == nil {
+				t.Error("the store is open although the engine has not got it")
+			}
+			log.broken.Store(false)
+		} else {
+			must(t, err)
+			if got := texts(t, s, "port"); len(got) != 1 {
+				t.Errorf("it finds %q", got)
+			}
+			release()
+		}
+		must(t, errors.Join(w.Close(), node.Close()))
+	}
+	other := &cluster{t: t, log: log.Memory, n: 10}
+	if got := texts(t, other.start(shared.Options{}).engine(t, ""), "port"); len(got) != 1 {
+		t.Errorf("another node finds %q", got)
+	}
 }

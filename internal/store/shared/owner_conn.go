@@ -163,7 +163,8 @@ func (s *ownerConn) findRole() (*role, error) {
 			return r, nil
 		}
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
-		away := errors.Is(err, commitlog.ErrUnreachable)
+		_, fenced := remote.Lost(err) // while it opened
+		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
 		if !unwritable && !away && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
@@ -227,28 +228,36 @@ var errNobody = errors.New("nobody serves the store")
 
 // join becomes a client of the holder: a process of this machine, or another node.
 func (s *ownerConn) join() (*role, error) {
-	h, config, there := bolt.ReadHolder(s.dir), (*tls.Config)(nil), ""
-	if n := s.w.o.Node; h.Address == "" && n != nil {
-		l, another, err := n.holder(s.ctx, s.owner)
-		if err != nil {
-			return nil, err
+	h, err := bolt.ReadHolder(s.dir), errNobody
+	if h.Address != "" {
+		var r *role
+		if r, err = s.joinAt(h, nil, ""); err == nil || s.w.o.Node == nil {
+			return r, err
+		}
+	}
+	if n := s.w.o.Node; n != nil { // what the folder says may be of a process that was killed
+		l, another, asked := n.holder(s.ctx, s.owner)
+		if asked != nil {
+			return nil, asked
 		}
 		if another {
-			there = l.Node
-			h, config = bolt.Holder{Network: "tcp", Address: l.Address, Token: l.Token}, n.o.Client
+			return s.joinAt(bolt.Holder{Network: "tcp", Address: l.Address, Token: l.Token}, n.o.Client, l.Node)
 		}
 	}
-	if h.Address == "" {
-		return nil, errNobody
-	}
+	return nil, err
+}
+
+// joinAt becomes a client of the process that serves the store at an address; node names it
+// where it is another node.
+func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
 	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
-		if there != "" && errors.Is(err, syscall.ECONNREFUSED) {
-			s.w.o.Node.refused(there)
+		if node != "" && errors.Is(err, syscall.ECONNREFUSED) {
+			s.w.o.Node.refused(node)
 		}
 		return nil, err
 	}

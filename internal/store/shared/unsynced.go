@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken/internal/durable"
-	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // A node's file is a copy of a log, so its commits need not wait for the disk: a process
@@ -15,45 +14,40 @@ import (
 // machine has started again since tells the two apart.
 
 const (
-	// unsyncedFile names the start of the machine since which the file may lack on the disk
-	// what it shows. It is there as long as the store is open.
-	unsyncedFile = "unsynced"
-	bootID       = "/proc/sys/kernel/random/boot_id"
+	// copyFile says that a folder's store is a copy, which may be made again. While the store is
+	// open it names the start of the machine since which the file may lack on the disk what it
+	// shows; otherwise it is empty.
+	copyFile = "copy-of-a-log"
+	bootID   = "/proc/sys/kernel/random/boot_id"
 )
 
-// checkUnsynced removes the copy of a store that was open when the machine went down.
-func checkUnsynced(dir string) error {
-	was, err := os.ReadFile(filepath.Join(dir, unsyncedFile))
+// isCopy reports whether a folder's store is a copy, and whether it was open when the machine
+// went down: what is on the disk may be of no one moment then.
+func isCopy(dir string) (is, torn bool, err error) {
+	was, err := os.ReadFile(filepath.Join(dir, copyFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return false, false, nil
 	}
 	if err != nil {
-		return err
+		return false, false, err
 	}
-	if boot, err := os.ReadFile(bootID); err == nil && bytes.Equal(was, boot) {
-		return nil
-	}
-	return errors.Join(bolt.Discard(dir), synced(dir))
+	boot, err := os.ReadFile(bootID)
+	return true, len(was) > 0 && (err != nil || !bytes.Equal(was, boot)), nil
 }
 
-// leaveUnsynced notes that the file may lack on the disk what it shows. It reports whether
-// that can be noted: some systems don't say when they have started.
-func leaveUnsynced(dir string) (bool, error) {
+// leaveUnsynced notes that a folder's store is a copy whose file may lack on the disk what it
+// shows. It reports whether it may: some systems don't say when they have started.
+func leaveUnsynced(dir string) (may bool, err error) {
 	boot, err := os.ReadFile(bootID)
 	if err != nil {
-		return false, nil //nolint:nilerr // another system
+		boot = nil
 	}
-	path := filepath.Join(dir, unsyncedFile)
+	path := filepath.Join(dir, copyFile)
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, boot) {
-		return true, nil
+		return boot != nil, nil
 	}
-	return true, durable.WriteFile(path, boot)
+	return boot != nil, durable.WriteFile(path, boot)
 }
 
-// synced notes that the file is on the disk as it is.
-func synced(dir string) error {
-	if err := os.Remove(filepath.Join(dir, unsyncedFile)); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+// synced notes that the file of a copy is on the disk as it is.
+func synced(dir string) error { return durable.WriteFile(filepath.Join(dir, copyFile), nil) }

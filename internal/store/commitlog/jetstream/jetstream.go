@@ -32,8 +32,8 @@ type Options struct {
 	Prefix string
 	// Credentials is a file with the user's credentials; "" for none.
 	Credentials string
-	// CA, Cert and Key are PEM files for TLS; "" for what the system trusts, and no certificate
-	// of this side.
+	// CA, Cert and Key are PEM files for servers at tls:// addresses; "" for what the system trusts,
+	// and no certificate of this side.
 	CA, Cert, Key string
 }
 
@@ -68,10 +68,11 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	}
-	if o.CA != "" {
+	secure := strings.Contains(o.URL, "tls://") // else the servers may speak no TLS
+	if secure && o.CA != "" {
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
-	if o.Cert != "" {
+	if secure && o.Cert != "" {
 		opts = append(opts, nats.ClientCert(o.Cert, o.Key))
 	}
 	nc, err := nats.Connect(o.URL, opts...)
@@ -118,6 +119,9 @@ func (l *Log) prepare(ctx context.Context) error {
 				if errors.Is(err, jetstream.ErrBucketNotFound) {
 					kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
 				}
+				if err == nil {
+					kv, err = l.fromLeader(ctx, kv)
+				}
 				return err
 			})
 		}
@@ -139,6 +143,21 @@ func (l *Log) prepare(ctx context.Context) error {
 		err = l.sweep(ctx)
 	}
 	return err
+}
+
+// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
+// a snapshot or of a node that there is none.
+func (l *Log) fromLeader(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValue, error) {
+	s, err := l.js.Stream(ctx, "KV_"+kv.Bucket())
+	if err != nil || !s.CachedInfo().Config.AllowDirect {
+		return kv, err
+	}
+	c := s.CachedInfo().Config
+	c.AllowDirect = false
+	if _, err := l.js.UpdateStream(ctx, c); err != nil {
+		return nil, err
+	}
+	return l.js.KeyValue(ctx, kv.Bucket())
 }
 
 // Pauses between two attempts.

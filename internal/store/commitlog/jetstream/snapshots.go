@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -126,12 +127,29 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, readWait) // without a deadline, nats.go sets one of seconds
 	r, err := l.snapshots.Get(ctx, snapshotName(owner, position))
-	if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
-		return 0, nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
-	}
 	if err != nil {
+		cancel()
+		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
+			err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+		}
 		return 0, nil, unreachable(err)
 	}
-	return position, r, nil
+	return position, &snapshotReader{r, cancel}, nil
+}
+
+// readWait bounds the reading of a snapshot.
+const readWait = 10 * time.Minute
+
+// snapshotReader ends the reading when it is closed.
+type snapshotReader struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (r *snapshotReader) Close() error {
+	defer r.end()
+	return r.ReadCloser.Close()
 }

@@ -63,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		return nil, err // without the password: see pgconn.ParseConfigError
 	}
 	c.ConnConfig.ConnectTimeout = tryWait
-	c.MaxConns = max(c.MaxConns, 16)
+	c.MaxConns = max(c.MaxConns, 32)
 	c.HealthCheckPeriod = time.Second
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
