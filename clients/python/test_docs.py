@@ -1,24 +1,28 @@
-"""Runs every snippet of docs/python.md as it stands there."""
+"""Runs every snippet of docs/python.md, and those in Python of the README, as they stand there."""
 
+import base64
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 from project import PACKAGES
-from sides import KEN, ROOT, UPSTREAM, launch
+from sides import KEN, MARKER, ROOT, UPSTREAM, launch
 
 PAGE = ROOT / "docs" / "python.md"
+README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 HERE = Path(__file__).resolve().parent
 
 
-def sections():
+def sections(page):
     """The page's sections, each with its blocks: the language and the text."""
-    for section in re.split(r"^## ", PAGE.read_text(), flags=re.M)[1:]:
+    for section in re.split(r"^## ", page.read_text(), flags=re.M)[1:]:
         blocks = BLOCK.findall(section)
         if any(language == "python" for language, _ in blocks):
             yield section.partition("\n")[0], blocks
@@ -42,7 +46,8 @@ class TestDocs(unittest.TestCase):
                 self.assertIn(f"{name}=={version}", installed)
 
     def run_section(self, blocks):
-        """Each section has a folder of its own, and each snippet is a program of its own. A text block is the output of the one before."""
+        """Each section has a folder of its own, and each snippet is a program of its own. A text block is the output of the one before.
+        Returns what was sent to models."""
         provider, url = launch(UPSTREAM)
         self.addCleanup(provider.communicate)
         env = {**os.environ, "KEN_BIN": KEN, "PYTHONPATH": str(PACKAGES), "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": url + "/v1",
@@ -61,11 +66,23 @@ class TestDocs(unittest.TestCase):
                 done = subprocess.run([python, "-W", "ignore", "-c", text], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
                 self.assertEqual(done.returncode, 0, text + done.stderr)
                 output = done.stdout
+        with urllib.request.urlopen(url + "/_upstream/requests") as answer:
+            return [base64.b64decode(r["body"]).decode() for r in json.load(answer) if r.get("body")]
+
+    def test_readme(self):
+        """The README's snippet remembers, and asks a model that is told."""
+        (blocks,) = [blocks for _, blocks in sections(README)]
+        (request,) = self.run_section(blocks)
+        self.assertIn(MARKER, request)
+        self.assertIn("The payments service retries a failed transfer three times.", request)
 
 
 def test_of(blocks):
-    return lambda self: self.run_section(blocks)
+    def test(self):
+        self.run_section(blocks)
+
+    return test
 
 
-for title, blocks in sections():
+for title, blocks in sections(PAGE):
     setattr(TestDocs, "test_" + re.sub(r"\W+", "_", title.lower()), test_of(blocks))

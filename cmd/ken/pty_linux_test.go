@@ -102,14 +102,14 @@ func (p *person) impatient() (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// sees waits until text was printed.
-func (p *person) sees(text string) {
+// sees waits until text was printed, and returns what was printed before it.
+func (p *person) sees(text string) (before string) {
 	p.t.Helper()
 	defer p.impatient()()
 	for {
 		if i := bytes.Index(p.printed, []byte(text)); i >= 0 {
-			p.printed = p.printed[i+len(text):]
-			return
+			before, p.printed = string(p.printed[:i]), p.printed[i+len(text):]
+			return before
 		}
 		buf := make([]byte, 4096)
 		n, err := p.terminal.Read(buf)

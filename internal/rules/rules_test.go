@@ -18,6 +18,7 @@ var rules = map[string]func(*tree) []string{
 	"tests do not sleep":         testsDoNotSleep,
 	"starts are cheap":           startsAreCheap,
 	"documents name what exists": documentsNameWhatExists,
+	"the README is short":        readmeIsShort,
 }
 
 func TestRepository(t *testing.T) {
@@ -69,6 +70,8 @@ func TestRulesCanFail(t *testing.T) {
 		{"documents name what exists", "docs/a.md: link to gone.md", []string{"docs/a.md", "See [this](gone.md#part).\n"}},
 		{"documents name what exists", "README.md: `TestGone`", []string{"README.md", "`TestGone` proves it.\n"}},
 		{"documents name what exists", "README.md: `retrieval.flor`", []string{"README.md", "Set `retrieval.flor`.\n"}},
+		{"the README is short", "README.md: 1201 words", []string{"README.md", strings.Repeat("So. ", 1201)}},
+		{"the README is short", "README.md: 17 words in 1 sentences", []string{"README.md", "# A title counts as no sentence.\n\n" + strings.Repeat("so ", 17) + "\n\n| a. | b. |\n\n```\nc. d.\n```\n"}},
 	} {
 		t.Run(tt.rule+"/"+tt.want, func(t *testing.T) {
 			faults := rules[tt.rule](fixture(t, tt.files...))
