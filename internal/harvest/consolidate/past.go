@@ -53,6 +53,13 @@ func Corrects(before, after string) bool {
 	return ok
 }
 
+// MayCorrect reports whether a statement has words of a correction. Without them it corrects
+// nothing that was said before.
+func MayCorrect(text string) bool {
+	low := " " + strings.ToLower(Plain(text)) + " "
+	return correctionCue.MatchString(low) || anotherCue.MatchString(low)
+}
+
 // Previously returns a statement with a note that tells the one of the same day that it takes back.
 func Previously(text, was string) string {
 	if was = inNote(was); len(was) > mostNote {

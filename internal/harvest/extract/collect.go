@@ -224,6 +224,9 @@ func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 	if c.asks || secret(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
 		return false
 	}
+	if !consolidate.MayCorrect(c.text) {
+		return false
+	}
 	for n := len(l.found) - 1; n >= max(0, len(l.found)-mostBefore); n-- {
 		k := &l.found[n]
 		if k.from.name != s.name || !consolidate.Corrects(k.text, c.text) {
