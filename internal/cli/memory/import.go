@@ -40,7 +40,8 @@ func (a *commands) importCommand() *cobra.Command {
 			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is told from the " +
 			"file; --from says it otherwise. The same file again changes nothing. The claims become the owner's.\n\n" +
 			"What is imported reads as facts and candidate rules; ken memory review approves those. Your own rule files, such as " +
-			"~/.claude/CLAUDE.md, are your word, and --vouch says so of any file: their rules are rules at once.\n\n" +
+			"~/.claude/CLAUDE.md, are your word, and --vouch says so of any file: their rules are rules at once. " +
+			"What ken export wrote comes back whole, with its rules.\n\n" +
 			"What can't be read is reported, each kind of problem once, and the rest is imported; the exit status is then 1. When it is stopped, " +
 			"whole batches are in and the rest is not.",
 		Example: `  ken import claims.jsonl
@@ -253,6 +254,9 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 		case it.Skip != "":
 			im.skip(it.Skip)
 		default:
+			if it.Unvouched {
+				im.sum.Unvouched++
+			}
 			im.add(ctx, src.path, it.Line)
 		}
 	}
