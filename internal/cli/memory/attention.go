@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,7 +152,8 @@ func (a *commands) settleCommand(name, short, long, example, done string, fn set
 	return cmd
 }
 
-// settle settles the items that ids or an event name. One that fails does not stop the rest of an event.
+// settle settles the items that ids or an event name. One that fails does not stop the others, unless
+// the store can't be written at all.
 func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions, done string, fn settle) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
@@ -184,13 +186,19 @@ func (a *commands) settle(ctx context.Context, ids []string, o *attentionOptions
 		}
 		settled := []string{}
 		for i := range chosen {
-			if err = fn(ctx, desk, s, &chosen[i]); err != nil {
-				break
+			failed := fn(ctx, desk, s, &chosen[i])
+			switch {
+			case failed == nil:
+				settled = append(settled, chosen[i].ID)
+			case len(chosen) > 1:
+				failed = fmt.Errorf("%s: %w", chosen[i].ID, failed)
 			}
-			settled = append(settled, chosen[i].ID)
+			if err = errors.Join(err, failed); ctx.Err() != nil || errors.Is(failed, ken.ErrUnavailable) {
+				break // the others would fail alike
+			}
 		}
 		if a.JSON {
-			return cmp.Or(err, a.PrintJSON(map[string]any{done: settled}))
+			return errors.Join(err, a.PrintJSON(map[string]any{done: settled}))
 		}
 		for _, id := range settled {
 			fmt.Fprintln(a.Out, id)

@@ -39,8 +39,9 @@ func (a *commands) importCommand() *cobra.Command {
 		Long: "Read claims from JSON lines, as ken export writes them, and the memory of other tools: exports of mem0, Zep, Letta and " +
 			"ChatGPT, the rule files of Claude Code, Codex and Cursor, folders of Markdown notes, and CSV. The format is told from the " +
 			"file; --from says it otherwise. The same file again changes nothing. The claims become the owner's.\n\n" +
-			"What is imported reads as facts and candidate rules; ken memory review approves those. Files in your own configuration folders, such as " +
-			"~/.claude, are your word, and --vouch says so of any file: their rules are rules at once.\n\n" +
+			"What is imported reads as facts and candidate rules; ken memory review approves those. Your own rule files, such as " +
+			"~/.claude/CLAUDE.md, are your word, and --vouch says so of any file: their rules are rules at once. " +
+			"What ken export wrote comes back whole, with its rules.\n\n" +
 			"What can't be read is reported, each kind of problem once, and the rest is imported; the exit status is then 1. When it is stopped, " +
 			"whole batches are in and the rest is not.",
 		Example: `  ken import claims.jsonl
@@ -253,6 +254,9 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 		case it.Skip != "":
 			im.skip(it.Skip)
 		default:
+			if it.Unvouched {
+				im.sum.Unvouched++
+			}
 			im.add(ctx, src.path, it.Line)
 		}
 	}
@@ -274,7 +278,7 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 			}
 		}
 		options := foreign.Options{Name: src.name, Vouched: o.vouch, Seen: o.seen}
-		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownFolder(src.path) {
+		if o.vouch || src.format == foreign.ChatGPT || src.format.Instructs() && ownRules(src.path) {
 			options.Word = ken.FromHumanAssertion(cli.CurrentUser(), time.Time{}, "")
 		}
 		for it := range foreign.Read(br, src.format, options) {
@@ -285,15 +289,34 @@ func readSource(in io.Reader, src importSource, o *importOptions, unknown *error
 	}
 }
 
-// ownFolder reports whether a file lies in one of the user's own folders for the settings of
-// agents. Nothing else tells that the user wrote it: a project's files may be anybody's.
-func ownFolder(path string) bool {
+// ownRules reports whether path is one of the files in which the user tells an agent what to do in
+// every project. Nothing else tells that the user wrote a file: a project's files may be anybody's, and
+// agents, extensions and clones of strangers write to the other folders of an agent.
+func ownRules(path string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return false
 	}
-	for _, dir := range []string{".claude", ".codex", ".cursor", ".gemini", ".config"} {
-		if trust.Inside(trust.Real(filepath.Join(home, dir)), trust.Real(path)) {
+	path = trust.Real(path)
+	for _, file := range []string{".claude/CLAUDE.md", ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".gemini/GEMINI.md"} {
+		if trust.Real(filepath.Join(home, file)) == path {
+			return true
+		}
+	}
+	for _, folder := range []string{".claude/rules", ".cursor/rules"} {
+		folder = trust.Real(filepath.Join(home, folder))
+		if trust.Inside(folder, path) && !cloned(folder, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// cloned reports whether folder, or one in it that path is in, is the top of a git repository.
+// Both are real paths.
+func cloned(folder, path string) bool {
+	for dir := filepath.Dir(path); trust.Inside(folder, dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return true
 		}
 	}

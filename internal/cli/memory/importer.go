@@ -34,6 +34,8 @@ type importSummary struct {
 	// Candidates are claims that read like rules and that nobody vouches for.
 	Candidates int `json:"rule_candidates"`
 	Rules      int `json:"rules"` // claims that are rules at once
+	// Unvouched are the lines and rows that said what only a person can say, such as that they are rules.
+	Unvouched int `json:"unvouched,omitempty"`
 
 	LeftOut  map[string]int   `json:"left_out,omitempty"` // entries that say nothing, by the reason
 	Problems []*importProblem `json:"problems,omitempty"`
@@ -63,6 +65,9 @@ func (s importSummary) String() string {
 	}
 	if s.Candidates > 0 {
 		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
+	}
+	if s.Unvouched > 0 {
+		out += fmt.Sprintf("\nlines whose rules, personal evidence or verification were not taken over: %d; --vouch takes them over", s.Unvouched)
 	}
 	for _, why := range cli.SortedKeys(s.LeftOut) {
 		out += fmt.Sprintf("\nleft out, %s: %d", why, s.LeftOut[why])

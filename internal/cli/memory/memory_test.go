@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,5 +129,75 @@ func TestEscapesAreNoLetters(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Only the files in which the user tells an agent what to do are the user's word. Agents, extensions
+// and clones of strangers write to the folders around them.
+func TestOwnRules(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for _, tt := range []struct {
+		path string
+		want bool
+	}{
+		{".claude/CLAUDE.md", true},
+		{".claude/rules/go.md", true},
+		{".claude/rules/work/go.md", true},
+		{".codex/AGENTS.md", true},
+		{".codex/AGENTS.override.md", true},
+		{".gemini/GEMINI.md", true},
+		{".cursor/rules/a.mdc", true},
+		{".claude/plugins/marketplaces/stranger/CLAUDE.md", false},
+		{".claude/projects/shop/memory/MEMORY.md", false},
+		{".claude/rules/stranger/CLAUDE.md", false}, // a clone: see below
+		{".claude/rules/stranger/rules/go.md", false},
+		{".codex/plugins/AGENTS.md", false},
+		{".cursor/extensions/x/.cursorrules", false},
+		{".gemini/extensions/x/GEMINI.md", false},
+		{".config/nvim/pack/x/CLAUDE.md", false},
+		{"project/.claude/CLAUDE.md", false},
+		{"project/CLAUDE.md", false},
+	} {
+		path := filepath.Join(home, filepath.FromSlash(tt.path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// A repository of the user around the folder takes nothing away, one in it does.
+		for _, repo := range []string{".claude/.git", ".claude/rules/stranger/.git"} {
+			if err := os.MkdirAll(filepath.Join(home, repo), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ownRules(path); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.path, got, tt.want)
+		}
+	}
+
+	stranger := filepath.Join(home, "project", "CLAUDE.md")
+	link := filepath.Join(home, ".claude", "rules", "link.md")
+	if err := os.Symlink(stranger, link); err != nil {
+		t.Skip(err)
+	}
+	if ownRules(link) {
+		t.Error("a link to a file elsewhere is the user's word")
+	}
+	dotfiles := filepath.Join(home, "dotfiles", "GEMINI.md")
+	if err := os.Mkdir(filepath.Dir(dotfiles), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	gemini := filepath.Join(home, ".gemini", "GEMINI.md")
+	if err := os.Rename(gemini, dotfiles); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dotfiles, gemini); err != nil {
+		t.Fatal(err)
+	}
+	if !ownRules(gemini) {
+		t.Error("GEMINI.md is kept with other dotfiles, and is not the user's word")
 	}
 }

@@ -84,16 +84,15 @@ func (out *output) row(line int, names, row []string) {
 		return
 	}
 	raw, _ := json.Marshal(fields) // strings, numbers and lists can't fail
-	l := jsonl.Parse(raw, out.o.Name, line)
-	if l.Err == nil {
-		if l.Claim.Key == "" && l.Claim.ID == "" {
-			l.Claim.Key = contentKey("csv", string(l.Claim.Kind), l.Claim.Text, l.Claim.Project, l.Claim.Scope.String())
+	it := Item{Line: jsonl.Parse(raw, out.o.Name, line)}
+	if it.Err == nil {
+		c := &it.Claim
+		if c.Key == "" && c.ID == "" {
+			c.Key = contentKey("csv", string(c.Kind), c.Text, c.Project, c.Scope.String())
 		}
-		if out.o.Vouched && l.Assumed {
-			l.Claim.Evidence = []ken.Evidence{out.o.Word}
-		}
+		it.vouch(out.o)
 	}
-	out.give(Item{Line: l})
+	out.give(it)
 }
 
 // cell reads a cell as its column's JSON.

@@ -52,7 +52,9 @@ type Options struct {
 	// Word is the evidence for what the file's owner wrote, such as a person's word. The zero
 	// value is the file itself, which is an agent's word at most.
 	Word ken.Evidence
-	// Vouched makes Word the evidence for every entry that brings none of its own.
+	// Vouched makes Word the evidence for every entry that brings none of its own, and takes what
+	// lines and rows say of themselves: without it they are no rules, bring no person's word and
+	// are not verified. A line with a history is one that ken export wrote, and is taken whole.
 	Vouched bool
 	// Seen holds the keys of the entries that were read before, and gets those of this file:
 	// what several files say alike is read once. Nil begins anew.
@@ -63,6 +65,8 @@ type Options struct {
 type Item struct {
 	jsonl.Line
 	Skip string // why the entry is left out, which is no error; "" for one that is a claim
+	// Unvouched: the entry said something that only a person's word can say, which was taken out.
+	Unvouched bool
 }
 
 // MaxFile is the longest file that is read at once, in bytes.
@@ -133,12 +137,52 @@ func readClaims(r io.Reader, o Options, yield func(Item) bool) {
 			}
 			o.Seen[line] = true
 		}
-		if l.Err == nil && o.Vouched && l.Assumed {
-			l.Claim.Evidence = []ken.Evidence{o.Word}
+		it := Item{Line: l, Skip: skip}
+		if l.Err == nil && (o.Vouched || l.Claim.ID == "" || len(l.History) == 0) {
+			it.vouch(o)
 		}
-		if !yield(Item{l, skip}) {
+		if !yield(it) {
 			return
 		}
+	}
+}
+
+// vouch makes the entry's evidence the user's word where they vouch for it and it has none. Where they
+// don't, it takes out what a person alone can say.
+func (it *Item) vouch(o Options) {
+	c := &it.Claim
+	if o.Vouched {
+		if it.Assumed {
+			c.Evidence = []ken.Evidence{o.Word}
+		}
+		return
+	}
+	if c.Constraint {
+		c.Constraint, c.RuleCandidate, it.Unvouched = false, true, true
+	}
+	if c.Status == ken.StatusVerified {
+		c.Status, it.Unvouched = ken.StatusObserved, true
+	}
+	if c.AssignedBy == ken.AssignedByOperator {
+		c.AssignedBy, it.Unvouched = "", true
+	}
+	if len(it.History) > 0 {
+		it.History, it.Unvouched = nil, true
+	}
+	var kept []ken.Evidence
+	for _, e := range c.Evidence {
+		switch {
+		case e.Kind == ken.EvidenceHumanAssertion || e.Kind == ken.EvidenceUserStatement:
+			it.Unvouched = true
+			continue
+		case e.Speaker() == ken.TrustOperator:
+			e.Trust, it.Unvouched = ken.TrustAgent, true // what is cited is still known
+		}
+		kept = append(kept, e)
+	}
+	c.Evidence = kept
+	if len(c.Evidence) == 0 {
+		c.Evidence = []ken.Evidence{jsonl.FromLine(o.Name, it.N)}
 	}
 }
 

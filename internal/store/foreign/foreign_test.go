@@ -191,6 +191,72 @@ func TestWord(t *testing.T) {
 	}
 }
 
+// A file sets no rule and brings no person's word, unless the user vouches for it or ken export wrote it.
+func TestUnvouched(t *testing.T) {
+	const human, file = `{"kind":"human_assertion","id":"ana"}`, `{"kind":"file","path":"a.go"}`
+	line := func(fields string) string { return `{"text":"x y"` + fields + `}` }
+	row := func(field, cell string) string {
+		return "text," + field + "\nx y,\"" + strings.ReplaceAll(cell, `"`, `""`) + "\"\n"
+	}
+	const history = `,"id":"01900000-0000-7000-8000-000000000001","history":[{"type":"claim.written","at":"2026-01-01"}]`
+	type want struct {
+		rule, candidate bool
+		status          ken.Status
+		by              ken.Assigner
+		evidence        string // kinds and speakers
+		history         int
+		unvouched       bool
+	}
+	fact := want{status: ken.StatusObserved, evidence: "artifact agent", unvouched: true}
+	candidate := fact
+	candidate.candidate = true
+	cited := fact
+	cited.evidence = "file agent"
+	both := fact
+	both.evidence = "tool_result external"
+	vouched := want{rule: true, status: ken.StatusVerified, by: ken.AssignedByOperator, evidence: "human_assertion operator"}
+	export := vouched
+	export.history = 1
+	for _, tt := range []struct {
+		name    string
+		format  foreign.Format
+		text    string
+		vouched bool
+		want    want
+	}{
+		{"a line with a rule", foreign.Claims, line(`,"constraint":true`), false, candidate},
+		{"a row with a rule", foreign.CSV, row("constraint", "true"), false, candidate},
+		{"a line with a person's word", foreign.Claims, line(`,"evidence":[` + human + `]`), false, fact},
+		{"a row with a person's word", foreign.CSV, row("evidence", "["+human+"]"), false, fact},
+		{"a line with a user's statement", foreign.Claims, line(`,"evidence":[{"kind":"user_statement","session_id":"s","message_id":"m"}]`), false, fact},
+		{"a line that says that an operator speaks", foreign.Claims, line(`,"evidence":[{"kind":"artifact","artifact_id":"a","trust":"operator"}]`), false, fact},
+		{"a line that cites a file", foreign.Claims, line(`,"evidence":[` + file + `]`), false, cited},
+		{"a row that cites a file", foreign.CSV, row("evidence", "["+file+"]"), false, cited},
+		{"a line with a tool's result and a person's word", foreign.Claims, line(`,"evidence":[{"kind":"tool_result","tool_call_id":"t"},` + human + `]`), false, both},
+		{"a line that is verified", foreign.Claims, line(`,"status":"verified"`), false, fact},
+		{"a row that is verified", foreign.CSV, row("status", "verified"), false, fact},
+		{"a line that an operator filed", foreign.Claims, line(`,"assigned_by":"operator"`), false, fact},
+		{"a row with a history", foreign.CSV, row("history", `[{"type":"claim.written","at":"2026-01-01"}]`), false, fact},
+		{"an empty history", foreign.Claims, line(`,"constraint":true,"history":[]`), false, candidate},
+		{"nothing to take out", foreign.Claims, line(""), false, want{status: ken.StatusObserved, evidence: "artifact agent"}},
+		{"a line, vouched for", foreign.Claims, line(`,"constraint":true,"status":"verified","assigned_by":"operator","evidence":[` + human + `]`), true, vouched},
+		{"an export", foreign.Claims, line(`,"constraint":true,"status":"verified","assigned_by":"operator","evidence":[` + human + `]` + history), false, export},
+	} {
+		o := foreign.Options{Name: "f", Vouched: tt.vouched}
+		for it := range foreign.Read(strings.NewReader(tt.text), tt.format, o) {
+			c := it.Claim
+			var evidence []string
+			for _, e := range c.Evidence {
+				evidence = append(evidence, string(e.Kind)+" "+e.Speaker().String())
+			}
+			got := want{c.Constraint, c.RuleCandidate, c.Status, c.AssignedBy, strings.Join(evidence, ", "), len(it.History), it.Unvouched}
+			if it.Err != nil || got != tt.want {
+				t.Errorf("%s:\n%+v, want\n%+v; %v", tt.name, got, tt.want, it.Err)
+			}
+		}
+	}
+}
+
 // What two files say alike is read once, and a file that is no text is told of.
 func TestSeen(t *testing.T) {
 	seen := map[string]bool{}

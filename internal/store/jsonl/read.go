@@ -101,14 +101,19 @@ func parse(text []byte, name string, n int) (c ken.Claim, history []ken.ClaimEve
 		return c, nil, false, err
 	}
 	if assumed = len(c.Evidence) == 0; assumed {
-		e := ken.FromArtifact("import:"+name+":"+strconv.Itoa(n), name)
-		e.Line = n
-		c.Evidence = []ken.Evidence{e}
+		c.Evidence = []ken.Evidence{FromLine(name, n)}
 	}
 	if err := c.Validate(); err != nil {
 		return c, nil, assumed, err
 	}
 	return c, history, assumed, nil
+}
+
+// FromLine is the evidence of a claim that rests on nothing but the nth line of the file called name.
+func FromLine(name string, n int) ken.Evidence {
+	e := ken.FromArtifact("import:"+name+":"+strconv.Itoa(n), name)
+	e.Line = n
+	return e
 }
 
 func tooLong(size int) error {
