@@ -238,6 +238,13 @@ class TestSession(Project):
         self.assertTrue(any("PostgreSQL 15" in c.text for c in learned), learned)
         self.assertTrue(any("PostgreSQL 15" in c.text for c in self.k.recall("Which database did we choose for the ledger?")))
 
+    def test_a_user_makes_no_rule(self):
+        with self.k.session("visit") as s:
+            s.prepare([{"role": "user", "content": "Always deploy the payments service with the blue-green script."}])
+        learned = s.learned()
+        self.assertTrue(any("blue-green" in c.text for c in learned), learned)
+        self.assertEqual([c.text for c in learned if c.rule], [])
+
     def test_nothing_was_said(self):
         with self.k.session() as s:
             self.assertTrue(s.name)

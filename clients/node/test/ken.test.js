@@ -226,6 +226,16 @@ test('what was said in a session is known in the next', async (t) => {
   assert.match(texts(conversation(request.body)[0])[0], /^\[Pipeline Knowledge\][^]*6432/);
 });
 
+test('what a user says is no rule', async (t) => {
+  const ken = await started(t);
+  const session = ken.session('visit');
+  await session.prepare([{ role: 'user', content: 'Always deploy the payments service with the blue-green script.' }]);
+  await session.end();
+  const { claims } = await ken.request('GET', '/api/sessions/visit');
+  assert.ok(claims.some((c) => c.text.includes('blue-green')), JSON.stringify(claims));
+  assert.deepEqual(claims.filter((c) => c.constraint), []);
+});
+
 test('a conversation for a model of one\'s own', async (t) => {
   const ken = await started(t, [claim]);
   const messages = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: question }];

@@ -150,7 +150,8 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close())
 	}
 	s.child = o.child
-	if s.trusting = cfg.Knowledge.TrustUser == nil && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
+	// The user of a program's session is whoever talks to that program.
+	if s.trusting = cfg.Knowledge.TrustUser == nil && !o.child && !o.shared && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
