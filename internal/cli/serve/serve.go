@@ -66,7 +66,7 @@ func (a *commands) serveCommand() *cobra.Command {
 			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
 			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
 			"With --shared it does so for every program of the project: it prints one line of JSON, and ends after the last of them is gone. A program " +
-			"keeps a connection to the address under hold open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
+			"connects to the address under hold, sends a line, and keeps the connection open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
 			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1

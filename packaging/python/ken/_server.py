@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
+import hmac
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -14,7 +17,6 @@ from dataclasses import dataclass
 
 from ken._problem import KenError, of_answer
 
-WELCOME = b"ken\n"
 PATIENCE = 30.0  # seconds for a server to say that it waits for this program
 
 # A Ctrl-C in the terminal is for this program alone: others use the server. On Windows that is a
@@ -99,13 +101,21 @@ def _start(binary: str, project: str) -> Server:
         host, _, port = address["hold"].rpartition(":")
         try:
             connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
-            if _read(connection, len(WELCOME)) == WELCOME:
+            if _greet(connection, address["token"]):
                 connection.settimeout(None)
                 return Server(address["url"], connection)
             connection.close()
         except OSError as failed:
             last = failed
     raise KenError(f"the ken serve of {project} does not answer", code="unavailable", hint="Try again, or look for a ken process that hangs.") from last
+
+
+def _greet(connection: socket.socket, token: str) -> bool:
+    """Whether it is the server that answers: after a crash, another account may have its port."""
+    line = secrets.token_hex()
+    welcome = f"ken {hmac.new(token.encode(), line.encode(), hashlib.sha256).hexdigest()}\n".encode()
+    connection.sendall(line.encode() + b"\n")
+    return hmac.compare_digest(_read(connection, len(welcome)), welcome)
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
