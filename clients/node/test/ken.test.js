@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
@@ -209,6 +210,17 @@ test('a model call goes on without Ken, and says so', async (t) => {
     assert.equal(warning.name, 'KenWarning');
     assert.match(warning.message, /went on without Ken/);
   }
+});
+
+test('a call that Ken may have sent on is not sent again', async (t) => {
+  const up = await processes.upstream(t);
+  const broken = createServer((socket) => socket.once('data', () => socket.resetAndDestroy())).listen(0, '127.0.0.1');
+  t.after(() => broken.close());
+  await once(broken, 'listening');
+  const ken = new Ken({ url: `http://127.0.0.1:${broken.address().port}` });
+  const body = JSON.stringify({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  await assert.rejects(ken.fetch(`${up.url}/v1/chat/completions`, { method: 'POST', body }), TypeError);
+  assert.equal((await up.requests()).length, 0);
 });
 
 test('what was said in a session is known in the next', async (t) => {
