@@ -66,7 +66,7 @@ type shared struct {
 
 	mu     sync.Mutex // guards the rest
 	linger time.Duration
-	open   int // connections that hold it
+	open   map[net.Conn]bool // connections that hold it
 	over   bool
 	timer  *time.Timer
 }
@@ -83,7 +83,7 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
-	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger}
+	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger, open: map[net.Conn]bool{}}
 	for {
 		if ok, err := s.lock.TryLock(); err != nil {
 			return nil, sharedAddress{}, fmt.Errorf("take the place of the shared server: %w", err)
@@ -187,10 +187,10 @@ func (s *shared) accept() {
 			defer conn.Close()
 			_ = conn.SetReadDeadline(time.Now().Add(greetingWait))
 			line, err := bufio.NewReader(io.LimitReader(conn, 256)).ReadString('\n')
-			if err != nil || !s.enter() {
+			if err != nil || !s.enter(conn) {
 				return
 			}
-			defer s.leave()
+			defer s.leave(conn)
 			_ = conn.SetReadDeadline(time.Time{})
 			if _, err := io.WriteString(conn, s.at.welcome(strings.TrimSuffix(line, "\n"))); err == nil {
 				_, _ = io.Copy(io.Discard, conn) // until the program ends
@@ -199,21 +199,22 @@ func (s *shared) accept() {
 	}
 }
 
-func (s *shared) enter() bool {
+func (s *shared) enter(conn net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
 		return false
 	}
-	s.open++
+	s.open[conn] = true
 	s.timer.Stop()
 	return true
 }
 
-func (s *shared) leave() {
+func (s *shared) leave(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open--; s.open == 0 && !s.over {
+	delete(s.open, conn)
+	if len(s.open) == 0 && !s.over {
 		s.timer.Reset(s.linger)
 	}
 }
@@ -221,7 +222,7 @@ func (s *shared) leave() {
 // expire ends the server, unless a program has come meanwhile.
 func (s *shared) expire() {
 	s.mu.Lock()
-	last := s.open == 0 && !s.over
+	last := len(s.open) == 0 && !s.over
 	if last {
 		_ = s.end() // the next start replaces what is left
 	}
@@ -249,6 +250,9 @@ func (s *shared) end() error {
 		s.timer.Stop()
 	}
 	err := s.hold.Close()
+	for conn := range s.open {
+		_ = conn.Close() // so that its program looks for the next server
+	}
 	if rm := os.Remove(s.file); !errors.Is(rm, os.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken/config"
 )
@@ -72,6 +74,29 @@ func TestShared(t *testing.T) {
 	}
 	if err := next.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Programs learn at once that the server ends, while answers are still under way.
+func TestSharedLetsItsProgramsGo(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	s, _, err := takeShared(t.Context(), config.Default(), t.TempDir())
+	if err != nil || s == nil {
+		t.Fatal(s, err)
+	}
+	if err := s.announce(io.Discard, "http://127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	conn := hold(t, s.at)
+	defer conn.Close()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
