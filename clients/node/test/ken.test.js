@@ -223,6 +223,25 @@ test('a call that Ken may have sent on is not sent again', async (t) => {
   assert.equal((await up.requests()).length, 0);
 });
 
+test('what is closed starts nothing', async (t) => {
+  const up = await processes.upstream(t);
+  const ken = await started(t);
+  const before = await ken.url();
+  await ken.close();
+  const warned = once(process, 'warning');
+  const body = JSON.stringify({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  assert.equal((await ken.fetch(`${up.url}/v1/chat/completions`, { method: 'POST', body })).status, 200);
+  assert.match((await warned)[0].message, /is closed/);
+  await gone(before);
+  assert.ok(!(await up.requests())[0].body.includes(marker));
+});
+
+test('a request does not wait for ever', async (t) => {
+  const { url, asked } = await processes.silent(t);
+  await assert.rejects(new Ken({ url }).recall(question), (e) => e instanceof KenError && e.code === 'unavailable');
+  assert.deepEqual(asked, [60_000]);
+});
+
 test('what was said in a session is known in the next', async (t) => {
   const up = await processes.upstream(t);
   const ken = await started(t);

@@ -2,6 +2,16 @@
 
 import { unreachable, warn } from "./error.mjs";
 
+/**
+ * A signal that aborts after some time, too.
+ * @param {number} ms
+ * @param {AbortSignal} [signal]
+ */
+export function within(ms, signal) {
+  const late = AbortSignal.timeout(ms);
+  return signal ? AbortSignal.any([signal, late]) : late;
+}
+
 /** The ends of the paths of model calls, and of what counts their tokens. */
 const modelCalls = ["/chat/completions", "/responses", "/messages", "/responses/input_tokens", "/messages/count_tokens"];
 
