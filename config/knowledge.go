@@ -93,7 +93,7 @@ func (k *Knowledge) keys() []key {
 		bind("trust_user", &k.TrustUser, nil, optionalFlag(),
 			"Whether a rule about a named thing that the user says in a session is one at once. Set it where one person owns the "+
 				"store and all its sessions. false leaves it to ken memory review. With auto, ken chat and a gateway on loopback without "+
-				"keys trust their user, and nothing else does.").withConsentRule(needsConsent("whose words become rules")),
+				"keys trust their user, unless a program started the gateway with --child or --shared. Nothing else does.").withConsentRule(needsConsent("whose words become rules")),
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),

@@ -4,16 +4,19 @@ import asyncio
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import urllib.request
+from unittest import mock
 
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIStatusError, AsyncOpenAI, AzureOpenAI, OpenAI
 
-from ken import AsyncKen, Ken, KenError
+from ken import AsyncKen, Ken, KenError, _server
 from project import PACKAGES, Project
 from sides import CLAIM, KEN, MARKER, PLAIN, QUESTION, UPSTREAM, Sides, launch
 
@@ -117,6 +120,45 @@ class TestErrors(Project):
         with self.assertRaises(KenError) as caught:
             Ken(self.k.url, project=self.folder)
         self.assertEqual(caught.exception.field, "project")
+
+    def test_what_is_no_json(self):
+        with self.assertRaises(KenError) as e:
+            self.k.prepare([{"role": "user", "content": {1, 2}}])
+        self.assertEqual(e.exception.code, "invalid")
+        self.assertTrue(e.exception.hint)
+
+    def test_what_is_no_http(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            def answer():
+                connection, _ = other.accept()
+                connection.recv(1 << 16)
+                connection.sendall(b"SSH-2.0-other\r\n")
+                connection.close()
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            with self.assertRaises(KenError) as e:
+                Ken(f"http://127.0.0.1:{other.getsockname()[1]}").recall("x")
+            thread.join()
+        self.assertEqual(e.exception.code, "unavailable")
+
+    def test_a_start_that_hangs(self):
+        program = self.folder / "hangs"
+        program.write_text("#!/bin/sh\nexec sleep 600\n")
+        program.chmod(0o700)
+        with mock.patch.dict(os.environ, {"KEN_BIN": str(program)}), mock.patch("ken._server.START_PATIENCE", 0.1):
+            with self.assertRaises(KenError) as e:
+                Ken(project=self.folder)
+        self.assertEqual(e.exception.code, "unavailable")
+        self.assertIn("takes", str(e.exception))
+
+    def test_a_name_that_is_refused_starts_nothing(self):
+        before = dict(_server._servers)
+        folder = self.folder / "refused"
+        (folder / ".ken").mkdir(parents=True)
+        with self.assertRaises(KenError):
+            Ken(project=folder, owner="ä")
+        self.assertEqual(_server._servers, before)
 
     def test_names(self):
         for name in ("zażółć", "a\nb", "a" * 129):
@@ -238,6 +280,13 @@ class TestSession(Project):
         self.assertTrue(any("PostgreSQL 15" in c.text for c in learned), learned)
         self.assertTrue(any("PostgreSQL 15" in c.text for c in self.k.recall("Which database did we choose for the ledger?")))
 
+    def test_a_user_makes_no_rule(self):
+        with self.k.session("visit") as s:
+            s.prepare([{"role": "user", "content": "Always deploy the payments service with the blue-green script."}])
+        learned = s.learned()
+        self.assertTrue(any("blue-green" in c.text for c in learned), learned)
+        self.assertEqual([c.text for c in learned if c.rule], [])
+
     def test_nothing_was_said(self):
         with self.k.session() as s:
             self.assertTrue(s.name)
@@ -286,6 +335,51 @@ class TestServer(Project):
                 return
             time.sleep(0.1)
         self.fail("the server stays")
+
+    def test_a_server_that_was_killed_is_replaced(self):
+        folder = self.folder / "dead"
+        (folder / ".ken").mkdir(parents=True)
+        started = []
+        popen = subprocess.Popen
+
+        def start(*arguments, **options):
+            started.append(popen(*arguments, **options))
+            return started[-1]
+
+        with mock.patch("ken._server.subprocess.Popen", start), Ken(project=folder) as k, k.session("visit") as s:
+            k.remember(CLAIM)
+            before = k.url
+            started[0].kill()
+            started[0].wait()
+            s.prepare(ASK)
+            self.assertEqual([c.text for c in k.recall(QUESTION)], [CLAIM])
+            self.assertNotEqual(k.url, before)
+            self.assertEqual(len(started), 2)
+
+            started[1].terminate()
+            started[1].wait()
+            self.assertEqual([c.text for c in k.recall(QUESTION)], [CLAIM])
+
+    def test_one_server_of_an_async_ken(self):
+        async def go():
+            k = AsyncKen(project=self.folder)
+            loop = asyncio.get_running_loop()
+            first = loop.create_task(k.recall("x"))
+            await asyncio.sleep(0)  # it starts in a thread
+            self.assertTrue(k.url)
+            await first
+            await k.close()
+
+        made = []
+        init = Ken.__init__
+
+        def count(ken, *arguments, **options):
+            made.append(ken)
+            init(ken, *arguments, **options)
+
+        with mock.patch.object(Ken, "__init__", count):
+            asyncio.run(go())
+        self.assertEqual(len(made), 1)
 
     def test_many_at_once(self):
         folder = self.folder / "many"

@@ -1,7 +1,10 @@
 import asyncio
+import socket
+from pathlib import Path
+from unittest import mock
 
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, ChatMessage, FunctionMessage, HumanMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import tool
@@ -86,6 +89,24 @@ class TestLangChain(Project):
         self.k._http.url = "http://127.0.0.1:9"
         with self.assertLogs("ken", "WARNING"):
             self.assertEqual(agent.invoke({"messages": [("user", QUESTION)]})["messages"][-1].text, PLAIN)
+
+    def test_an_agent_does_not_wait_for_a_ken_that_hangs(self):
+        agent = create_agent(self.model, middleware=[KenMiddleware(self.k)])
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            self.k._http.url = f"http://127.0.0.1:{other.getsockname()[1]}"
+            with mock.patch("ken._adapt.PATIENCE", 0.1), self.assertLogs("ken", "WARNING"):
+                self.assertEqual(agent.invoke({"messages": [("user", QUESTION)]})["messages"][-1].text, PLAIN)
+
+    def test_only_a_persons_message_is_a_users(self):
+        history = KenChatMessageHistory(self.k, "roles")
+        history.add_messages([HumanMessage(QUESTION), FunctionMessage("retries: 3", name="read_file"), ChatMessage("Three.", role="assistant"),
+                              ChatMessage("Four.", role="critic")])
+        self.assertEqual(self.said("roles"), [("user", QUESTION), ("tool", "retries: 3"), ("assistant", "Three."), ("assistant", "Four.")])
+
+    def test_arguments_that_are_no_json(self):
+        history = KenChatMessageHistory(self.k, "odd")
+        history.add_messages([HumanMessage(QUESTION), AIMessage("", tool_calls=[{"id": "c1", "name": "read_file", "args": {"path": Path("a")}, "type": "tool_call"}])])
+        self.assertEqual([m.type for m in history.messages], ["human", "ai"])
 
     def test_a_model_through_the_gateway(self):
         to = self.k.endpoint(self.up + "/v1", session="direct")

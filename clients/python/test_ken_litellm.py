@@ -48,6 +48,19 @@ class TestLiteLLM(Project):
         bodies = self.check_blocks(2)
         self.assertNotIn("ken_turn", str(bodies))
 
+    def test_pictures_stay_here(self):
+        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * (5 << 20)}}
+        ask = [ASK[0], {"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
+
+        async def go():
+            answer = await litellm.acompletion(messages=ask, metadata={"session_id": "seen"}, **self.to)
+            self.assertEqual(answer.choices[0].message.content, PLAIN)
+            self.assertEqual(await self.heard("seen", 2), [QUESTION, PLAIN])
+
+        asyncio.run(go())
+        [body] = self.check_blocks()
+        self.assertIn(picture, body["messages"][-1]["content"])
+
     def test_router(self):
         async def go():
             router = litellm.Router(model_list=[{"model_name": "helper", "litellm_params": self.to}])

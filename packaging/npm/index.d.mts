@@ -105,7 +105,9 @@ export type PreparedTurn = {
     /**
      * Tells Ken what the model answered.
      */
-    answered: (message: Message) => Promise<void>;
+    answered: (message: Message, options?: {
+        signal?: AbortSignal;
+    }) => Promise<void>;
 };
 export type TurnOptions = {
     /**
@@ -122,70 +124,6 @@ export type Wrappable<T> = {
     withOptions(options: any): T;
 };
 export type Fetch = typeof globalThis.fetch;
-/**
- * @typedef {object} KenOptions
- * @property {string} [url] The address of a running `ken serve`. Default: the environment variable KEN_URL. Without either, Ken is started.
- * @property {string} [key] A key of that `ken serve`. Default: the environment variable KEN_KEY.
- * @property {string} [owner] Whose knowledge it is, at a Ken without keys. A key has its owner already.
- * @property {string} [project] The project's folder, for a Ken that is started. Default: the current folder.
- */
-/**
- * A fact as Ken keeps it. Fields may be added.
- * @typedef {object} Claim
- * @property {string} id
- * @property {string} text
- * @property {string} kind What it is: `fact` unless something else was said.
- * @property {string} status Where it stands: `observed`, `inferred`, `hypothesis`, `verified`, `disputed` …
- * @property {"Guessed" | "Assumed" | "Inferred" | "Verified"} tier How far it can be relied on.
- * @property {string[]} [entities] What it is about, the main thing first.
- * @property {boolean} [constraint] It is a rule.
- * @property {string} created_at
- */
-/** @typedef {Claim & { score: number }} Found A claim that bears on a question. */
-/**
- * @typedef {object} RememberOptions
- * @property {string | string[]} [about] What it is about, the main thing first. Left out, the text is read.
- * @property {boolean} [rule] true: a rule, which is in every turn about its thing. false: none, whatever its words are.
- * @property {string[]} [tags]
- * @property {string} [key] A name of your own: the same key again is a new version.
- */
-/**
- * A message in the form of OpenAI's chat completions.
- * @typedef {object} Message
- * @property {string} role
- * @property {unknown} [content]
- * @property {string} [name]
- * @property {{ id?: string, type?: string, function: { name: string, arguments: string } }[]} [tool_calls]
- * @property {string} [tool_call_id]
- */
-/**
- * A block and its place.
- * @typedef {object} Insertion
- * @property {number} before An index into the messages: the block is a user message before that one.
- * @property {string} text
- * @property {boolean} [merge] The text goes to the beginning of that message instead, followed by an empty line.
- */
-/**
- * A turn, ready for the model.
- * @typedef {object} PreparedTurn
- * @property {string} id
- * @property {string} session The session's name.
- * @property {Insertion[]} insertions What to add, by rising `before`.
- * @property {Message[]} messages The conversation with that added.
- * @property {(message: Message) => Promise<void>} answered Tells Ken what the model answered.
- */
-/**
- * @typedef {object} TurnOptions
- * @property {string} [session] The session's name. Left out, the first user message tells conversations apart.
- * @property {string} [model] The model's name.
- * @property {AbortSignal} [signal]
- */
-/**
- * A client like OpenAI's and Anthropic's.
- * @template T
- * @typedef {{ withOptions(options: any): T }} Wrappable
- */
-/** @typedef {typeof globalThis.fetch} Fetch */
 /** Ken, at an address or started for this process. */
 export declare class Ken {
     #private;
@@ -199,7 +137,10 @@ export declare class Ken {
     constructor({ url, key, owner, project }?: KenOptions);
     /** The address of Ken, which is started if need be. */
     url(): Promise<string>;
-    /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
+    /**
+     * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said.
+     * Model calls go on without it then. Another call of this object starts it anew.
+     */
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
     /**

@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { withBlocks } from "./lib/blocks.mjs";
 import { KenError, problemOf, unreachable } from "./lib/error.mjs";
-import { routed } from "./lib/route.mjs";
+import { routed, within } from "./lib/route.mjs";
 import { acquire } from "./lib/server.mjs";
 
 export { KenError };
@@ -81,7 +81,7 @@ export function findKen() {
  * @property {string} session The session's name.
  * @property {Insertion[]} insertions What to add, by rising `before`.
  * @property {Message[]} messages The conversation with that added.
- * @property {(message: Message) => Promise<void>} answered Tells Ken what the model answered.
+ * @property {(message: Message, options?: { signal?: AbortSignal }) => Promise<void>} answered Tells Ken what the model answered.
  */
 
 /**
@@ -99,6 +99,9 @@ export function findKen() {
 
 /** @typedef {typeof globalThis.fetch} Fetch */
 
+/** How long an answer of Ken's API may take, in milliseconds. */
+const patience = 60_000;
+
 /** Ken, at an address or started for this process. */
 export class Ken {
   #address;
@@ -106,6 +109,7 @@ export class Ken {
   #headers;
   /** @type {import("./lib/server.mjs").Server | undefined} */
   #server;
+  #closed = false;
 
   /** @param {KenOptions} [options] */
   constructor({ url = process.env.KEN_URL, key = process.env.KEN_KEY, owner, project = "." } = {}) {
@@ -122,13 +126,18 @@ export class Ken {
 
   /** The address of Ken, which is started if need be. */
   async url() {
+    this.#closed = false;
     return this.#address || (this.#server ??= acquire(this.#project, findKen)).url();
   }
 
-  /** Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said. */
+  /**
+   * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said.
+   * Model calls go on without it then. Another call of this object starts it anew.
+   */
   async close() {
     const server = this.#server;
     this.#server = undefined;
+    this.#closed = true;
     await server?.release();
   }
 
@@ -200,8 +209,8 @@ export class Ken {
       session: got.session_id ?? "",
       insertions,
       messages: withBlocks(messages, insertions),
-      answered: async (message) => {
-        await this.request("POST", `/api/turns/${encodeURIComponent(got.turn)}/answer`, { message });
+      answered: async (message, options) => {
+        await this.request("POST", `/api/turns/${encodeURIComponent(got.turn)}/answer`, { message }, options);
       },
     };
   }
@@ -217,15 +226,23 @@ export class Ken {
   async request(method, path, body, { signal } = {}) {
     const url = await this.url();
     const headers = { ...this.#headers, accept: "application/json", ...(method !== "GET" && { "content-type": "application/json" }) };
+    const sent = body === undefined ? undefined : JSON.stringify(body);
     let answer;
+    let text;
     try {
-      answer = await fetch(url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+      answer = await fetch(url + path, { method, headers, body: sent, signal: within(patience, signal) });
+      text = await answer.text();
     } catch (cause) {
       throw signal?.aborted ? cause : unreachable(url, cause);
     }
-    const text = await answer.text();
     if (!answer.ok) throw problemOf(answer.status, text);
     return text === "" ? undefined : JSON.parse(text);
+  }
+
+  /** The address for a model call, which does not start again what was closed. */
+  async #running() {
+    if (this.#closed && !this.#address) throw new KenError("this Ken is closed", { code: "unavailable", hint: "Call close after the last model call." });
+    return this.url();
   }
 
   /**
@@ -233,7 +250,7 @@ export class Ken {
    * @param {string} [session]
    */
   #routed(own, session) {
-    return routed(() => this.url(), own, { ...this.#headers, ...defined({ "x-ken-session": session }) });
+    return routed(() => this.#running(), own, { ...this.#headers, ...defined({ "x-ken-session": session }) });
   }
 }
 

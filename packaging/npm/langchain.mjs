@@ -74,7 +74,7 @@ export function kenMiddleware(ken) {
 }
 
 /** @type {Record<string, string>} */
-const roles = { human: "user", ai: "assistant" };
+const roles = { human: "user", user: "user", system: "system", developer: "developer", tool: "tool", function: "tool" };
 
 /**
  * A message in the form of chat completions.
@@ -82,10 +82,10 @@ const roles = { human: "user", ai: "assistant" };
  * @returns {Message}
  */
 function read(m) {
-  const kind = m.getType();
+  const kind = m.getType() === "generic" ? m.role : m.getType();
   return {
-    role: roles[kind] ?? kind,
-    content: m.content,
+    role: roles[kind] ?? "assistant",
+    content: Array.isArray(m.content) ? m.content.filter((/** @type {any} */ p) => p.type === "text") : m.content, // without pictures
     ...(m.tool_call_id && { tool_call_id: m.tool_call_id }),
     ...(m.tool_calls?.length > 0 && {
       tool_calls: m.tool_calls.map((/** @type {any} */ c) => ({ id: c.id, type: "function", function: { name: c.name, arguments: JSON.stringify(c.args) } })),

@@ -35,6 +35,27 @@ const blocks = (request) => conversation(request.body).map((m) => texts(m).some(
 const args = { path: 'payments/retry.go', lines: 40 };
 const called = `assistant: read_file {"path":"payments/retry.go","lines":40}`;
 
+test('a model does not wait for a Ken that hangs', async (t) => {
+  const up = await processes.upstream(t);
+  const { url, asked } = await processes.silent(t);
+  const openai = createOpenAI({ apiKey: 'sk-test', baseURL: `${up.url}/v1` });
+  const model = wrapLanguageModel({ model: openai.chat('gpt-4.1-mini'), middleware: aiMiddleware(new Ken({ url })) });
+  assert.equal((await generateText({ model, prompt: question, abortSignal: new AbortController().signal })).text, plain);
+  assert.ok(asked.includes(5_000), `${asked}`);
+});
+
+test('pictures stay here', async (t) => {
+  const up = await processes.upstream(t);
+  const ken = await started(t, [claim]);
+  const model = new ChatOpenAI({ model: 'gpt-4.1-mini', apiKey: 'sk-test', configuration: { baseURL: `${up.url}/v1` } });
+  const agent = createAgent({ model, tools: [], middleware: [kenMiddleware(ken.session('seen'))] });
+  const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(5 << 20)}` } };
+  await agent.invoke({ messages: [new HumanMessage({ content: [{ type: 'text', text: question }, picture] })] });
+  const [request] = await up.requests();
+  assert.deepEqual(blocks(request), [true, false]);
+  assert.ok(request.body.includes(picture.image_url.url));
+});
+
 test('the AI SDK', async (t) => {
   const up = await processes.upstream(t);
   const ken = await started(t, [claim]);

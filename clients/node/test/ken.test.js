@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
@@ -211,6 +212,36 @@ test('a model call goes on without Ken, and says so', async (t) => {
   }
 });
 
+test('a call that Ken may have sent on is not sent again', async (t) => {
+  const up = await processes.upstream(t);
+  const broken = createServer((socket) => socket.once('data', () => socket.resetAndDestroy())).listen(0, '127.0.0.1');
+  t.after(() => broken.close());
+  await once(broken, 'listening');
+  const ken = new Ken({ url: `http://127.0.0.1:${broken.address().port}` });
+  const body = JSON.stringify({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  await assert.rejects(ken.fetch(`${up.url}/v1/chat/completions`, { method: 'POST', body }), TypeError);
+  assert.equal((await up.requests()).length, 0);
+});
+
+test('what is closed starts nothing', async (t) => {
+  const up = await processes.upstream(t);
+  const ken = await started(t);
+  const before = await ken.url();
+  await ken.close();
+  const warned = once(process, 'warning');
+  const body = JSON.stringify({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  assert.equal((await ken.fetch(`${up.url}/v1/chat/completions`, { method: 'POST', body })).status, 200);
+  assert.match((await warned)[0].message, /is closed/);
+  await gone(before);
+  assert.ok(!(await up.requests())[0].body.includes(marker));
+});
+
+test('a request does not wait for ever', async (t) => {
+  const { url, asked } = await processes.silent(t);
+  await assert.rejects(new Ken({ url }).recall(question), (e) => e instanceof KenError && e.code === 'unavailable');
+  assert.deepEqual(asked, [60_000]);
+});
+
 test('what was said in a session is known in the next', async (t) => {
   const up = await processes.upstream(t);
   const ken = await started(t);
@@ -224,6 +255,16 @@ test('what was said in a session is known in the next', async (t) => {
   await say(ken.session('tuesday'), 'Which port does the staging database of the invoices team listen on?');
   const [request] = await up.requests();
   assert.match(texts(conversation(request.body)[0])[0], /^\[Pipeline Knowledge\][^]*6432/);
+});
+
+test('what a user says is no rule', async (t) => {
+  const ken = await started(t);
+  const session = ken.session('visit');
+  await session.prepare([{ role: 'user', content: 'Always deploy the payments service with the blue-green script.' }]);
+  await session.end();
+  const { claims } = await ken.request('GET', '/api/sessions/visit');
+  assert.ok(claims.some((c) => c.text.includes('blue-green')), JSON.stringify(claims));
+  assert.deepEqual(claims.filter((c) => c.constraint), []);
 });
 
 test('a conversation for a model of one\'s own', async (t) => {

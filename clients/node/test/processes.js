@@ -3,6 +3,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,6 +41,21 @@ async function launch(t, file, args, match, how) {
   const first = await Promise.race([lines(child.stdout), lines(child.stderr), ended.then(() => null)]);
   if (first === null) throw new Error(`${file} ${args.join(' ')} ended: ${said}`);
   return { line: first, stop, said: () => said };
+}
+
+// silent is a server that never answers. AbortSignal.timeout ends soon meanwhile, and asked says what it was asked for.
+export async function silent(t) {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  t.after(() => server.closeAllConnections());
+  await once(server, 'listening');
+  const asked = [];
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  t.mock.method(AbortSignal, 'timeout', (ms) => {
+    asked.push(ms);
+    return timeout(50);
+  });
+  return { url: `http://127.0.0.1:${server.address().port}`, asked };
 }
 
 const address = /http:\/\/127\.0\.0\.1:\d+/;

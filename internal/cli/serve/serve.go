@@ -66,7 +66,7 @@ func (a *commands) serveCommand() *cobra.Command {
 			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
 			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
 			"With --shared it does so for every program of the project: it prints one line of JSON, and ends after the last of them is gone. A program " +
-			"keeps a connection to the address under hold open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
+			"connects to the address under hold, sends a line, and keeps the connection open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
 			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1
@@ -150,7 +150,8 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close())
 	}
 	s.child = o.child
-	if s.trusting = cfg.Knowledge.TrustUser == nil && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
+	// The user of a program's session is whoever talks to that program.
+	if s.trusting = cfg.Knowledge.TrustUser == nil && !o.child && !o.shared && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
 	}
 	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {

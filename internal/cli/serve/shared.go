@@ -3,6 +3,10 @@ package serve
 import (
 	"bufio"
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,14 +35,25 @@ const linger = 10 * time.Second
 // sharedWait is how long a start waits for another start, or for an end, in the same project.
 const sharedWait = 30 * time.Second
 
-// welcome is what a shared ken serve sends to a program that it will wait for.
-const welcome = "ken\n"
+// greetingWait is how long a shared ken serve waits for the line with which a program begins.
+const greetingWait = 10 * time.Second
 
 // sharedAddress says where a shared ken serve is. It is printed as a line of JSON, and kept
 // in the state folder while the server runs.
 type sharedAddress struct {
 	URL  string `json:"url"`
 	Hold string `json:"hold"` // host and port; the server runs while somebody is connected there
+
+	// Token is a secret of this server. It shows that the address belongs to it still: the port of a
+	// server that was killed is free for every account.
+	Token string `json:"token"`
+}
+
+// welcome returns the answer to a program's first line, which only the server of the token can give.
+func (at sharedAddress) welcome(line string) string {
+	mac := hmac.New(sha256.New, []byte(at.Token))
+	_, _ = io.WriteString(mac, line) // it never fails
+	return "ken " + hex.EncodeToString(mac.Sum(nil)) + "\n"
 }
 
 // shared is the place of a project's shared ken serve, which this process has taken.
@@ -46,10 +62,11 @@ type shared struct {
 	lock *flock.Flock
 	hold net.Listener
 	stop context.CancelFunc
+	at   sharedAddress // set by announce
 
 	mu     sync.Mutex // guards the rest
 	linger time.Duration
-	open   int // connections that hold it
+	open   map[net.Conn]bool // connections that hold it
 	over   bool
 	timer  *time.Timer
 }
@@ -66,7 +83,7 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
-	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger}
+	s := &shared{file: filepath.Join(dir, "shared.json"), lock: flock.New(filepath.Join(dir, "shared.lock")), linger: linger, open: map[net.Conn]bool{}}
 	for {
 		if ok, err := s.lock.TryLock(); err != nil {
 			return nil, sharedAddress{}, fmt.Errorf("take the place of the shared server: %w", err)
@@ -83,7 +100,10 @@ func takeShared(ctx context.Context, cfg config.Config, root string) (*shared, s
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	var err error
+	err := os.Remove(s.file) // of a server that was killed
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, sharedAddress{}, errors.Join(fmt.Errorf("remove the address of the server before: %w", err), s.lock.Close())
+	}
 	s.hold, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, sharedAddress{}, errors.Join(fmt.Errorf("listen for programs: %w", err), s.lock.Close())
@@ -120,15 +140,31 @@ func (at sharedAddress) runs(ctx context.Context) bool {
 		return false
 	}
 	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // else it may hang, which is no answer either
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	return err == nil && line == welcome
+	_ = conn.SetDeadline(time.Now().Add(time.Second)) // else it may hang, which is no answer either
+	return at.greet(conn) == nil
+}
+
+// greet begins a connection to the address under Hold. It fails where somebody else listens there.
+func (at sharedAddress) greet(conn net.Conn) error {
+	line := rand.Text()
+	if _, err := io.WriteString(conn, line+"\n"); err != nil {
+		return err
+	}
+	got := make([]byte, len(at.welcome(line)))
+	if _, err := io.ReadFull(conn, got); err != nil {
+		return err
+	}
+	if !hmac.Equal(got, []byte(at.welcome(line))) {
+		return errors.New("this is no shared ken serve of the project")
+	}
+	return nil
 }
 
 // announce publishes the address, and begins to wait for programs. It calls s.stop when none
 // is left.
 func (s *shared) announce(out io.Writer, url string) error {
-	line, err := json.Marshal(sharedAddress{url, s.hold.Addr().String()})
+	s.at = sharedAddress{URL: url, Hold: s.hold.Addr().String(), Token: rand.Text()}
+	line, err := json.Marshal(s.at)
 	if err == nil {
 		err = durable.WriteFile(s.file, line)
 	}
@@ -149,32 +185,36 @@ func (s *shared) accept() {
 		}
 		go func() {
 			defer conn.Close()
-			if !s.enter() {
+			_ = conn.SetReadDeadline(time.Now().Add(greetingWait))
+			line, err := bufio.NewReader(io.LimitReader(conn, 256)).ReadString('\n')
+			if err != nil || !s.enter(conn) {
 				return
 			}
-			defer s.leave()
-			if _, err := io.WriteString(conn, welcome); err == nil {
+			defer s.leave(conn)
+			_ = conn.SetReadDeadline(time.Time{})
+			if _, err := io.WriteString(conn, s.at.welcome(strings.TrimSuffix(line, "\n"))); err == nil {
 				_, _ = io.Copy(io.Discard, conn) // until the program ends
 			}
 		}()
 	}
 }
 
-func (s *shared) enter() bool {
+func (s *shared) enter(conn net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
 		return false
 	}
-	s.open++
+	s.open[conn] = true
 	s.timer.Stop()
 	return true
 }
 
-func (s *shared) leave() {
+func (s *shared) leave(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open--; s.open == 0 && !s.over {
+	delete(s.open, conn)
+	if len(s.open) == 0 && !s.over {
 		s.timer.Reset(s.linger)
 	}
 }
@@ -182,7 +222,7 @@ func (s *shared) leave() {
 // expire ends the server, unless a program has come meanwhile.
 func (s *shared) expire() {
 	s.mu.Lock()
-	last := s.open == 0 && !s.over
+	last := len(s.open) == 0 && !s.over
 	if last {
 		_ = s.end() // the next start replaces what is left
 	}
@@ -210,6 +250,9 @@ func (s *shared) end() error {
 		s.timer.Stop()
 	}
 	err := s.hold.Close()
+	for conn := range s.open {
+		_ = conn.Close() // so that its program looks for the next server
+	}
 	if rm := os.Remove(s.file); !errors.Is(rm, os.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

@@ -1,13 +1,17 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken/config"
 )
@@ -19,8 +23,8 @@ func hold(t *testing.T, at sharedAddress) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || line != welcome {
-		t.Fatalf("%q, %v", line, err)
+	if err := at.greet(conn); err != nil {
+		t.Fatal(err)
 	}
 	return conn
 }
@@ -70,6 +74,83 @@ func TestShared(t *testing.T) {
 	}
 	if err := next.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Programs learn at once that the server ends, while answers are still under way.
+func TestSharedLetsItsProgramsGo(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	s, _, err := takeShared(t.Context(), config.Default(), t.TempDir())
+	if err != nil || s == nil {
+		t.Fatal(s, err)
+	}
+	if err := s.announce(io.Discard, "http://127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	conn := hold(t, s.at)
+	defer conn.Close()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// What a server that was killed has left is believed by nobody, whoever has its port now.
+func TestSharedIsNotWhoHasItsPort(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	cfg, root := config.Default(), t.TempDir()
+	other, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	answers := []string{"ken\n", "ken " + strings.Repeat("0", 64) + "\n"}
+	go func() {
+		for i := 0; ; i++ {
+			conn, err := other.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, answers[i%len(answers)])
+			_ = conn.Close()
+		}
+	}()
+	left, err := json.Marshal(map[string]string{"url": "http://127.0.0.1:1", "hold": other.Addr().String(), "token": "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(cfg.State(root), ".gateway", "shared.json")
+	write := func() {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, left, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	s, _, err := takeShared(t.Context(), cfg, root)
+	if err != nil || s == nil {
+		t.Fatal(s, err)
+	}
+	defer s.Close()
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the address of the server before is still there: %v", err)
+	}
+	write()
+	for range answers {
+		at, err := readShared(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at.runs(t.Context()) {
+			t.Errorf("%v is taken for a ken serve", at)
+		}
 	}
 }
 

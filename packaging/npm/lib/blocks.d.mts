@@ -1,8 +1,5 @@
 import type { Insertion, Ken, Message, PreparedTurn, Session, TurnOptions } from "../index.mjs";
 /**
- * @import { Insertion, Ken, Message, PreparedTurn, Session, TurnOptions } from "../index.mjs"
- */
-/**
  * A copy of a list of messages with blocks in it.
  * @template T
  * @param {T[]} messages

@@ -1,10 +1,14 @@
 // Blocks in conversations.
 
 import { warn } from "./error.mjs";
+import { within } from "./route.mjs";
 
 /**
  * @import { Insertion, Ken, Message, PreparedTurn, Session, TurnOptions } from "../index.mjs"
  */
+
+/** How long a model call waits for Ken, in milliseconds. */
+const patience = 5_000;
 
 /**
  * A copy of a list of messages with blocks in it.
@@ -50,7 +54,7 @@ export function merged(text, content) {
  */
 export async function prepare(ken, messages, options) {
   try {
-    return await ken.prepare(messages, options);
+    return await ken.prepare(messages, { ...options, signal: within(patience, options.signal) });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     warn(error);
@@ -66,11 +70,8 @@ export async function prepare(ken, messages, options) {
 export async function answered(turn, text, calls) {
   if (!turn || (text === "" && calls.length === 0)) return;
   try {
-    await turn.answered({
-      role: "assistant",
-      content: text,
-      tool_calls: calls.length > 0 ? calls.map(({ id, ...f }) => ({ id, type: "function", function: f })) : undefined,
-    });
+    const tool_calls = calls.length > 0 ? calls.map(({ id, ...f }) => ({ id, type: "function", function: f })) : undefined;
+    await turn.answered({ role: "assistant", content: text, tool_calls }, { signal: within(patience) });
   } catch (error) {
     warn(error);
   }

@@ -1,4 +1,10 @@
 /**
+ * A signal that aborts after some time, too.
+ * @param {number} ms
+ * @param {AbortSignal} [signal]
+ */
+export declare function within(ms: number, signal?: AbortSignal): AbortSignal;
+/**
  * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
  * client means, and to no other.
  * @param {() => Promise<string>} url Ken's address.

@@ -2,8 +2,31 @@
 
 import { unreachable, warn } from "./error.mjs";
 
+/**
+ * A signal that aborts after some time, too.
+ * @param {number} ms
+ * @param {AbortSignal} [signal]
+ */
+export function within(ms, signal) {
+  const late = AbortSignal.timeout(ms);
+  return signal ? AbortSignal.any([signal, late]) : late;
+}
+
 /** The ends of the paths of model calls, and of what counts their tokens. */
 const modelCalls = ["/chat/completions", "/responses", "/messages", "/responses/input_tokens", "/messages/count_tokens"];
+
+/** Codes of errors without a connection: of Node and its like, of undici, of Bun. */
+const connectErrors = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "UND_ERR_CONNECT_TIMEOUT", "ConnectionRefused"]);
+
+/**
+ * Whether no connection was made, so that Ken has not sent the call on. The model would be asked twice otherwise.
+ * @param {any} error
+ */
+function unconnected(error) {
+  const causes = [error, error?.cause, ...(error?.cause?.errors ?? [])];
+  // Deno has no code, and fetch has none for a port that it never connects to.
+  return causes.some((e) => connectErrors.has(e?.code) || /client error \(Connect\)|^bad port$/.test(e?.message));
+}
 
 /**
  * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
@@ -36,7 +59,7 @@ export function routed(url, own = (input, init) => globalThis.fetch(input, init)
     try {
       return await own(request ? new Request(through, request) : through, { ...init, headers });
     } catch (error) {
-      if ((init?.signal ?? request?.signal)?.aborted || target.origin === new URL(ken).origin) throw error;
+      if ((init?.signal ?? request?.signal)?.aborted || target.origin === new URL(ken).origin || !unconnected(error)) throw error;
       warn(unreachable(ken, error));
       return own(again ?? input, init);
     }

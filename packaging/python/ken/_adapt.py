@@ -12,24 +12,26 @@ from ken._problem import KenError
 
 log = logging.getLogger("ken")
 
+PATIENCE = 5.0  # seconds; a model call waits no longer for Ken
+
 
 def prepare(ken: Ken, messages: Sequence[Mapping[str, Any]], session: str | None, model: str | None = None) -> Turn | None:
     """Return the blocks of a turn. A turn never fails because of Ken: the log says what went wrong."""
     if not messages:
         return None
     try:
-        return ken.prepare(messages, session=session, model=model)
+        return ken._prepare(messages, session, model, timeout=PATIENCE)
     except KenError as failed:
         log.warning("the turn goes on without knowledge: %s", failed)
         return None
 
 
-def answered(ken: Ken, turn: Turn | None, message: Mapping[str, Any] | None) -> None:
+def answered(ken: Ken, turn: Turn | str | None, message: Mapping[str, Any] | None) -> None:
     """Tell the answer of a turn, if there is one."""
     if turn is None or message is None:
         return
     try:
-        ken.answered(turn, message)
+        ken._answered(turn, message, timeout=PATIENCE)
     except KenError as failed:
         log.warning("an answer is not noted: %s", failed)
 

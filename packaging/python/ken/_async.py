@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
@@ -31,19 +32,19 @@ class AsyncKen:
     def __init__(self, url: str | None = None, *, project: str | os.PathLike[str] | None = None, key: str | None = None,
                  owner: str | None = None, agent: str | None = None) -> None:
         self._arguments: dict[str, Any] = {"url": url, "project": project, "key": key, "owner": owner, "agent": agent}
-        self._lock = asyncio.Lock()
+        self._lock = threading.Lock()  # guards _ken, also while it starts
         self._ken: Ken | None = None
 
     def _now(self) -> Ken:
-        if self._ken is None:
-            self._ken = Ken(**self._arguments)
-        return self._ken
+        with self._lock:
+            if self._ken is None:
+                self._ken = Ken(**self._arguments)
+            return self._ken
 
     async def _started(self) -> Ken:
-        async with self._lock:
-            if self._ken is None:
-                self._ken = await asyncio.to_thread(lambda: Ken(**self._arguments))
-        return self._ken
+        if self._ken is not None:
+            return self._ken
+        return await asyncio.to_thread(self._now)
 
     @property
     def url(self) -> str:
@@ -52,9 +53,13 @@ class AsyncKen:
 
     async def close(self) -> None:
         """Let go of a server that was started: see Ken.close."""
-        ken, self._ken = self._ken, None
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        with self._lock:
+            ken, self._ken = self._ken, None
         if ken is not None:
-            await asyncio.to_thread(ken.close)
+            ken.close()
 
     async def __aenter__(self) -> AsyncKen:
         await self._started()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ken import _model, _server, _wrap
-from ken._http import Connection, part, plain
+from ken._http import TIMEOUT, Connection, part, plain
 from ken._model import Claim, Endpoint, Turn
 from ken._problem import KenError
 
@@ -38,11 +39,7 @@ class Ken:
     def __init__(self, url: str | None = None, *, project: str | os.PathLike[str] | None = None, key: str | None = None,
                  owner: str | None = None, agent: str | None = None) -> None:
         url = url or os.environ.get("KEN_URL")
-        self._server: _server.Server | None = None
-        if not url:
-            self._server = _server.acquire(os.path.abspath(project or os.getcwd()))
-            url = self._server.url
-        elif project is not None:
+        if url and project is not None:
             raise KenError("a Ken at an address has its folder already", code="invalid", field="project",
                            hint="Leave out project, or the address: the argument url and KEN_URL.")
         self._headers: dict[str, str] = {}
@@ -50,16 +47,31 @@ class Ken:
             if value:
                 self._headers[name] = plain(name, value)
         self._agent = agent
-        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers)
+        self._project = os.path.abspath(project or os.getcwd())
+        self._lock = threading.Lock()  # guards _server
+        self._server: _server.Server | None = None
+        if not url:
+            self._server = _server.acquire(self._project)
+            url = self._server.url
+        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers, self._moved)
+
+    def _moved(self) -> str | None:
+        """Return the address of a new server where the one that was started has died: anybody may listen at the old one."""
+        with self._lock:
+            if self._server is None or _server.alive(self._server):
+                return None
+            self._server = _server.acquire(self._project)
+            return self._server.url
 
     @property
     def url(self) -> str:
         """Ken's address. Its console is below /console/."""
-        return self._http.url
+        return self._http.address()
 
     def close(self) -> None:
         """Let go of a server that was started. Clients that were wrapped can't be used afterwards."""
-        server, self._server = self._server, None
+        with self._lock:
+            server, self._server = self._server, None
         if server is not None:
             _server.release(server)
 
@@ -143,11 +155,14 @@ class Ken:
         The messages are those of OpenAI's chat completions, the whole conversation each time and
         without blocks. ``Turn.insert`` puts the blocks in. Tell the answer to ``answered``.
         """
+        return self._prepare(messages, session, model)
+
+    def _prepare(self, messages: Sequence[Mapping[str, Any]], session: str | None, model: str | None, timeout: float = TIMEOUT) -> Turn:
         body: dict[str, Any] = {"messages": list(messages)}
         for name, value in (("session_id", session), ("model", model), ("agent", self._agent)):
             if value:
                 body[name] = value
-        return _model.turn(self._http.send("POST", "/api/turns", body))
+        return _model.turn(self._http.send("POST", "/api/turns", body, timeout=timeout))
 
     def answered(self, turn: Turn | str, message: Mapping[str, Any]) -> None:
         """Tell the model's answer to a prepared turn: a message of the role assistant.
@@ -155,9 +170,12 @@ class Ken:
         An answer that comes back in the conversation's next turn is known already, so this matters for
         the last one. A turn that is answered already is no error.
         """
+        self._answered(turn, message)
+
+    def _answered(self, turn: Turn | str, message: Mapping[str, Any], timeout: float = TIMEOUT) -> None:
         name = turn.id if isinstance(turn, Turn) else turn
         try:
-            self._http.send("POST", f"/api/turns/{part(name)}/answer", {"message": dict(message)})
+            self._http.send("POST", f"/api/turns/{part(name)}/answer", {"message": dict(message)}, timeout=timeout)
         except KenError as refused:
             if refused.code != "not_found":
                 raise

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ken import _problem
@@ -31,29 +32,47 @@ def is_loopback(url: str) -> bool:
 class Connection:
     """Sends requests to one address. It is safe for threads: each request has a connection of its own."""
 
-    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], moved: Callable[[], str | None] = lambda: None) -> None:
         self.url = url
+        self._moved = moved
         self.headers = dict(headers)
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if is_loopback(url):
             handlers.append(urllib.request.ProxyHandler({}))  # a proxy would look on its own machine
         self.opener = urllib.request.build_opener(*handlers)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None) -> Any:
+    def address(self) -> str:
+        """Return the address. It is another one after the server of the last one has died."""
+        self.url = self._moved() or self.url
+        return self.url
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None,
+             timeout: float = TIMEOUT) -> Any:
         """Send one request, and return the JSON of the answer. Errors: KenError."""
-        url = self.url + path + ("?" + urllib.parse.urlencode(query) if query else "")
-        data = None if method in ("GET", "DELETE") else json.dumps(body or {}).encode()
+        try:
+            data = None if method in ("GET", "DELETE") else json.dumps(body or {}).encode()
+        except (TypeError, ValueError) as failed:
+            raise KenError(f"the request can't be written as JSON: {failed}", code="invalid",
+                           hint="Use strings, numbers, lists and dictionaries alone.") from failed
+        url = self.address() + path + ("?" + urllib.parse.urlencode(query) if query else "")
         headers = {**self.headers, "Content-Type": "application/json", "Accept": "application/json, application/problem+json"}
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
         try:
-            with self.opener.open(request, timeout=TIMEOUT) as answer:
+            with self.opener.open(request, timeout=timeout) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as refused:
             with refused:
-                raise _problem.of_answer(refused.code, refused.read(), refused.headers.get("X-Ken-Error")) from None
-        except (OSError, ValueError) as failed:
+                raise _problem.of_answer(refused.code, _said(refused), refused.headers.get("X-Ken-Error")) from None
+        except (OSError, ValueError, http.client.HTTPException) as failed:
             raise KenError(f"there is no answer from {self.url}: {getattr(failed, 'reason', failed)}", code="unavailable",
                            hint="Check that ken serve runs there; KEN_URL and the argument url name the address.") from failed
+
+
+def _said(refused: urllib.error.HTTPError) -> bytes:
+    try:
+        return refused.read()
+    except (OSError, http.client.HTTPException):
+        return b""
 
 
 def plain(field: str, value: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
+import hmac
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -14,8 +17,8 @@ from dataclasses import dataclass
 
 from ken._problem import KenError, of_answer
 
-WELCOME = b"ken\n"
 PATIENCE = 30.0  # seconds for a server to say that it waits for this program
+START_PATIENCE = 60.0  # seconds for ken serve --shared to print its line; it gives up after 30 by itself
 
 # A Ctrl-C in the terminal is for this program alone: others use the server. On Windows that is a
 # group without a window, elsewhere start_new_session.
@@ -40,7 +43,9 @@ def acquire(project: str) -> Server:
     key = (program(), os.path.realpath(project))
     with _lock:
         server = _servers.get(key)
-        if server is None or not _alive(server.connection):
+        if server is None or not alive(server):
+            if server is not None:
+                server.connection.close()
             server = _servers[key] = _start(*key)
         server.users += 1
         return server
@@ -78,16 +83,12 @@ def program() -> str:
         raise KenError("the program ken is not there", code="not_found", hint="Run pip install ken-layer, or set KEN_BIN to its path.") from missing
 
 
-def _alive(connection: socket.socket) -> bool:
-    """A server never writes after its welcome: what can be read is its end."""
+def alive(server: Server) -> bool:
+    """Whether a server still runs. It never writes after its welcome: what can be read is its end."""
     try:
-        connection.setblocking(False)
-        try:
-            return bool(connection.recv(1))
-        except (BlockingIOError, InterruptedError):
-            return True
-        finally:
-            connection.setblocking(True)
+        return bool(server.connection.recv(1))  # which does not block
+    except (BlockingIOError, InterruptedError):
+        return True
     except OSError:
         return False
 
@@ -99,13 +100,21 @@ def _start(binary: str, project: str) -> Server:
         host, _, port = address["hold"].rpartition(":")
         try:
             connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
-            if _read(connection, len(WELCOME)) == WELCOME:
-                connection.settimeout(None)
+            if _greet(connection, address.get("token", "")):
+                connection.setblocking(False)
                 return Server(address["url"], connection)
             connection.close()
         except OSError as failed:
             last = failed
     raise KenError(f"the ken serve of {project} does not answer", code="unavailable", hint="Try again, or look for a ken process that hangs.") from last
+
+
+def _greet(connection: socket.socket, token: str) -> bool:
+    """Whether it is the server that answers: after a crash, another account may have its port."""
+    line = secrets.token_hex()
+    welcome = f"ken {hmac.new(token.encode(), line.encode(), hashlib.sha256).hexdigest()}\n".encode()
+    connection.sendall(line.encode() + b"\n")
+    return hmac.compare_digest(_read(connection, len(welcome)), welcome)
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
@@ -125,10 +134,23 @@ def _address(binary: str, project: str) -> dict[str, str]:
         except OSError as failed:
             raise KenError(f"{binary} can't be run: {failed}", code="unavailable", hint="Run pip install --force-reinstall ken-layer.") from failed
         assert process.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(START_PATIENCE, end)
+        timer.daemon = True
+        timer.start()
         with process.stdout:
             line = process.stdout.readline()
+        timer.cancel()
         if not line:
             process.wait()
+            if late.is_set():
+                raise KenError(f"the ken serve of {project} takes too long to start", code="unavailable",
+                               hint=f"Run ken --dir {project} serve in a terminal to see more.")
             errors.seek(0)
             raise _refused(errors.read().decode(errors="replace"), project)
     # It may outlive this process; while both live, somebody has to ask for its end.

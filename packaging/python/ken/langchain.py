@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 
 from ken import _adapt
@@ -144,12 +144,22 @@ def _chat(message: BaseMessage) -> dict[str, Any]:
     """A message in the form of OpenAI's chat completions, as far as Ken reads it."""
     text = str(message.text)
     if isinstance(message, AIMessage):
-        return _adapt.assistant(text, [{"id": c["id"] or "", "name": c["name"], "arguments": json.dumps(c["args"])} for c in message.tool_calls])
+        return _adapt.assistant(text, [{"id": c["id"] or "", "name": c["name"], "arguments": json.dumps(c["args"], default=str)} for c in message.tool_calls])
     if isinstance(message, ToolMessage):
         return {"role": "tool", "content": text, "tool_call_id": message.tool_call_id}
+    if isinstance(message, FunctionMessage):
+        return {"role": "tool", "content": text, "name": message.name}
+    return {"role": _role(message), "content": text}
+
+
+def _role(message: BaseMessage) -> str:
+    if isinstance(message, HumanMessage):
+        return "user"
     if isinstance(message, SystemMessage):
-        return {"role": "system", "content": text}
-    return {"role": "user", "content": text}
+        return "system"
+    if isinstance(message, ChatMessage) and message.role in ("user", "system", "developer", "tool"):
+        return message.role
+    return "assistant"  # nobody knows who speaks, so it is not the user
 
 
 def _from_journal(said: Mapping[str, Any]) -> BaseMessage | None:

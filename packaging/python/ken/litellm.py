@@ -36,7 +36,7 @@ class KenLogger(CustomLogger):
             return None
         metadata = kwargs.get("metadata") or {}
         session = metadata.get("session_id") or kwargs.get("litellm_session_id") or self.session
-        turn = await asyncio.to_thread(_adapt.prepare, self.ken, [_plain(m) for m in messages], session, kwargs.get("model"))
+        turn = await asyncio.to_thread(_adapt.prepare, self.ken, [_text(_plain(m)) for m in messages], session, kwargs.get("model"))
         if turn is None:
             return None
         return {**kwargs, "messages": turn.insert(messages, lambda text: {"role": "user", "content": text}, _merge),
@@ -49,17 +49,22 @@ class KenLogger(CustomLogger):
         if not turn or not getattr(response, "choices", None) or not hasattr(response.choices[0], "message"):
             return
         message = _plain(response.choices[0].message)
-        try:
-            await asyncio.to_thread(self.ken.answered, turn, {"role": "assistant", "content": message.get("content") or "", **(
-                {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {})})
-        except Exception as failed:  # a callback must not harm a call
-            _adapt.log.warning("an answer is not noted: %s", failed)
+        await asyncio.to_thread(_adapt.answered, self.ken, turn, {"role": "assistant", "content": message.get("content") or "", **(
+            {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {})})
 
 
 def _plain(message: Any) -> dict[str, Any]:
     """A message as JSON has it: LiteLLM takes its own objects back as well."""
     plain: dict[str, Any] = message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else dict(message)
     return plain
+
+
+def _text(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without pictures, sound and files, which Ken does not read."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": [p for p in content if isinstance(p, dict) and p.get("type") == "text"]}
 
 
 def _merge(message: Any, text: str) -> Any:

@@ -91,7 +91,7 @@ def _assistant(response: ModelResponse) -> dict[str, Any]:
     calls: list[dict[str, str]] = []
     for part in response.parts:
         if isinstance(part, ToolCallPart):
-            arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+            arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, default=str)
             calls.append({"id": part.tool_call_id, "name": part.tool_name, "arguments": arguments})
     return _adapt.assistant("".join(p.content for p in response.parts if isinstance(p, TextPart)), calls)
 
