@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kenlayer/ken"
 )
@@ -14,8 +15,8 @@ import (
 // with an agent in the turn it is that agent's word, and no rule until a person approves it.
 //
 // change may set further fields of the claim, such as its Key or Evidence, before it is written.
-// The same key again is a new version. Errors: ErrInvalid for an empty text, and those of the
-// store.
+// The same key again is a new version. Errors: ErrInvalid for an empty text; ErrRefused for an
+// agent's word under the key of a person's; those of the store.
 func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.Claim)) (id string, err error) {
 	t, _ := ken.TurnFrom(ctx)
 	t.Owner = l.ownerOrDefault(t.Owner)
@@ -23,7 +24,7 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 	if t.Agent != "" {
 		word = ken.FromAgentAssertion(t.Agent, "")
 	}
-	return l.Operator().Handle(t).Learn(ctx, text, []ken.Evidence{word}, func(c *ken.Claim) {
+	fill := func(c *ken.Claim) {
 		c.SourceType = "remember"
 		if t.Agent == "" {
 			c.Actor = ken.Actor{Type: "user", ID: t.Owner}
@@ -31,7 +32,38 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 		for _, f := range change {
 			f(c)
 		}
-	})
+		if t.Agent != "" && c.Constraint {
+			c.Constraint, c.RuleCandidate = false, true
+		}
+	}
+	if t.Agent != "" {
+		asked := ken.Claim{Text: text}
+		fill(&asked)
+		if err := l.notOverPerson(ctx, t.Owner, asked.Key); err != nil {
+			return "", err
+		}
+	}
+	return l.Operator().Handle(t).Learn(ctx, text, []ken.Evidence{word}, fill)
+}
+
+// notOverPerson refuses an agent the key of what a person wrote.
+func (l *Layer) notOverPerson(ctx context.Context, owner, key string) error {
+	if key == "" {
+		return nil
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	had, err := s.ByKey(ctx, key)
+	if errors.Is(err, ken.ErrNotFound) {
+		return nil
+	}
+	if err == nil && had.Support(nil).Trust == ken.TrustOperator {
+		err = &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key", Try: "Use another key, or leave Agent out of the turn if it is a person's word."}
+	}
+	return err
 }
 
 // Recall answers a question with the claims that bear on it, best first. Owner and scopes are

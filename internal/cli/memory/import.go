@@ -257,6 +257,9 @@ func (a *commands) importFile(ctx context.Context, im *importer, src importSourc
 			if it.Unvouched {
 				im.sum.Unvouched++
 			}
+			if it.Err == nil && it.History == nil && !o.vouch {
+				it.Err = im.overPerson(ctx, &it.Claim)
+			}
 			im.add(ctx, src.path, it.Line)
 		}
 	}

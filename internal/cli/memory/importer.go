@@ -143,6 +143,25 @@ func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	}
 }
 
+// overPerson refuses a claim whose key is that of other words which a person wrote or made a
+// rule: a file that nobody vouches for could put its own in their place.
+func (im *importer) overPerson(ctx context.Context, c *ken.Claim) error {
+	if c.Key == "" || c.Support(nil).Trust == ken.TrustOperator {
+		return nil
+	}
+	had, err := im.s.ByKey(ctx, c.Key)
+	if errors.Is(err, ken.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if had.Text == c.Text || !had.Constraint && !had.Approved() && had.Support(nil).Trust != ken.TrustOperator {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
+}
+
 // flush starts writing the batch at hand. Two batches that name the same claim
 // never run at once: the later line must win.
 func (im *importer) flush(ctx context.Context) {
