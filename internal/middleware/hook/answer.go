@@ -32,7 +32,7 @@ func Answer(ctx context.Context, l *middleware.Layer, owner string, e *Event) ([
 	case asked:
 		return h.prompt(ctx)
 	case used:
-		return nil, h.add(ctx, e.messages()...)
+		return nil, h.add(ctx, e.messages(ctx)...)
 	case answered:
 		return nil, h.answered(ctx)
 	case compacted, ended:
