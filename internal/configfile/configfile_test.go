@@ -140,6 +140,43 @@ func TestMarkedItemIsReplaced(t *testing.T) {
 	}
 }
 
+// A hook of somebody else is never removed, whether it is beside Ken's or looks like it.
+func TestOtherHooksStay(t *testing.T) {
+	const audit = `{"type":"command","command":"audit.sh"}`
+	own := `{"type":"command","command":"/bin/ken hook claude-code"}`
+	group := func(rest string, hooks ...string) string {
+		return `{` + rest + `"hooks":[` + strings.Join(hooks, ",") + `]}`
+	}
+	call := func(command string) string { return strings.Replace(audit, "audit.sh", command, 1) }
+	for _, c := range []struct{ name, before, set, unset string }{
+		{"beside it", group("", own, audit), group("", own, audit), group("", audit)},
+		{"before it", group("", audit, own), group("", audit, own), group("", audit)},
+		{"beside it, on other tools", group(`"matcher":"Bash",`, own, audit), group(`"matcher":"Bash",`, audit) + "," + group("", own), group(`"matcher":"Bash",`, audit)},
+		{"beside one of an older version", group("", call("/old/ken hook claude-code"), audit), group("", audit) + "," + group("", own), group("", audit)},
+		{"beside a quoted one", group("", call(`\"C:/Program Files/ken.exe\" hook claude-code`), audit), group("", audit) + "," + group("", own), group("", audit)},
+		{"of another program", group("", call("/opt/other/tool hook claude-code"), audit), group("", call("/opt/other/tool hook claude-code"), audit) + "," + group("", own),
+			group("", call("/opt/other/tool hook claude-code"), audit)},
+		{"of several commands", group("", call("audit.sh; /bin/ken hook claude-code")), group("", call("audit.sh; /bin/ken hook claude-code")) + "," + group("", own),
+			group("", call("audit.sh; /bin/ken hook claude-code"))},
+		{"none", group(`"matcher":"Bash",`, own), group("", own), ""},
+		{"none in a group", call("/old/ken hook claude-code"), group("", own), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := func(items string) string { return `{"hooks":{"Stop":[` + items + `]}}` }
+			out, _, err := configfile.Set("a.json", []byte(file(c.before)), []configfile.Setting{hook})
+			must(t, err)
+			if d := cmp.Diff(squeeze(file(c.set)), squeeze(string(out))); d != "" {
+				t.Errorf("set (-want +got):\n%s", d)
+			}
+			back, err := configfile.Unset("a.json", out, []configfile.Undo{{Path: hook.Path, Value: hook.Value, Item: true, Mark: hook.Mark}})
+			must(t, err)
+			if d := cmp.Diff(squeeze(file(c.unset)), squeeze(string(back))); d != "" {
+				t.Errorf("unset (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // A file that can't be read is refused, with the line.
 func TestBrokenFiles(t *testing.T) {
 	item := configfile.Setting{Path: []string{"mcpServers"}, Item: true, Value: json.RawMessage(`{"name":"ken"}`)}
@@ -173,6 +210,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add("{/* a */}")
 	f.Add("{\"mcpServers\": {\"b\" /* c */ : /* d */ 1 /* e */ , // f\n}}")
 	f.Add("{\"hooks\":{\"Stop\":[1,\n2]}}")
+	f.Add(`{"hooks":{"Stop":[{"hooks":[{"command":"a.sh"}, /* c */ {"command":1}, {"command":"\"b\" hook claude-code"}]}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range []configfile.Setting{server, hook} {
 			out, undo, err := configfile.Set("a.json", []byte(text), []configfile.Setting{s})
