@@ -152,8 +152,7 @@ func (a *commands) enter(e *hook.Event) {
 	}
 }
 
-// hookSettings returns the configuration for hooks. The user speaks for himself, and no file of
-// the project is read.
+// hookSettings returns the configuration for hooks. No file of the project is read.
 func (a *commands) hookSettings() (*config.Resolved, error) {
 	r, err := a.Resolve()
 	if err != nil {
@@ -163,7 +162,6 @@ func (a *commands) hookSettings() (*config.Resolved, error) {
 		return nil, err
 	}
 	r.Config.Repository.Index, r.Config.Middleware.Graph, r.Config.Middleware.Objectives = false, false, false
-	r.Config.Knowledge.TrustUserUnlessSet()
 	return r, nil
 }
 

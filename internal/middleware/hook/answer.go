@@ -62,7 +62,8 @@ type hook struct {
 }
 
 func (h *hook) turn(msgs []ken.Message) ken.Turn {
-	return ken.Turn{Owner: h.owner, Session: h.event.Session, Agent: h.event.Program, Model: h.event.Model, Messages: msgs}
+	return ken.Turn{Owner: h.owner, Session: h.event.Session, Agent: h.event.Program, Model: h.event.Model, Messages: msgs,
+		DistrustUser: true} // as in claude -p "Fix this issue: …", whose text strangers wrote
 }
 
 // transcript returns what the journal has of the session, nothing for one that it does not
