@@ -73,6 +73,10 @@ var files = []struct {
 	{name: "a table of TOML", file: "a.toml", set: configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"/bin/ken","args":["mcp"]}`)},
 		before: "[mcp_servers.other] # theirs\ncommand = \"x\"\n", after: "[mcp_servers.other] # theirs\ncommand = \"x\"\n\n[mcp_servers.ken]\ncommand = \"/bin/ken\"\nargs = [\"mcp\"]\n"},
 
+	{name: "a table of TOML beside an inline one of another name", file: "a.toml", set: configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"/bin/ken"}`)},
+		before: "mcp_servers.other = { command = \"x\" }\n\n[profiles.a]\nmcp_servers = { b = {} }\n",
+		after:  "mcp_servers.other = { command = \"x\" }\n\n[profiles.a]\nmcp_servers = { b = {} }\n\n[mcp_servers.ken]\ncommand = \"/bin/ken\"\n"},
+
 	{name: "a list of YAML", file: "a.yaml", set: configfile.Setting{Path: []string{"mcpServers"}, Item: true, Value: json.RawMessage(`{"name":"ken","command":"/bin/ken","args":["mcp"]}`)},
 		before: "name: mine # ok\nmcpServers:\n  # those of mine\n  - name: other\n    command: x\n\nmodels: []\n",
 		after:  "name: mine # ok\nmcpServers:\n  # those of mine\n  - name: other\n    command: x\n  - name: \"ken\"\n    command: \"/bin/ken\"\n    args: [\"mcp\"]\n\nmodels: []\n"},
@@ -190,6 +194,8 @@ func TestBrokenFiles(t *testing.T) {
 		{"a.json", "[]", "a.json:1", server},
 		{"a.toml", "a = 1\nb = = 2\n", "a.toml:2", configfile.Setting{Path: []string{"c"}, Value: json.RawMessage(`"x"`)}},
 		{"a.toml", "[mcp_servers.ken]\ncommand = \"mine\"\n", "a.toml", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
+		{"a.toml", "model = \"m\"\nmcp_servers = { other = { command = \"x\" } }\n\n[features]\nweb = true\n", "a.toml:2", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
+		{"a.toml", "args = [\n  [1],\n]\n\"mcp_servers\"={}\n", "a.toml:4", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
 		{"a.yaml", "name: a\nmcpServers: [\n", "a.yaml:2", item},
 		{"a.yaml", "mcpServers: [{name: other}]\n", "a.yaml", item},
 	} {
