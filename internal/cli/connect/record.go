@@ -151,9 +151,24 @@ func readFile(path string) ([]byte, error) {
 	return b, nil
 }
 
+// checkLink reports a link that leads nowhere: a file would take its place.
+func checkLink(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil //nolint:nilerr // it is no link
+	}
+	if _, err := os.Stat(path); err != nil {
+		return &ken.Error{Code: ken.CodeRefused, Field: path, Msg: "is a link to " + to + ", which is not there", Err: err, Try: "Make that file, or remove the link."}
+	}
+	return nil
+}
+
 // writeFile writes a file at once: who reads it sees the old text or the new one. A link stays
 // a link, and a file keeps its permissions.
 func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
+	if err := checkLink(path); err != nil {
+		return err
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
