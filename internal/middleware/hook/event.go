@@ -185,17 +185,24 @@ const maxTail = 1 << 20
 // lastAnswer returns the last thing that the assistant said in a transcript, which has a JSON
 // object a line: for agents whose events do not have it. Reasoning is left out.
 func lastAnswer(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its writer
+		err = &ken.Error{Code: ken.CodeInvalid, Field: "transcript_path", Msg: "is no file", Try: "Name the file of the transcript."}
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the transcript: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read the transcript: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > maxTail {
+	if info.Size() > maxTail {
 		if _, err := f.Seek(-maxTail, io.SeekEnd); err != nil {
 			return "", fmt.Errorf("read the transcript: %w", err)
 		}
 	}
-	b, err := io.ReadAll(f)
+	b, err := io.ReadAll(io.LimitReader(f, maxTail)) // it may grow
 	if err != nil {
 		return "", fmt.Errorf("read the transcript: %w", err)
 	}

@@ -106,6 +106,21 @@ func TestLastAnswer(t *testing.T) {
 	}
 }
 
+// What is no file is not opened: reading a pipe would wait for its writer.
+func TestTranscriptIsAFile(t *testing.T) {
+	if _, err := lastAnswer(os.DevNull); err == nil {
+		t.Error("a device was read")
+	}
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	text := `{"role":"assistant","content":"too far back"}` + "\n" + strings.Repeat("\n", maxTail)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lastAnswer(path); err != nil || got != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A body from another process is unpacked, and a broken one is refused.
 func TestUnpack(t *testing.T) {
 	l, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Foreground: true})
