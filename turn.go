@@ -59,6 +59,10 @@ type Turn struct {
 	// "policy[2]"; "" for nothing. The receipt has it.
 	Policy string
 
+	// DistrustUser says that a program may have written the user's messages. What they say is at
+	// most a candidate rule, unless knowledge.trust_user is true.
+	DistrustUser bool
+
 	// Incognito asks for knowledge and leaves none: nothing of the turn is journaled,
 	// harvested or kept as a receipt.
 	Incognito bool

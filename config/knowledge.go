@@ -42,13 +42,19 @@ type Knowledge struct {
 // TrustsUser reports whether what the user of a session says may be a rule.
 func (k *Knowledge) TrustsUser() bool { return k.TrustUser != nil && *k.TrustUser }
 
+// trustedUnlessSet is what TrustUser points to when TrustUserUnlessSet has set it.
+var trustedUnlessSet = true
+
 // TrustUserUnlessSet trusts the user of sessions unless the configuration decides it.
 func (k *Knowledge) TrustUserUnlessSet() {
 	if k.TrustUser == nil {
-		yes := true
-		k.TrustUser = &yes
+		k.TrustUser = &trustedUnlessSet
 	}
 }
+
+// TrustsAnyTurn reports whether the configuration itself trusts the user, so that a
+// ken.Turn.DistrustUser does not matter.
+func (k *Knowledge) TrustsAnyTurn() bool { return k.TrustsUser() && k.TrustUser != &trustedUnlessSet }
 
 func (k *Knowledge) keys() []key {
 	return []key{
@@ -93,7 +99,8 @@ func (k *Knowledge) keys() []key {
 		bind("trust_user", &k.TrustUser, nil, optionalFlag(),
 			"Whether a rule about a named thing that the user says in a session is one at once. Set it where one person owns the "+
 				"store and all its sessions. false leaves it to ken memory review. With auto, ken chat and a gateway on loopback without "+
-				"keys trust their user, unless a program started the gateway with --child or --shared. Nothing else does.").withConsentRule(needsConsent("whose words become rules")),
+				"keys trust their user, unless a program started the gateway with --child or --shared. Nothing else does: not an agent's hooks, "+
+				"because a program may have written the message.").withConsentRule(needsConsent("whose words become rules")),
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),

@@ -45,11 +45,27 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 	if c.ID == "" {
 		c.ID = t.l.newID()
 	}
-	if t.l.cfg.Knowledge.TrustsUser() && !t.l.distrusts.Load() && t.owner == t.l.cfg.Knowledge.Owner && c.Kind == ken.KindFact && saidByUser(&c) {
+	if c.Kind == ken.KindFact && saidByUser(&c) && t.trustsUser(ctx, c.Session) {
 		t.l.trustRule(ctx, t.ownerStore, &c)
 	}
 	t.l.Operator().Audit(session.EventLearn, &c, c.Status, c.Evidence, c.Actor)
 	return t.ownerStore.WriteClaim(ctx, c)
+}
+
+// trustsUser reports whether what the user of a session says may be a rule.
+func (t auditedStore) trustsUser(ctx context.Context, id string) bool {
+	k := &t.l.cfg.Knowledge
+	if !k.TrustsUser() || t.l.distrusts.Load() || t.owner != k.Owner {
+		return false
+	}
+	if k.TrustsAnyTurn() || id == "" {
+		return true
+	}
+	info, err := t.l.Operator().Journal(t.owner).Info(ctx, id)
+	if err != nil {
+		t.l.o.Log.Warn("read whether a session's user is trusted", "session", id, "cause", err)
+	}
+	return err == nil && !info.DistrustUser
 }
 
 // saidByUser reports a claim that rests on what the user of a session said, and nothing else.

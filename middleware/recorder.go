@@ -318,7 +318,7 @@ func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read f
 // sessionAbout describes the session of a turn. What is learned in a session applies to the one
 // scope that it works in, and everywhere if it names none or several.
 func sessionAbout(t *ken.Turn) session.About {
-	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
+	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
 	}

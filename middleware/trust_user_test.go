@@ -17,10 +17,17 @@ import (
 // says so in so many words, and only of a thing that it names. What the harvest writes is in the
 // audit trail, with its actor.
 func TestARuleThatAUserSaysInASession(t *testing.T) {
-	for _, trusted := range []bool{false, true} {
-		root := t.TempDir()
-		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.TrustUser, c.Middleware.Events = &trusted, true }), func(o *middleware.Options) { o.Root = root })
-		c := converse(t, l, serve(t, "Noted.", "Noted."), ken.Turn{Session: "s"})
+	yes, no := true, false
+	for _, k := range []struct {
+		set               *bool // in the configuration; nil is the default of a program with one user
+		distrust, trusted bool
+	}{{&no, false, false}, {&yes, false, true}, {nil, false, true}, {nil, true, false}, {&yes, true, true}} {
+		trusted, root := k.trusted, t.TempDir()
+		l := open(t, settings(patient, func(c *config.Config) {
+			c.Knowledge.TrustUser, c.Middleware.Events = k.set, true
+			c.Knowledge.TrustUserUnlessSet()
+		}), func(o *middleware.Options) { o.Root = root })
+		c := converse(t, l, serve(t, "Noted.", "Noted."), ken.Turn{Session: "s", DistrustUser: k.distrust})
 		c.ask("Never deploy the payments service on Fridays. Never use emojis. We keep amounts of the ledger in cents.", false)
 		c.answered("Noted.")
 		c.ask("Good. Thanks for the help with it.", false)

@@ -22,7 +22,8 @@ type Setting struct {
 	Value json.RawMessage // in the order in which it is to be written
 	// Item makes Value an item of the list at Path.
 	Item bool
-	// Mark is a text that the item has and no other. An item with it is replaced.
+	// Mark is for items that are commands or groups of them: the words behind the program in
+	// the command line. A command of the same program with these words is replaced.
 	Mark string
 }
 

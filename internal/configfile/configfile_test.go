@@ -73,6 +73,10 @@ var files = []struct {
 	{name: "a table of TOML", file: "a.toml", set: configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"/bin/ken","args":["mcp"]}`)},
 		before: "[mcp_servers.other] # theirs\ncommand = \"x\"\n", after: "[mcp_servers.other] # theirs\ncommand = \"x\"\n\n[mcp_servers.ken]\ncommand = \"/bin/ken\"\nargs = [\"mcp\"]\n"},
 
+	{name: "a table of TOML beside an inline one of another name", file: "a.toml", set: configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"/bin/ken"}`)},
+		before: "mcp_servers.other = { command = \"x\" }\n\n[profiles.a]\nmcp_servers = { b = {} }\n",
+		after:  "mcp_servers.other = { command = \"x\" }\n\n[profiles.a]\nmcp_servers = { b = {} }\n\n[mcp_servers.ken]\ncommand = \"/bin/ken\"\n"},
+
 	{name: "a list of YAML", file: "a.yaml", set: configfile.Setting{Path: []string{"mcpServers"}, Item: true, Value: json.RawMessage(`{"name":"ken","command":"/bin/ken","args":["mcp"]}`)},
 		before: "name: mine # ok\nmcpServers:\n  # those of mine\n  - name: other\n    command: x\n\nmodels: []\n",
 		after:  "name: mine # ok\nmcpServers:\n  # those of mine\n  - name: other\n    command: x\n  - name: \"ken\"\n    command: \"/bin/ken\"\n    args: [\"mcp\"]\n\nmodels: []\n"},
@@ -140,6 +144,43 @@ func TestMarkedItemIsReplaced(t *testing.T) {
 	}
 }
 
+// A hook of somebody else is never removed, whether it is beside Ken's or looks like it.
+func TestOtherHooksStay(t *testing.T) {
+	const audit = `{"type":"command","command":"audit.sh"}`
+	own := `{"type":"command","command":"/bin/ken hook claude-code"}`
+	group := func(rest string, hooks ...string) string {
+		return `{` + rest + `"hooks":[` + strings.Join(hooks, ",") + `]}`
+	}
+	call := func(command string) string { return strings.Replace(audit, "audit.sh", command, 1) }
+	for _, c := range []struct{ name, before, set, unset string }{
+		{"beside it", group("", own, audit), group("", own, audit), group("", audit)},
+		{"before it", group("", audit, own), group("", audit, own), group("", audit)},
+		{"beside it, on other tools", group(`"matcher":"Bash",`, own, audit), group(`"matcher":"Bash",`, audit) + "," + group("", own), group(`"matcher":"Bash",`, audit)},
+		{"beside one of an older version", group("", call("/old/ken hook claude-code"), audit), group("", audit) + "," + group("", own), group("", audit)},
+		{"beside a quoted one", group("", call(`\"C:/Program Files/ken.exe\" hook claude-code`), audit), group("", audit) + "," + group("", own), group("", audit)},
+		{"of another program", group("", call("/opt/other/tool hook claude-code"), audit), group("", call("/opt/other/tool hook claude-code"), audit) + "," + group("", own),
+			group("", call("/opt/other/tool hook claude-code"), audit)},
+		{"of several commands", group("", call("audit.sh; /bin/ken hook claude-code")), group("", call("audit.sh; /bin/ken hook claude-code")) + "," + group("", own),
+			group("", call("audit.sh; /bin/ken hook claude-code"))},
+		{"none", group(`"matcher":"Bash",`, own), group("", own), ""},
+		{"none in a group", call("/old/ken hook claude-code"), group("", own), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := func(items string) string { return `{"hooks":{"Stop":[` + items + `]}}` }
+			out, _, err := configfile.Set("a.json", []byte(file(c.before)), []configfile.Setting{hook})
+			must(t, err)
+			if d := cmp.Diff(squeeze(file(c.set)), squeeze(string(out))); d != "" {
+				t.Errorf("set (-want +got):\n%s", d)
+			}
+			back, err := configfile.Unset("a.json", out, []configfile.Undo{{Path: hook.Path, Value: hook.Value, Item: true, Mark: hook.Mark}})
+			must(t, err)
+			if d := cmp.Diff(squeeze(file(c.unset)), squeeze(string(back))); d != "" {
+				t.Errorf("unset (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // A file that can't be read is refused, with the line.
 func TestBrokenFiles(t *testing.T) {
 	item := configfile.Setting{Path: []string{"mcpServers"}, Item: true, Value: json.RawMessage(`{"name":"ken"}`)}
@@ -153,6 +194,8 @@ func TestBrokenFiles(t *testing.T) {
 		{"a.json", "[]", "a.json:1", server},
 		{"a.toml", "a = 1\nb = = 2\n", "a.toml:2", configfile.Setting{Path: []string{"c"}, Value: json.RawMessage(`"x"`)}},
 		{"a.toml", "[mcp_servers.ken]\ncommand = \"mine\"\n", "a.toml", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
+		{"a.toml", "model = \"m\"\nmcp_servers = { other = { command = \"x\" } }\n\n[features]\nweb = true\n", "a.toml:2", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
+		{"a.toml", "args = [\n  [1],\n]\n\"mcp_servers\"={}\n", "a.toml:4", configfile.Setting{Path: []string{"mcp_servers", "ken"}, Value: json.RawMessage(`{"command":"k"}`)}},
 		{"a.yaml", "name: a\nmcpServers: [\n", "a.yaml:2", item},
 		{"a.yaml", "mcpServers: [{name: other}]\n", "a.yaml", item},
 	} {
@@ -173,6 +216,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add("{/* a */}")
 	f.Add("{\"mcpServers\": {\"b\" /* c */ : /* d */ 1 /* e */ , // f\n}}")
 	f.Add("{\"hooks\":{\"Stop\":[1,\n2]}}")
+	f.Add(`{"hooks":{"Stop":[{"hooks":[{"command":"a.sh"}, /* c */ {"command":1}, {"command":"\"b\" hook claude-code"}]}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range []configfile.Setting{server, hook} {
 			out, undo, err := configfile.Set("a.json", []byte(text), []configfile.Setting{s})

@@ -49,8 +49,11 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
-// open returns the container that a value is; false for something else.
+// open returns the container that a value is; false for something else, and for none.
 func open(v *hujson.Value) (c container, ok bool) {
+	if v == nil {
+		return c, false
+	}
 	c.start, c.end = v.StartOffset, v.EndOffset
 	switch x := v.Value.(type) {
 	case *hujson.Object:
@@ -100,6 +103,82 @@ func walk(name string, text []byte, root *hujson.Value, path []string) (at []con
 	return at, value, nil
 }
 
+// hooksKey is the member of an item that lists commands, where the item is a group of them.
+const hooksKey = "hooks"
+
+// findItem returns where the item of a setting is in a list, or -1: the list and its index. Of
+// a group in which others have commands, too, it is the command in the group's list. same
+// reports that it is as it would be written now.
+func findItem(text []byte, list *container, value json.RawMessage, mark string) (in container, i int, same bool) {
+	for i, e := range list.elements {
+		if sameJSON(text[e.start:e.end], value) {
+			return *list, i, true
+		}
+	}
+	want, err := hujson.Parse(value)
+	if mark == "" || err != nil {
+		return *list, -1, false
+	}
+	own := programOf(&want, mark)
+	if hooks, ok := open(memberOf(&want, hooksKey)); ok && len(hooks.elements) == 1 {
+		own = programOf(hooks.elements[0].value, mark)
+	}
+	for i, e := range list.elements {
+		if own != "" && programOf(e.value, mark) == own {
+			return *list, i, false
+		}
+		hooks, ok := open(memberOf(e.value, hooksKey))
+		if !ok || !hooks.list {
+			continue
+		}
+		for j, h := range hooks.elements {
+			switch {
+			case own == "" || programOf(h.value, mark) != own:
+			case len(hooks.elements) == 1:
+				return *list, i, false
+			default:
+				group := splice(text[:e.end], hooks.start+1, hooks.end-1, string(text[h.start:h.end]))
+				return hooks, j, sameJSON(group[e.start:], value)
+			}
+		}
+	}
+	return *list, -1, false
+}
+
+// memberOf returns a member of an object; nil for none.
+func memberOf(v *hujson.Value, name string) *hujson.Value {
+	if c, ok := open(v); ok && !c.list {
+		if n := c.find(name); n >= 0 {
+			return c.elements[n].value
+		}
+	}
+	return nil
+}
+
+// programOf returns the name of the program that the command of an item runs with the words of
+// a mark, without its folder and .exe; "" for an item that does anything else.
+func programOf(item *hujson.Value, mark string) string {
+	v := memberOf(item, "command")
+	if v == nil {
+		return ""
+	}
+	command, _ := v.Value.(hujson.Literal)
+	path, ok := "", false
+	if command.Kind() == '"' {
+		path, ok = strings.CutSuffix(command.String(), mark)
+	}
+	if n := len(path); n > 1 && path[0] == '"' && path[n-1] == '"' {
+		path = path[1 : n-1]
+		ok = ok && !strings.Contains(path, `"`)
+	} else if strings.ContainsAny(path, " \t\n;&|<>()$`'\"") {
+		ok = false // more than one word
+	}
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:]), ".exe")
+}
+
 func (jsonFormat) set(name string, text []byte, s Setting) ([]byte, Undo, error) {
 	u := Undo{Path: s.Path, Value: s.Value, Item: s.Item, Mark: s.Mark}
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -129,15 +208,12 @@ func (jsonFormat) set(name string, text []byte, s Setting) ([]byte, Undo, error)
 	if !ok || !list.list {
 		return nil, u, unfit(name, lineOf(text, value.StartOffset), s.Path, "no list")
 	}
-	for i, e := range list.elements {
-		have := text[e.start:e.end]
-		switch {
-		case sameJSON(have, s.Value):
-			return text, u, nil
-		case s.Mark != "" && bytes.Contains(have, []byte(s.Mark)):
-			text = style.remove(list, i)
-			return jsonFormat{}.set(name, text, s)
-		}
+	in, i, same := findItem(text, &list, s.Value, s.Mark)
+	switch {
+	case same:
+		return text, u, nil
+	case i >= 0:
+		return jsonFormat{}.set(name, style.remove(in, i), s)
 	}
 	return style.insert(list, "", s.Value), u, nil
 }
@@ -160,15 +236,11 @@ func (jsonFormat) unset(name string, text []byte, u Undo) ([]byte, error) {
 		if !ok || !list.list {
 			return text, nil
 		}
-		for i, e := range list.elements {
-			have := text[e.start:e.end]
-			if !sameJSON(have, u.Value) && (u.Mark == "" || !bytes.Contains(have, []byte(u.Mark))) {
-				continue
-			}
-			text = style.remove(list, i)
-			return removeEmpty(name, text, u.Path, u.Made)
+		in, i, _ := findItem(text, &list, u.Value, u.Mark)
+		if i < 0 {
+			return text, nil
 		}
-		return text, nil
+		return removeEmpty(name, style.remove(in, i), u.Path, u.Made)
 	}
 	if !sameJSON(text[value.StartOffset:value.EndOffset], u.Value) {
 		return text, nil

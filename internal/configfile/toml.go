@@ -86,6 +86,10 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 			return nil, u, &ken.Error{Code: ken.CodeExists, Field: name, Msg: "[" + strings.Join(s.Path, ".") + "] is there already, with other values",
 				Try: "Remove that table, and try again."}
 		}
+		if line := inlineTable(text, s.Path[0]); line > 0 {
+			return nil, u, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("%s:%d", name, line), Msg: s.Path[0] + " is an inline table, which can't be added to",
+				Try: "Write it as tables such as [" + s.Path[0] + ".NAME], and try again. The file was not changed."}
+		}
 		out = appendTable(text, s.Path, s.Value)
 	} else {
 		out, u.Was = f.setTop(text, s.Path[0], literal(s.Value))
@@ -112,6 +116,24 @@ func top(text []byte) int {
 		return at[0]
 	}
 	return len(text)
+}
+
+// inlineTable returns the number of the line in which a key at the top has an inline table; 0
+// for none. TOML forbids to add to one, and the parser here allows it.
+func inlineTable(text []byte, key string) int {
+	at := 0
+	for line := range bytes.Lines(text) {
+		k, v, _ := bytes.Cut(line, []byte{'='})
+		if string(bytes.Trim(bytes.TrimSpace(k), `"'`)) == key && bytes.HasPrefix(bytes.TrimSpace(v), []byte{'{'}) {
+			const probe = "ken-probe" // it shows which table the line belongs to
+			before, err := parseTOML("", append(bytes.Clone(text[:at]), probe+" = true"...))
+			if err == nil && before[probe] != nil {
+				return lineOf(text, at)
+			}
+		}
+		at += len(line)
+	}
+	return 0
 }
 
 // setTop sets a value at the top of the file: in place, else behind the last one there.

@@ -186,8 +186,8 @@ func groups(p *place, agent string, events ...string) (out []configfile.Setting)
 	return out
 }
 
-// mark is what an agent's hook has and no other.
-func mark(agent string) string { return " hook " + agent + `"` }
+// mark is what the command of an agent's hook has behind the program.
+func mark(agent string) string { return " hook " + agent }
 
 func value(v any, path ...string) configfile.Setting {
 	return configfile.Setting{Path: path, Value: raw(v)}
@@ -211,7 +211,7 @@ func (p *place) hook(agent string) string {
 	if strings.ContainsAny(ken, " ()&;'") {
 		ken = `"` + ken + `"`
 	}
-	return ken + " hook " + agent
+	return ken + mark(agent)
 }
 
 // server is the command of the MCP server, as an agent starts it.

@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/middleware/hook"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -63,9 +64,6 @@ func (a *commands) hookCommand() *cobra.Command {
 // hook answers an event and reports an error to standard error only. When the deadline is
 // over it returns and leaves the rest undone: the process ends, and the store stands that.
 func (a *commands) hook(ctx context.Context, agent string, deadline time.Duration) {
-	if os.Getenv(hooksVariable) == "off" {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	done := make(chan error, 1)
@@ -76,14 +74,22 @@ func (a *commands) hook(ctx context.Context, agent string, deadline time.Duratio
 	case <-ctx.Done():
 		err = fmt.Errorf("not ready after %s", deadline)
 	}
-	if err != nil {
+	if err != nil && os.Getenv(hooksVariable) != "off" {
 		fmt.Fprintf(a.Err, "ken: hook %s: %s\n", agent, cli.Cell(err.Error()))
 	}
 }
 
-// answer prints the answer to the event on standard input.
+// answer prints the answer to the event on standard input, which is read to its end: an agent
+// may fail where it can't write all of the event.
 func (a *commands) answer(ctx context.Context, agent string) error {
+	if os.Getenv(hooksVariable) == "off" {
+		_, err := io.Copy(io.Discard, a.In)
+		return err
+	}
 	body, err := io.ReadAll(io.LimitReader(a.In, maxEvent+1))
+	if err == nil && len(body) > maxEvent {
+		_, err = io.Copy(io.Discard, a.In)
+	}
 	if err != nil {
 		return fmt.Errorf("read the event: %w", err)
 	}
@@ -152,8 +158,8 @@ func (a *commands) enter(e *hook.Event) {
 	}
 }
 
-// hookSettings returns the configuration for hooks. The user speaks for himself, and no file of
-// the project is read.
+// hookSettings returns the configuration for hooks. No file of the project is read, and in a
+// folder that is no project none is made.
 func (a *commands) hookSettings() (*config.Resolved, error) {
 	r, err := a.Resolve()
 	if err != nil {
@@ -162,8 +168,12 @@ func (a *commands) hookSettings() (*config.Resolved, error) {
 	if err := cli.SkipFiles(r, func(string) {}); err != nil {
 		return nil, err
 	}
+	if !repository.IsProject(r.Root) {
+		if err := r.Elsewhere(); err != nil {
+			return nil, err
+		}
+	}
 	r.Config.Repository.Index, r.Config.Middleware.Graph, r.Config.Middleware.Objectives = false, false, false
-	r.Config.Knowledge.TrustUserUnlessSet()
 	return r, nil
 }
 

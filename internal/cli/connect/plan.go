@@ -62,6 +62,9 @@ func newPlan(agent string) (*plan, error) {
 func (p *plan) connect(targets []target) error {
 	for i := range targets {
 		t := &targets[i]
+		if err := checkLink(t.path); err != nil {
+			return err
+		}
 		n := slices.IndexFunc(p.changes, func(c *change) bool { return c.path == t.path })
 		if n < 0 {
 			text, err := readFile(t.path)

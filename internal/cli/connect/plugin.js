@@ -14,6 +14,13 @@ export const Ken = async ({ client, directory }) => {
       child.stdin.on("error", () => {});
       child.stdin.end(JSON.stringify({ hook_event_name, session_id, cwd: directory, ...event }));
     });
+  const textIn = (out) => {
+    try {
+      return JSON.parse(out).hookSpecificOutput.additionalContext;
+    } catch {
+      return undefined; // nothing, or what another version of ken prints
+    }
+  };
   // A session that another one started is a sub-agent's; its result is that of a tool.
   const children = new Map();
   const child = async (id) => {
@@ -31,8 +38,8 @@ export const Ken = async ({ client, directory }) => {
       const said = parts.filter((p) => p.type === "text" && !p.synthetic).map((p) => p.text).join("\n");
       const prompt = said.trim().replace(/^"([^"]*)"$/, "$1"); // opencode run puts its argument into quotes
       const out = await hook("UserPromptSubmit", sessionID, { prompt, model: message.model?.modelID });
-      if (!out) return;
-      const text = JSON.parse(out).hookSpecificOutput.additionalContext;
+      const text = textIn(out);
+      if (!text) return;
       const id = "prt_" + Date.now().toString(16) + "0000" + Math.random().toString(36).slice(2, 14).padEnd(12, "0");
       parts.unshift({ id, sessionID, messageID: message.id, type: "text", text, synthetic: true });
     },

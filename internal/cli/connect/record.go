@@ -29,7 +29,7 @@ type record struct {
 // recordedFile is one file that was changed.
 type recordedFile struct {
 	Path   string            `json:"path"`
-	Backup string            `json:"backup,omitempty"` // the name of the copy from before; "" if there was no file
+	Backup string            `json:"backup,omitempty"` // the copy from before, below the record's folder; "" if there was no file
 	After  string            `json:"after"`            // SHA-256 of what was written
 	Whole  bool              `json:"whole,omitempty"`  // the file is Ken's own
 	Undo   []configfile.Undo `json:"undo,omitempty"`
@@ -70,23 +70,41 @@ func readRecord(agent string) (*record, error) {
 	return &r, nil
 }
 
-// write keeps the record, and the text of each file before it was changed.
-func (r *record) write(before [][]byte) error {
+// write keeps the record, and the text of each file before it was changed. Those of an earlier
+// record stay until this one is written.
+func (r *record) write(texts [][]byte) error {
 	dir, err := recordFolder(r.Agent)
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("keep a backup: %w", err)
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keep a backup: %w", err)
 	}
-	for i, text := range before {
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("keep a backup: %w", err)
+	}
+	backups, err := os.MkdirTemp(dir, "backup-")
+	if err != nil {
+		return fmt.Errorf("keep a backup: %w", err)
+	}
+	if err := r.writeIn(dir, backups, texts); err != nil {
+		return errors.Join(err, os.RemoveAll(backups))
+	}
+	for _, e := range before {
+		if e.Name() != recordName {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // what no record names does no harm
+		}
+	}
+	return nil
+}
+
+func (r *record) writeIn(dir, backups string, texts [][]byte) error {
+	for i, text := range texts {
 		if text == nil {
 			continue
 		}
-		r.Files[i].Backup = strconv.Itoa(i) + "-" + filepath.Base(r.Files[i].Path)
+		r.Files[i].Backup = filepath.Join(filepath.Base(backups), strconv.Itoa(i)+"-"+filepath.Base(r.Files[i].Path))
 		if err := writeFile(filepath.Join(dir, r.Files[i].Backup), text, 0o600); err != nil {
 			return fmt.Errorf("keep a backup: %w", err)
 		}
@@ -151,9 +169,24 @@ func readFile(path string) ([]byte, error) {
 	return b, nil
 }
 
+// checkLink reports a link that leads nowhere: a file would take its place.
+func checkLink(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil //nolint:nilerr // it is no link
+	}
+	if _, err := os.Stat(path); err != nil {
+		return &ken.Error{Code: ken.CodeRefused, Field: path, Msg: "is a link to " + to + ", which is not there", Err: err, Try: "Make that file, or remove the link."}
+	}
+	return nil
+}
+
 // writeFile writes a file at once: who reads it sees the old text or the new one. A link stays
 // a link, and a file keeps its permissions.
 func writeFile(path string, text []byte, mode fs.FileMode) (err error) {
+	if err := checkLink(path); err != nil {
+		return err
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

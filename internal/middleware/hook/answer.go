@@ -32,7 +32,7 @@ func Answer(ctx context.Context, l *middleware.Layer, owner string, e *Event) ([
 	case asked:
 		return h.prompt(ctx)
 	case used:
-		return nil, h.add(ctx, e.messages()...)
+		return nil, h.add(ctx, e.messages(ctx)...)
 	case answered:
 		return nil, h.answered(ctx)
 	case compacted, ended:
@@ -62,7 +62,8 @@ type hook struct {
 }
 
 func (h *hook) turn(msgs []ken.Message) ken.Turn {
-	return ken.Turn{Owner: h.owner, Session: h.event.Session, Agent: h.event.Program, Model: h.event.Model, Messages: msgs}
+	return ken.Turn{Owner: h.owner, Session: h.event.Session, Agent: h.event.Program, Model: h.event.Model, Messages: msgs,
+		DistrustUser: true} // as in claude -p "Fix this issue: …", whose text strangers wrote
 }
 
 // transcript returns what the journal has of the session, nothing for one that it does not

@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -104,43 +105,51 @@ func (e *Event) Settles() bool {
 
 // messages returns the messages of a tool call: the call and its result. Those of Ken's own
 // tools are left out, because they say what is known.
-func (e *Event) messages() []ken.Message {
+func (e *Event) messages(ctx context.Context) []ken.Message {
 	if e.Tool == "" || strings.HasPrefix(e.Tool, "mcp__ken__") || strings.HasPrefix(e.Tool, "mcp_ken_") {
 		return nil
 	}
 	call := ken.ToolCall{ID: e.Call, Name: e.Tool, Arguments: string(e.Input)}
-	return []ken.Message{{Role: "assistant", ToolCalls: []ken.ToolCall{call}}, {Role: "tool", ToolCallID: e.Call, Text: e.result()}}
+	return []ken.Message{{Role: "assistant", ToolCalls: []ken.ToolCall{call}}, {Role: "tool", ToolCallID: e.Call, Text: e.result(ctx)}}
 }
 
 // result returns what a tool printed, or why it failed.
-func (e *Event) result() string {
-	return cmp.Or(plain(e.Error), e.Failure, plain(e.Response), plain(e.Output))
+func (e *Event) result(ctx context.Context) string {
+	return cmp.Or(plain(ctx, e.Error, maxDepth), e.Failure, plain(ctx, e.Response, maxDepth), plain(ctx, e.Output, maxDepth))
 }
+
+// maxDepth bounds how deep a tool's result is read, because each level is parsed anew. Agents
+// send six.
+const maxDepth = 8
 
 // outputs are the fields of a tool's result that hold its text, in the order in which they
 // are read.
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
 // plain returns the text of a tool's result, which may be a string, a list of parts or an
-// object of the tool's own form.
-func plain(raw json.RawMessage) string {
+// object of the tool's own form. What lies deeper than depth is returned as it is, and so is
+// everything once ctx is done.
+func plain(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
+	}
+	if depth == 0 || ctx.Err() != nil {
+		return string(raw)
 	}
 	switch raw[0] {
 	case '"':
 		var s string
 		if json.Unmarshal(raw, &s) == nil {
 			if nested := strings.TrimSpace(s); strings.HasPrefix(nested, "{") && json.Valid([]byte(nested)) {
-				return plain(json.RawMessage(nested))
+				return plain(ctx, json.RawMessage(nested), depth-1)
 			}
 			return s
 		}
 	case '[':
 		var parts []json.RawMessage
 		if json.Unmarshal(raw, &parts) == nil {
-			return joined(parts)
+			return joined(ctx, parts, depth-1)
 		}
 	case '{':
 		var fields map[string]json.RawMessage
@@ -153,17 +162,17 @@ func plain(raw json.RawMessage) string {
 				parts = append(parts, f)
 			}
 		}
-		if s := joined(parts); s != "" {
+		if s := joined(ctx, parts, depth-1); s != "" {
 			return s
 		}
 	}
 	return string(raw)
 }
 
-func joined(parts []json.RawMessage) string {
+func joined(ctx context.Context, parts []json.RawMessage, depth int) string {
 	var lines []string
 	for _, p := range parts {
-		if s := plain(p); s != "" {
+		if s := plain(ctx, p, depth); s != "" {
 			lines = append(lines, s)
 		}
 	}
@@ -176,17 +185,24 @@ const maxTail = 1 << 20
 // lastAnswer returns the last thing that the assistant said in a transcript, which has a JSON
 // object a line: for agents whose events do not have it. Reasoning is left out.
 func lastAnswer(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its writer
+		err = &ken.Error{Code: ken.CodeInvalid, Field: "transcript_path", Msg: "is no file", Try: "Name the file of the transcript."}
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the transcript: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read the transcript: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > maxTail {
+	if info.Size() > maxTail {
 		if _, err := f.Seek(-maxTail, io.SeekEnd); err != nil {
 			return "", fmt.Errorf("read the transcript: %w", err)
 		}
 	}
-	b, err := io.ReadAll(f)
+	b, err := io.ReadAll(io.LimitReader(f, maxTail)) // it may grow
 	if err != nil {
 		return "", fmt.Errorf("read the transcript: %w", err)
 	}

@@ -2,8 +2,10 @@ package hook
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken/middleware"
@@ -46,7 +48,7 @@ func TestEvents(t *testing.T) {
 			if e.Last != "" {
 				text = e.Last
 			}
-			if msgs := e.messages(); len(msgs) == 2 {
+			if msgs := e.messages(t.Context()); len(msgs) == 2 {
 				text = msgs[1].Text
 			}
 			if e.moment() != c.moment || e.Session != c.session || text != c.text {
@@ -56,11 +58,29 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// A tool's result is read to a depth, and from there on kept as it is: its cost would grow with
+// its depth times its size.
+func TestDeepResult(t *testing.T) {
+	for _, c := range []struct{ name, response, want string }{
+		{"as deep as agents send", `{"content":[{"text":"{\"output\":{\"content\":[\"found\"]}}"}]}`, "found"},
+		{"deeper", strings.Repeat("[", 1000) + `"x"` + strings.Repeat("]", 1000), strings.Repeat("[", 1000-maxDepth) + `"x"` + strings.Repeat("]", 1000-maxDepth)},
+	} {
+		if got := plain(t.Context(), json.RawMessage(c.response), maxDepth); got != c.want {
+			t.Errorf("%s: %.60q; want %.60q", c.name, got, c.want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := plain(ended, json.RawMessage(`["x"]`), maxDepth); got != `["x"]` {
+		t.Errorf("nobody waits any more: %q", got)
+	}
+}
+
 // What Ken's own tools answer is not what a tool found out.
 func TestOwnToolsAreLeftOut(t *testing.T) {
 	e, err := Parse("claude-code", []byte(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"mcp__ken__memory_recall","tool_response":"known"}`))
-	if err != nil || e.messages() != nil {
-		t.Errorf("%v, %v", e.messages(), err)
+	if err != nil || e.messages(t.Context()) != nil {
+		t.Errorf("%v, %v", e.messages(t.Context()), err)
 	}
 }
 
@@ -83,6 +103,21 @@ func TestLastAnswer(t *testing.T) {
 		if got, err := lastAnswer(path); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
+	}
+}
+
+// What is no file is not opened: reading a pipe would wait for its writer.
+func TestTranscriptIsAFile(t *testing.T) {
+	if _, err := lastAnswer(os.DevNull); err == nil {
+		t.Error("a device was read")
+	}
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	text := `{"role":"assistant","content":"too far back"}` + "\n" + strings.Repeat("\n", maxTail)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lastAnswer(path); err != nil || got != "" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -115,7 +150,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		e.moment()
-		e.messages()
+		e.messages(t.Context())
 		answerIn([]byte(text))
 	})
 }

@@ -206,6 +206,7 @@ func (a *About) update(b *About) {
 			*s.to = *s.from
 		}
 	}
+	a.DistrustUser = a.DistrustUser || b.DistrustUser
 	if !b.Scope.IsZero() {
 		a.Scope = b.Scope
 	}

@@ -32,6 +32,8 @@ type About struct {
 	Model   string      `json:"model,omitempty"`
 	Scope   ken.Scope   `json:"scope,omitzero"` // of what is learned in it
 	Scopes  []ken.Scope `json:"scopes,omitempty"`
+
+	DistrustUser bool `json:"distrust_user,omitempty"` // see ken.Turn; of one turn it holds for the session
 }
 
 // State is where a session stands.
