@@ -263,6 +263,7 @@ func (t *tenure) watch(ctx context.Context, s *bolt.Store, ended func()) {
 			return
 		case <-look.C:
 			if !t.valid() {
+				t.lose()
 				ended()
 				return
 			}

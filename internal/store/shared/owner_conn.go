@@ -337,6 +337,9 @@ func (s *ownerConn) close(evicted bool) error {
 // valid reports whether a role can still be used.
 func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
+// held is valid as far as it was noticed.
+func (r *role) held() bool { return r.host == nil || r.host.tenure == nil || !r.host.tenure.lost.Load() }
+
 func (r *role) close(evicted bool) error {
 	switch {
 	case r.host != nil:
