@@ -338,7 +338,9 @@ func (s *ownerConn) close(evicted bool) error {
 func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
 // held is valid as far as it was noticed.
-func (r *role) held() bool { return r.host == nil || r.host.tenure == nil || !r.host.tenure.lost.Load() }
+func (r *role) held() bool {
+	return r.host == nil || r.host.tenure == nil || !r.host.tenure.lost.Load()
+}
 
 func (r *role) close(evicted bool) error {
 	switch {
