@@ -292,7 +292,9 @@ func (r *reader) written(i int) (Mention, int) {
 		return Mention{Name: w.name, Display: r.text[w.start:w.end], Type: Tool, Confidence: ByProduct}, 1
 	}
 	if i > 1 && (r.is(i-1, "called") || r.is(i-1, "named")) && !w.entry.is(function|past|finite|verb) && !r.words[i-2].entry.is(function|past|finite|verb) && !number(w.name) {
-		return Mention{Name: w.name, Display: r.text[w.start:w.end], Confidence: ByCapital}, 1 // "a project called opencode"
+		f := found{Mention: Mention{Name: w.name, Display: r.text[w.start:w.end], Confidence: ByCapital}, from: i, to: i + 1} // "a project called opencode"
+		f.Type = r.kind(&f)
+		return f.Mention, 1
 	}
 	return Mention{}, 0
 }
