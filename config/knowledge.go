@@ -42,7 +42,8 @@ type Knowledge struct {
 // TrustsUser reports whether what the user of a session says may be a rule.
 func (k *Knowledge) TrustsUser() bool { return k.TrustUser != nil && *k.TrustUser }
 
-// trustedUnlessSet is what TrustUser points to when TrustUserUnlessSet has set it.
+// trustedUnlessSet is the value that TrustUserUnlessSet sets: TrustUser points to it, so that it
+// is told from a value of the configuration.
 var trustedUnlessSet = true
 
 // TrustUserUnlessSet trusts the user of sessions unless the configuration decides it.

@@ -16,8 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 )
 
-// placeholder is what stands for a flag's value: a noun in capitals, which no sentence is made
-// of.
+// placeholder matches the name of a flag's value in help: a noun in capitals.
 var placeholder = regexp.MustCompile(`^[A-Z]+([=:,][A-Z]+)*$`)
 
 // Help is read in a terminal of 80 columns, and everybody begins with an example.

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// elsewhere says who runs the README's snippets that TestReadme does not.
+// elsewhere names the test that runs each README snippet which TestReadme leaves out.
 var elsewhere = map[string]string{
 	"go":     "examples/quickstart",
 	"python": "clients/python/test_docs.py",

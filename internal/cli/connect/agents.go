@@ -35,7 +35,7 @@ type way struct {
 	note   string                // what the user has to do yet
 }
 
-// target is what one file of an agent is to have.
+// target describes the settings that Ken adds to one file of an agent.
 type target struct {
 	path     string
 	empty    string               // what a new file begins with
@@ -186,7 +186,7 @@ func groups(p *place, agent string, events ...string) (out []configfile.Setting)
 	return out
 }
 
-// mark is what the command of an agent's hook has behind the program.
+// mark identifies Ken's own hook: the words behind the program in its command.
 func mark(agent string) string { return " hook " + agent }
 
 func value(v any, path ...string) configfile.Setting {

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/configfile"
 )
 
-// change is what becomes of one file. A nil text is no file.
+// change is the old and the new text of one file. A nil text means that there is no file.
 type change struct {
 	path  string
 	was   []byte // now
@@ -26,14 +26,14 @@ type change struct {
 	folders []string // made for the file, the innermost first
 }
 
-// plan is what connecting or disconnecting changes.
+// plan lists the changes that connecting or disconnecting makes.
 type plan struct {
 	agent   string
 	record  *record // of before; nil for none
 	changes []*change
 }
 
-// newPlan takes what is recorded of an agent out of its files.
+// newPlan begins a plan by removing the recorded settings of an agent from its files.
 func newPlan(agent string) (*plan, error) {
 	r, err := readRecord(agent)
 	if err != nil {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -318,7 +319,7 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 	archive := tar.NewReader(zip)
 	head, err := archive.Next()
 	if err != nil || head.Name != manifestName {
-		return m, broken(cmpErr(err, errors.New("it does not begin with a manifest")))
+		return m, broken(cmp.Or(err, errors.New("it does not begin with a manifest")))
 	}
 	if err := json.NewDecoder(io.LimitReader(archive, maxManifest)).Decode(&m); err != nil {
 		return m, broken(err)
@@ -362,13 +363,6 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 		}
 	}
 	return m, place(dir, state, m.Owners, broken)
-}
-
-func cmpErr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // allowed reports whether an entry is one that a backup has: an archive may be anybody's.
