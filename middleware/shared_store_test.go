@@ -304,6 +304,10 @@ func TestTurnsWhileTheHolderHangs(t *testing.T) {
 	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	var is syscall.WaitStatus
+	if _, err := syscall.Wait4(holder.Process.Pid, &is, syscall.WUNTRACED, nil); err != nil || !is.Stopped() { // it takes a moment
+		t.Fatalf("the holder is not stopped: %v, %v", is, err)
+	}
 	var took []time.Duration
 	noticed := false
 	for i := 1; i <= 200; i++ {
