@@ -31,9 +31,6 @@ func using(m ...middleware.Middleware) func(*middleware.Options) {
 
 func withVectors(o *middleware.Options) { o.Embedder = embedtest.Bag{} }
 
-// patient leaves every leg its time, so that a busy machine changes no result.
-func patient(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second }
-
 func TestUserMiddlewaresWrapInOrder(t *testing.T) {
 	var calls []string
 	named := func(name string) middleware.Middleware {
@@ -148,7 +145,7 @@ func TestOnReceipt(t *testing.T) {
 // Clients in other languages iterate over a receipt's lists without asking
 // whether they are there; only what is documented as optional may be missing.
 func TestReceiptIsCompleteJSON(t *testing.T) {
-	l := open(t, settings(patient), withVectors)
+	l := open(t, settings(), withVectors)
 	learn(t, l, fact(t, "%s", retryFact), fact(t, "The payments team eats at noon."), pinned(t, "Reply in French."))
 	broken := open(t, settings(func(c *config.Config) { c.Middleware.Knowledge = false }))
 	for name, r := range map[string]ken.Receipt{
@@ -273,7 +270,7 @@ func TestQuestionStandsThroughALongToolLoop(t *testing.T) {
 // Many goroutines, sessions and owners at once: everybody gets what is theirs.
 func TestConcurrentAssemble(t *testing.T) {
 	const owners, sessions, turns = 4, 4, 5
-	l := open(t, settings(recording, patient), withVectors)
+	l := open(t, settings(recording), withVectors)
 	for o := range owners {
 		s, release, err := l.Store(context.Background(), fmt.Sprint("owner", o))
 		if err != nil {
@@ -315,7 +312,7 @@ func TestConcurrentAssemble(t *testing.T) {
 // Close while turns run: each comes back, without knowledge if need be, none
 // panics, and nothing is left open; TestMain looks for goroutines.
 func TestCloseWhileTurnsRun(t *testing.T) {
-	l := open(t, settings(recording, patient), withVectors)
+	l := open(t, settings(recording), withVectors)
 	learn(t, l, fact(t, "%s", retryFact))
 	var wg sync.WaitGroup
 	half := make(chan struct{}, 64)
@@ -421,7 +418,7 @@ func TestEachLegHasItsOwnLimit(t *testing.T) {
 // step of a turn that has its block is no turn to compose.
 func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 	hold, entered := make(chan struct{}), make(chan struct{})
-	l := open(t, settings(patient, func(c *config.Config) { c.Retrieval.AtOnce = 2 }), func(o *middleware.Options) {
+	l := open(t, settings(func(c *config.Config) { c.Retrieval.AtOnce = 2 }), func(o *middleware.Options) {
 		o.Use = append(o.Use, func(next middleware.Handler) middleware.Handler {
 			return func(ctx context.Context, st *middleware.State) error {
 				if strings.HasPrefix(st.Turn.Session, "slow") {

@@ -463,7 +463,7 @@ func BenchmarkTurnAfterEdit(b *testing.B) {
 	for _, fresh := range []bool{false, true} {
 		b.Run(map[bool]string{false: "changed", true: "new"}[fresh], func(b *testing.B) {
 			root := manySymbols(b)
-			l := open(b, settings(patient, func(c *config.Config) { c.Knowledge.DBPath = b.TempDir() }), inFolder(root))
+			l := open(b, settings(func(c *config.Config) { c.Knowledge.DBPath = b.TempDir() }), inFolder(root))
 			if _, err := l.Operator().ReadCode(context.Background()); err != nil {
 				b.Fatal(err)
 			}

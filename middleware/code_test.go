@@ -330,7 +330,7 @@ func TestExplainARuleThatTheCodeBrings(t *testing.T) {
 func TestMuchWeightReadsWhatIsFiledBeside(t *testing.T) {
 	root := shop(t)
 	for _, weight := range []ken.Weight{ken.WeightDefault, ken.WeightHigh} {
-		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.DBPath, c.Middleware.Floor = t.TempDir(), false }), inFolder(root))
+		l := open(t, settings(func(c *config.Config) { c.Knowledge.DBPath, c.Middleware.Floor = t.TempDir(), false }), inFolder(root))
 		id := learn(t, l, filed(t, "Zinc boards bend under forty kilos.", "capacity", "depot.Shelf"))[0]
 		turn := asked("May I change `FillShelf`?")
 		turn.Weight = weight
@@ -388,7 +388,7 @@ func TestCardsPushNoRuleOut(t *testing.T) {
 // A decision that words find as well, as a piece of its file, is there once: as the
 // decision.
 func TestADecisionComesOnce(t *testing.T) {
-	l := open(t, settings(patient, func(c *config.Config) { c.Repository.Index, c.Repository.GitCommits = true, 0 }), inFolder(shop(t)))
+	l := open(t, settings(func(c *config.Config) { c.Repository.Index, c.Repository.GitCommits = true, 0 }), inFolder(shop(t)))
 	if _, err := l.Refresh(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

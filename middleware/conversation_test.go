@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -27,12 +26,10 @@ import (
 // the front of the prompt, or another one into every request, and make each turn
 // cost what an uncached one does.
 
-// knowing opens a layer that knows what the script's layer knows, and never
-// gives up on a leg, so that a busy machine changes nothing.
+// knowing opens a layer that knows what the script's layer knows.
 func knowing(t testing.TB, s script, receipts *[]ken.Receipt, change ...func(*config.Config)) *middleware.Layer {
 	t.Helper()
-	patient := func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second }
-	l := open(t, settings(append(change, patient)...), func(o *middleware.Options) {
+	l := open(t, settings(change...), func(o *middleware.Options) {
 		if receipts != nil {
 			o.OnReceipt = func(_ context.Context, r ken.Receipt) { *receipts = append(*receipts, r) }
 		}

@@ -76,7 +76,7 @@ func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 		says  string
 	}{
 		"down": {nil, "refused"},
-		"slow": {hang, "within 150ms"},
+		"slow": {hang, "within 1s"},
 		"401": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, `{"error":{"message":"bad key"}}`, http.StatusUnauthorized)
 		}, "key"},
@@ -107,6 +107,7 @@ func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 			}
 			l := open(t, settings(func(c *config.Config) {
 				c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", url
+				c.Retrieval.Deadline = time.Second
 			}))
 			learn(t, l, fact(t, retryFact))
 			r := l.Assemble(context.Background(), asked(question)).Receipt
@@ -336,7 +337,7 @@ const search = "When is the turbine empty before the ferry?"
 // so; a later process knows it at its first turn.
 func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	root := t.TempDir()
-	l := open(t, settings(patient), in(root), withEmbedder(noise{"bad"}))
+	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 200)...)
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 0 {
 		t.Errorf("before: mode %s, likeness %v", r.Mode, r.Likeness)
@@ -362,9 +363,9 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check("another process", open(t, settings(patient), in(root), withEmbedder(noise{"bad"})))
+	check("another process", open(t, settings(), in(root), withEmbedder(noise{"bad"})))
 
-	other := open(t, settings(patient), in(t.TempDir()), withEmbedder(noise{"bad"}))
+	other := open(t, settings(), in(t.TempDir()), withEmbedder(noise{"bad"}))
 	if c := other.Operator().Calibration(""); c != nil {
 		t.Errorf("another project: %+v", c)
 	}

@@ -426,7 +426,7 @@ func newStrict(t *testing.T, status int, refusal string) *strict {
 func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
 	for _, refusal := range refusals {
 		t.Run(refusal.name, func(t *testing.T) {
-			l := open(t, settings(patient))
+			l := open(t, settings())
 			learn(t, l, fact(t, "The payments service retries three times."))
 			m := newStrict(t, refusal.status, refusal.body)
 			d := testDialects[0]
@@ -473,7 +473,7 @@ func TestOtherRefusalsAreNotTriedAgain(t *testing.T) {
 		{"too long", strings.Repeat(" ", 70<<10) + refusals[0].body, once, 400, 1},
 		{"the client's own", refusals[0].body, twice, 400, 2},
 	} {
-		l := open(t, settings(patient))
+		l := open(t, settings())
 		learn(t, l, fact(t, "The payments service retries three times."))
 		m := newStrict(t, tt.status, tt.refusal)
 		for i := range int64(2) {

@@ -47,7 +47,7 @@ func TestNothingLeaksThroughAnyLeg(t *testing.T) {
 	kinds := map[string]ken.Kind{"sessions": ken.KindEpisode, "playbooks": ken.KindPlaybook}
 	for leg, change := range legs {
 		t.Run(leg, func(t *testing.T) {
-			l := open(t, settings(change, patient, func(c *config.Config) { c.Middleware.Floor, c.Retrieval.MinTrust = false, ken.TrustAgent }), withVectors,
+			l := open(t, settings(change, func(c *config.Config) { c.Middleware.Floor, c.Retrieval.MinTrust = false, ken.TrustAgent }), withVectors,
 				func(o *middleware.Options) { o.Now = func() time.Time { return monday } })
 			say := func(what string, change func(*ken.Claim)) ken.Claim {
 				c := pinned(t, "What is the launch code of the zanzibar gateway? It is "+what+".")
@@ -220,7 +220,7 @@ func cut(r ken.Receipt, id string, why ken.CutReason) bool {
 
 // The filter object of a turn is the caller's: nothing changes it.
 func TestTurnIsNotChanged(t *testing.T) {
-	l := open(t, settings(patient), withVectors)
+	l := open(t, settings(), withVectors)
 	learn(t, l, fact(t, "%s", retryFact))
 	turn := ken.Turn{Session: "s", Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "b"}, {Type: ken.ScopeAgent, ID: "a"}}, Messages: []ken.Message{
 		{Role: "assistant", Text: "<think>hm</think>Yes?"}, {Role: "user", Text: question}}}
@@ -262,7 +262,7 @@ func TestSecretsInATurnGoNowhere(t *testing.T) {
 	t.Cleanup(srv.Close)
 	root := t.TempDir()
 	l, err := middleware.Open(context.Background(), middleware.Options{Root: root, Foreground: true, Strict: true,
-		Config: settings(patient, func(c *config.Config) {
+		Config: settings(func(c *config.Config) {
 			c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL, c.Middleware.Events = "m", srv.URL, true
 		})})
 	if err != nil {

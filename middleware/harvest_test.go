@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -424,7 +423,7 @@ func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 // that says the same takes the place of another fact.
 func TestRepetitionsDoNotHideAnAnswer(t *testing.T) {
 	const asked = "Which port does the ledger service listen on?"
-	l := open(t, settings(func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second })) // a slow machine must not change what is found
+	l := open(t, settings())
 	known := []ken.Claim{fact(t, "The ledger service listens on port 7443."), fact(t, "The ledger service is owned by Ana.")}
 	for i := range 300 {
 		c := fact(t, "Session, %d November 2026.\nGoal: %s\n(Extracted by rules, without a model.)", 1+i%28, asked)

@@ -23,7 +23,8 @@ func settings(change ...func(*config.Config)) *config.Config {
 	c := config.Default()
 	c.Repository.Index = false
 	c.Middleware.Events = false
-	c.Knowledge.Nearest = 0 // only what bears on a question is in its block: see nearest_test.go
+	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
+	c.Knowledge.Nearest = 0                 // only what bears on a question is in its block: see nearest_test.go
 	for _, f := range change {
 		f(&c)
 	}

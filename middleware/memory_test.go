@@ -122,7 +122,7 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 // A playbook comes with the turn that it is for, whole or with where the rest is,
 // and with no other turn.
 func TestPlaybookComesWithItsTurn(t *testing.T) {
-	l := open(t, settings(patient), withVectors)
+	l := open(t, settings(), withVectors)
 	long := "Restore the database from a backup.\n\n" + strings.Repeat("Then check the next table and write down what you see.\n", 100)
 	learn(t, l, fact(t, "%s", retryFact), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
 	for q, want := range map[string]string{
@@ -150,7 +150,7 @@ func TestPlaybookComesWithItsTurn(t *testing.T) {
 // What is merely good to know can't crowd out what always matters, nor either of
 // them knowledge.
 func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
-	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.Sessions = 50 }), withVectors)
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.Sessions = 50 }), withVectors)
 	hot := learn(t, l, pinned(t, "Answer in French, always."))[0]
 	objective := pinned(t, "The objective of this quarter is to move the ledger.")
 	objective.Kind = ken.KindObjective

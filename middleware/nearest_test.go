@@ -14,7 +14,7 @@ import (
 // needs evidence.
 func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 	ctx := context.Background()
-	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
 	foreign := fact(t, "%s", "The harbour of the web is deep.")
 	foreign.Evidence = []ken.Evidence{{Kind: ken.EvidenceURL, URL: "https://example.org/harbour"}}
 	ids := learn(t, l, fact(t, "%s", retryFact), fact(t, "%s", "Amounts are kept in cents."), fact(t, "%s", "The lamp of the lighthouse is green."),
@@ -52,7 +52,7 @@ func TestTheFirstTurnGetsWhatIsNearest(t *testing.T) {
 
 // A rule that does not apply to the turn stands nearby as any other fact.
 func TestARuleNearbyIsNoRuleOfTheTurn(t *testing.T) {
-	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.Nearest = 3 }), withVectors)
 	rule := fact(t, "%s", "The ledger stays on PostgreSQL 15.")
 	rule.Constraint, rule.Entities, rule.AssignedBy = true, []string{"ledger"}, ken.AssignedByOperator
 	learn(t, l, rule)

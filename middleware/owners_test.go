@@ -112,7 +112,7 @@ func written(t *testing.T, v any) string {
 func TestOnlyWhatIsSharedIsSeen(t *testing.T) {
 	for name, embedder := range map[string]func(*middleware.Options){"words": func(*middleware.Options) {}, "vectors": withVectors} {
 		t.Run(name, func(t *testing.T) {
-			l := open(t, settings(sharing, patient, func(c *config.Config) {
+			l := open(t, settings(sharing, func(c *config.Config) {
 				c.Budget.Chars, c.Budget.MemoryChars, c.Knowledge.TopK = 20000, 20000, 100
 			}), embedder)
 			ids := map[string]map[string]string{}
@@ -292,7 +292,7 @@ func TestEveryLegKeepsPrivateClaimsPrivate(t *testing.T) {
 // What team forgets, disputes and never shared is in no conversation of ana's.
 func TestForgettingReachesConversationsOfOthers(t *testing.T) {
 	root := t.TempDir()
-	l := open(t, settings(sharing, patient), in(root))
+	l := open(t, settings(sharing), in(root))
 	s, release, err := l.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
@@ -329,7 +329,7 @@ func TestForgettingReachesConversationsOfOthers(t *testing.T) {
 
 // A claim that team disputes is announced in a conversation that was told it.
 func TestConversationsHearWhatFell(t *testing.T) {
-	l := open(t, settings(sharing, patient))
+	l := open(t, settings(sharing))
 	s, release, err := l.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
@@ -355,7 +355,7 @@ func TestConversationsHearWhatFell(t *testing.T) {
 func TestOwnersShareOneRepositoryIndex(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, map[string]string{"docs/turbine.md": "# Turbine\n\nThe turbine maintenance schedule is kept by the harbour office.\n"})
-	l := open(t, settings(patient, func(c *config.Config) {
+	l := open(t, settings(func(c *config.Config) {
 		c.Knowledge.Owner, c.Knowledge.Shares, c.Repository.Index = "team", []string{"team"}, true
 	}), in(root))
 	if _, err := l.Refresh(t.Context(), ""); err != nil {
@@ -382,7 +382,7 @@ func TestOwnersShareOneRepositoryIndex(t *testing.T) {
 
 // Without knowledge.shares nothing of anybody is seen, team's documents and claims included.
 func TestNothingIsSharedUnlessAsked(t *testing.T) {
-	l := open(t, settings(patient))
+	l := open(t, settings())
 	marked(t, l, "team")
 	turn := asked("What does the turbine maintenance schedule of Oslo say?")
 	turn.Owner = "ana"
@@ -397,7 +397,7 @@ func TestNothingIsSharedUnlessAsked(t *testing.T) {
 func TestCodeIsSharedWithItsOwner(t *testing.T) {
 	for name, change := range map[string]func(*config.Config){"shared": func(c *config.Config) { c.Knowledge.Shares = []string{ken.DefaultOwner} },
 		"of another": sharing, "not shared": func(*config.Config) {}} {
-		l := open(t, settings(patient, change), inFolder(shop(t)))
+		l := open(t, settings(change), inFolder(shop(t)))
 		turn := asked("Who calls FillShelf, and what is depot.Shelf?")
 		turn.Owner = "ana"
 		r := l.Assemble(t.Context(), turn).Receipt
@@ -425,14 +425,14 @@ func TestAShareThatFailsCostsNoTurn(t *testing.T) {
 // process was started again: what team forgets elsewhere is sent on by nobody.
 func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	root := t.TempDir()
-	holder := open(t, settings(sharing, patient), in(root))
+	holder := open(t, settings(sharing), in(root))
 	marked(t, holder, "team")
 	s, release, err := holder.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
 	id, err := s.WriteClaim(t.Context(), humanClaim(t, retryFact))
 	must(t, err)
-	client := open(t, settings(sharing, patient), in(root))
+	client := open(t, settings(sharing), in(root))
 	turn := asked(question + " And what does the turbine maintenance schedule say?")
 	turn.Owner, turn.Session, turn.ID = "ana", "s", "first"
 	a := client.Assemble(t.Context(), turn)
@@ -448,7 +448,7 @@ func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	}
 	turn.Session, turn.ID = "s", "second"
 	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Three times."}, ken.Message{Role: "user", Text: "thanks!"})
-	again := open(t, settings(sharing, patient), in(root)) // has the block from the store alone
+	again := open(t, settings(sharing), in(root)) // has the block from the store alone
 	if b := again.Assemble(t.Context(), turn); len(b.Insertions) != 1 || b.Insertions[0].Text != a.Insertions[0].Text {
 		t.Fatalf("after a restart %+v", b.Insertions)
 	}

@@ -36,7 +36,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 		for _, d := range testDialects {
 			t.Run(name+"/"+d.String(), func(t *testing.T) {
 				receipts := 0
-				l := open(t, settings(patient), func(o *middleware.Options) { o.OnReceipt = func(context.Context, ken.Receipt) { receipts++ } })
+				l := open(t, settings(), func(o *middleware.Options) { o.OnReceipt = func(context.Context, ken.Receipt) { receipts++ } })
 				learn(t, l, fact(t, "The payments service retries three times."))
 				m := serveModel(t, d, false, "Three times.")
 				opening := []string{d.user("How often does the payments service retry?")}
@@ -73,7 +73,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 // What is only counted leaves no session, no receipt, and no turn that a later one would
 // take up.
 func TestPreviewLeavesNothing(t *testing.T) {
-	l := open(t, settings(patient))
+	l := open(t, settings())
 	learn(t, l, fact(t, "The payments service retries three times."))
 	d := testDialects[2]
 	body := d.body("", d.user("How often does the payments service retry?"))
@@ -98,7 +98,7 @@ func TestPreviewLeavesNothing(t *testing.T) {
 
 // A dry run counts what it sends.
 func TestPreviewOfADryRun(t *testing.T) {
-	l := open(t, settings(patient, func(c *config.Config) { c.Middleware.Inject = false }))
+	l := open(t, settings(func(c *config.Config) { c.Middleware.Inject = false }))
 	learn(t, l, fact(t, "The payments service retries three times."))
 	body := testDialects[0].body("", testDialects[0].user("How often does the payments service retry?"))
 	if got := preview(t, l, testDialects[0], body, nil); got != body {
@@ -109,7 +109,7 @@ func TestPreviewOfADryRun(t *testing.T) {
 // A question that is asked again, after it was given nothing, is counted with what is known
 // by now, as the call is sent.
 func TestPreviewOfAQuestionThatIsAskedAgain(t *testing.T) {
-	l, d := open(t, settings(patient)), testDialects[0]
+	l, d := open(t, settings()), testDialects[0]
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
 	body := d.body("", d.user("How often does the payments service retry?"))
 	if _, err := l.Operator().Begin(t.Context(), d.Dialect, []byte(body), who); err != nil {

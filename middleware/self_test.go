@@ -16,7 +16,7 @@ import (
 // more than one.
 func TestKenKnowsItself(t *testing.T) {
 	race.LeaveToWhole(t)
-	c := settings(patient, func(c *config.Config) {
+	c := settings(func(c *config.Config) {
 		c.Repository.Index, c.Repository.GitCommits = true, 0
 		c.Repository.Exclude = []string{"self_test.go"} // it holds the questions
 		c.Knowledge.DBPath = t.TempDir()

@@ -128,7 +128,7 @@ func seedStore(t testing.TB, root string, claims []ken.Claim) {
 // A turn about a thing is reminded of what is to be done about it, until it is done
 // or its time is over; a turn about something else is not.
 func TestATurnIsRemindedOfOpenTasks(t *testing.T) {
-	l := open(t, settings(patient))
+	l := open(t, settings())
 	learn(t, l, fact(t, "The payments service depends on the ledger service."), fact(t, "The warehouse service has two doors."))
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {

@@ -73,7 +73,7 @@ func inBlock(r *ken.Receipt, id string) *ken.Item {
 // What the step is for: told once, the rules of whatever the turn touches are in the
 // block, however little their words have to do with it.
 func TestConstraintsSurfaceWhateverTheRankingSays(t *testing.T) {
-	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.TopK = 1 }), withVectors)
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.TopK = 1 }), withVectors)
 	friday, ledger := bank(t, l)
 	for _, q := range []string{"how are cards checked in the payments checkout, step 7?", "who wrote the ledger?", "rename a variable in payments/api.go",
 		"What is PaymentsService doing?"} {
@@ -250,7 +250,7 @@ func TestScopesApplyToConstraints(t *testing.T) {
 // Weight says how deep to go: never past a rule, and one dependency further where the
 // turn names what depends.
 func TestWeightAndStructure(t *testing.T) {
-	l := open(t, settings(patient), withVectors)
+	l := open(t, settings(), withVectors)
 	_, ledger := bank(t, l)
 	deep := learn(t, l, filed(t, "Backups of it run before deploys at four.", "backups", "ledger"))[0]
 	for _, tt := range []struct {
@@ -278,7 +278,7 @@ func TestWeightAndStructure(t *testing.T) {
 
 // An attribute may say the name nowhere: it is filed under it.
 func TestWhatIsFiledUnderANameIsFoundByIt(t *testing.T) {
-	l := open(t, settings(patient))
+	l := open(t, settings())
 	id := learn(t, l, filed(t, "Rollbacks need two approvals.", "deploys", "payments"), filed(t, "The office plant is a ficus.", "plants", "office"))[0]
 	r := l.Assemble(t.Context(), asked("what do we know about payments?")).Receipt
 	if it := inBlock(&r, id); it == nil || it.Aspect != "deploys" || !slices.Equal(it.Entities, []string{"payments"}) || it.Signals[retriever.SignalStructure] == 0 {
@@ -405,7 +405,7 @@ func TestToldOnceIsEnough(t *testing.T) {
 // A thousand rules on one thing don't fit. Those nearest to the turn come first, and
 // the block says how many are missing.
 func TestAThousandConstraints(t *testing.T) {
-	l := open(t, settings(patient))
+	l := open(t, settings())
 	claims := []ken.Claim{ruleFor(t, noFridays, "payments"), dependsOn(t, "payments", "uses", "hub", 1)}
 	for i := range 1000 {
 		c := ruleFor(t, fmt.Sprintf("Rule %d of the hub is to be kept by everybody who touches it, in any way.", i), "hub")

@@ -27,7 +27,7 @@ type rig struct {
 
 func rigged(t *testing.T, change func(*config.Config)) *rig {
 	g := &rig{}
-	g.Layer = open(t, settings(recording, patient, change), withVectors, using(func(next middleware.Handler) middleware.Handler {
+	g.Layer = open(t, settings(recording, change), withVectors, using(func(next middleware.Handler) middleware.Handler {
 		return func(ctx context.Context, st *middleware.State) error {
 			err := next(ctx, st)
 			g.read = st.Read

@@ -86,7 +86,7 @@ func tiers(r ken.Receipt) map[string]ken.Tier {
 // and ranking by tier did nothing. Here each tier comes from evidence in the
 // store through to the block, in the order of the tiers.
 func TestEachTierReachesTheBlock(t *testing.T) {
-	l := open(t, settings(indexing, patient), withVectors)
+	l := open(t, settings(indexing), withVectors)
 	want := ladder(t, l)
 	r := l.Assemble(context.Background(), asked(asks)).Receipt
 	if d := cmp.Diff(want, tiers(r)); d != "" {
@@ -126,7 +126,7 @@ func TestTierDecaysByTheClock(t *testing.T) {
 	for days, want := range map[int]ken.Tier{30: ken.Inferred, 0: ken.Verified} {
 		var now atomic.Int64 // the recorder of the layer reads the clock too
 		now.Store(monday.UnixNano())
-		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
+		l := open(t, settings(func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
 			o.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 		})
 		id := learn(t, l, backed(t, "The zanzibar payments gateway retries thrice.", ken.FromTestResult("A", ""), ken.FromValidator("B", "")))[0]
@@ -143,7 +143,7 @@ func TestTierDecaysByTheClock(t *testing.T) {
 }
 
 func TestWeights(t *testing.T) {
-	l := open(t, settings(indexing, patient), withVectors)
+	l := open(t, settings(indexing), withVectors)
 	all := ladder(t, l)
 	strong := map[string]ken.Tier{}
 	for id, tier := range all {
@@ -210,7 +210,7 @@ func TestMinTrust(t *testing.T) {
 	claims := map[ken.Trust]ken.Evidence{ken.TrustOperator: ken.FromUserStatement("s", "m"), ken.TrustAgent: ken.FromArtifact("a", ""),
 		ken.TrustExternal: ken.FromToolResult("call", "said so")}
 	for _, min := range []ken.Trust{ken.TrustExternal, ken.TrustAgent, ken.TrustOperator} {
-		l := open(t, settings(patient, func(c *config.Config) { c.Retrieval.MinTrust = min }), withVectors)
+		l := open(t, settings(func(c *config.Config) { c.Retrieval.MinTrust = min }), withVectors)
 		of := map[string]ken.Trust{}
 		for trust, evidence := range claims {
 			of[learn(t, l, backed(t, "The zanzibar payments gateway, says "+trust.String()+", retries.", evidence))[0]] = trust

@@ -23,7 +23,7 @@ func TestARuleThatAUserSaysInASession(t *testing.T) {
 		distrust, trusted bool
 	}{{&no, false, false}, {&yes, false, true}, {nil, false, true}, {nil, true, false}, {&yes, true, true}} {
 		trusted, root := k.trusted, t.TempDir()
-		l := open(t, settings(patient, func(c *config.Config) {
+		l := open(t, settings(func(c *config.Config) {
 			c.Knowledge.TrustUser, c.Middleware.Events = k.set, true
 			c.Knowledge.TrustUserUnlessSet()
 		}), func(o *middleware.Options) { o.Root = root })

@@ -204,7 +204,7 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 			if err := s.Close(); err != nil && !errors.Is(err, ken.ErrCorrupt) && !errors.Is(err, ken.ErrUnavailable) {
 				t.Errorf("%s: close: %v", how, err)
 			}
-		} else if refused++; !errors.Is(err, ken.ErrCorrupt) || ken.Hint(err) == "" {
+		} else if refused++; !errors.Is(err, ken.ErrCorrupt) && !anotherOwner(err) || ken.Hint(err) == "" {
 			t.Errorf("%s: open: %v (%s)", how, err, ken.Hint(err))
 		}
 		was := err
@@ -213,7 +213,7 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 			t.Fatalf("%s: opened with %v; %v", how, was, err)
 		}
 		if err != nil {
-			if unmended++; !errors.Is(err, ken.ErrCorrupt) {
+			if unmended++; !errors.Is(err, ken.ErrCorrupt) && !anotherOwner(err) {
 				t.Errorf("%s: repair: %v", how, err)
 			}
 			continue
@@ -236,6 +236,35 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 		closeStore(t, s)
 	}
 	t.Logf("%d damages: %d opened with claims missing, %d refused by name; repaired: %d with every claim, %d not at all", n, lost, refused, whole, unmended)
+}
+
+// anotherOwner reports whether a store was refused because it names another owner: a letter
+// of the name that changed can't be told from that.
+func anotherOwner(err error) bool {
+	var e *ken.Error
+	return errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
+}
+
+// A store whose file has lost the name of its owner is damaged. It is not somebody else's.
+func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
+	dir, _ := furnished(t)
+	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Delete([]byte("owner")) })
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := bolt.Open(t.Context(), dir, quiet()); !errors.Is(err, ken.ErrCorrupt) {
+		t.Errorf("open: %v", err)
+		if err == nil {
+			closeStore(t, s)
+		}
+	}
+	if _, err := bolt.Repair(t.Context(), dir, quiet()); !errors.Is(err, ken.ErrCorrupt) {
+		t.Errorf("repair: %v", err)
+	}
 }
 
 // change opens the file of a closed store and changes a value of a bucket in place.

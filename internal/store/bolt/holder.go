@@ -369,11 +369,7 @@ func (s *Store) readable() error {
 		if v := meta.Get(kLayout); len(v) != 1 || v[0] != layout && v[0] != layoutNoSums {
 			return errOldFile
 		}
-		if owner := string(meta.Get(kOwner)); owner != s.o.Owner {
-			return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("%s belongs to owner %q, not %q", s.dir, owner, s.o.Owner),
-				Try: "Open the folder with its own owner."}
-		}
-		return nil
+		return s.checkOwner(meta.Get(kOwner))
 	})
 }
 

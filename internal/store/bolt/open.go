@@ -219,7 +219,15 @@ func (s *Store) initMeta(tx *writeTx) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("%s has layout %v; this program reads %d", s.dir, v, layout),
 			Try: "Use the version of ken that wrote it to export, then import here."}
 	}
-	if owner := string(meta.Get(kOwner)); owner != s.o.Owner {
+	return s.checkOwner(meta.Get(kOwner))
+}
+
+// checkOwner compares the owner that a store's file names with the one it is opened for.
+func (s *Store) checkOwner(owner []byte) error {
+	switch {
+	case len(owner) == 0:
+		return damaged("read whose the store is", errors.New("its file names no owner"))
+	case string(owner) != s.o.Owner:
 		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("%s belongs to owner %q, not %q", s.dir, owner, s.o.Owner),
 			Try: "Open the folder with its own owner."}
 	}

@@ -124,13 +124,12 @@ func (f *rebuildFold) trails() map[uint64][]uuid.UUID {
 
 // copyMeta gives the new store the identity of the old one.
 func (f *rebuildFold) copyMeta() error {
-	id, owner := string(f.raw(bMeta, kID)), string(f.raw(bMeta, kOwner))
+	id := string(f.raw(bMeta, kID))
 	if id == "" {
 		return damaged("read who the store is", fmt.Errorf("%s is not readable", bMeta))
 	}
-	if owner != f.from.o.Owner {
-		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("the store belongs to owner %q, not %q", owner, f.from.o.Owner),
-			Try: "Name its own owner."}
+	if err := f.from.checkOwner(f.raw(bMeta, kOwner)); err != nil {
+		return err
 	}
 	f.to.id, f.from.sealed = id, f.raw(bMeta, kSealed) != nil
 	if v := f.raw(bMeta, kCommit); len(v) == 8 {
