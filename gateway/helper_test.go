@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -35,6 +36,7 @@ const (
 func layer(t testing.TB, known map[string]string, change ...func(*config.Config)) *middleware.Layer {
 	t.Helper()
 	c := config.Default()
+	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	c.Repository.Index, c.Middleware.Events, c.Gateway.Notice = false, false, 0
 	for _, f := range change {
 		f(&c)

@@ -30,6 +30,7 @@ type kit struct {
 func newKit(t testing.TB, change ...func(*config.Config)) *kit {
 	t.Helper()
 	c := config.Default()
+	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	c.Repository.Index = false
 	c.Middleware.Events = false
 	c.Knowledge.Nearest = 0

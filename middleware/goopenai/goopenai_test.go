@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
@@ -28,6 +29,7 @@ const question = "How often does the payments service retry a failed transfer?"
 func open(t testing.TB, change ...func(*middleware.Options)) *middleware.Layer {
 	t.Helper()
 	c := config.Default()
+	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	c.Repository.Index = false
 	o := middleware.Options{Root: t.TempDir(), Config: &c, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -20,6 +21,7 @@ import (
 func registry(t testing.TB) *tools.Registry {
 	t.Helper()
 	c := config.Default()
+	c.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	c.Repository.Index = false
 	l, err := middleware.Open(context.Background(), middleware.Options{Root: t.TempDir(), Config: &c, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

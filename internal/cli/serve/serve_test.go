@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -113,6 +114,7 @@ func keyedGateway(t *testing.T, owners ...string) (l *middleware.Layer, clients 
 	t.Helper()
 	up := upstreamtest.New(t)
 	cfg := config.Default()
+	cfg.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
 	keys := make([]string, len(owners))
 	for i, owner := range owners {

@@ -57,6 +57,7 @@ func agent(owner string) access.Principal {
 func newKit(t testing.TB, change ...func(*middleware.Options)) *kit {
 	t.Helper()
 	cfg := config.Default()
+	cfg.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
 	cfg.Knowledge.Owner, cfg.Knowledge.Nearest = "anna", 0
 	k := &kit{TB: t, who: operator("anna"), log: &bytes.Buffer{}}

@@ -33,6 +33,7 @@ type kit struct {
 func newKit(t testing.TB) *kit {
 	t.Helper()
 	cfg := config.Default()
+	cfg.Retrieval.Deadline = 30 * time.Second // a busy machine must not change what is found
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
 	l, err := middleware.Open(context.Background(), middleware.Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true,
 		Log: slog.New(slog.DiscardHandler)})
