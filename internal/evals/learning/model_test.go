@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // good answers as a good model would: with a fact for each sentence worth keeping that the request
@@ -67,6 +68,7 @@ func shown(req *modeltest.Request) map[int]string {
 // With a model that reports what is worth keeping, the harvest adds no junk of its own and loses
 // little. What a model of the world reports is not measured here.
 func TestWithAGoodModel(t *testing.T) {
+	race.LeaveToWhole(t)
 	cases, _, err := Load("testdata", "")
 	if err != nil {
 		t.Fatal(err)
