@@ -88,8 +88,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 		return got.Header["X-Ken-Untouched"] != nil
 	}
 	for range 3 {
-		if untouched() {
-			t.Fatal("there is no room for a request after another")
+		for untouched() { // the answer's last byte is a moment ahead of the room
 		}
 	}
 	pace := make(chan struct{})
