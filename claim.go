@@ -17,8 +17,8 @@ const DefaultOwner = "default"
 // which is indexed in pieces.
 const MaxTextBytes = 1 << 20
 
-// Kind is what a claim is: the set is open, names are lower case with
-// underscores, and these are the ones that the layer itself gives meaning to.
+// Kind is the sort of a claim, such as fact or episode. Any name in lower case with
+// underscores may be used; the layer gives meaning to the constants below.
 type Kind string
 
 // Kinds with a meaning of their own.
@@ -45,7 +45,7 @@ const (
 // Structural reports whether the kind is one of the structure's own.
 func (k Kind) Structural() bool { return k == KindEntity || k == KindDependency || k == KindAlias }
 
-// Actor is who wrote or moved a claim.
+// Actor identifies the person, agent or process that wrote or moved a claim.
 type Actor struct {
 	Type string `json:"type,omitempty"` // agent, user, system or tool
 	ID   string `json:"id,omitempty"`
@@ -88,7 +88,7 @@ type Claim struct {
 	// word of an operator: it counts as any other claim until one makes it a Constraint.
 	RuleCandidate bool `json:"rule_candidate,omitempty"`
 
-	// AssignedBy is who found out Entities, Aspect and Constraint; empty when the
+	// AssignedBy names the step that set Entities, Aspect and Constraint; empty when the
 	// claim came with them, or has none yet.
 	AssignedBy Assigner `json:"assigned_by,omitempty"`
 
@@ -99,8 +99,8 @@ type Claim struct {
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero never expires
 
-	// ArchivedAt is when a claim that no longer stands was put away: one that was
-	// superseded or has expired. Zero is not archived.
+	// ArchivedAt is the time at which a claim was archived because it was superseded or had
+	// expired. Zero means that it is not archived.
 	ArchivedAt time.Time `json:"archived_at,omitzero"`
 
 	Supersedes   string `json:"supersedes,omitempty"`
@@ -257,7 +257,7 @@ func (a *Assignment) Validate() error {
 	return nil
 }
 
-// Severity is how much attention a claim deserves in an operator's queue.
+// Severity ranks a claim in an operator's queue.
 type Severity string
 
 // Severities of claims; nothing about a claim is critical.
@@ -267,7 +267,7 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Tone is how a severity is shown.
+// Tone is the colour in which a severity is shown.
 type Tone string
 
 // Tones of claims.

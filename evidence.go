@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EvidenceKind says what sort of thing backs a claim.
+// EvidenceKind is the sort of a piece of evidence.
 type EvidenceKind string
 
 // The kinds of evidence. The first eight speak of conversations, artifacts and
@@ -98,7 +98,7 @@ func (e Evidence) Reference() string {
 	}, "\x1f")
 }
 
-// Speaker is who speaks through this piece: its own Trust when set, else the
+// Speaker returns the trust in the source of this piece: its own Trust when set, else the
 // default of its kind. A kind that the layer does not know is external.
 func (e Evidence) Speaker() Trust {
 	if e.Trust != TrustUnknown {

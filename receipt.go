@@ -19,7 +19,7 @@ const (
 	CutLate      CutReason = "late"      // arrived after the deadline
 )
 
-// LegScore is where one leg of the retrieval put an item.
+// LegScore is the rank and the score that one leg of the retrieval gave an item.
 type LegScore struct {
 	Rank  int     `json:"rank"`  // from 1
 	Score float64 `json:"score"` // on the leg's own scale
@@ -76,15 +76,15 @@ type Receipt struct {
 	Tokens  int       `json:"tokens"`
 
 	Signals Signals `json:"signals"`
-	// Focal is what the turn is about, of the entities that are known, strongest first:
-	// their constraints surface.
+	// Focal lists the known entities that the turn is about, strongest first. Their
+	// constraints are shown.
 	Focal []string `json:"focal,omitempty"`
 	Items []Item   `json:"items"`
 	Cut   []Cut    `json:"cut"`
 
-	// Likeness is what calibration made the embedder's likeness count in this turn, as
-	// a part of what it counts by default; 0 when nothing was calibrated, and when the
-	// vector leg was left out, which Cause says.
+	// Likeness is the weight that calibration gave the embedder's likeness in this turn, as
+	// a part of the default weight. It is 0 when nothing was calibrated, and when the vector
+	// leg was left out, which Cause says.
 	Likeness float64 `json:"likeness,omitempty"`
 
 	// Degraded lists every stage that failed or was left out, as "stage: why".
@@ -106,9 +106,9 @@ type Receipt struct {
 	// kept has it.
 	Taint []Taint `json:"taint,omitempty"`
 
-	// Ranking is what the learned order was offered; nil where none could be applied.
-	// Explored is what exploration did, nil where it could do nothing. A kept receipt
-	// has them so that orders can be compared afterwards.
+	// Ranking lists the candidates that the learned order was offered; nil where none could
+	// be applied. Explored tells what exploration did; nil where it could do nothing. A kept
+	// receipt has them so that orders can be compared afterwards.
 	Ranking  *Ranking  `json:"ranking,omitempty"`
 	Explored *Explored `json:"explored,omitempty"`
 
@@ -131,8 +131,8 @@ type Taint struct {
 	Chars int    `json:"chars"` // code points of the longest span repeated
 }
 
-// Use is what the model's answer made of one item of the block. It says nothing of
-// what the item says.
+// Use tells how the model's answer used one item of the block. It holds none of the
+// item's words.
 type Use struct {
 	ID        string `json:"id"`
 	Cited     bool   `json:"cited,omitempty"`     // the answer names its short id or its source
@@ -147,7 +147,7 @@ func (u Use) Used() bool { return u.Cited || u.Repeated || u.ToolOK }
 // Helped reports whether the item was used and stood.
 func (u Use) Helped() bool { return u.Used() && !u.Corrected }
 
-// Features is what a learned order sees of a candidate: numbers, and hashes of
+// Features are the inputs of a learned order for one candidate: numbers, and hashes of
 // names, but no words.
 type Features struct {
 	ID     string `json:"id"`
@@ -159,8 +159,8 @@ type Features struct {
 	// Constraint marks a rule. No learned order is ever given one.
 	Constraint bool `json:"is_constraint,omitempty"`
 
-	// Distance is how many dependencies lead to the candidate's entity from what the
-	// turn is about; -1 when traversal did not bring it.
+	// Distance is the number of dependencies from the turn's entities to the candidate's
+	// entity; -1 when traversal did not bring it.
 	Distance int     `json:"distance"`
 	Weight   float64 `json:"weight,omitempty"` // of the aspect that traversal found it under, 0..1
 
@@ -182,7 +182,7 @@ type Features struct {
 	SlotUsed  float64 `json:"slot_used,omitempty"`
 }
 
-// Ranking is what a learned order of the turn was offered, and whether it decided.
+// Ranking lists the candidates that a learned order was offered, and whether it decided.
 type Ranking struct {
 	// Learned is true when the learned order was in force; otherwise the plain order
 	// stood and the learned one is compared with it afterwards.
@@ -193,13 +193,13 @@ type Ranking struct {
 	Candidates []Features `json:"candidates"`
 }
 
-// Explored says what exploration did at the cut. It is there in every turn in which
-// it could have done something.
+// Explored tells what exploration did at the cut. It is set in every turn in which it
+// could have done something.
 type Explored struct {
 	In      string `json:"in"`  // the first that the order leaves out
 	Out     string `json:"out"` // the last that it hands on
 	Swapped bool   `json:"swapped,omitempty"`
-	// Propensity is how probable what was done was before it was done, 0..1: of the
-	// swap if Swapped, else of none.
+	// Propensity is the probability, 0..1, that the choice had before it was made: of the
+	// swap if Swapped, else of no swap.
 	Propensity float64 `json:"propensity"`
 }

@@ -17,7 +17,7 @@ const (
 	ScopeRun     ScopeType = "run"
 )
 
-// Scope says what a claim applies to. The zero value is unscoped: it applies
+// Scope limits where a claim applies. The zero value is unscoped: the claim applies
 // wherever its owner works.
 type Scope struct {
 	Type ScopeType `json:"type,omitempty"`
@@ -86,7 +86,7 @@ type Filter struct {
 	Now      time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
 }
 
-// Facts is what a filter needs to know of a claim; projections keep it at hand.
+// Facts are the properties of a claim that a filter reads; projections keep them at hand.
 type Facts struct {
 	Scope     Scope
 	Status    Status

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Tier is how far a claim may be believed, computed from its evidence and never
+// Tier is the confidence in a claim. It is computed from the claim's evidence, and never
 // stored or asked of a model. The zero value is Guessed.
 type Tier uint8
 
@@ -32,8 +32,8 @@ func (t *Tier) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Support is what a claim's evidence amounts to, apart from the passing of
-// time: the projection keeps it, and a turn only compares two timestamps.
+// Support sums up a claim's evidence, apart from the passing of time: the projection
+// keeps it, and a turn only compares two timestamps.
 type Support struct {
 	Tier     Tier      // before decay
 	Trust    Trust     // of the least trusted piece
@@ -111,8 +111,8 @@ func HardSources(evidence []Evidence) int {
 	return len(others) + min(len(runs), len(moments))
 }
 
-// Trust is who is speaking through a piece of evidence. The zero value is
-// unknown, and unknown is treated as external everywhere.
+// Trust ranks the source of a piece of evidence. The zero value is unknown, and unknown
+// is treated as external everywhere.
 type Trust uint8
 
 // Levels of trust, lowest first.
@@ -160,7 +160,7 @@ func enumValue(field string, names []string, s string) (int, error) {
 	return 0, invalid(field, "unknown value "+strconv.Quote(s), "Use one of "+joinKinds(names)+".")
 }
 
-// Status is where a claim stands in its life cycle.
+// Status is the state of a claim in its life cycle.
 type Status string
 
 // The statuses of a claim.
@@ -182,8 +182,8 @@ func Statuses() []Status {
 	return []Status{StatusObserved, StatusInferred, StatusHypothesis, StatusVerified, StatusDisputed, StatusSuperseded}
 }
 
-// RecallStatuses is what a recall returns unless it asks otherwise: what the
-// layer currently holds to be true.
+// RecallStatuses returns the statuses of claims that a recall returns unless it asks
+// otherwise: those that the layer currently holds to be true.
 func RecallStatuses() []Status { return []Status{StatusObserved, StatusInferred, StatusVerified} }
 
 // Valid reports whether s is one of the six statuses.

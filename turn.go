@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Weight says how deep retrieval goes for an agent. The zero value is default.
+// Weight is the depth of retrieval for an agent. The zero value is default.
 type Weight uint8
 
 // Weights.
@@ -86,7 +86,7 @@ func TurnFrom(ctx context.Context) (Turn, bool) {
 	return t, ok
 }
 
-// Signals are what a message says about the knowledge that it needs.
+// Signals describe the knowledge that a message needs.
 type Signals struct {
 	Keywords []string `json:"keywords"` // at most 15
 	Symbols  []string `json:"symbols"`  // at most 10: identifiers and paths
@@ -105,7 +105,7 @@ type Signals struct {
 	Resumes bool `json:"-"`
 }
 
-// Mode is how retrieval ran.
+// Mode is the way in which retrieval ran.
 type Mode string
 
 // Modes. Anything but ModeHybrid has a cause in the receipt, unless it was asked for.

@@ -2,7 +2,7 @@ package breaker
 
 import "strconv"
 
-// State is where a breaker stands. The zero value is closed.
+// State is the state of a breaker. The zero value is closed.
 type State uint8
 
 // The states.

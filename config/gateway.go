@@ -86,8 +86,8 @@ func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, o
 	return 0, false
 }
 
-// TaintAction is what happens to an answer that calls a tool with what an
-// external claim said.
+// TaintAction is the response to an answer that calls a tool with the words of an
+// external claim.
 type TaintAction string
 
 // Taint actions.
@@ -231,10 +231,10 @@ func (g *Gateway) check() error {
 	return nil
 }
 
-// UpstreamKey is what is lent to clients of the upstream, "" for nothing.
+// UpstreamKey returns the API key that is lent to clients of the upstream; "" for none.
 func (g *Gateway) UpstreamKey() string { return variableValue(g.UpstreamKeyEnv) }
 
-// AnthropicKey is what is lent to clients of Anthropic's API, "" for nothing.
+// AnthropicKey returns the API key that is lent to clients of Anthropic's API; "" for none.
 func (g *Gateway) AnthropicKey() string { return variableValue(g.AnthropicKeyEnv) }
 
 func variableValue(name string) string {

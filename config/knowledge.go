@@ -121,7 +121,7 @@ func (k *Knowledge) keys() []key {
 	}
 }
 
-// Harvest is what is kept of a session when it is over.
+// Harvest configures what is kept of a session after its end.
 type Harvest struct {
 	Model     string        // of the calls that extract; empty means Upstream.Model, HarvestOff none
 	Command   []string      // asked in place of an address: a program with its arguments
@@ -203,7 +203,7 @@ func (c Config) HarvestSampling() bool {
 	return c.Harvest.Sampling && c.Harvest.Model != HarvestOff && c.HarvestModel() == "" && len(c.Harvest.Command) == 0
 }
 
-// HarvestBaseURL is where the extracting model is served.
+// HarvestBaseURL returns the base URL of the model that extracts claims.
 func (c Config) HarvestBaseURL() string { return cmp.Or(c.Harvest.BaseURL, c.Upstream.BaseURL) }
 
 // HarvestAPIKey is the key for it, "" for none: a key goes only to the service
@@ -218,7 +218,7 @@ func (c Config) HarvestAPIKey() string {
 	return ""
 }
 
-// Session is when a conversation is over, and how much of it is kept until then.
+// Session configures when a conversation ends, and how much of it is kept until then.
 type Session struct {
 	Idle         time.Duration // without a message, after which it is over
 	MessageBytes int           // of a message that the journal keeps
@@ -237,8 +237,8 @@ func (s *Session) keys() []key {
 	}
 }
 
-// InProject is where a configured path leads: one that is not absolute is below the
-// project's root.
+// InProject resolves a configured path. One that is not absolute is below the project's
+// root.
 func InProject(root, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -249,8 +249,8 @@ func InProject(root, path string) string {
 // State is the folder that holds the stores of the project in root, one for each owner.
 func (c Config) State(root string) string { return InProject(root, c.Knowledge.DBPath) }
 
-// Structure is what a turn gets of what claims are about. The defaults are those of
-// package structure.
+// Structure configures how a turn uses the things that claims are about. The defaults are
+// those of package structure.
 type Structure struct {
 	Enabled      bool    // constraints of the turn's entities, and the leg of their attributes
 	Focal        int     // entities whose attributes are looked at
@@ -279,8 +279,8 @@ func (s *Structure) keys() []key {
 	}, append(s.Filing.keys(), s.Learning.keys()...)...)
 }
 
-// ClassifyBy is who files claims in the background, after the rules that file them as
-// they are written.
+// ClassifyBy selects what files claims in the background, after rules have filed them
+// as they were written.
 type ClassifyBy string
 
 // Who files claims.
@@ -291,7 +291,7 @@ const (
 	ClassifyOff   ClassifyBy = "off"   // nobody: what the writing itself files is all
 )
 
-// Filing is how claims are filed in the background.
+// Filing configures how claims are filed in the background.
 type Filing struct {
 	Classify      ClassifyBy
 	ClassifyFacts int // in one request
@@ -312,7 +312,7 @@ func (c Config) ClassifyModel() bool {
 	return (c.HarvestModel() != "" || len(c.HarvestCommand()) > 0) && (c.Structure.Classify == ClassifyAuto || c.Structure.Classify == ClassifyModel)
 }
 
-// ScorerMode says when the order learned from use is in force.
+// ScorerMode selects when the order that was learned from use applies.
 type ScorerMode string
 
 // When the learned order is in force.
@@ -322,7 +322,7 @@ const (
 	ScorerOn   ScorerMode = "on"   // from the first turn that was learned from
 )
 
-// Learning is what is learned from which items answers used.
+// Learning configures what is learned from the items that answers used.
 type Learning struct {
 	Scorer ScorerMode
 }
@@ -336,7 +336,7 @@ func (l *Learning) keys() []key {
 	}
 }
 
-// Repository is what is read from the project's files and history.
+// Repository configures what is read from the project's files and history.
 type Repository struct {
 	Index        bool     // whether files are searchable
 	MaxFileBytes int      // larger files are skipped
@@ -358,7 +358,7 @@ func (r *Repository) keys() []key {
 	}
 }
 
-// Graph is what is known of the code in the repository.
+// Graph configures the graph of the repository's code.
 type Graph struct {
 	Types     bool // whether Go is read with its types, too
 	Generated bool // whether what generated files declare counts
@@ -377,7 +377,7 @@ func (g *Graph) keys() []key {
 	}
 }
 
-// Decisions is where architecture decisions are kept.
+// Decisions configures where architecture decisions are kept.
 type Decisions struct {
 	Folders []string // from the project's root; empty means where teams keep them
 }

@@ -23,8 +23,8 @@ type Resolved struct {
 	User   string // the user's own file; empty when there is none
 	File   string // the project's file, or the one that the user chose instead; empty when there is none
 
-	// Withheld is what the project's file says and what does not count until the user
-	// consents to it with ken trust.
+	// Withheld lists settings of the project's file that do not apply until the user
+	// consents to them with ken trust.
 	Withheld []Withheld
 	// Asks is all that needs that consent, whether it was given or not.
 	Asks []Withheld
@@ -337,7 +337,7 @@ func (r *Resolved) inProject(path string) string {
 	return path
 }
 
-// FromDefault is what From says of a key that no file sets.
+// FromDefault is the value of From for a key that no file sets.
 const FromDefault = "default"
 
 // From says which layer the value of a key is from: the path of a file, or FromDefault.

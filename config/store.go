@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Store is where what is known is kept.
+// Store configures where knowledge is kept.
 type Store struct {
 	URL         string // "" keeps it in the folder of knowledge.db_path alone
 	Credentials string // a file

@@ -7,7 +7,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Rank says what orders the pool after fusion.
+// Rank selects what orders the pool after fusion.
 type Rank string
 
 // Rankers.
@@ -17,7 +17,7 @@ const (
 	RankWeighted Rank = "weighted" // the fused rank, in which legs count by RRFWeight
 )
 
-// Retrieval is how a turn finds knowledge.
+// Retrieval configures how a turn finds knowledge.
 type Retrieval struct {
 	Deadline  time.Duration // for all legs together
 	AtOnce    int           // turns that are composed at once
@@ -65,8 +65,8 @@ func (r *Retrieval) keys() []key {
 	}
 }
 
-// Signals says how much each signal of the ranker counts beside the words. 0
-// switches one off.
+// Signals are the weights of the ranker's signals beside the words. 0 switches one
+// off.
 type Signals struct {
 	Context     float64 // of a word in a neighbouring record
 	Cosine      float64 // of the likeness to the question
@@ -99,7 +99,7 @@ func (s *Signals) keys() []key {
 	}
 }
 
-// Legs is how many hits each leg contributes.
+// Legs are the numbers of hits that each leg contributes.
 type Legs struct {
 	Keyword int // of the keyword leg
 	Vector  int // of the vector leg
@@ -164,7 +164,7 @@ func (b *Budget) keys() []key {
 	}
 }
 
-// As says what form the block takes in the request.
+// As selects the form of the block in the request.
 type As string
 
 // Forms of the block.
@@ -173,7 +173,7 @@ const (
 	AsMerge   As = "merge"   // at the head of the last user message
 )
 
-// Injection is how the block reaches the model.
+// Injection configures how the block reaches the model.
 type Injection struct {
 	As     As   // the form of the block
 	Sticky bool // keep earlier blocks where they were
@@ -247,7 +247,7 @@ func (m *Middleware) keys() []key {
 	}
 }
 
-// Provider says who computes embeddings.
+// Provider selects what computes embeddings.
 type Provider string
 
 // Providers.

@@ -188,7 +188,7 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// ErrOff is what the embedder None answers: nothing failed, there is no vector
+// ErrOff is the error of the embedder None: nothing failed, there is no vector
 // search.
 var ErrOff error = &ken.Error{
 	Code: ken.CodeUnavailable,

@@ -21,7 +21,7 @@ type GuardOptions struct {
 	// Timeout ends a call, whether somebody still waits for it or not; <= 0
 	// means 2 s. The turn's own context usually ends earlier.
 	Timeout time.Duration
-	// InFlight is how many calls may run at once, late ones included; <= 0 means 4.
+	// InFlight limits the calls that run at once, late ones included; <= 0 means 4.
 	InFlight int
 	// Failures in a row open the circuit; <= 0 means 5.
 	Failures int

@@ -37,7 +37,7 @@ type RetryOptions struct {
 	Wait time.Duration
 	// MaxWait bounds every wait, the endpoint's included; <= 0 means 1 minute.
 	MaxWait time.Duration
-	// Batch is how many texts an attempt carries, so that a failure repeats
+	// Batch is the number of texts in an attempt, so that a failure repeats
 	// little; <= 0 means 64.
 	Batch int
 }

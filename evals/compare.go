@@ -10,12 +10,12 @@ import (
 	"github.com/kenlayer/ken/internal/evals/metric"
 )
 
-// Comparison is what changed between two reports.
+// Comparison is the difference between two reports.
 type Comparison struct {
 	Before string `json:"before"` // the data sets' names
 	After  string `json:"after"`
-	// Questions is how many both reports have; OnlyBefore and OnlyAfter count those
-	// that one of them has alone, which are left out.
+	// Questions counts the questions that both reports have. OnlyBefore and OnlyAfter count
+	// those that one of them has alone, which are left out.
 	Questions  int       `json:"questions"`
 	OnlyBefore int       `json:"only_before"`
 	OnlyAfter  int       `json:"only_after"`
@@ -270,7 +270,7 @@ func perQuery(queries []dataset.Query, runs []run) *PerQuery {
 	return p
 }
 
-// Report is what a sweep found. Its JSON form is a contract: fields are added, and
+// Report is the result of a sweep. Its JSON form is a contract: fields are added, and
 // none of them changes; see docs/evals.md.
 type Report struct {
 	Dataset   string   `json:"dataset"`
@@ -289,7 +289,7 @@ type Report struct {
 
 	Modes      map[string]Score    `json:"modes"`
 	ByCategory map[string]Category `json:"by_category"`
-	// PerQuery has what Compare needs. Nil when it was left out.
+	// PerQuery has the figures that Compare needs. Nil when they were left out.
 	PerQuery *PerQuery `json:"per_query,omitempty"`
 	// Faults are the questions that went worst, by mode. They hold text of the data
 	// set and are not part of the JSON form.
@@ -298,7 +298,7 @@ type Report struct {
 	answers []answer
 }
 
-// Score is how one mode did on some questions.
+// Score is the result of one mode on some questions.
 type Score struct {
 	Settings map[string]string     // what was varied, by full key
 	Values   map[string]float64    // by measure, and p50_ms, p99_ms and block_chars; 0..1 except these
@@ -306,7 +306,7 @@ type Score struct {
 	Degraded string                // why the mode ran with less than it needs; "" for no reason
 }
 
-// Category is how the modes did on one kind of question.
+// Category is the result of the modes on one kind of question.
 type Category struct {
 	N     int
 	Modes map[string]Score

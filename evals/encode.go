@@ -271,12 +271,12 @@ func Read(rd io.Reader) (*Report, error) {
 // stores: each is a file NAME.json, as Report.Write writes it.
 const KeptDir = "sweeps"
 
-// MaxKeptName is how long the name of a kept report may be, in bytes.
+// MaxKeptName is the greatest length of a kept report's name, in bytes.
 const MaxKeptName = 80
 
-// KeptPath is where a project whose state is in a folder keeps the report of a name,
-// and ErrInvalid for a name that is none: letters, digits, dots, dashes and low lines,
-// with a letter or a digit first.
+// KeptPath returns the path of a kept report in a project's state folder. A name has
+// letters, digits, dots, dashes and low lines, with a letter or a digit first; any other
+// is ErrInvalid.
 func KeptPath(state, name string) (string, error) {
 	if !keptName(name) {
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "keep", Msg: fmt.Sprintf("%q is no name for a report", name),

@@ -233,7 +233,7 @@ func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 // Options configures Sweep. Data is needed.
 type Options struct {
 	Data *dataset.Set
-	// Config is what every variant starts from. Nil: the defaults.
+	// Config is the configuration that every variant starts from. Nil: the defaults.
 	Config *config.Config
 	// Root is the folder that relative paths of the configuration start at. Nothing
 	// is written there. Empty: the working directory.
@@ -251,12 +251,12 @@ type Options struct {
 	Limit int
 	// Seed is of the draw and of the intervals.
 	Seed uint64
-	// Workers is how many turns run at once; <= 0 means one for each processor.
+	// Workers is the number of turns that run at once; <= 0 means one for each processor.
 	Workers int
 
 	// Embedder is used instead of the configured one.
 	Embedder embed.Embedder
-	// Temp is where the temporary store is made; default os.TempDir.
+	// Temp is the folder in which the temporary store is made; default os.TempDir.
 	Temp string
 	// Progress is told about long work, from several goroutines.
 	Progress func(stage string, done, total int)

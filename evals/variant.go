@@ -197,8 +197,8 @@ type Orders struct {
 	Notes    []string        `json:"notes"` // what is missing
 }
 
-// Contest is how two orders did on the same turns. Each is reduced to what was shown,
-// and relevant is what was used: see scorer.Model.Try.
+// Contest compares two orders on the same turns. Only items that were shown count, and
+// those that were used are relevant: see scorer.Model.Try.
 type Contest struct {
 	Slice  string `json:"slice,omitempty"`
 	Turns  int    `json:"turns"`

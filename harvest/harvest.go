@@ -127,7 +127,7 @@ func reason(err error) string {
 	return "it failed"
 }
 
-// Store is what a harvest writes to: an owner's.
+// Store is the part of an owner's store that a harvest uses.
 type Store interface {
 	consolidate.Store
 	// ByKey returns the claim that holds a key; ErrNotFound when there is none.

@@ -64,8 +64,8 @@ type Options struct {
 	// table takes some tens of milliseconds, once.
 	CountTokens bool
 
-	// Taint is what a Transport does about an answer that calls a tool with words of an external
-	// claim: see Exchange.Guard. Empty means the setting gateway.taint.
+	// Taint is the response of a Transport to an answer that calls a tool with words of an
+	// external claim: see Exchange.Guard. Empty means the setting gateway.taint.
 	Taint config.TaintAction
 
 	// Use adds middlewares around the built-in stages. The first is the outermost.

@@ -27,7 +27,7 @@ type Exchange struct {
 	Turn ken.Turn
 	// Receipt is the turn's receipt.
 	Receipt ken.Receipt
-	// Body is what to send. It is the slice that Begin was given if nothing was added.
+	// Body is the request to send. It is the slice that Begin was given if nothing was added.
 	Body []byte
 
 	// Busy is true if the turn got no block of its own because too many were composed at once:
@@ -46,7 +46,7 @@ type Exchange struct {
 	taints     *sessionTaints   // see Guard
 }
 
-// ObservedAnswer is what the model answered to an Exchange.
+// ObservedAnswer is the model's answer to an Exchange.
 type ObservedAnswer struct {
 	Answer wire.Answer
 	// OK is false if nothing was said or called, or the answer could not be read: it is an

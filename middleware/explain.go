@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Verdict is what became of a claim in a turn.
+// Verdict is the outcome of a claim in a turn.
 type Verdict string
 
 // Verdicts.

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Forgotten is what Forget erased.
+// Forgotten lists what Forget erased.
 type Forgotten struct {
 	Claims   []string          `json:"forgotten"`          // ids, the requested one first
 	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes whose rest was written again

@@ -32,7 +32,7 @@ type RecallQuery struct {
 	Own bool
 }
 
-// DefaultRecall is how many claims a recall returns at most by default.
+// DefaultRecall is the greatest number of claims that a recall returns by default.
 const DefaultRecall = 10
 
 // Recalled is a claim that was found.
@@ -45,7 +45,7 @@ type Recalled struct {
 	Signals map[string]float64 `json:"-"`
 }
 
-// RecallAnswer is what a recall found, best first, and how.
+// RecallAnswer is the result of a recall: the claims, best first, and how they were found.
 type RecallAnswer struct {
 	Mode   ken.Mode   `json:"mode"`
 	Cause  string     `json:"cause"` // why the mode is less than requested

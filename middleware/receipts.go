@@ -33,7 +33,7 @@ func (l *Layer) receiptOptions() receipt.Options {
 // receipts, or ctx ends. The program's message hook runs in between and does not wait.
 func (l Operator) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
-// ItemState is what became of an item of a block since its turn.
+// ItemState is the state of a block's item today.
 type ItemState string
 
 // States of items.

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 )
 
-// Learned is what has been learned from use, as a turn applies it. It is not changed
+// Learned holds what was learned from use, as a turn applies it. It is not changed
 // after New.
 type Learned struct {
 	// Scorer reorders the candidates above the floor, constraints apart. Nil leaves the

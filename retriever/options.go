@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Order says what orders the pool.
+// Order selects what orders the pool.
 type Order string
 
 // Orders.
@@ -26,7 +26,7 @@ type Options struct {
 	Pool      int            // most candidates after fusion; default 100
 	K         float64        // of RRF; default 60
 	Order     Order          // default OrderEvidence
-	// VectorWeight is what a rank in the vector source counts with OrderWeighted.
+	// VectorWeight is the weight of a rank in the vector source with OrderWeighted.
 	VectorWeight float64
 	Weights      *Weights // nil: DefaultWeights; not changed after New
 	// Usual is the usual centred cosine of a turn's most like record, 0..1: embedders

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// DefaultPlaybooks is how many playbooks a turn gets at most, unless
+	// DefaultPlaybooks is the greatest number of playbooks in a turn, unless
 	// Options.Limits says otherwise: a method is to be followed, and nobody follows
 	// three at once.
 	DefaultPlaybooks = 2

@@ -25,14 +25,14 @@ func New(p store.Projections, o Options) *Retriever {
 	return &Retriever{p: p, o: o.withDefaults()}
 }
 
-// Turn is what is asked of a retriever.
+// Turn is a question to a retriever.
 type Turn struct {
 	Signals ken.Signals
 	Filter  ken.Filter // Filter.Now also dates decay; zero means that nothing decays
 	ID      string     // the turn's, for Options.Learned
 	Session string     // that the turn belongs to; its own episodes are no news to it
-	// Began is when the conversation began, for one that goes on under the name of a session
-	// that had others before, which it does not hold: their episodes are news. Else zero.
+	// Began is the time at which the conversation began. It is set for one that uses the name
+	// of a session with earlier conversations, whose episodes it does not hold. Else zero.
 	Began time.Time
 	Late  <-chan store.Result
 	// Opens says that the conversation holds no block yet: see Options.Nearest.

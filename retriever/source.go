@@ -73,8 +73,8 @@ func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, erro
 	return res, nil
 }
 
-// KeywordText is what the keyword index is asked for: the keywords, then what
-// names things exactly. The index itself drops repeated and common terms.
+// KeywordText returns the query for the keyword index: the keywords, then exact names.
+// The index itself drops repeated and common terms.
 func KeywordText(s ken.Signals) string {
 	var b strings.Builder
 	for _, list := range [][]string{s.Keywords, s.Symbols, s.Entities, s.Failures} {

@@ -230,7 +230,7 @@ func (r *Retriever) tasks(s *candidateFilter) {
 	}
 }
 
-// DefaultSessions is how many episodes the sessions source finds, unless
+// DefaultSessions is the number of episodes that the sessions source finds, unless
 // Options.Limits says otherwise: what was done lately, not a history.
 const DefaultSessions = 3
 

@@ -134,7 +134,7 @@ type LogReport struct {
 // store is open, and meaningless elsewhere.
 type Ref = uint32
 
-// Row is what ranking and budgeting need to know of a record without reading it.
+// Row has the properties of a record that ranking and budgeting use without reading it.
 type Row struct {
 	ID         string
 	Facts      ken.Facts
@@ -152,8 +152,8 @@ type Hit struct {
 	Score float64 // BM25, or cosine in -1..1
 	Share float64 // keyword: the part of the query's terms that the record has, 0..1, rare ones counting more; vector: cosine after the mean is taken off, -1..1
 
-	// Parts is what each of the query's terms adds to a keyword score, in the
-	// order of Result.Values; nil from other searches. Callers must not change it.
+	// Parts are the shares of the query's terms in a keyword score, in the order of
+	// Result.Values; nil from other searches. Callers must not change it.
 	Parts []float32
 }
 
@@ -217,8 +217,8 @@ type Projections interface {
 	Has(id string) bool
 	// Claim reads a record; ErrNotFound when it is gone.
 	Claim(ctx context.Context, ref Ref) (ken.Claim, error)
-	// Coverage is how many records have a vector of the current model, and how
-	// many there are.
+	// Coverage returns the number of records that have a vector of the current model, and
+	// the number of all records.
 	Coverage() (embedded, total int)
 	// Standby names the model whose vectors are searched beside those of the current
 	// one, because records still lack one of those; "" for none. Until then a query of
@@ -311,9 +311,8 @@ type Document struct {
 	Chunks []ken.Claim
 }
 
-// Known is what a store remembers of a document beside its chunks, so that the
-// next run need not read the file. A store keeps it whole and returns it equal,
-// times to the nanosecond.
+// Known describes a document whose chunks a store holds, so that the next run need not
+// read the file. A store keeps it whole and returns it equal, times to the nanosecond.
 type Known struct {
 	Hash    string    `json:"hash"`           // "sha256:" and hex, of the content as it lies on disk
 	Size    int64     `json:"size"`           // bytes

@@ -46,7 +46,7 @@ type OutlineOptions struct {
 	Mentioned []string
 }
 
-// Outline is what is filed under one name.
+// Outline lists the claims that are filed under one name.
 type Outline struct {
 	Name    string
 	Records int // all that pass and carry the name, links included

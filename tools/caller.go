@@ -27,11 +27,11 @@ type Caller struct {
 	Session string // what is learned carries it; "" for none
 	Branch  string
 	Agent   string // names the agent in histories
-	// Scopes are what the caller may see besides unscoped claims; nil sees every scope.
-	// What is learned applies to the one scope, and everywhere when there is none or
-	// there are several.
+	// Scopes are the scopes that the caller may see besides unscoped claims; nil sees every
+	// scope. A claim that is learned applies to the one scope, and everywhere when there is
+	// none or there are several.
 	Scopes []ken.Scope
-	// Rights is what the caller may do; nil is nothing.
+	// Rights are the caller's rights; nil is none.
 	Rights []Right
 	// Offer names the profiles and tools that are listed to the caller; nil means
 	// tools.profile of the configuration. It limits no right: a tool that is not listed

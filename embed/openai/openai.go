@@ -33,11 +33,11 @@ type Options struct {
 	// Dimensions is asked of the gateway, and other vectors are refused; <= 0
 	// leaves it to the model.
 	Dimensions int
-	// Batch is how many texts a request carries; <= 0 means 64.
+	// Batch is the number of texts in a request; <= 0 means 64.
 	Batch int
-	// BatchBytes is how many bytes of text it carries; <= 0 means 256 KiB.
+	// BatchBytes is the number of bytes of text in a request; <= 0 means 256 KiB.
 	BatchBytes int
-	// TextBytes is where a text is cut; <= 0 means 16 KiB: about 4,000 tokens of
+	// TextBytes is the length at which a text is cut; <= 0 means 16 KiB: about 4,000 tokens of
 	// English, and seldom more than OpenAI's limit of 8,192 in other scripts.
 	// Lower it for models with a shorter context.
 	TextBytes int

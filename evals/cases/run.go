@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Result is what came of a case.
+// Result is the outcome of a case.
 type Result struct {
 	Case     *Case
 	Failures []Failure // none: the case is green
@@ -171,7 +171,7 @@ type Given struct {
 	Line  int       // where it stands in the file, from 1
 }
 
-// Expectations are what must come of a turn. At least one is set.
+// Expectations are the conditions that a turn must meet. At least one is set.
 type Expectations struct {
 	Recall    []Matcher // must_recall: among the ranked candidates
 	NotRecall []Matcher // must_not_recall
@@ -191,8 +191,8 @@ func (e *Expectations) none() bool {
 		e.BlockEmpty == nil && e.MaxChars == 0 && e.Mode == "" && e.Stranger == ""
 }
 
-// Options says what cases stand on. The zero value runs cases that bring all of
-// their knowledge with them under given.
+// Options configures the store and the settings with which cases run. The zero value
+// runs cases that bring all of their knowledge with them under given.
 type Options struct {
 	// Root is the project's folder. Where there is a base, the project's files are
 	// searchable as the configuration says. "" is no project.
@@ -284,7 +284,7 @@ func WriteText(w io.Writer, results []Result, color bool) error {
 	return b.Flush()
 }
 
-// Explain says what is wrong, each line led by indent; "" for a green case.
+// Explain describes what failed, each line led by indent; "" for a case that passed.
 func (r *Result) Explain(indent string) string {
 	var b strings.Builder
 	for _, f := range r.Failures {

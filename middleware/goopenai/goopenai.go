@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Client is what Wrap needs of a client; *openai.Client is one.
+// Client is the part of a client that Wrap uses; *openai.Client is one.
 type Client interface {
 	CreateChatCompletion(context.Context, openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error)
 	CreateChatCompletionStream(context.Context, openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error)

@@ -352,7 +352,7 @@ func (s *memStore) Scan(ctx context.Context, f *ken.Filter, want func(store.Glan
 	}
 }
 
-// Refs is how many refs there are: every record's is below it.
+// Refs is the number of refs: every record's is below it.
 func (s *memStore) Refs() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

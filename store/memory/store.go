@@ -62,7 +62,7 @@ type Store interface {
 	// Events yields the log from a sequence number on, oldest first, as it was when the
 	// loop began. The caller must not change an event.
 	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
-	// Refs is how many refs there are: every record's is below it.
+	// Refs is the number of refs: every record's is below it.
 	Refs() int
 	// Shelf is the owner's room for what is not knowledge.
 	Shelf() store.Shelf

@@ -15,14 +15,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options is what the suite asks of the store that it opens.
+// Options are the suite's settings for the store that it opens.
 type Options struct {
 	Owner string           // "" for the default
 	Now   func() time.Time // never nil; safe for concurrent use
 	NewID func() string    // nil for the store's own
 
-	// Assign is what the store is to file claims with while they are written; nil in
-	// most tests. See store.Env.
+	// Assign files claims while the store writes them; nil in most tests. See
+	// store.Env.
 	Assign func(store.Structure, *ken.Claim)
 
 	// Embed and Dim are set by RunProjections only. Embed returns one vector of
