@@ -67,7 +67,7 @@ type Claim struct {
 
 	Status     Status  `json:"status"`
 	Confidence float64 `json:"confidence"` // that the statement is true, 0..1
-	Importance float64 `json:"importance"` // of knowing it, 0..1
+	Importance float64 `json:"importance"` // 0..1
 
 	Scope    Scope    `json:"scope,omitzero"`
 	Project  string   `json:"project,omitempty"`

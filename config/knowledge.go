@@ -105,8 +105,7 @@ func (k *Knowledge) keys() []key {
 		bind("facts", &k.Facts, true, flag(),
 			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),
-			"The most items in a block. Twelve usual items of 300 to 600 characters fill the 6,000 of budget.chars; fewer waste "+
-				"the budget, and more only queue for it."),
+			"The most items in a block. Twelve items usually fill budget.chars."),
 		bind("nearest", &k.Nearest, 12, whole(0, 100),
 			"With less evidence than so many claims, the first turn of a conversation also gets the claims nearest to its question, as memory: "+
 				"a task rarely names the rule or the fact that bears on it. 0: none."),
@@ -300,8 +299,8 @@ type Filing struct {
 func (f *Filing) keys() []key {
 	return []key{
 		bind("classify", &f.Classify, ClassifyAuto, choice(ClassifyAuto, ClassifyModel, ClassifyRules, ClassifyOff),
-			"Who finds out in the background under which aspect a claim belongs and what depends on what: harvest.model where one is set, and rules; "+
-				"model leaves dependencies to it alone; off leaves claims as the rules filed them when they were written, and old ones unfiled."),
+			"Who finds out in the background what a claim is about and what depends on what. auto: harvest.model where one is set, and rules. "+
+				"model: the model alone finds dependencies. rules: no model is asked. off: no background filing."),
 		bind("classify_facts", &f.ClassifyFacts, 40, whole(1, 100),
 			"Claims in one request. The facts of one session are one request, if they are no more than this. What a small model drops of many is left as the rules filed it."),
 	}

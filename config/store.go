@@ -46,11 +46,15 @@ func engineURL() kind[string] {
 				return true
 			}
 			all := strings.Split(s, ",")
-			if strings.HasPrefix(s, "postgres") { // further hosts follow without a scheme
+			if strings.HasPrefix(s, "postgres") {
 				all = []string{s}
 			}
-			for _, one := range all {
-				u, err := url.Parse(strings.TrimSpace(one))
+			for i, one := range all { // of NATS, further servers may follow without a scheme
+				one = strings.TrimSpace(one)
+				if i > 0 && !strings.Contains(one, "://") {
+					one = "nats://" + one
+				}
+				u, err := url.Parse(one)
 				if err != nil || u.Host == "" {
 					return false
 				}

@@ -277,7 +277,7 @@ type learnIn struct {
 	Heading    string       `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
 	Kind       string       `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
 	Status     string       `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
-	Confidence *float64     `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
+	Confidence *float64     `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"how sure it is"`
 	Domain     string       `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
 	Tags       []string     `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
 	About      []string     `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the main thing first; default: names in the text"`

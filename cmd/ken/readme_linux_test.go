@@ -79,12 +79,14 @@ func alike(text string) string {
 // reader is somebody with Claude Code who follows the README.
 type reader struct {
 	home, project string
+	upstream      string // the address of the scripted upstream
 	env           []string
 }
 
 func newReader(t *testing.T) *reader {
 	r := &reader{home: t.TempDir(), project: t.TempDir()}
 	up := upstreamtest.New(t)
+	r.upstream = up.URL
 	for path, text := range map[string]string{
 		// What is found must not depend on the machine's load, nor the test on a port.
 		filepath.Join(r.home, ".config/ken/config.yaml"): "retrieval:\n  deadline: 30s\nrepository:\n  index: false\ngateway:\n  listen: 127.0.0.1:0\n",
@@ -95,8 +97,14 @@ func newReader(t *testing.T) *reader {
 			t.Fatal(err)
 		}
 	}
-	r.env = append(os.Environ(), "HOME="+r.home, "XDG_CONFIG_HOME="+filepath.Join(r.home, ".config"), "XDG_DATA_HOME=", "CURL_HOME="+r.home,
-		"TMPDIR="+t.TempDir(), "OPENAI_BASE_URL="+up.URL+"/v1", "OPENAI_API_KEY=sk-test", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
+	cache := os.Getenv("GOCACHE") // is not where the usual one is, for the home is another one
+	if cache == "" {
+		if dir, err := os.UserCacheDir(); err == nil {
+			cache = filepath.Join(dir, "go-build")
+		}
+	}
+	r.env = append(os.Environ(), "HOME="+r.home, "GOCACHE="+cache, "XDG_CONFIG_HOME="+filepath.Join(r.home, ".config"), "XDG_DATA_HOME=", "CURL_HOME="+r.home,
+		"TMPDIR="+t.TempDir(), "OPENAI_BASE_URL="+up.URL+"/v1", "OPENAI_API_KEY=sk-test", "NO_COLOR=1", "PAGER=", "GORACE=atexit_sleep_ms=0")
 	return r
 }
 
@@ -121,14 +129,15 @@ func (r *reader) runs(t *testing.T, snippet string) (printed string) {
 
 // serves starts a snippet that serves until the test ends, and sends curl to its address in
 // place of the usual one.
-func (r *reader) serves(t *testing.T, snippet string) {
+func (r *reader) serves(t *testing.T, snippet string) (printed string) {
 	t.Helper()
 	p := r.starts(t, snippet)
-	p.sees("OPENAI_BASE_URL=http://")
+	printed = p.sees("OPENAI_BASE_URL=http://")
 	address := p.sees("/v1")
 	if err := writeTestFile(filepath.Join(r.home, ".curlrc"), "connect-to = 127.0.0.1:8484:"+address+"\nsilent\nfail\n"); err != nil {
 		t.Fatal(err)
 	}
+	return printed
 }
 
 // starts starts a snippet in a shell, on a terminal.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,7 +99,12 @@ func describe(b *bytes.Buffer, c *cobra.Command) {
 		for _, sub := range c.Commands() {
 			names = append(names, sub.Name())
 		}
-		use = c.CommandPath() + " " + strings.Join(names, "|")
+		below := c.CommandPath() + " " + strings.Join(names, "|")
+		if runsAlone(c) {
+			use += "\n    " + below
+		} else {
+			use = below
+		}
 	}
 	fmt.Fprintf(b, "\n## %s\n\n    %s\n\n%s\n", c.CommandPath(), use, text(c.Long))
 	if c.Example != "" {
@@ -108,6 +114,19 @@ func describe(b *bytes.Buffer, c *cobra.Command) {
 		b.WriteByte('\n')
 		flagTable(b, c.LocalFlags())
 	}
+}
+
+// runsAlone reports whether a command with subcommands does something by itself, as its examples tell.
+func runsAlone(c *cobra.Command) bool {
+	for line := range strings.Lines(c.Example) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), c.CommandPath()); ok {
+			word, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			if !slices.ContainsFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var listLine = regexp.MustCompile(`(?m)^(\S+( \S+)?)   *(\S.*)$`)

@@ -65,7 +65,7 @@ func describeCalibration(c *calibrate.Calibration) string {
 	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
 		return fmt.Sprintf("Both together do %.0f %% better than words alone (factor %g)", 100*c.Gain.Mean/c.Keyword.MRR, c.Factor)
 	}
-	return fmt.Sprintf("The embedder is good enough for its likeness to count in full (factor %g): people's words differ more than these questions'", c.Factor)
+	return fmt.Sprintf("Search by meaning counts in full (factor %g), although it adds nothing to these test questions", c.Factor)
 }
 
 // suggestEmbedder says how to get a better embedder.

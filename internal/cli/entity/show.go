@@ -200,9 +200,8 @@ func (a *commands) entityBackfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill",
 		Short: "File the claims that are not filed yet, and show how far that is",
-		Long: "File the claims that were there before there was a structure, and ask the model about those that it has not seen, where one is " +
-			"configured: what runs in the background anyhow, here at once. A claim whose subject is not sure enough is left out, and counted. " +
-			"Doing it again changes nothing. With --status, only show how far it is.",
+		Long: "Run the background filing now: find what each claim is about, by rules and by the model where one is configured. A claim whose " +
+			"subject is not sure enough is left out, and counted. Doing it again changes nothing. With --status, only show how far it is.",
 		Example: `  ken entity backfill --status
   ken entity backfill`,
 		Args: cli.ExactArgs(),

@@ -27,7 +27,7 @@ func (a *commands) evalCommand() *cobra.Command {
 		Short: "Measure recall on your own data or on public sets",
 		Example: `  ken eval generate
   ken eval sweep --data .ken/eval
-  ken eval test`,
+  ken eval test memory.yaml`,
 		Long: "Measure what an agent would be told. sweep asks every question of a data set in several modes and settings, and compare " +
 			"says which differences between two sweeps are real; docs/evals.md defines the figures and the formats. test checks " +
 			"single memories, generate makes questions from your own knowledge, and scorer says what the order learned from use is worth.",

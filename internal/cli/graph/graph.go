@@ -31,7 +31,7 @@ func (a *commands) graphCommand() *cobra.Command {
 		Long: "Ask what the project's files declare, and how it hangs together: files, packages, types, methods, functions, and the decisions " +
 			"that govern them. Every question first brings the graph up to date with the files; --stale asks it as it was saved. " +
 			"A NAME is a bare name (Shelf), the end of a longer one (store.Shelf, Shelf.View), a path, or an ID such as " +
-			"type:example.com/shop/cart.Line. What an edge is known by is exact (syntax, types, an index), or a guess by its name.",
+			"type:example.com/shop/cart.Line. Each edge is exact (from syntax, types or an index) or guessed from a name.",
 		Args: cli.OnlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

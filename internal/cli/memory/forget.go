@@ -40,7 +40,7 @@ func (a *commands) forgetCommand() *cobra.Command {
 			return a.forget(cmd.Context(), args[0], reason, yes)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why; kept in the log, so name nothing that must be forgotten")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why; it stays in the log, so don't repeat the erased text")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return cmd
 }

@@ -30,7 +30,7 @@ func (a *commands) planCommand() *cobra.Command {
 		Long: "Show the agents of the configuration in stages: those of a stage need nothing of each other. Each says what it produces and what " +
 			"it requires: artifact:NAME, file:PATH or symbol:NAME. A file that exists and a symbol that the code has need no producer. Without an agent that " +
 			"declares either there is no plan.\n\n" +
-			"Cycles, two producers of one token, and what is required, not there, and produced by nobody are errors.",
+			"Errors are: a cycle, two producers of one thing, and a required thing that does not exist and that no agent produces.",
 		Example: `  ken plan
   ken plan --mermaid > plan.mmd
   ken plan run`,
@@ -231,8 +231,8 @@ func (a *commands) planRunCommand() *cobra.Command {
 			"work are skipped, and the others go on.\n\n" +
 			"Commands run in the project's folder, with KEN_AGENT and KEN_PLAN in their environment. What they print is shown line by line and kept in " +
 			"plan/AGENT.log in the folder for state, without what looks like a secret. Ctrl-C asks them to end, and kills them after some seconds.\n\n" +
-			"With --resume, agents that were done in an earlier run are not run again, if they declare what they declared then, their files exist, " +
-			"and nobody whose work they need runs again. The exit status is 1 if an agent is not done.\n\n" +
+			"--resume skips the agents that an earlier run finished, if their declaration, their files and what they require are unchanged. " +
+			"The exit status is 1 if an agent is not done.\n\n" +
 			"--json prints a line for each thing that happens, and one at the end.",
 		Example: `  ken plan run
   ken plan run writer --workers 2

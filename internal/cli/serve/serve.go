@@ -55,8 +55,8 @@ func (a *commands) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve as a gateway that any client points its base URL at",
-		Long: "Stand between agents and their model: what speaks OpenAI's or Anthropic's API sets its base URL to this address, and each of its " +
-			"chat turns carries what Ken knows, its sessions are harvested, and nothing else about its traffic changes.\n\n" +
+		Long: "Run a proxy for clients of OpenAI's and Anthropic's API. A client sets its base URL to this address. Each of its chat turns then " +
+			"carries what Ken knows, and Ken learns from its sessions. Nothing else about its traffic changes.\n\n" +
 			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +
 			"Anthropic's API is passed on to gateway.anthropic; when that is not set, to https://api.anthropic.com if the upstream is OpenAI's " +
 			"own, and otherwise to the upstream itself. Clients bring their own API keys.\n\n" +

@@ -32,7 +32,7 @@ func attentionRoutes() []*route {
 	}, {
 		method: http.MethodPost, path: "/api/attention/{item}/dismiss", id: "dismiss", tag: "attention", right: access.Operate,
 		summary: "Hide an item until something about it changes",
-		about:   "Hide an item until something about it changes: it is another one then. The claims that it is about stay as they are.",
+		about:   "Hide an item until something about it changes. The claims that it is about stay as they are.",
 		status:  http.StatusOK, answer: reflect.TypeFor[Dismissed](), fails: []problemCode{codeNotFound}, serve: (*API).dismiss,
 	}}
 }

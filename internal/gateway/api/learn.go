@@ -26,8 +26,8 @@ type LearnRequest struct {
 	Heading    string          `json:"heading,omitempty"`
 	Body       json.RawMessage `json:"body,omitempty" jsonschema:"the fields of the kind's own"`
 	Status     ken.Status      `json:"status,omitempty" jsonschema:"observed, inferred or hypothesis; verified with the right operate"`
-	Confidence *float64        `json:"confidence,omitempty" jsonschema:"that it is true, 0 to 1; 1 unless something else is said"`
-	Importance *float64        `json:"importance,omitempty" jsonschema:"of knowing it, 0 to 1; 0.5 unless something else is said"`
+	Confidence *float64        `json:"confidence,omitempty" jsonschema:"how sure it is, 0 to 1; 1 unless something else is said"`
+	Importance *float64        `json:"importance,omitempty" jsonschema:"how important it is, 0 to 1; 0.5 unless something else is said"`
 	Scope      ken.Scope       `json:"scope,omitzero" jsonschema:"what it applies to; everything unless something is said"`
 	Project    string          `json:"project,omitempty"`
 	Session    string          `json:"session_id,omitempty"`

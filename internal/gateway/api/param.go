@@ -186,7 +186,7 @@ var (
 		example: "repo:github.com/acme/payments"}
 	pTrust = &param{name: "min_trust", enum: []string{"external", "agent", "operator"},
 		about: "The least trusted speaker; default from the configuration."}
-	pReason = &param{name: "reason", about: "Why. It is kept in the log, so name nothing that must be forgotten."}
+	pReason = &param{name: "reason", about: "Why. It stays in the log, so don't repeat the erased text."}
 )
 
 // Parameters of one route each.

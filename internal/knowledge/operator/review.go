@@ -190,7 +190,7 @@ func (d *Desk) Attention(ctx context.Context, all bool) (items []attention.Item,
 	return items, nil, err
 }
 
-// Dismiss hides an item until something about it changes: it is another one then.
+// Dismiss hides an item until something about it changes.
 // The claims that it is about stay as they are. Dismissing one again changes nothing.
 // ErrNotFound for an id that no item has.
 func (d *Desk) Dismiss(ctx context.Context, id string) error {
