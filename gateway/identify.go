@@ -171,7 +171,7 @@ func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn,
 }
 
 func (a *turnHeaders) turn(who access.Principal) ken.Turn {
-	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
+	return ken.Turn{Owner: who.Owner, Key: who.Name, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
 // noScope is a scope that no claim has. A turn that asks only for scopes that it may not see
