@@ -208,7 +208,7 @@ func routes() []route {
 		{post, Prefix + "claims", access.Operate, writeClaim},
 
 		// Lenses: what a session learned, what an agent knows, what changed, what rests on a file.
-		{get, Prefix + "sessions", access.Operate, sessionsPage},
+		{get, Prefix + "sessions", access.Read, sessionsPage},
 		{get, Prefix + "sessions/{id}", access.Read, sessionPage},
 		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
 		{post, Prefix + "sessions/{id}/harvest", access.Operate, sessionAction("harvested", harvestSession)},

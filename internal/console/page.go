@@ -162,6 +162,7 @@ type tab struct {
 	Here       bool
 	Count      int
 	right      access.Right // to be shown at all; "" is read
+	own        bool         // it is shown to whoever has turns of their own, too
 }
 
 // Names of sections.
@@ -184,7 +185,7 @@ func sectionsFor(v *visit, p page) []section {
 		{Name: secHome, Path: Prefix, Key: "o"},
 		{Name: secStore, Path: Prefix + "claims", Key: "s", Tabs: []tab{
 			{Name: "Claims", Path: Prefix + "claims"},
-			{Name: "Sessions", Path: Prefix + "sessions", right: access.Operate},
+			{Name: "Sessions", Path: Prefix + "sessions", right: access.Operate, own: true},
 			{Name: "Agents", Path: Prefix + "agents"},
 			{Name: "Changes", Path: Prefix + "changes"},
 			{Name: "Files", Path: Prefix + "files"},
@@ -216,7 +217,7 @@ func sectionsFor(v *visit, p page) []section {
 		s.Here = s.Name == p.Section
 		tabs := s.Tabs[:0]
 		for _, t := range s.Tabs {
-			if t.right == "" || v.principal.Can(t.right) {
+			if t.right == "" || v.principal.Can(t.right) || t.own && v.hasOwnTurns() {
 				t.Here = s.Here && t.Name == p.Tab
 				tabs = append(tabs, t)
 			}
