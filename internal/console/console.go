@@ -276,6 +276,7 @@ func routes() []route {
 		{get, Prefix + "review", access.Read, reviewPage},
 		{post, Prefix + "review", access.Operate, decideReview},
 		{get, Prefix + "attention", access.Read, attentionPage},
+		{post, Prefix + "attention", access.Operate, decideGroup},
 		{get, Prefix + "attention/{item}", access.Read, attentionItemPage},
 		{post, Prefix + "attention/{item}/{what}", access.Operate, decideAttention},
 	}
