@@ -268,6 +268,7 @@ func routes() []route {
 		{get, Prefix + "jobs/{id}", access.Operate, jobPage},
 		{post, Prefix + "jobs/{id}/retry", access.Operate, retryJob},
 		{get, Prefix + "sweeps", access.Read, sweepsPage},
+		{get, Prefix + "nodes", access.Operate, nodesPage},
 		{get, Prefix + "keys", access.Read, keysPage},
 		{post, Prefix + "keys", access.Operate, createKey},
 		{post, Prefix + "keys/{name}/revoke", access.Operate, revokeKey},

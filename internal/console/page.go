@@ -212,6 +212,10 @@ func sectionsFor(v *visit, p page) []section {
 			{Name: "Keys", Path: Prefix + "keys"},
 		}},
 	}
+	if v.seesNodes() {
+		health := &all[len(all)-1]
+		health.Tabs = append(health.Tabs, tab{Name: "Nodes", Path: Prefix + "nodes"})
+	}
 	for i := range all {
 		s := &all[i]
 		s.Here = s.Name == p.Section
