@@ -239,6 +239,8 @@ func routes() []route {
 		{get, Prefix + "turns/{id}", access.Read, turnPage},
 		{get, Prefix + "turns/{id}/replay", access.Operate, replayPage},
 		{get, Prefix + "turns/{id}/whatif", access.Operate, whatifPage},
+		{get, Prefix + "turns/{id}/test", access.Operate, testPage},
+		{post, Prefix + "turns/{id}/test", access.Operate, saveTest},
 		{get, Prefix + "try", access.Read, tryPage},
 
 		// The project's decisions, objectives and layers.

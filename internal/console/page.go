@@ -139,6 +139,7 @@ var doneMessages = map[string]string{
 	"written":    "Written, on your word.",
 	"restored":   "Restored: what it said is a claim again, on your word.",
 	"put":        "Written into the project.",
+	"tested":     "Saved as a memory test. Run it with ken eval test .ken/memory-tests.yaml.",
 	"succeeded":  "Superseded: both files say so.",
 	"shelved":    "Moved into the archive, with the links that lead to it.",
 	"done":       "Done.",

@@ -131,7 +131,8 @@ func (v *visit) turnViews(id, here string) []choice {
 		return nil
 	}
 	out := []choice{{Name: "Receipt", Path: pathOf("turns", id)}, {Name: "Then and now", Value: "replay", Path: pathOf("turns", id, "replay")},
-		{Name: "What if", Value: "whatif", Path: pathOf("turns", id, "whatif")}}
+		{Name: "What if", Value: "whatif", Path: pathOf("turns", id, "whatif")},
+		{Name: "Save as a memory test", Value: "test", Path: pathOf("turns", id, "test")}}
 	for i := range out {
 		out[i].Here = out[i].Value == here
 	}
