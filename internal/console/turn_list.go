@@ -143,12 +143,15 @@ func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
 	return m, since, nil
 }
 
+// minuteLayout is how a browser's field writes a moment.
+const minuteLayout = "2006-01-02T15:04"
+
 // momentOf reads a date, or a date and a time, in UTC; zero for "".
 func momentOf(name, s string) (at time.Time, err error) {
 	if s == "" {
 		return at, nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly, time.RFC3339} {
+	for _, layout := range []string{minuteLayout, "2006-01-02T15:04:05", time.DateOnly, time.RFC3339} {
 		if at, err = time.Parse(layout, s); err == nil {
 			return at, nil
 		}

@@ -28,6 +28,7 @@ export const pages = [
   { name: 'objectives', path: () => '/console/objectives' },
   { name: 'drift', path: () => '/console/drift' },
   { name: 'health', path: () => '/console/health' },
+  { name: 'health between', path: () => `/console/health?from=${new Date(Date.now() - 6 * 86400e3).toISOString().slice(0, 16)}` },
   { name: 'jobs', path: () => '/console/jobs' },
   { name: 'sweeps', path: () => '/console/sweeps' },
   { name: 'keys', path: () => '/console/keys' },
