@@ -33,7 +33,9 @@ type Options struct {
 	Secure bool
 	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.
 	Upstream string
-	Version  string
+	// Model is the configured model, which an operator can ask. Nil: there is none.
+	Model   *Model
+	Version string
 	// Log receives internal errors, never the content of a request. Default slog.Default().
 	Log *slog.Logger
 	Now func() time.Time // default time.Now
@@ -242,6 +244,7 @@ func routes() []route {
 		{get, Prefix + "turns/{id}/test", access.Operate, testPage},
 		{post, Prefix + "turns/{id}/test", access.Operate, saveTest},
 		{get, Prefix + "try", access.Read, tryPage},
+		{post, Prefix + "try", access.Operate, askModel},
 
 		// The project's decisions, objectives and layers.
 		{get, Prefix + "decisions", access.Read, decisionsPage},
