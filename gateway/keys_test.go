@@ -83,9 +83,16 @@ func TestKeyOpensItsOwnersKnowledgeAlone(t *testing.T) {
 // path.
 func TestOwnerByHeader(t *testing.T) {
 	up := upstreamtest.New(t)
-	g := start(t, layer(t, map[string]string{"ana": about}), up.URL)
+	l := layer(t, map[string]string{"ana": about})
+	g := start(t, l, up.URL)
 	post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Owner", "ana")
+	if err := l.Operator().Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	injected(t, chat(question), up.Last(t).Body, "02:00 UTC")
+	if kept, _, err := l.Operator().Receipts("ana").List(t.Context(), receipt.Query{}); err != nil || len(kept) != 1 || kept[0].Key != "" {
+		t.Errorf("without keys: %+v, %v", kept, err)
+	}
 	for _, owner := range []string{"../ana", "a/b", ".", strings.Repeat("a", 129), "a b", "ana\xff"} {
 		if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Owner", owner); got.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", owner, got.StatusCode)

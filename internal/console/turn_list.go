@@ -69,13 +69,9 @@ type turnSpan struct {
 
 var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"day", "day", 24 * time.Hour}, {"week", "week", 7 * 24 * time.Hour}, {"month", "month", 30 * 24 * time.Hour}}
 
-// localName is the name of whoever uses a gateway without keys. A key of that name has no turns of
-// its own.
-const localName = "local"
-
 // isOwn reports whether a turn or a session that came with a key, by its name, is the visitor's.
 func (v *visit) isOwn(key string) bool {
-	return key != "" && key == v.principal.Name && key != localName && v.con.ring.Load() != nil && v.principal.Can(access.Chat)
+	return key != "" && key == v.principal.Name && key != access.Local && v.con.ring.Load() != nil && v.principal.Can(access.Chat)
 }
 
 // canHear reports whether the visitor may see what was said in a turn or a session: whoever
