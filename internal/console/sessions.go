@@ -23,8 +23,9 @@ const (
 	messagesPerPage = 50
 	turnsOnTimeline = 1000
 	turnsOfASession = 12
-	maxMessageRunes = 4000
-	maxResultRunes  = 1500
+	maxMessageRunes = 4000 // of a message on a turn's page
+	maxStepRunes    = 2000 // of one on a timeline
+	maxResultRunes  = 1500 // of a tool’s result there
 )
 
 // sessionsBody lists the sessions, the last that was active first.

@@ -183,3 +183,22 @@ func TestTurnsBetween(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// However long messages are, no page about them is longer than 300 kB.
+func TestPagesOfLongMessages(t *testing.T) {
+	c := open(t, bare)
+	long := strings.Repeat("a long <word> ", 2000)
+	msgs := []ken.Message{}
+	last := ken.Receipt{}
+	for i := range 60 {
+		msgs = append(msgs, ken.Message{Role: "user", Text: fmt.Sprint(i, long)})
+		last = c.turn("", func(t *ken.Turn) { t.Session, t.Messages = "s-long", msgs })
+		msgs = append(msgs, ken.Message{Role: "assistant", Text: "I see."})
+	}
+	for _, path := range []string{"turns", "turns?q=long", "turns/" + last.Turn, "turns/" + last.Turn + "/test", "sessions/s-long", "sessions/s-long?from=50", ""} {
+		status, p := get(t, c, "/console/"+path)
+		if status != http.StatusOK || len(p.body) > 300_000 {
+			t.Errorf("%s: %d, %d bytes", path, status, len(p.body))
+		}
+	}
+}
