@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser engines faults chaos fuzz-text release release-twice packages-test site
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures engines faults chaos fuzz-text release release-twice packages-test site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -164,6 +164,11 @@ browser: build ## test the console in a real browser, if there is one
 
 site: ## build the documentation site in bin/site, if MkDocs can be installed
 	@clients/site/run
+
+pictures: build ## make the pictures of the console in docs/pictures anew
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
+	@clients/console/run pictures
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update

@@ -51,6 +51,7 @@ type Turn struct {
 	Agent    string
 	Scopes   []Scope // what the turn may see besides unscoped claims; nil sees every scope
 	Weight   Weight
+	Key      string // the name of the gateway's key that asks; only noted, so that the console can show a person their own turns
 	Model    string
 	Messages []Message
 	Tools    int // tool schemas sent beside the messages

@@ -66,7 +66,7 @@ func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 		return access.Principal{}, f
 	}
 	if d.ring == nil {
-		p := access.Principal{Name: "local", Owner: d.owner, Project: project, Rights: access.Rights()}
+		p := access.Principal{Name: access.Local, Owner: d.owner, Project: project, Rights: access.Rights()}
 		if owner := h.Get("X-Ken-Owner"); owner != "" {
 			if !ownerForm.MatchString(owner) {
 				return access.Principal{}, badHeader("X-Ken-Owner", "Use at most 128 letters, digits and . _ @ - that start with a letter or digit.")
@@ -171,7 +171,11 @@ func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn,
 }
 
 func (a *turnHeaders) turn(who access.Principal) ken.Turn {
-	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
+	key := who.Name
+	if key == access.Local {
+		key = "" // whoever has no key has no turns of their own
+	}
+	return ken.Turn{Owner: who.Owner, Key: key, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
 // noScope is a scope that no claim has. A turn that asks only for scopes that it may not see

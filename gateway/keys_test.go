@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // Without a key that is known, nothing is served and nothing goes on; the error has
@@ -66,6 +67,15 @@ func TestKeyOpensItsOwnersKnowledgeAlone(t *testing.T) {
 		body := strings.Replace(chat(question), "{", `{"user":"bob","metadata":{"session_id":"s","owner":"bob"},`, 1)
 		post(t, g.URL+"/v1/chat/completions", body, "X-Ken-Key", key, "X-Ken-Owner", "bob", "X-Ken-Session", "the same")
 		injected(t, body, up.Last(t).Body, "invoices for "+want+".")
+		// Who asked is noted, so that the console can show people their own turns.
+		if err := l.Operator().Recorded(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept, _, err := l.Operator().Receipts(want).List(t.Context(), receipt.Query{})
+		info, err2 := l.Operator().Journal(want).Info(t.Context(), "the same")
+		if err != nil || err2 != nil || len(kept) != 1 || kept[0].Key != want || info.Key != want {
+			t.Errorf("%s: receipts %+v, %v; session %+v, %v", want, kept, err, info, err2)
+		}
 	}
 }
 
@@ -73,9 +83,16 @@ func TestKeyOpensItsOwnersKnowledgeAlone(t *testing.T) {
 // path.
 func TestOwnerByHeader(t *testing.T) {
 	up := upstreamtest.New(t)
-	g := start(t, layer(t, map[string]string{"ana": about}), up.URL)
+	l := layer(t, map[string]string{"ana": about})
+	g := start(t, l, up.URL)
 	post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Owner", "ana")
+	if err := l.Operator().Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	injected(t, chat(question), up.Last(t).Body, "02:00 UTC")
+	if kept, _, err := l.Operator().Receipts("ana").List(t.Context(), receipt.Query{}); err != nil || len(kept) != 1 || kept[0].Key != "" {
+		t.Errorf("without keys: %+v, %v", kept, err)
+	}
 	for _, owner := range []string{"../ana", "a/b", ".", strings.Repeat("a", 129), "a b", "ana\xff"} {
 		if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Owner", owner); got.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", owner, got.StatusCode)

@@ -238,7 +238,7 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	}
 	if l.keepsReceipt(t) && !a.decision.restored { // its first request left one
 		context := a.context
-		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Context: &context}
+		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Key: t.Key, Context: &context}
 	}
 	if r.journaled || r.receipt != nil {
 		l.recorder.add(r)
@@ -318,7 +318,7 @@ func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read f
 // sessionAbout describes the session of a turn. What is learned in a session applies to the one
 // scope that it works in, and everywhere if it names none or several.
 func sessionAbout(t *ken.Turn) session.About {
-	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser}
+	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Key: t.Key, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
 	}

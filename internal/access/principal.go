@@ -41,9 +41,12 @@ func ParseRight(s string) (Right, error) {
 		Try: "Use " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1] + "."}
 }
 
+// Local is the name of whoever asks where there are no keys.
+const Local = "local"
+
 // Principal is who a request comes from. The zero value may do nothing.
 type Principal struct {
-	Name    string  // of the key; "local" where there are none
+	Name    string  // of the key; Local where there are none
 	Owner   string  // whose knowledge it works with; never empty unless Principal is zero
 	Project string  // that its turns belong to; "" for none
 	Rights  []Right // never modified once the Principal was handed out

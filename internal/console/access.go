@@ -258,12 +258,14 @@ type keysBody struct {
 	Days     []choice
 	Tables   []usageTable
 	Warnings []string
+	Own      *ownKey // the visitor's; nil where there are no keys
 
-	Manage bool
-	First  bool // there is none yet, so that the first one closes the gateway
-	Keys   []keyRow
-	Rights []rightChoice
-	Made   *madeKey // just now
+	Manage  bool
+	Members []memberRow
+	First   bool // there is none yet, so that the first one closes the gateway
+	Keys    []keyRow
+	Rights  []rightChoice
+	Made    *madeKey // just now
 }
 
 // usageTable is usage summed up by one thing.
@@ -284,6 +286,7 @@ type keyRow struct {
 	operator.Key
 	Owner, Rights, Models, Limits string
 	State, Tone                   string
+	Budgets                       []budgetView
 	Configured                    bool // it stands in the configuration
 	Open                          bool // it can be revoked
 }
@@ -301,10 +304,12 @@ const (
 	maxUsed   = 50 // rows of a table
 )
 
+const stateValid = "valid" // of a key
+
 func keysPage(v *visit) error { return v.keys(nil) }
 
 func (v *visit) keys(made *madeKey) error {
-	b := keysBody{Now: v.now(), Made: made, Manage: v.canManageKeys()}
+	b := keysBody{Now: v.now(), Made: made, Manage: v.canManageKeys(), Own: v.ownKey()}
 	days := v.intParam("days", usageDays, 1, 366)
 	for _, n := range []int{1, 7, usageDays, 366} {
 		name := "Last " + plural(n, "day", "days")
@@ -313,15 +318,17 @@ func (v *visit) keys(made *madeKey) error {
 		}
 		b.Days = append(b.Days, choice{Name: name, Path: pathOf("keys") + "?days=" + strconv.Itoa(n), Here: n == days})
 	}
-	if err := v.fillUsage(&b, days); err != nil {
+	rows, err := v.fillUsage(&b, days)
+	if err != nil {
 		return err
 	}
 	if b.Manage {
 		if err := v.listKeys(&b); err != nil {
 			return err
 		}
+		b.Members = membersOf(b.Keys, rows)
 	}
-	return v.page("keys", page{Title: "Keys and usage", Section: secHealth, Tab: "Keys", Body: b})
+	return v.page("keys", page{Title: "Members, keys and usage", Section: secHealth, Tab: "Keys", Body: b})
 }
 
 // canManageKeys reports whether the visitor may hand out keys: an operator of the configured
@@ -330,14 +337,14 @@ func (v *visit) canManageKeys() bool {
 	return v.con.opts.Keys != nil && v.canOperate() && v.owner() == v.con.layer.Config().Knowledge.Owner && !v.principal.Limited()
 }
 
-// fillUsage sums up the usage that the visitor may see.
-func (v *visit) fillUsage(b *keysBody, days int) error {
+// fillUsage sums up the usage that the visitor may see, and returns it.
+func (v *visit) fillUsage(b *keysBody, days int) ([]usage.Row, error) {
 	if v.con.opts.Usage == nil {
-		return nil
+		return nil, nil
 	}
 	rows, err := v.con.opts.Usage.Rows(days)
 	if b.Warnings, err = splitCorrupt(err); err != nil {
-		return err
+		return nil, err
 	}
 	configured := v.con.layer.Config().Knowledge.Owner
 	rows = slices.DeleteFunc(rows, func(r usage.Row) bool { return !usage.Visible(&r, v.principal, configured) })
@@ -353,7 +360,7 @@ func (v *visit) fillUsage(b *keysBody, days int) error {
 			b.Tables = append(b.Tables, sumUsage(t.title, t.by, rows, t.of))
 		}
 	}
-	return nil
+	return rows, nil
 }
 
 func sumUsage(title, by string, rows []usage.Row, of func(*usage.Row) string) usageTable {
@@ -419,7 +426,8 @@ func (v *visit) listKeys(b *keysBody) error {
 
 func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
 	row := keyRow{Key: k, Configured: configured, Owner: cmp.Or(k.Owner, v.con.layer.Config().Knowledge.Owner), Rights: cmp.Or(strings.Join(k.Rights, ", "), "chat, read, write"),
-		Models: cmp.Or(strings.Join(k.Models, ", "), "all models"), State: "valid", Tone: toneSuccess}
+		Models: cmp.Or(strings.Join(k.Models, ", "), "all models"), State: stateValid, Tone: toneSuccess,
+		Budgets: v.budgets(k.Name, k.RequestsPerDay, k.TokensPerDay)}
 	var limits []string
 	if k.RequestsPerDay > 0 {
 		limits = append(limits, plural(k.RequestsPerDay, "request", "requests")+" a day")

@@ -268,7 +268,7 @@ func TestOwnerOfAKeyStays(t *testing.T) {
 }
 
 // handing is a console in whose project keys are handed out, and used.
-func handing(t *testing.T) (c *rig, path string) {
+func handing(t *testing.T, change ...func(*setup)) (c *rig, path string) {
 	t.Helper()
 	path = keys.KeysPath(filepath.Join(t.TempDir(), "state"))
 	u, err := usage.Open("", usage.Options{Now: clock})
@@ -279,10 +279,11 @@ func handing(t *testing.T) (c *rig, path string) {
 		u.Add(usage.Row{Key: key, Owner: owner, Model: "model-of-" + key, Requests: 1234, Input: 5_000_000, Cached: 1, Output: 7, Cost: 6.25})
 	}
 	u.Add(usage.Row{Key: "ana", Owner: operator.Owner, Model: "<script>alert(1)</script>", Requests: 1, Input: 1, Unpriced: 1})
-	return open(t, bare, func(s *setup) {
+	own := func(s *setup) {
 		s.console.Keys, s.console.Usage = keys.OpenKeys(path, clock), u
 		s.config.Gateway.Keys = []config.GatewayKey{{Name: "configured", Hash: access.HashKey("x").String()}}
-	}), path
+	}
+	return open(t, append([]func(*setup){bare, own}, change...)...), path
 }
 
 // An operator makes a key, which is shown once, and revokes it.

@@ -3,6 +3,8 @@ package console
 import (
 	"cmp"
 	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,11 @@ type attentionBody struct {
 	All      bool     // what was dismissed is there, too
 	Unread   []string // notes that are missing from the list
 	Next     string
+	Groups   []attentionGroup
+	Group    *attentionGroup // that the list is narrowed to; nil for all
+
+	Done   int // of several decisions, those that were carried out
+	Failed []failure
 }
 
 // attentionItem is an item of the queue with the claims that it is about.
@@ -47,15 +54,19 @@ var eventLabels = map[attention.Event]string{
 	attention.Superseded:       "replaced by a less certain one",
 	attention.Unsure:           "unsure",
 	attention.Rejected:         "refused write",
+	attention.Rule:             "candidate rule",
 	attention.ForgetRequested:  "asked to forget",
 	attention.DisputeRequested: "asked to dispute",
 }
 
-func attentionPage(v *visit) error {
-	b := attentionBody{Now: v.now(), All: v.param("all") == "1"}
+func attentionPage(v *visit) error { return v.attentionList(&attentionBody{}, http.StatusOK) }
+
+// attentionList shows the queue, or one group of it.
+func (v *visit) attentionList(b *attentionBody, status int) error {
+	b.Now, b.All = v.now(), v.r.URL.Query().Get("all") == "1"
 	err := v.withStore(func(s store.Engine) error {
 		wait := v.con.opts.Patience
-		if v.r.URL.Query().Has("did") { // what was decided must not be in it any more
+		if v.r.URL.Query().Has("did") || b.Failed != nil { // what was decided must not be in it any more
 			wait = decisionWait
 		}
 		items, made, unread, err := v.attentionQueue(b.All, wait)
@@ -72,7 +83,8 @@ func attentionPage(v *visit) error {
 				b.Warnings++
 			}
 		}
-		from := listOffset(v.param("from"), len(items))
+		items = b.narrow(items, attention.Event(v.param("event")))
+		from := listOffset(v.r.URL.Query().Get("from"), len(items))
 		end := min(from+itemsPerPage, len(items))
 		for _, it := range items[from:end] {
 			row, err := v.attentionItem(s, it)
@@ -82,14 +94,32 @@ func attentionPage(v *visit) error {
 			b.Items = append(b.Items, row)
 		}
 		if end < len(items) {
-			b.Next = withParam(v.r.URL, "from", strconv.Itoa(end))
+			address := v.r.URL
+			if b.Group != nil { // after a decision the address is that of the form
+				address = &url.URL{Path: Prefix + "attention", RawQuery: url.Values{"event": {string(b.Group.Event)}, "all": v.r.URL.Query()["all"]}.Encode()}
+			}
+			b.Next = withParam(address, "from", strconv.Itoa(end))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return v.page("attention", page{Title: "Attention", Section: secReview, Tab: "Attention", Live: []string{liveAttention, liveClaims}, Body: b})
+	return v.page("attention", page{Status: status, Title: "Attention", Section: secReview, Tab: "Attention", Live: []string{liveAttention, liveClaims}, Body: b})
+}
+
+// narrow leaves the items of one event, or of every event the first ones where there are many.
+func (b *attentionBody) narrow(items []attention.Item, event attention.Event) []attention.Item {
+	b.Groups = groupsOf(items, event)
+	if event == "" {
+		return foldGroups(items, b.Groups)
+	}
+	for i := range b.Groups {
+		if b.Groups[i].Here {
+			b.Group = &b.Groups[i]
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(it attention.Item) bool { return it.Event != event })
 }
 
 // attentionItem reads the claims of an item, and what they rest on. One that is gone
@@ -292,7 +322,10 @@ var attentionActions = map[string]attentionAction{
 		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.formText("reason"))
 		return err
 	}},
-	"discard": {"rejected", []attention.Event{attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
+	"approve": {"approved", []attention.Event{attention.Rule}, func(v *visit, s store.Engine, it *attention.Item) error {
+		return v.desk(s).Approve(v.ctx(), it.Claims[0])
+	}},
+	"discard": {"rejected", []attention.Event{attention.Unsure, attention.Rule}, func(v *visit, s store.Engine, it *attention.Item) error {
 		return v.desk(s).Reject(v.ctx(), it.Claims[0])
 	}},
 	"restore": {"restored", []attention.Event{attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {

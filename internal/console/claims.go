@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/facet"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -40,6 +41,8 @@ type claimsBody struct {
 	Mode      ken.Mode
 	Cause     string
 	Documents []row
+	Nothing   bool // no word of the question is known, and nothing is near enough: the rows are the nearest by meaning
+	Elsewhere []choice
 }
 
 // choice is something that can be chosen, and where that leads.
@@ -168,6 +171,14 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		return err
 	}
 	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= maxFound
+	if b.Nothing, err = v.nothingMatches(s, b.Question, found.Claims); err != nil {
+		return err
+	}
+	if b.Nothing {
+		b.Most = false
+		found.Claims = found.Claims[:min(len(found.Claims), nearestShown)]
+		b.Elsewhere = v.elsewhere(b.Question)
+	}
 	ids := make([]string, 0, len(found.Claims))
 	by := make(map[string]*middleware.ClaimView, len(found.Claims))
 	for i := range found.Claims {
@@ -194,6 +205,30 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		b.Next = withParam(v.r.URL, "show", "200")
 	}
 	return nil
+}
+
+// nearestShown is how many claims are shown where nothing matches.
+const nearestShown = 5
+
+// nothingMatches reports whether none of the claims that a search found bears on the question: none
+// has a word of it, and a turn would find none near enough. The second search is made only then.
+func (v *visit) nothingMatches(s store.Engine, question string, found []middleware.Recalled) (bool, error) {
+	if slices.ContainsFunc(found, func(c middleware.Recalled) bool { _, word := c.Legs[retriever.SourceKeyword]; return word }) {
+		return false, nil
+	}
+	near, err := v.con.layer.Operator().Search(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: question, Limit: 1, Floor: true,
+		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
+	return err == nil && len(near.Claims) == 0, err
+}
+
+// elsewhere are the other places to look for a question's words.
+func (v *visit) elsewhere(question string) []choice {
+	q := "?q=" + escapeQuery(question)
+	out := []choice{{Name: "Entities", Path: Prefix + "entities" + q}, {Name: "Files", Path: Prefix + "files" + q}, {Name: "Code", Path: Prefix + "code" + q}}
+	if v.canOperate() || v.hasOwnTurns() {
+		out = append(out, choice{Name: "Turns", Path: Prefix + "turns" + q})
+	}
+	return out
 }
 
 // readRows reads claims for a list. One that was forgotten meanwhile is left out.

@@ -94,6 +94,15 @@ func TestClaimsAreSearched(t *testing.T) {
 	}
 	_, p = get(t, open(t, bare), "/console/claims?q=anything")
 	p.says("Nothing known bears on this")
+	_, p = get(t, c, "/console/claims?q=zzzzqqq")
+	p.says("Nothing matches", "Nearest by meaning", "Look for the words elsewhere")
+	if n := len(p.claimLinks()); n == 0 || n > 5 || !p.links("/console/turns?q=zzzzqqq") || !p.links("/console/entities?q=zzzzqqq") {
+		t.Errorf("%d claims: %s", n, p.text())
+	}
+	_, p = get(t, c, "/console/claims?q=zzzzqqq", reader)
+	p.hides("/console/turns?q=")
+	_, p = get(t, c, "/console/claims?q=zzzzqqq+ledger")
+	p.hides("Nothing matches")
 	_, p = get(t, c, "/console/claims?q=%3Cscript%3Ealert(1)%3C/script%3E")
 	if strings.Contains(p.body, "<script>alert") {
 		t.Error("the question is markup")

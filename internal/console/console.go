@@ -33,7 +33,9 @@ type Options struct {
 	Secure bool
 	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.
 	Upstream string
-	Version  string
+	// Model is the configured model, which an operator can ask. Nil: there is none.
+	Model   *Model
+	Version string
 	// Log receives internal errors, never the content of a request. Default slog.Default().
 	Log *slog.Logger
 	Now func() time.Time // default time.Now
@@ -208,7 +210,7 @@ func routes() []route {
 		{post, Prefix + "claims", access.Operate, writeClaim},
 
 		// Lenses: what a session learned, what an agent knows, what changed, what rests on a file.
-		{get, Prefix + "sessions", access.Operate, sessionsPage},
+		{get, Prefix + "sessions", access.Read, sessionsPage},
 		{get, Prefix + "sessions/{id}", access.Read, sessionPage},
 		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
 		{post, Prefix + "sessions/{id}/harvest", access.Operate, sessionAction("harvested", harvestSession)},
@@ -239,7 +241,10 @@ func routes() []route {
 		{get, Prefix + "turns/{id}", access.Read, turnPage},
 		{get, Prefix + "turns/{id}/replay", access.Operate, replayPage},
 		{get, Prefix + "turns/{id}/whatif", access.Operate, whatifPage},
+		{get, Prefix + "turns/{id}/test", access.Operate, testPage},
+		{post, Prefix + "turns/{id}/test", access.Operate, saveTest},
 		{get, Prefix + "try", access.Read, tryPage},
+		{post, Prefix + "try", access.Operate, askModel},
 
 		// The project's decisions, objectives and layers.
 		{get, Prefix + "decisions", access.Read, decisionsPage},
@@ -268,6 +273,7 @@ func routes() []route {
 		{get, Prefix + "jobs/{id}", access.Operate, jobPage},
 		{post, Prefix + "jobs/{id}/retry", access.Operate, retryJob},
 		{get, Prefix + "sweeps", access.Read, sweepsPage},
+		{get, Prefix + "nodes", access.Operate, nodesPage},
 		{get, Prefix + "keys", access.Read, keysPage},
 		{post, Prefix + "keys", access.Operate, createKey},
 		{post, Prefix + "keys/{name}/revoke", access.Operate, revokeKey},
@@ -276,6 +282,7 @@ func routes() []route {
 		{get, Prefix + "review", access.Read, reviewPage},
 		{post, Prefix + "review", access.Operate, decideReview},
 		{get, Prefix + "attention", access.Read, attentionPage},
+		{post, Prefix + "attention", access.Operate, decideGroup},
 		{get, Prefix + "attention/{item}", access.Read, attentionItemPage},
 		{post, Prefix + "attention/{item}/{what}", access.Operate, decideAttention},
 	}

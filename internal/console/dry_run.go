@@ -28,6 +28,12 @@ type tryBody struct {
 	Cause                    string
 	Long                     bool // it is longer than what is tried
 	MostMessage, MostEarlier int
+
+	Model   string // that can be asked; "" for none
+	Answers []triedAnswer
+
+	turn       ken.Turn
+	insertions []middleware.Insertion
 }
 
 // Most code points of what may be tried: an address has to hold it.
@@ -40,22 +46,36 @@ const (
 // conversation, so who may read may try; but in a session it may tell where that stands,
 // and takes the right to see what was said there.
 func tryPage(v *visit) error {
-	b := tryBody{Message: strings.TrimSpace(v.param("message")), Earlier: strings.TrimSpace(v.param("earlier")), System: strings.TrimSpace(v.param("system")),
+	b, err := v.tryOf()
+	if err != nil {
+		return err
+	}
+	return v.tryForm(b)
+}
+
+func (v *visit) tryForm(b *tryBody) error {
+	return v.page("try", page{Title: "Try a message", Section: secTurns, Tab: "Try a message", Body: b})
+}
+
+// tryOf tries the message of the address.
+func (v *visit) tryOf() (*tryBody, error) {
+	b := &tryBody{Message: strings.TrimSpace(v.param("message")), Earlier: strings.TrimSpace(v.param("earlier")), System: strings.TrimSpace(v.param("system")),
 		Project: strings.TrimSpace(v.param("project")), Agent: strings.TrimSpace(v.param("agent")), MostMessage: maxMessage, MostEarlier: maxEarlier}
 	if v.canOperate() {
 		b.Session = strings.TrimSpace(v.param("session"))
 	}
+	if v.mayAsk() {
+		b.Model = v.con.opts.Model.Name
+	}
 	var err error
 	if b.Form, err = v.settings(nil); err != nil {
-		return err
+		return nil, err
 	}
 	b.Long = len([]rune(b.Message)) > maxMessage || len([]rune(b.Earlier)) > maxEarlier || len([]rune(b.System)) > maxEarlier
 	if b.Message != "" && !b.Long && len(b.Form.Wrong) == 0 {
-		if err := v.tryMessage(&b); err != nil {
-			return err
-		}
+		err = v.tryMessage(b)
 	}
-	return v.page("try", page{Title: "Try a message", Section: secTurns, Tab: "Try a message", Body: &b})
+	return b, err
 }
 
 func (v *visit) tryMessage(b *tryBody) error {
@@ -69,6 +89,7 @@ func (v *visit) tryMessage(b *tryBody) error {
 	if err != nil {
 		return err
 	}
+	b.turn, b.insertions = t, tried.Insertions
 	r := &tried.Receipt
 	b.Mode, b.Tone, b.Cause, b.Block = r.Mode, modeTone(r.Mode), r.Cause, r.Block
 	for _, ins := range tried.Insertions {

@@ -50,7 +50,7 @@ func entitiesPage(v *visit) error {
 		var found entity.Matches
 		var err error
 		if b.Type == "" {
-			found, err = entity.SearchFrom(v.ctx(), s, b.Question, v.currentFilter(), skip, entitiesPerPage)
+			found, err = entity.SearchFolded(v.ctx(), s, b.Question, v.currentFilter(), skip, entitiesPerPage)
 		} else {
 			found, b.Most, err = v.ofType(s, b.Type, b.Question, skip)
 		}

@@ -33,6 +33,8 @@ var funcs = template.FuncMap{
 	"words":  words,
 	"symbol": symbolName,
 	"said":   func(s string) template.HTML { return escapeVisible(s, maxMessageRunes) },
+	"step":   func(s string) template.HTML { return escapeVisible(s, maxStepRunes) },
+	"result": func(s string) template.HTML { return escapeVisible(s, maxResultRunes) },
 	"int64":  func(n int) int64 { return int64(n) },
 	"dict":   dict,
 	"add":    func(a, b int) int { return a + b },

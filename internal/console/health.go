@@ -39,6 +39,7 @@ type healthBody struct {
 	Search   searchStatus
 
 	Stretches []choice
+	From, To  string       // moments that the turns are narrowed to; "" for none
 	Lately    *recentTurns // nil while the turns are read for the first time
 	Modes     drawn
 	Latency   drawn
@@ -83,7 +84,9 @@ func (b *healthBody) dead() int {
 func healthPage(v *visit) error {
 	l := v.con.layer
 	b := healthBody{Now: v.now(), Work: l.Operator().Counts(), Began: v.con.started, Upstream: upstreamShown(v.con.opts.Upstream)}
-	b.Lately = v.recentTurns(timeRangeNamed(v.param("range")))
+	if err := v.healthTurns(&b); err != nil {
+		return err
+	}
 	b.Census = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
 		b.Search = v.searchStatus(s)
@@ -111,12 +114,30 @@ func healthPage(v *visit) error {
 		b.Warnings = append(b.Warnings, b.Lately.Unread...)
 		b.draw()
 	}
-	now := timeRangeNamed(v.param("range"))
+	b.Concerns = v.concerns(&b)
+	return v.page("health", page{Title: "Health", Section: secHealth, Tab: "Now and lately", Live: []string{liveTurns, liveClaims}, Body: b})
+}
+
+// healthTurns sums up the turns of the time that the address asks for.
+func (v *visit) healthTurns(b *healthBody) error {
+	q := v.r.URL.Query()
+	b.From, b.To = q.Get("from"), q.Get("to")
+	from, err := momentOf("from", b.From)
+	to, err2 := momentOf("to", b.To)
+	if err := cmp.Or(err, err2); err != nil {
+		return err
+	}
+	now := timeRangeNamed(q.Get("range"))
+	if between := b.From != "" || b.To != ""; between {
+		now = timeRange{}
+		b.Lately, err = v.turnsBetween(from, to)
+	} else {
+		b.Lately = v.recentTurns(now)
+	}
 	for _, s := range timeRanges {
 		b.Stretches = append(b.Stretches, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
 	}
-	b.Concerns = v.concerns(&b)
-	return v.page("health", page{Title: "Health", Section: secHealth, Tab: "Now and lately", Live: []string{liveTurns, liveClaims}, Body: b})
+	return err
 }
 
 // healthClaims counts what is known.

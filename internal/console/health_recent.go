@@ -31,6 +31,7 @@ var timeRanges = []timeRange{
 	{"hour", "the last hour", time.Hour, 2 * time.Minute},
 	{"day", "the last day", 24 * time.Hour, 30 * time.Minute},
 	{"week", "the last week", 7 * 24 * time.Hour, 4 * time.Hour},
+	{"month", "the last month", 30 * 24 * time.Hour, 24 * time.Hour},
 	{"all", "all that is kept", 0, 0},
 }
 
@@ -58,12 +59,14 @@ func timeRangeNamed(name string) timeRange {
 // recentTurns holds the summary of the turns in a period.
 type recentTurns struct {
 	timeRange
-	Series []ledger.Bucket
-	Whole  ledger.Bucket
-	Causes []causeCount
-	Asked  int // turns that Causes were counted among
-	Failed int // of these, turns of which a stage failed or was left out
-	Unread []string
+	Series    []ledger.Bucket
+	Whole     ledger.Bucket
+	Causes    []causeCount
+	Asked     int    // turns that Causes were counted among
+	Empty     int    // of these, turns that got no block
+	EmptyPath string // of these turns
+	Failed    int    // of these, turns of which a stage failed or was left out
+	Unread    []string
 
 	latest string // the newest turn
 	to     time.Time
@@ -125,12 +128,40 @@ func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, befor
 	if before != nil && before.latest == out.latest && before.to.Equal(out.to) && len(before.Unread) == 0 && len(out.Unread) == 0 {
 		return before
 	}
-	out.Series = c.turns.Series(owner, from, out.to, int(out.to.Sub(from)/out.Step))
-	for _, whole := range c.turns.Series(owner, from, out.to, 1) {
-		out.Whole = whole
-	}
-	out.causes(c.turns.Turns(owner, from, maxAsked, ledger.Match{}))
+	c.sumBetween(owner, out, from)
 	return out
+}
+
+// sumBetween sums up the turns from a moment to the end of w, by its step.
+func (c *Console) sumBetween(owner string, w *recentTurns, from time.Time) {
+	w.Series = c.turns.Series(owner, from, w.to, max(1, int(w.to.Sub(from)/w.Step)))
+	for _, whole := range c.turns.Series(owner, from, w.to, 1) {
+		w.Whole = whole
+	}
+	turns, _ := c.turns.Turns(owner, from, maxAsked, ledger.Match{Until: w.to})
+	w.causes(turns)
+	w.EmptyPath = Prefix + "turns?block=none&from=" + from.UTC().Format(minuteLayout) + "&to=" + w.to.UTC().Format(minuteLayout)
+}
+
+// turnsBetween sums up the turns between two moments; to may be zero for now. Nothing of it is
+// remembered: there are as many stretches as there are moments.
+func (v *visit) turnsBetween(from, to time.Time) (*recentTurns, error) {
+	if to.IsZero() || to.After(v.now()) {
+		to = v.now()
+	}
+	if from.IsZero() {
+		from, _ = v.con.turns.Oldest(v.owner())
+	}
+	if !from.Before(to) {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "from", Msg: "not before the end of the time", Try: "Choose an earlier moment, or a later end."}
+	}
+	unread, err := v.catchUpTurns()
+	if err != nil {
+		return nil, err
+	}
+	w := &recentTurns{timeRange: timeRange{Name: "between", Step: stepFor(to.Sub(from))}, Unread: unread, to: to}
+	v.con.sumBetween(v.owner(), w, from)
+	return w, nil
 }
 
 // stepFor is the least of bucketSteps that divides a time into few enough buckets.
@@ -145,7 +176,7 @@ func stepFor(span time.Duration) time.Duration {
 
 // causes counts why turns ran with less than was configured. A message that asks for
 // nothing is no fault.
-func (w *recentTurns) causes(turns []ledger.Turn, _ int) {
+func (w *recentTurns) causes(turns []ledger.Turn) {
 	type key struct {
 		cause string
 		mode  ken.Mode
@@ -156,6 +187,9 @@ func (w *recentTurns) causes(turns []ledger.Turn, _ int) {
 		t := &turns[i]
 		if t.Degraded > 0 {
 			w.Failed++
+		}
+		if t.Chars == 0 {
+			w.Empty++
 		}
 		if t.Cause == "" || t.Mode == ken.ModeNone {
 			continue

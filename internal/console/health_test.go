@@ -44,6 +44,37 @@ func TestHealthSaysHowASearchRuns(t *testing.T) {
 	p.hides(consoletest.BobWord)
 }
 
+// The charts are of the time that is chosen, down to the minute.
+func TestHealthBetweenTwoMoments(t *testing.T) {
+	c := open(t)
+	at := now.Add(-30 * time.Hour) // seven turns, four minutes apart
+	between := func(from, to time.Time) *page {
+		t.Helper()
+		status, p := get(t, c, "/console/health?from="+from.Format("2006-01-02T15:04")+"&to="+to.Format("2006-01-02T15:04"))
+		if status != http.StatusOK {
+			t.Fatalf("%d: %s", status, p.text())
+		}
+		return p
+	}
+	p := between(at.Add(-time.Minute), at.Add(9*time.Minute))
+	p.says("Turns 3 ", "How retrieval ran", "of 3")
+	if p.has(`[aria-label="How far back"] [aria-current]`) || attr(p.one("#health-from"), "value") != at.Add(-time.Minute).Format("2006-01-02T15:04") {
+		t.Error("another time is marked as chosen")
+	}
+	p = between(at.Add(-time.Minute), at.Add(time.Hour))
+	p.says("Turns 7 ", "2 without a block")
+	_, list := get(t, c, attr(p.one(`main a[href^="/console/turns?block=none"]`), "href"))
+	if got := listed(list); len(got) != 2 || got[0] != c.project.Turns["settlement 7"] {
+		t.Errorf("%q", got)
+	}
+	between(at.Add(-20*24*time.Hour), at.Add(-19*24*time.Hour)).says("There was no turn in this time.")
+	for _, q := range []string{"from=soon", "from=2026-03-14&to=2026-03-13", "to=1999-01-01"} {
+		if status, p := get(t, c, "/console/health?"+q); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", q, status, p.text())
+		}
+	}
+}
+
 func TestHealthForAReader(t *testing.T) {
 	c := open(t)
 	health(t, c, "/console/health?range=all", "Why turns ran with less")

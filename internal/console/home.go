@@ -32,9 +32,12 @@ type homeBody struct {
 
 	Mode   ken.Mode
 	Cause  string
-	Turns  []ledger.Turn // nil where the visitor may not see them
-	Day    int           // turns of the last 24 hours
-	Hybrid float64       // the part of them that ran hybrid
+	Turns  []turnRow // nil where the visitor may not see them
+	Hears  bool      // the visitor sees turns: all of them, or their own
+	First  *welcome  // how to make the first turn; nil where there is one
+	New    bool      // there is neither a turn nor a claim
+	Day    int       // turns of the last 24 hours
+	Hybrid float64   // the part of them that ran hybrid
 	P50    float64
 	Modes  template.HTML
 
@@ -93,8 +96,10 @@ func (v *visit) homeTurns(b *homeBody) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	if v.principal.Can(access.Operate) {
-		b.Turns, _ = v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, ledger.Match{})
+	if b.Hears = v.canOperate() || v.hasOwnTurns(); b.Hears {
+		if err := v.lastTurns(b); err != nil {
+			return err
+		}
 	}
 	const hours = 24
 	series := v.con.turns.Series(v.owner(), b.Now.Add(-hours*time.Hour), b.Now, hours)
@@ -103,6 +108,30 @@ func (v *visit) homeTurns(b *homeBody) error {
 	}
 	if b.Day > 0 {
 		b.Modes = chart.Shares(modeShares("How retrieval ran in the last 24 hours", series))
+	}
+	return nil
+}
+
+// lastTurns lists the newest turns that the visitor may see, or says how to make the first one.
+func (v *visit) lastTurns(b *homeBody) error {
+	m := ledger.Match{}
+	if !v.canOperate() {
+		m.Key = v.principal.Name
+	}
+	turns, _ := v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, m)
+	said, err := v.exchanges(turns)
+	if _, err = splitCorrupt(err); err != nil {
+		return err
+	}
+	for i := range turns {
+		row := turnRowOf(turns[i], v.r.URL)
+		if q := said[i].Question; q != nil {
+			row.Question = q.Message.Text
+		}
+		b.Turns = append(b.Turns, row)
+	}
+	if len(turns) == 0 {
+		b.First, b.New = v.welcome(), b.Claims == 0 && b.Counting == nil
 	}
 	return nil
 }

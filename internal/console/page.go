@@ -139,6 +139,7 @@ var doneMessages = map[string]string{
 	"written":    "Written, on your word.",
 	"restored":   "Restored: what it said is a claim again, on your word.",
 	"put":        "Written into the project.",
+	"tested":     "Saved as a memory test. Run it with ken eval test .ken/memory-tests.yaml.",
 	"succeeded":  "Superseded: both files say so.",
 	"shelved":    "Moved into the archive, with the links that lead to it.",
 	"done":       "Done.",
@@ -162,6 +163,7 @@ type tab struct {
 	Here       bool
 	Count      int
 	right      access.Right // to be shown at all; "" is read
+	own        bool         // it is shown to whoever has turns of their own, too
 }
 
 // Names of sections.
@@ -184,7 +186,7 @@ func sectionsFor(v *visit, p page) []section {
 		{Name: secHome, Path: Prefix, Key: "o"},
 		{Name: secStore, Path: Prefix + "claims", Key: "s", Tabs: []tab{
 			{Name: "Claims", Path: Prefix + "claims"},
-			{Name: "Sessions", Path: Prefix + "sessions", right: access.Operate},
+			{Name: "Sessions", Path: Prefix + "sessions", right: access.Operate, own: true},
 			{Name: "Agents", Path: Prefix + "agents"},
 			{Name: "Changes", Path: Prefix + "changes"},
 			{Name: "Files", Path: Prefix + "files"},
@@ -211,12 +213,16 @@ func sectionsFor(v *visit, p page) []section {
 			{Name: "Keys", Path: Prefix + "keys"},
 		}},
 	}
+	if v.seesNodes() {
+		health := &all[len(all)-1]
+		health.Tabs = append(health.Tabs, tab{Name: "Nodes", Path: Prefix + "nodes"})
+	}
 	for i := range all {
 		s := &all[i]
 		s.Here = s.Name == p.Section
 		tabs := s.Tabs[:0]
 		for _, t := range s.Tabs {
-			if t.right == "" || v.principal.Can(t.right) {
+			if t.right == "" || v.principal.Can(t.right) || t.own && v.hasOwnTurns() {
 				t.Here = s.Here && t.Name == p.Tab
 				tabs = append(tabs, t)
 			}

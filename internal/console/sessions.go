@@ -20,9 +20,12 @@ import (
 
 const (
 	sessionsPerPage = 40
-	messagesPerPage = 100
+	messagesPerPage = 50
+	turnsOnTimeline = 1000
 	turnsOfASession = 12
-	maxMessageRunes = 4000
+	maxMessageRunes = 4000 // of a message on a turn's page
+	maxStepRunes    = 2000 // of one on a timeline
+	maxResultRunes  = 1500 // of a tool’s result there
 )
 
 // sessionsBody lists the sessions, the last that was active first.
@@ -30,16 +33,26 @@ type sessionsBody struct {
 	Now      time.Time
 	Sessions []session.Info
 	Total    int
+	Own      bool // the list has the visitor's own sessions alone
 	Next     string
 	Warnings []string
 }
 
+// sessionsPage lists every session for whoever operates, and for others those in which all turns
+// came with their key.
 func sessionsPage(v *visit) error {
+	if !v.canOperate() && !v.hasOwnTurns() {
+		return v.principal.Need(access.Operate)
+	}
 	all, err := v.con.layer.Operator().Journal(v.owner()).List(v.ctx())
-	b := sessionsBody{Now: v.now(), Total: len(all)}
+	b := sessionsBody{Now: v.now(), Own: !v.canOperate()}
 	if b.Warnings, err = splitCorrupt(err); err != nil {
 		return err
 	}
+	if b.Own {
+		all = slices.DeleteFunc(all, func(i session.Info) bool { return !v.isOwn(i.Key) })
+	}
+	b.Total = len(all)
 	slices.SortFunc(all, func(a, b session.Info) int { return cmp.Or(b.Active.Compare(a.Active), cmp.Compare(a.ID, b.ID)) })
 	from := v.intParam("from", 0, 0, len(all))
 	to := min(from+sessionsPerPage, len(all))
@@ -58,12 +71,14 @@ type sessionBody struct {
 	Dropped []dropped
 	Turns   []ledger.Turn
 	More    int // turns that are not listed
+	Sum     turnSum
 
-	// What was said, for those who operate.
-	Entries    []session.Entry
+	// What was said and given, for those who operate and for whose session it is.
+	Steps      []timelineStep
 	Injected   int
 	Checkpoint *session.Checkpoint
 	Next       string
+	Earlier    string
 	Talk       bool // it may be shown
 }
 
@@ -84,7 +99,7 @@ func sessionPage(v *visit) error {
 	if err != nil {
 		return sessionError(err)
 	}
-	b := sessionBody{Now: v.now(), Info: info, Talk: v.principal.Can(access.Operate)}
+	b := sessionBody{Now: v.now(), Info: info, Talk: v.canHear(info.Key)}
 	if err := v.withStore(func(s store.Engine) error {
 		claims, err := v.con.layer.Operator().CameOf(v.ctx(), s, &info)
 		b.Learned = learnedClaims(claims, &info, b.Now)
@@ -101,9 +116,12 @@ func sessionPage(v *visit) error {
 	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	b.Turns, b.More = v.con.turns.Turns(v.owner(), time.Time{}, turnsOfASession, ledger.Match{Session: id})
+	turns, more := v.con.turns.Turns(v.owner(), time.Time{}, turnsOnTimeline, ledger.Match{Session: id})
+	b.Sum = sumTurns(turns)
+	b.Turns = turns[:min(len(turns), turnsOfASession)]
+	b.More = more + len(turns) - len(b.Turns)
 	if b.Talk {
-		if err := v.addTranscript(&b); err != nil {
+		if err := v.addTimeline(&b, turns); err != nil {
 			return err
 		}
 	}
@@ -116,21 +134,6 @@ func sessionError(err error) error {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "Look at the list of sessions: what was forgotten is not in it."}
 	}
 	return err
-}
-
-// addTranscript adds what was said.
-func (v *visit) addTranscript(b *sessionBody) error {
-	tr, err := v.con.layer.Operator().Transcript(v.ctx(), v.owner(), b.Info.ID)
-	if err != nil {
-		return sessionError(err)
-	}
-	from := v.intParam("from", 0, 0, len(tr.Entries))
-	to := min(from+messagesPerPage, len(tr.Entries))
-	b.Entries, b.Injected, b.Checkpoint = tr.Entries[from:to], len(tr.Injected), tr.Checkpoint
-	if to < len(tr.Entries) {
-		b.Next = withParam(v.r.URL, "from", strconv.Itoa(to))
-	}
-	return nil
 }
 
 // learnedClaims says how each claim came of a session.

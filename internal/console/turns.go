@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -11,100 +10,11 @@ import (
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
-
-// turnsPerPage is how many turns a list shows at once.
-const turnsPerPage = 40
-
-// turnsBody is the list of turns.
-type turnsBody struct {
-	Now     time.Time
-	Rows    []turnRow
-	Next    string
-	Newest  string   // leads to the newest, from a later page
-	Chosen  []choice // what narrows the list, each with the way out
-	Modes   []choice
-	Held    bool // the list stays as it is
-	HoldOr  string
-	Session string
-	Barred  bool // the visitor may see the turns of a session, but not of all
-	Unread  []string
-}
-
-// turnRow is a turn as a line of the list.
-type turnRow struct {
-	ledger.Turn
-	Path, OfSession, OfAgent string
-	Tone                     string
-	Marks                    []badge
-}
-
-// turnFilters are the names in the address that narrow the list.
-var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent", "Agent"}, {"mode", "Mode"}}
-
-// turnsPage lists the turns, newest first. Those of one session are for whoever may read,
-// as over the API; those of all tell of everybody's conversations.
-func turnsPage(v *visit) error {
-	q := v.r.URL.Query()
-	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
-	p := page{Title: "Turns", Section: secTurns, Tab: "Live", Body: &b}
-	if b.Barred = b.Session == "" && !v.canOperate(); b.Barred {
-		return v.page("turns", p)
-	}
-	var err error
-	if b.Unread, err = v.catchUpTurns(); err != nil {
-		return err
-	}
-	m := ledger.Match{Session: b.Session, Agent: q.Get("agent"), Mode: ken.Mode(q.Get("mode")), Before: q.Get("before")}
-	turns, more := v.con.turns.Turns(v.owner(), time.Time{}, turnsPerPage, m)
-	for i := range turns {
-		b.Rows = append(b.Rows, turnRowOf(turns[i], v.r.URL))
-	}
-	if more > 0 {
-		b.Next = withParam(v.r.URL, "before", turns[len(turns)-1].ID)
-	}
-	if m.Before != "" {
-		b.Newest = withoutParam(v, "hold")
-	}
-	b.narrowing(v)
-	b.HoldOr = withParam(v.r.URL, "hold", "yes")
-	if b.Held {
-		b.HoldOr = withoutParam(v, "hold")
-	} else {
-		p.Live = []string{liveTurns}
-	}
-	return v.page("turns", p)
-}
-
-// narrowing says by what the list is narrowed, and by which mode it may be.
-func (b *turnsBody) narrowing(v *visit) {
-	q := v.r.URL.Query()
-	for _, f := range turnFilters {
-		if value := q.Get(f.name); value != "" && f.name != "mode" {
-			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: value, Path: withoutParam(v, f.name)})
-		}
-	}
-	b.Modes = []choice{{Name: "all", Here: q.Get("mode") == "", Path: withoutParam(v, "mode")}}
-	for _, m := range retrievalModes {
-		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
-	}
-}
-
-// turnRowOf shows a turn; u is the list that it stands in.
-func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
-	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
-	if t.Session != "" {
-		r.OfSession = withParam(u, "session", t.Session)
-	}
-	if t.Agent != "" {
-		r.OfAgent = withParam(u, "agent", t.Agent)
-	}
-	r.Marks = countBadges(t.Corrected, t.Taint, t.Degraded, 0, t.Helped)
-	return r
-}
 
 // turnError words that there is no such turn for somebody who looks at a page.
 func turnError(err error) error {
@@ -142,6 +52,10 @@ type turnBody struct {
 	Chars   *drawing // where the context's characters went; nil where that was not kept
 	Marks   []badge
 	Views   []choice
+	Hears   bool               // the visitor may see what was said
+	Asks    *session.Entry     // the question; nil where it is not kept
+	Answers *session.Entry     // likewise
+	NoBlock string             // why there is no block
 	Block   *middleware.Replay // nil for whoever may not see what was said in sessions
 	Asked   string             // the claim that was asked about
 	Answer  *middleware.Explanation
@@ -159,6 +73,9 @@ func turnPage(v *visit) error {
 		return turnError(err)
 	}
 	b.Turn, b.Tone = kept.Record, modeTone(kept.Mode)
+	if err := v.addExchange(&b); err != nil {
+		return err
+	}
 	b.Views = v.turnViews(id, "")
 	if b.Asked != "" {
 		if err := v.explain(&b); err != nil {
@@ -177,14 +94,35 @@ func turnPage(v *visit) error {
 	return v.page("turn", page{Title: "Turn", Section: secTurns, Tab: "Live", Live: []string{liveTurns}, Body: &b})
 }
 
-// keptTurn is the turn with its items, and for an operator with its block.
+// keptTurn is the turn with its items, and with its block for whoever may see what was said.
 func (v *visit) keptTurn(b *turnBody, id string) (middleware.KeptTurn, error) {
-	if !v.canOperate() {
-		return v.con.layer.Operator().Turn(v.ctx(), v.owner(), id)
+	kept, err := v.con.layer.Operator().Turn(v.ctx(), v.owner(), id)
+	if err != nil {
+		return kept, err
+	}
+	if b.Hears = v.canHear(kept.Key); !b.Hears {
+		return kept, nil
 	}
 	again, err := v.con.layer.Operator().Replay(v.ctx(), v.owner(), id)
 	b.Block = &again
 	return again.Turn, err
+}
+
+// addExchange adds what was asked and answered, and why there is no block.
+func (v *visit) addExchange(b *turnBody) error {
+	t := &b.Turn
+	if t.Chars == 0 {
+		b.NoBlock = noBlockReason(t.Policy, t.Cause, len(t.Cut), ledger.MostCut(t.Cut))
+	}
+	if !b.Hears {
+		return nil
+	}
+	said, err := v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), []session.Place{{Session: t.Session, Through: t.Through}})
+	if _, err = splitCorrupt(err); err != nil {
+		return err
+	}
+	b.Asks, b.Answers = said[0].Question, said[0].Answer
+	return nil
 }
 
 // turnViews are the pages of a turn; here is the name of the one that it is for.
@@ -193,7 +131,8 @@ func (v *visit) turnViews(id, here string) []choice {
 		return nil
 	}
 	out := []choice{{Name: "Receipt", Path: pathOf("turns", id)}, {Name: "Then and now", Value: "replay", Path: pathOf("turns", id, "replay")},
-		{Name: "What if", Value: "whatif", Path: pathOf("turns", id, "whatif")}}
+		{Name: "What if", Value: "whatif", Path: pathOf("turns", id, "whatif")},
+		{Name: "Save as a memory test", Value: "test", Path: pathOf("turns", id, "test")}}
 	for i := range out {
 		out[i].Here = out[i].Value == here
 	}

@@ -76,4 +76,18 @@ describe('attention', { concurrency: 1 }, () => {
     await it.locator(`#i-${await item('forget_requested', 'forgettable')}`).getByRole('link', { name: /See what would be forgotten/ }).click();
     await button(it, 'Forget 2 claims for good').waitFor();
   });
+
+  test('a group is settled at once', async (t) => {
+    const it = await desk(t, '/console/attention');
+    await it.getByRole('navigation', { name: 'Reason' }).getByRole('link', { name: /^asked to forget/ }).click();
+    await button(it, /Dismiss chosen/).waitFor();
+    const n = await it.locator('[data-item]').count();
+    assert.ok(n > 0);
+    await it.getByLabel('choose all on this page').check();
+    await it.getByText(`${n} chosen`).waitFor();
+    await button(it, /Dismiss chosen/).click();
+    await it.locator('.did', { hasText: 'Decided.' }).waitFor();
+    assert.ok(!(await api('attention')).attention.some((i) => i.event === 'forget_requested'));
+    assert.deepEqual(await hostile(it), []);
+  });
 });

@@ -81,7 +81,7 @@ func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gatew
 		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
 		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
-			Usage: s.usage, Keys: operator.OpenKeys(keys, nil)})
+			Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Model: consoleModel(s.cfg.Upstream)})
 		o.Console = s.console
 	}
 	return gateway.New(l, o)

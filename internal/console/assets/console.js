@@ -191,7 +191,10 @@
         const { doc, status } = await fetched(location.href);
         if (asked !== shows || sending) refresh();
         else if (status === 200) {
-          replace(doc);
+          // A page that waits for the first turn becomes another one with it.
+          const first = (of) => ($('[data-first]', of) || { dataset: {} }).dataset.first;
+          if (first(document) !== first(doc)) show({ doc, url: location.href });
+          else replace(doc);
           pending();
         }
       } catch { /* the next change asks again */ }

@@ -381,10 +381,11 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Gateway.Keys) != 3 {
+	if len(c.Gateway.Keys) != 4 {
 		t.Fatalf("%d keys", len(c.Gateway.Keys))
 	}
-	for i, k := range []struct{ key, owner, rights string }{{p.Keys.Operator, "default", "chat read write operate"}, {p.Keys.Reader, "default", "read"}, {p.Keys.Other, Bob, "chat read write operate"}} {
+	for i, k := range []struct{ key, owner, rights string }{{p.Keys.Operator, "default", "chat read write operate"}, {p.Keys.Reader, "default", "read"}, {p.Keys.Other, Bob, "chat read write operate"},
+		{p.Keys.Developer, "default", "chat read write"}} {
 		got := c.Gateway.Keys[i]
 		if got.Hash != access.HashKey(k.key).String() || got.Owner != k.owner || strings.Join(got.Rights, " ") != k.rights {
 			t.Errorf("key %d: %+v", i, got)

@@ -31,9 +31,10 @@ const Repo = "example.com/payments"
 // Keys are what opens the gateway of a project, in clear: the project's configuration has
 // the hashes. They follow from Options.Seed, so they are good for tests alone.
 type Keys struct {
-	Operator string `json:"operator"` // may do everything with what the default owner knows
-	Reader   string `json:"reader"`   // may read it
-	Other    string `json:"other"`    // may do everything with what Bob knows
+	Operator  string `json:"operator"`  // may do everything with what the default owner knows
+	Developer string `json:"developer"` // may ask models, read it and write to it
+	Reader    string `json:"reader"`    // may read it
+	Other     string `json:"other"`     // may do everything with what Bob knows
 }
 
 // Markers are OwnWord and BobWord, for tests in other languages.
@@ -77,7 +78,7 @@ type Project struct {
 
 func newProject(dir string, o Options) Project {
 	return Project{Dir: dir, Markers: Markers{OwnWord, BobWord}, Hostile: Hostile{hostileAgent, hostileEntity, hostileFile, hostileProject},
-		Keys:   Keys{Operator: secret(o.Seed, "operator"), Reader: secret(o.Seed, "reader"), Other: secret(o.Seed, "other")},
+		Keys:   Keys{Operator: secret(o.Seed, "operator"), Developer: secret(o.Seed, "developer"), Reader: secret(o.Seed, "reader"), Other: secret(o.Seed, "other")},
 		Claims: map[string]string{}, Turns: map[string]string{}, Sessions: map[string]string{}, Learned: map[string][]string{},
 		Patterns: []string{}, Others: []string{}, Agents: []string{builder, reviewer},
 		Entities: []string{"payments", "ledger", "bank", hostileEntity}, Decisions: []string{"ADR-0001", "ADR-0002", "ADR-0003", "ADR-0004", "ADR-0005", "ADR-0006"},
@@ -136,7 +137,7 @@ func (f *furnisher) write(name string, b []byte) error {
 	return os.WriteFile(path, b, 0o644)
 }
 
-// config lets the three keys in. What is found must not depend on the machine's load, so
+// config lets the keys in. What is found must not depend on the machine's load, so
 // that the deadline is long.
 func (f *furnisher) config() string {
 	var b strings.Builder
@@ -148,6 +149,7 @@ func (f *furnisher) config() string {
 	key("operator", k.Operator, ken.DefaultOwner, "chat, read, write, operate")
 	key("reader", k.Reader, ken.DefaultOwner, "read")
 	key("other", k.Other, Bob, "chat, read, write, operate")
+	key("developer", k.Developer, ken.DefaultOwner, "chat, read, write")
 	return b.String()
 }
 

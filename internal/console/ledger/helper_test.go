@@ -124,8 +124,8 @@ func claimID(n int) string { return fmt.Sprintf("0198a000-0000-7000-8000-%012d",
 
 // random is a turn's receipt.
 func random(rng *rand.Rand, id, session string, at time.Time) receipt.Record {
-	r := receipt.Record{Project: choose(rng, "", "p"), Agent: choose(rng, "coder", "tester"), Model: choose(rng, "small", "large"), Receipt: ken.Receipt{
-		Turn: id, Session: session, At: at, Mode: choose(rng, ken.ModeHybrid, ken.ModeKeyword, ken.ModeLate, ken.ModeNone), Chars: rng.IntN(4000), Tokens: rng.IntN(1000),
+	r := receipt.Record{Key: choose(rng, "", "ana", "ben"), Through: uint64(rng.IntN(9)), Project: choose(rng, "", "p"), Agent: choose(rng, "coder", "tester"), Model: choose(rng, "small", "large"), Receipt: ken.Receipt{
+		Turn: id, Session: session, At: at, Mode: choose(rng, ken.ModeHybrid, ken.ModeKeyword, ken.ModeLate, ken.ModeNone), Policy: choose(rng, "", "policy[2]"), Chars: max(0, rng.IntN(4000)-1000), Tokens: rng.IntN(1000),
 		CachedBytes: rng.Int64N(1e6), NewBytes: rng.Int64N(1e5), Reused: rng.IntN(5) == 0,
 		MS: map[string]float64{"total": rng.Float64() * 100}}}
 	for _, stage := range []string{"keyword", "vector", "budget"} {
@@ -147,7 +147,7 @@ func random(rng *rand.Rand, id, session string, at time.Time) receipt.Record {
 // want is what a ledger should have of a receipt.
 func want(r *receipt.Record) ledger.Turn {
 	t := ledger.Turn{ID: r.Turn, At: r.At, Session: r.Session, Agent: r.Agent, Project: r.Project, Model: r.Model, Mode: r.Mode, Cause: r.Cause,
-		Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut), CachedBytes: r.CachedBytes, NewBytes: r.NewBytes,
+		Key: r.Key, Policy: r.Policy, Through: r.Through, Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut), CachedBytes: r.CachedBytes, NewBytes: r.NewBytes,
 		Degraded: len(r.Degraded), Reused: r.Reused, Taint: len(r.Taint), TotalMS: r.MS["total"]}
 	for _, name := range []string{"budget", "keyword", "vector"} {
 		if ms, ok := r.MS[name]; ok {

@@ -157,6 +157,9 @@ func (l *Ledger) Oldest(owner string) (at time.Time, ok bool) {
 type Match struct {
 	Session, Agent, Project, Model string
 	Mode                           ken.Mode
+	Key                            string    // the gateway's key that asked, by its name
+	Until                          time.Time // turns before it; zero is no end
+	NoBlock                        bool      // turns that were given nothing
 
 	// Before goes on behind a turn, by its id: none of those that a list has down to it.
 	// A turn that is gone has nothing behind it.
@@ -165,7 +168,8 @@ type Match struct {
 
 func (m *Match) has(t *Turn) bool {
 	return (m.Session == "" || m.Session == t.Session) && (m.Agent == "" || m.Agent == t.Agent) && (m.Project == "" || m.Project == t.Project) &&
-		(m.Model == "" || m.Model == t.Model) && (m.Mode == "" || m.Mode == t.Mode)
+		(m.Model == "" || m.Model == t.Model) && (m.Mode == "" || m.Mode == t.Mode) && (m.Key == "" || m.Key == t.Key) &&
+		(m.Until.IsZero() || t.At.Before(m.Until)) && (!m.NoBlock || t.Chars == 0)
 }
 
 // Turns lists turns since a moment, in the order in which their receipts were kept,
@@ -226,11 +230,15 @@ type Turn struct {
 	Model   string
 	Mode    ken.Mode
 	Cause   string // why the mode is not the one configured; "" when it is
+	Key     string // the gateway's key that asked, by its name; "" for none
+	Policy  string // what decided that the turn gets less than others; "" for nothing
+	Through uint64 // the message that the request ended with, as the journal counts; 0 when it has none
 
 	Chars       int // code points of the block
 	Tokens      int // of the block
 	Items       int
 	Cut         int
+	CutFor      ken.CutReason // the reason that cut the most, of a turn without items; "" for none
 	CachedBytes int64
 	NewBytes    int64
 	Degraded    int // stages that failed or were left out
@@ -259,7 +267,7 @@ const total = "total"
 // turn reads one from its receipt. Names that come again share their memory.
 func (n *interned) turn(r *receipt.Record) *Turn {
 	t := &Turn{ID: r.Turn, At: r.At, Session: n.name(r.Session), Agent: n.name(r.Agent), Project: n.name(r.Project), Model: n.name(r.Model),
-		Mode: ken.Mode(n.name(string(r.Mode))), Cause: n.name(r.Cause), Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut),
+		Mode: ken.Mode(n.name(string(r.Mode))), Cause: n.name(r.Cause), Key: n.name(r.Key), Policy: n.name(r.Policy), Through: r.Through, Chars: r.Chars, Tokens: r.Tokens, Items: len(r.Items), Cut: len(r.Cut),
 		CachedBytes: r.CachedBytes, NewBytes: r.NewBytes, Degraded: len(r.Degraded), Reused: r.Reused, Taint: len(r.Taint), TotalMS: r.MS[total]}
 	for _, name := range slices.Sorted(maps.Keys(r.MS)) {
 		if name != total {
@@ -274,12 +282,29 @@ func (n *interned) turn(r *receipt.Record) *Turn {
 			t.Corrected++
 		}
 	}
+	if len(r.Items) == 0 {
+		t.CutFor = MostCut(r.Cut)
+	}
 	for i := range r.Items {
 		if id, err := uuid.Parse(r.Items[i].ID); err == nil {
 			t.Claims = append(t.Claims, id)
 		}
 	}
 	return t
+}
+
+// MostCut is the reason of the most cuts; of several, the one that comes first.
+func MostCut(cuts []ken.Cut) (most ken.CutReason) {
+	n := map[ken.CutReason]int{}
+	for _, c := range cuts {
+		n[c.Reason]++
+	}
+	for _, c := range cuts {
+		if n[c.Reason] > n[most] {
+			most = c.Reason
+		}
+	}
+	return most
 }
 
 // interned keeps one copy of each text.

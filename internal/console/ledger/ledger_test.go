@@ -171,11 +171,13 @@ func TestTurnsByWhatTheyAre(t *testing.T) {
 	k.catch()
 	book := wanted(k.kept())
 	since := monday.Add(200 * time.Second)
-	for _, m := range []ledger.Match{{}, {Session: "s25"}, {Agent: "coder"}, {Mode: ken.ModeLate}, {Project: "p", Model: "small"}, {Session: "nobody"}} {
+	for _, m := range []ledger.Match{{}, {Session: "s25"}, {Agent: "coder"}, {Mode: ken.ModeLate}, {Project: "p", Model: "small"}, {Session: "nobody"},
+		{Key: "ana"}, {NoBlock: true}, {Until: monday.Add(250 * time.Second)}} {
 		var all []ledger.Turn
 		for _, b := range book {
 			if !b.At.Before(since) && (m.Session == "" || b.Session == m.Session) && (m.Agent == "" || b.Agent == m.Agent) &&
-				(m.Mode == "" || b.Mode == m.Mode) && (m.Project == "" || b.Project == m.Project) && (m.Model == "" || b.Model == m.Model) {
+				(m.Mode == "" || b.Mode == m.Mode) && (m.Project == "" || b.Project == m.Project) && (m.Model == "" || b.Model == m.Model) &&
+				(m.Key == "" || b.Key == m.Key) && (!m.NoBlock || b.Chars == 0) && (m.Until.IsZero() || b.At.Before(m.Until)) {
 				all = append(all, b)
 			}
 		}
@@ -391,4 +393,25 @@ func bucket(in []receipt.Record) (b ledger.Bucket) {
 		}
 	}
 	return b
+}
+
+// A turn that got nothing says for which reason most was left out.
+func TestMostCut(t *testing.T) {
+	k := newKit(t, 10, ledger.Options{})
+	cut := func(reasons ...ken.CutReason) (r receipt.Record) {
+		r.Turn, r.At = fmt.Sprint("t", len(reasons)), monday
+		for i, reason := range reasons {
+			r.Cut = append(r.Cut, ken.Cut{ID: claimID(i), Reason: reason})
+		}
+		return r
+	}
+	with := cut(ken.CutFloor, ken.CutFloor, ken.CutFloor, ken.CutFloor)
+	with.Items = []ken.Item{{ID: claimID(9), Kind: ken.KindFact}}
+	k.put(cut(), cut(ken.CutTier), cut(ken.CutTier, ken.CutFloor), cut(ken.CutTier, ken.CutFloor, ken.CutFloor), with)
+	k.catch()
+	for i, want := range []ken.CutReason{"", ken.CutFloor, ken.CutTier, ken.CutTier, ""} {
+		if got := k.turns()[i].CutFor; got != want {
+			t.Errorf("%d: %q, want %q", i, got, want)
+		}
+	}
 }

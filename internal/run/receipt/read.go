@@ -168,6 +168,8 @@ type Record struct {
 	Agent   string `json:"agent,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Branch  string `json:"branch,omitempty"`
+	// Key is the name of the gateway's key that asked; "" where there were none.
+	Key string `json:"key,omitempty"`
 
 	// Context is what the model read, in code points, by where it came from; nil of a
 	// receipt that was kept before that was counted.
@@ -219,7 +221,7 @@ func (r Record) lean() Record {
 	if r.Focal != nil {
 		r.Focal = cleaned(r.Focal)
 	}
-	for _, text := range []*string{&r.Cause, &r.Project, &r.Agent, &r.Model, &r.Branch} {
+	for _, text := range []*string{&r.Cause, &r.Project, &r.Agent, &r.Model, &r.Branch, &r.Key} {
 		*text = store.Clean(*text)
 	}
 	r.At = r.At.Round(0).UTC()

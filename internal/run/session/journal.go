@@ -188,7 +188,7 @@ func later(now, last time.Time) time.Time {
 
 // clean cleans everything but the id, which checkID has looked at.
 func (a *About) clean() {
-	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Scope.ID} {
+	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Key, &a.Scope.ID} {
 		*s = store.Clean(*s)
 	}
 	scopes := a.Scopes
@@ -205,6 +205,9 @@ func (a *About) update(b *About) {
 		if *s.from != "" {
 			*s.to = *s.from
 		}
+	}
+	if a.Key != b.Key { // who came second must not see what the first one said, nor the other way round
+		a.Key = ""
 	}
 	a.DistrustUser = a.DistrustUser || b.DistrustUser
 	if !b.Scope.IsZero() {

@@ -30,6 +30,7 @@ type About struct {
 	Branch  string      `json:"branch,omitempty"`
 	Agent   string      `json:"agent,omitempty"`
 	Model   string      `json:"model,omitempty"`
+	Key     string      `json:"key,omitempty"`  // of the gateway, by its name, if all turns came with this one
 	Scope   ken.Scope   `json:"scope,omitzero"` // of what is learned in it
 	Scopes  []ken.Scope `json:"scopes,omitempty"`
 

@@ -276,6 +276,35 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Names that differ in their form alone are one line, under the name with the most records.
+func TestSearchFolded(t *testing.T) {
+	k := newKit(t)
+	for name, n := range map[string]int{"ledger": 5, "ledgers": 2, "billing retry": 1, "billing-retries": 3, "docs/ledger.md": 1, "docs/ledgers.md": 1, "note 1167": 1, "note 1168": 1} {
+		for i := range n {
+			k.fact(fmt.Sprintf("%s %d", name, i), "", name)
+		}
+	}
+	got, err := entity.SearchFolded(context.Background(), k.s, "", nil, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, h := range got.Hits {
+		line := h.Name
+		for _, a := range h.Alike {
+			line += fmt.Sprintf(" + %s %d", a.Name, a.Records)
+		}
+		out = append(out, line)
+	}
+	if want := []string{"ledger + ledgers 2", "billing retries + billing retry 1", "note 1167", "note 1168", "docs/ledger.md", "docs/ledgers.md"}; got.Total != 6 || !slices.Equal(out, want) {
+		t.Errorf("%d: %q, want %q", got.Total, out, want)
+	}
+	rest, err := entity.SearchFolded(context.Background(), k.s, "", nil, 5, 10)
+	if err != nil || len(rest.Hits) != 1 || rest.Total != 6 {
+		t.Errorf("%+v, %v", rest, err)
+	}
+}
+
 func TestNeighbourhood(t *testing.T) {
 	k := newKit(t)
 	k.depends("a1", "requires", "b1", 0.9)

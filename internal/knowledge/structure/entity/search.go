@@ -41,6 +41,9 @@ type Hit struct {
 	Records int      `json:"records"`
 	// Constraints is how many rules carry the name.
 	Constraints int `json:"constraints"`
+	// Alike are names that differ from Name only in their form, such as "ledgers" from "ledger".
+	// Only a folded search has them.
+	Alike []store.NameCount `json:"-"`
 }
 
 // Matches are what a search found, best first.
@@ -59,6 +62,16 @@ func Search(ctx context.Context, p store.Projections, text string, f *ken.Filter
 
 // SearchFrom is Search without the first hits.
 func SearchFrom(ctx context.Context, p store.Projections, text string, f *ken.Filter, skip, limit int) (Matches, error) {
+	return search(ctx, p, text, f, skip, limit, false)
+}
+
+// SearchFolded is SearchFrom with near duplicates folded: of names that differ only in their form,
+// the first is a hit, and has the others.
+func SearchFolded(ctx context.Context, p store.Projections, text string, f *ken.Filter, skip, limit int) (Matches, error) {
+	return search(ctx, p, text, f, skip, limit, true)
+}
+
+func search(ctx context.Context, p store.Projections, text string, f *ken.Filter, skip, limit int, folded bool) (Matches, error) {
 	if f == nil {
 		f = &ken.Filter{Unscoped: true}
 	}
@@ -75,10 +88,13 @@ func SearchFrom(ctx context.Context, p store.Projections, text string, f *ken.Fi
 	if err != nil {
 		return out, err
 	}
+	if folded {
+		found = fold(found)
+	}
 	out.Total = len(found)
 	found = found[min(max(skip, 0), len(found)):]
 	for _, n := range found[:min(max(limit, 1), len(found))] {
-		h := Hit{Name: n.Name, Display: n.Name, Type: Unknown, Match: matches[n.class], Records: n.Records}
+		h := Hit{Name: n.Name, Display: n.Name, Type: Unknown, Match: matches[n.class], Records: n.Records, Alike: n.alike}
 		if err := describe(ctx, p, &h, f); err != nil {
 			return out, err
 		}
@@ -91,6 +107,39 @@ func SearchFrom(ctx context.Context, p store.Projections, text string, f *ken.Fi
 type match struct {
 	store.NameCount
 	class int
+	alike []store.NameCount
+}
+
+// fold leaves the first of the names of one form.
+func fold(found []match) []match {
+	at := map[string]int{}
+	var out []match
+	for _, m := range found {
+		form := formOf(m.Name)
+		if i, ok := at[form]; ok {
+			out[i].alike = append(out[i].alike, m.NameCount)
+			continue
+		}
+		at[form] = len(out)
+		out = append(out, m)
+	}
+	return out
+}
+
+// formOf is what names have in common that differ in plurals, hyphens and spaces alone: the stems
+// of their words. A path or an identifier is only itself.
+func formOf(name string) string {
+	if strings.ContainsAny(name, "/.:@#<>()") {
+		return name
+	}
+	var b strings.Builder
+	for _, w := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
+		b.WriteString(analysis.Stem(w))
+	}
+	if b.Len() == 0 {
+		return name
+	}
+	return b.String()
 }
 
 // find ranks the names that match. Spelling is looked at where less than enough are
@@ -107,7 +156,7 @@ func find(ctx context.Context, p store.Projections, want string, f *ken.Filter, 
 			continue
 		}
 		if class, ok := classOf(n.Name, want); ok {
-			found = append(found, match{n, class})
+			found = append(found, match{NameCount: n, class: class})
 		} else {
 			rest = append(rest, n)
 		}
@@ -115,7 +164,7 @@ func find(ctx context.Context, p store.Projections, want string, f *ken.Filter, 
 	if len(found) < enough && want != "" {
 		for _, n := range rest {
 			if _, ok := editDistance(want, n.Name); ok {
-				found = append(found, match{n, slices.Index(matches, MatchNear)})
+				found = append(found, match{NameCount: n, class: slices.Index(matches, MatchNear)})
 			}
 		}
 	}

@@ -100,6 +100,17 @@ func (s *Store) Spend(key string, requests, tokens int) (reached Budget, wait ti
 	return reached, s.ends.Sub(now)
 }
 
+// Spent returns what a key has used of its budgets today.
+func (s *Store) Spent(key string) (requests, tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	if p := s.spent[key]; p != nil {
+		return p.requests, p.tokens
+	}
+	return 0, 0
+}
+
 func (s *Store) of(key string) *spent {
 	p := s.spent[key]
 	if p == nil {

@@ -59,6 +59,12 @@ func TestBudgets(t *testing.T) {
 	spend("a", usage.Free)
 	s.Add(usage.Row{Key: "a", Requests: 1, Estimated: 40, Unmetered: 1})
 	spend("a", usage.Requests)
+	if requests, tokens := s.Spent("a"); requests != 2 || tokens != 100 {
+		t.Errorf("a spent %d requests, %d tokens", requests, tokens)
+	}
+	if requests, tokens := s.Spent("nobody"); requests != 0 || tokens != 0 {
+		t.Errorf("nobody spent %d requests, %d tokens", requests, tokens)
+	}
 	spend("b", usage.Free)
 	s.Add(usage.Row{Key: "b", Requests: 1, Input: 99})
 	spend("b", usage.Free)

@@ -1,0 +1,123 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/store"
+)
+
+// In the list of all events, a group of more than manyAlike items shows its first few.
+const (
+	manyAlike = 10
+	fewAlike  = 5
+)
+
+// attentionGroup is what waits for one reason.
+type attentionGroup struct {
+	Event   attention.Event
+	Word    string
+	Count   int
+	Hidden  int // items that the list of all leaves out
+	Path    string
+	Here    bool
+	Actions []groupAction // that can be done to several at once
+}
+
+// groupAction is a decision about several items of one event.
+type groupAction struct{ Name, Says, Key string }
+
+// groupActions are the decisions that can be made about several items at once; all others are
+// made one by one. Each can be dismissed.
+var groupActions = map[attention.Event][]groupAction{
+	attention.Unsure: {{"verify", "Verify", "V"}, {"discard", "Discard", "R"}},
+	attention.Rule:   {{"approve", "Approve", "V"}, {"discard", "Reject", "R"}},
+}
+
+var dismissAction = groupAction{"dismiss", "Dismiss", "H"}
+
+// groupsOf counts the items by event, in the order of the list; here is the event that the list is
+// narrowed to.
+func groupsOf(items []attention.Item, here attention.Event) (out []attentionGroup) {
+	for i := range items {
+		e := items[i].Event
+		at := slices.IndexFunc(out, func(g attentionGroup) bool { return g.Event == e })
+		if at < 0 {
+			at = len(out)
+			out = append(out, attentionGroup{Event: e, Word: eventLabels[e], Path: Prefix + "attention?event=" + escapeQuery(string(e)), Here: e == here,
+				Actions: append(slices.Clone(groupActions[e]), dismissAction)})
+		}
+		out[at].Count++
+	}
+	return out
+}
+
+// foldGroups leaves out most of each large group, and notes in groups how many.
+func foldGroups(items []attention.Item, groups []attentionGroup) []attention.Item {
+	seen := map[attention.Event]int{}
+	for i := range groups {
+		if g := &groups[i]; g.Count > manyAlike {
+			g.Hidden = g.Count - fewAlike
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(it attention.Item) bool {
+		seen[it.Event]++
+		at := slices.IndexFunc(groups, func(g attentionGroup) bool { return g.Event == it.Event })
+		return groups[at].Hidden > 0 && seen[it.Event] > fewAlike
+	})
+}
+
+// errGroup says that a group is not what the person saw.
+var errGroup = &ken.Error{Code: ken.CodeExists, Field: "all", Msg: "the group has changed since the page was loaded, so nothing was decided", Try: "Look at the group again."}
+
+// decideGroup carries out one decision about several items of one event: those that were chosen,
+// or all, if they are as many as the person saw. Each is decided by itself: where some fail, the
+// answer is the list with what became of them.
+func decideGroup(v *visit) error {
+	event, name := attention.Event(v.param("event")), v.param("what")
+	if !slices.ContainsFunc(append(slices.Clone(groupActions[event]), dismissAction), func(a groupAction) bool { return a.Name == name }) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "what", Msg: "this can't be decided about several at once", Try: "Decide one by one."}
+	}
+	back := v.returnPath(Prefix + "attention")
+	var b attentionBody
+	err := v.withStore(func(s store.Engine) error {
+		v.con.pending.invalidate(s.Owner())
+		items, _, _, err := v.attentionQueue(false, decisionWait)
+		if err != nil {
+			return err
+		}
+		items = slices.DeleteFunc(items, func(it attention.Item) bool { return it.Event != event })
+		if all := v.param("all"); all == "" {
+			chosen := v.r.PostForm["item"]
+			items = slices.DeleteFunc(items, func(it attention.Item) bool { return !slices.Contains(chosen, it.ID) })
+		} else if all != strconv.Itoa(len(items)) {
+			return errGroup
+		}
+		defer v.con.pending.invalidate(s.Owner())
+		for i := range items {
+			switch err := attentionActions[name].do(v, s, &items[i]); {
+			case err == nil:
+				b.Done++
+			case v.ctx().Err() != nil, errors.Is(err, ken.ErrUnavailable): // the others would fail alike
+				return err
+			default:
+				p := errorPageOf(err)
+				b.Failed = append(b.Failed, failure{items[i].ID, items[i].Text, p.Msg, p.Try})
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(b.Failed) > 0:
+		return v.attentionList(&b, http.StatusConflict)
+	case b.Done == 0:
+		return v.redirectDone(back, "nothing")
+	}
+	return v.redirectDone(back, "decided")
+}

@@ -1,0 +1,100 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
+)
+
+// ownKey is what the visitor's own key may do, and has used today.
+type ownKey struct {
+	access.Principal
+	Rights, Models string
+	Budgets        []budgetView
+}
+
+// budgetView is a limit of a key, and how much of it is used today.
+type budgetView struct {
+	Name        string
+	Used, Limit int
+	Tone        string
+}
+
+// memberRow is an owner with the keys that open their knowledge, and what these have used.
+type memberRow struct {
+	Owner string
+	Keys  []string // the valid ones, by name
+	Ended int      // keys that are revoked or over
+	usageRow
+}
+
+// ownKey is the visitor's; nil where there are no keys.
+func (v *visit) ownKey() *ownKey {
+	if v.con.ring.Load() == nil {
+		return nil
+	}
+	p := v.principal
+	rights := make([]string, len(p.Rights))
+	for i, r := range p.Rights {
+		rights[i] = string(r)
+	}
+	return &ownKey{Principal: p, Rights: strings.Join(rights, ", "), Models: cmp.Or(strings.Join(p.Models, ", "), "all models"),
+		Budgets: v.budgets(p.Name, p.RequestsPerDay, p.TokensPerDay)}
+}
+
+// budgets are the limits of a key, with what it has used of them today.
+func (v *visit) budgets(key string, requests, tokens int) (out []budgetView) {
+	if v.con.opts.Usage == nil {
+		return nil
+	}
+	usedRequests, usedTokens := v.con.opts.Usage.Spent(key)
+	for _, b := range []budgetView{{Name: "requests today", Used: int(usedRequests), Limit: requests}, {Name: "tokens today", Used: int(usedTokens), Limit: tokens}} {
+		if b.Limit <= 0 {
+			continue
+		}
+		switch {
+		case b.Used >= b.Limit:
+			b.Tone = toneDanger
+		case float64(b.Used) >= nearLimit*float64(b.Limit):
+			b.Tone = toneWarning
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// nearLimit is the part of a budget from which it is shown as nearly used up.
+const nearLimit = 0.8
+
+// membersOf lists the owners of the keys and of the usage, who used most first.
+func membersOf(keys []keyRow, rows []usage.Row) []memberRow {
+	by := map[string]*memberRow{}
+	of := func(owner string) *memberRow {
+		if by[owner] == nil {
+			by[owner] = &memberRow{Owner: owner}
+		}
+		return by[owner]
+	}
+	for i := range keys {
+		m := of(keys[i].Owner)
+		if keys[i].State == stateValid {
+			m.Keys = append(m.Keys, keys[i].Name)
+		} else {
+			m.Ended++
+		}
+	}
+	for _, r := range sumUsage("", "Owner", rows, func(r *usage.Row) string { return r.Owner }).Rows {
+		of(r.Name).usageRow = r
+	}
+	out := make([]memberRow, 0, len(by))
+	for _, m := range by {
+		out = append(out, *m)
+	}
+	slices.SortFunc(out, func(a, b memberRow) int {
+		return cmp.Or(cmp.Compare(b.Input+b.Output, a.Input+a.Output), cmp.Compare(a.Owner, b.Owner))
+	})
+	return out
+}

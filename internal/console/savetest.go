@@ -1,0 +1,213 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// memoryTests is the file of the project that turns are saved into as memory tests.
+const memoryTests = ".ken/memory-tests.yaml"
+
+// What is expected of an item of the block.
+const (
+	mayHave    = "may"
+	mustHave   = "must"
+	mustntHave = "must not"
+)
+
+// testBody is the page that makes a memory test of a turn.
+type testBody struct {
+	Turn    middleware.KeptTurn
+	Tone    string
+	Views   []choice
+	Name    string
+	Ask     string // the question; "" where it is not kept
+	Cut     bool   // the journal has only a part of it
+	Items   []testItem
+	Case    string // as it stands in a file; "" until it is asked for
+	File    string // of the project; "" where the visitor's owner has none
+	Problem *errorPage
+}
+
+// testItem is an item of the block, and what the test expects of it.
+type testItem struct {
+	Field, Label, Path string
+	Expect             string
+	matcher            string // in YAML
+}
+
+// Expectations are what can be expected of an item.
+func (b *testBody) Expectations() []string { return []string{mayHave, mustHave, mustntHave} }
+
+// testPage shows the form with what the answer used as what must be there.
+func testPage(v *visit) error {
+	b, err := v.testOf()
+	if err != nil {
+		return err
+	}
+	return v.testForm(b)
+}
+
+// saveTest shows the case that the form describes, or adds it to the project's file.
+func saveTest(v *visit) error {
+	b, err := v.testOf()
+	if err != nil {
+		return err
+	}
+	b.Name = strings.Join(strings.Fields(v.param("name")), " ")
+	for i := range b.Items {
+		b.Items[i].Expect = v.param(b.Items[i].Field)
+	}
+	b.Case = v.testCase(b)
+	if v.param("do") != "save" {
+		_, err = cases.Parse("the case", []byte("cases:\n"+b.Case))
+	} else if err = v.appendTest(b.Case); err == nil {
+		return v.redirectDone(pathOf("turns", b.Turn.Turn, "test"), "tested")
+	}
+	if err != nil {
+		p := errorPageOf(err)
+		if p.Status >= http.StatusInternalServerError {
+			return err
+		}
+		b.Problem = &p
+	}
+	return v.testForm(b)
+}
+
+func (v *visit) testForm(b *testBody) error {
+	return v.page("savetest", page{Title: "Save as a memory test", Section: secTurns, Tab: "Live", Body: b})
+}
+
+// testOf reads the turn of the path.
+func (v *visit) testOf() (*testBody, error) {
+	id := v.r.PathValue("id")
+	b := &testBody{Views: v.turnViews(id, "test")}
+	t := turnBody{Hears: true}
+	var err error
+	if b.Turn, err = v.con.layer.Operator().Turn(v.ctx(), v.owner(), id); err != nil {
+		return nil, turnError(err)
+	}
+	t.Turn = b.Turn.Record
+	if err := v.addExchange(&t); err != nil {
+		return nil, err
+	}
+	b.Tone = modeTone(b.Turn.Mode)
+	if t.Asks != nil {
+		b.Ask, b.Cut = t.Asks.Message.Text, t.Asks.Cut > 0
+		b.Name = shortLabel("", b.Ask)
+	}
+	helped := map[string]bool{}
+	for _, u := range b.Turn.Used {
+		helped[u.ID] = u.Helped()
+	}
+	for i := range b.Turn.Items {
+		it := &b.Turn.Items[i]
+		x := testItem{Field: fmt.Sprint("item-", i+1), Label: shortLabel(it.Heading, it.Text), Expect: mayHave}
+		switch _, err := uuid.Parse(it.ID); {
+		case it.State == middleware.ItemForgotten || it.State == middleware.ItemMade:
+			continue
+		case it.Kind == ken.KindDocument && it.Source != "":
+			x.matcher = "{source: " + yamlText(it.Source) + "}"
+		case err == nil:
+			x.matcher, x.Path = "{id: "+yamlText(it.ID)+"}", pathOf("claims", it.ID)
+		default:
+			continue
+		}
+		if helped[it.ID] {
+			x.Expect = mustHave
+		}
+		b.Items = append(b.Items, x)
+	}
+	if v.ownsFiles() {
+		b.File = memoryTests
+	}
+	return b, nil
+}
+
+// testCase is the case in YAML, as an item of a file's list.
+func (v *visit) testCase(b *testBody) string {
+	var s strings.Builder
+	line := func(key, value string) { fmt.Fprintf(&s, "    %s: %s\n", key, value) }
+	fmt.Fprintf(&s, "  - name: %s\n", yamlText(b.Name))
+	line("ask", yamlText(b.Ask))
+	if owner := v.owner(); owner != v.con.layer.Config().Knowledge.Owner {
+		line("owner", yamlText(owner))
+	}
+	if b.Turn.Project != "" {
+		line("project", yamlText(b.Turn.Project))
+	}
+	for _, list := range []struct{ expect, key string }{{mustHave, "must_inject"}, {mustntHave, "must_not_inject"}} {
+		began := false
+		for _, it := range b.Items {
+			if it.Expect != list.expect {
+				continue
+			}
+			if !began {
+				began = true
+				fmt.Fprintf(&s, "    %s:\n", list.key)
+			}
+			fmt.Fprintf(&s, "      - %s # %s\n", it.matcher, yamlComment(it.Label))
+		}
+	}
+	if len(b.Turn.Record.Items) == 0 {
+		line("block_empty", "true")
+	}
+	return s.String()
+}
+
+// appendTest adds a case to the project's file, if that is a file of cases then.
+func (v *visit) appendTest(text string) error {
+	if !v.ownsFiles() {
+		return errNotOwner
+	}
+	files, err := projectfile.Open(v.con.layer.Root())
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	change := projectfile.Change{Path: memoryTests}
+	switch had, err := files.Read(memoryTests, cases.MaxBytes); {
+	case err == nil:
+		change.Was, change.Now = had.Bytes, append(bytes.TrimRight(had.Bytes, "\n"), "\n"+text...)
+	case errors.Is(err, fs.ErrNotExist):
+		change.Now = []byte("# Memory tests, see docs/memory-tests.md: ken eval test " + memoryTests + "\ncases:\n" + text)
+	default:
+		return err
+	}
+	if _, err := cases.Parse(memoryTests, change.Now); err != nil {
+		return err
+	}
+	return files.Commit(change)
+}
+
+// yamlText is a text as a scalar of YAML, which JSON's strings are, too.
+func yamlText(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return strings.TrimSpace(b.String())
+}
+
+// yamlComment is a text without what would end a comment, or can't be seen.
+func yamlComment(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isInvisible(r, utf8.RuneLen(r)) || r == '\n' || r == '\u0085' || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+}

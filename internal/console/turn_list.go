@@ -1,0 +1,295 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+const (
+	turnsPerPage  = 40   // that a list shows at once
+	turnsAtATime  = 500  // whose words a search reads in one go
+	turnsSearched = 5000 // that a search looks at before it shows what it has
+	agentChoices  = 100  // names that the form offers
+)
+
+// turnsBody is the list of turns.
+type turnsBody struct {
+	Now     time.Time
+	Rows    []turnRow
+	Next    string
+	Newest  string   // leads to the newest, from a later page
+	Chosen  []choice // what narrows the list, each with the way out
+	Modes   []choice
+	Spans   []choice
+	Agents  []string
+	Form    turnForm
+	Narrow  bool // something narrows the list
+	Looked  int  // turns that a search for words looked at, where there are more
+	Held    bool // the list stays as it is
+	HoldOr  string
+	Session string
+	Own     bool // the list has the visitor's own turns alone
+	Barred  bool // the visitor may see the turns of a session, but not of all
+	Unread  []string
+}
+
+// turnForm is what the form above the list says.
+type turnForm struct {
+	Text, Agent, From, To string
+	NoBlock               bool
+	Kept                  []choice // what else narrows the list
+}
+
+// turnRow is a turn as a line of the list.
+type turnRow struct {
+	ledger.Turn
+	Path, OfSession, OfAgent string
+	Question                 string // "" where it is not kept, or not the visitor's
+	Why                      string // there is no block
+	Tone                     string
+	Marks                    []badge
+}
+
+// turnFilters are the names in the address that narrow the list.
+var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent", "Agent"}, {"q", "Text"}, {"from", "From"}, {"to", "Until"}}
+
+// turnSpan is a stretch of time that a list can be narrowed to with one click.
+type turnSpan struct {
+	name, says string
+	span       time.Duration // 0 is all
+}
+
+var turnSpans = []turnSpan{{"", "all", 0}, {"hour", "last hour", time.Hour}, {"day", "day", 24 * time.Hour}, {"week", "week", 7 * 24 * time.Hour}, {"month", "month", 30 * 24 * time.Hour}}
+
+// isOwn reports whether a turn or a session that came with a key, by its name, is the visitor's.
+func (v *visit) isOwn(key string) bool {
+	return key != "" && key == v.principal.Name && key != access.Local && v.con.ring.Load() != nil && v.principal.Can(access.Chat)
+}
+
+// canHear reports whether the visitor may see what was said in a turn or a session: whoever
+// operates, and whose key it came with.
+func (v *visit) canHear(key string) bool { return v.canOperate() || v.isOwn(key) }
+
+// hasOwnTurns reports whether the visitor's key can have turns of its own.
+func (v *visit) hasOwnTurns() bool { return v.isOwn(v.principal.Name) }
+
+// turnsPage lists the turns, newest first. Those of one session are for whoever may read,
+// as over the API; those of all tell of everybody's conversations, and whoever may not operate
+// sees their own.
+func turnsPage(v *visit) error {
+	q := v.r.URL.Query()
+	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
+	p := page{Title: "Turns", Section: secTurns, Tab: "Live", Body: &b}
+	b.Own = b.Session == "" && !v.canOperate()
+	if b.Barred = b.Own && !v.hasOwnTurns(); b.Barred {
+		return v.page("turns", p)
+	}
+	m, since, err := v.turnMatch()
+	if err != nil {
+		return err
+	}
+	if b.Own {
+		m.Key = v.principal.Name
+	}
+	if b.Unread, err = v.catchUpTurns(); err != nil {
+		return err
+	}
+	if err := v.listTurns(&b, m, since); err != nil {
+		return err
+	}
+	if m.Before != "" {
+		b.Newest = withoutParam(v, "hold")
+	}
+	b.narrowing(v)
+	b.HoldOr = withParam(v.r.URL, "hold", "yes")
+	if b.Held {
+		b.HoldOr = withoutParam(v, "hold")
+	} else {
+		p.Live = []string{liveTurns}
+	}
+	return v.page("turns", p)
+}
+
+// turnMatch reads from the address which turns are meant, and since when.
+func (v *visit) turnMatch() (m ledger.Match, since time.Time, err error) {
+	q := v.r.URL.Query()
+	m = ledger.Match{Session: q.Get("session"), Agent: q.Get("agent"), Mode: ken.Mode(q.Get("mode")), Before: q.Get("before"), NoBlock: q.Get("block") == "none"}
+	for name, to := range map[string]*time.Time{"from": &since, "to": &m.Until} {
+		if *to, err = momentOf(name, q.Get(name)); err != nil {
+			return m, since, err
+		}
+	}
+	at := slices.IndexFunc(turnSpans, func(s turnSpan) bool { return s.name == q.Get("span") })
+	switch {
+	case at < 0:
+		return m, since, &ken.Error{Code: ken.CodeInvalid, Field: "span", Msg: "there is no such stretch of time", Try: "Use hour, day, week or month, or from and to."}
+	case at > 0:
+		if from := v.now().Add(-turnSpans[at].span); from.After(since) {
+			since = from
+		}
+	}
+	return m, since, nil
+}
+
+// minuteLayout is how a browser's field writes a moment.
+const minuteLayout = "2006-01-02T15:04"
+
+// momentOf reads a date, or a date and a time, in UTC; zero for "".
+func momentOf(name, s string) (at time.Time, err error) {
+	if s == "" {
+		return at, nil
+	}
+	for _, layout := range []string{minuteLayout, "2006-01-02T15:04:05", time.DateOnly, time.RFC3339} {
+		if at, err = time.Parse(layout, s); err == nil {
+			return at, nil
+		}
+	}
+	return at, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "not a moment", Try: "Use a date such as 2026-03-01, or a date and a time such as 2026-03-01T14:30, in UTC."}
+}
+
+// listTurns fills the rows of a page. A search for words reads the words of turns until the page is
+// full, or so many were looked at: what a page costs does not grow with what is kept.
+func (v *visit) listTurns(b *turnsBody, m ledger.Match, since time.Time) error {
+	words := strings.Fields(strings.ToLower(v.r.URL.Query().Get("q")))
+	limit, looked, more := turnsPerPage, 0, 1
+	if len(words) > 0 {
+		limit = turnsAtATime
+	}
+	for more > 0 && len(b.Rows) < turnsPerPage && looked < turnsSearched {
+		var turns []ledger.Turn
+		turns, more = v.con.turns.Turns(v.owner(), since, limit, m)
+		said, err := v.exchanges(turns)
+		unread, err := splitCorrupt(err)
+		if err != nil {
+			return err
+		}
+		b.Unread = append(b.Unread, unread...)
+		for i := range turns {
+			looked++
+			m.Before = turns[i].ID
+			if !says(&said[i], words) {
+				continue
+			}
+			row := turnRowOf(turns[i], v.r.URL)
+			if q := said[i].Question; q != nil {
+				row.Question = q.Message.Text
+			}
+			if b.Rows = append(b.Rows, row); len(b.Rows) == turnsPerPage {
+				more += len(turns) - 1 - i
+				break
+			}
+		}
+	}
+	if more > 0 {
+		b.Next = withParam(v.r.URL, "before", m.Before)
+		if len(words) > 0 && len(b.Rows) < turnsPerPage {
+			b.Looked = looked
+		}
+	}
+	return nil
+}
+
+// exchanges are the question and the answer of each turn, as far as they are kept and the visitor
+// may see them.
+func (v *visit) exchanges(turns []ledger.Turn) ([]session.Exchange, error) {
+	places := make([]session.Place, len(turns))
+	for i := range turns {
+		if v.canHear(turns[i].Key) {
+			places[i] = session.Place{Session: turns[i].Session, Through: turns[i].Through}
+		}
+	}
+	return v.con.layer.Operator().Journal(v.owner()).Exchanges(v.ctx(), places)
+}
+
+// says reports whether all words, in lower case, stand in a turn's question or answer.
+func says(x *session.Exchange, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	text := ""
+	for _, e := range []*session.Entry{x.Question, x.Answer} {
+		if e != nil {
+			text += strings.ToLower(e.Message.Text) + "\n"
+		}
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// narrowing says by what the list is narrowed, and by what it may be.
+func (b *turnsBody) narrowing(v *visit) {
+	q := v.r.URL.Query()
+	for _, f := range turnFilters {
+		if value := q.Get(f.name); value != "" {
+			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: value, Path: withoutParam(v, f.name)})
+		}
+	}
+	if q.Get("block") == "none" {
+		b.Chosen = append(b.Chosen, choice{Name: "Block", Value: "none", Path: withoutParam(v, "block")})
+	}
+	b.Modes = []choice{{Name: "all", Here: q.Get("mode") == "", Path: withoutParam(v, "mode")}}
+	for _, m := range retrievalModes {
+		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
+	}
+	for _, s := range turnSpans {
+		c := choice{Name: s.says, Here: q.Get("span") == s.name, Path: withParam(v.r.URL, "span", s.name)}
+		if s.name == "" {
+			c.Path = withoutParam(v, "span")
+		}
+		b.Spans = append(b.Spans, c)
+	}
+	b.Form = turnForm{Text: q.Get("q"), Agent: q.Get("agent"), From: q.Get("from"), To: q.Get("to"), NoBlock: q.Get("block") == "none"}
+	for _, name := range []string{"session", "mode", "span"} {
+		if value := q.Get(name); value != "" {
+			b.Form.Kept = append(b.Form.Kept, choice{Name: name, Value: value})
+		}
+	}
+	b.Narrow = len(b.Chosen) > 0 || q.Get("mode") != "" || q.Get("span") != ""
+	if v.canOperate() {
+		for _, a := range v.con.turns.Agents(v.owner()) {
+			b.Agents = append(b.Agents, a.Name)
+		}
+		b.Agents = b.Agents[:min(len(b.Agents), agentChoices)]
+	}
+}
+
+// turnRowOf shows a turn; u is the list that it stands in.
+func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
+	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
+	if t.Session != "" {
+		r.OfSession = withParam(u, "session", t.Session)
+	}
+	if t.Agent != "" {
+		r.OfAgent = withParam(u, "agent", t.Agent)
+	}
+	if t.Chars == 0 {
+		r.Why = noBlockReason(t.Policy, t.Cause, t.Cut, t.CutFor)
+	}
+	r.Marks = countBadges(t.Corrected, t.Taint, t.Degraded, 0, t.Helped)
+	return r
+}
+
+// noBlockReason says why a turn got no block.
+func noBlockReason(policy, cause string, cut int, most ken.CutReason) string {
+	switch {
+	case policy != "":
+		return policy + " of the configuration decided so"
+	case cause != "":
+		return cause
+	case cut > 0:
+		at := slices.IndexFunc(cutLabels, func(c cutLabel) bool { return c.reason == most })
+		says := cmp.Or(string(most), "see the turn")
+		if at >= 0 {
+			says = cutLabels[at].says
+		}
+		return plural(cut, "item was", "items were") + " found and left out: " + says
+	}
+	return "nothing that is known bears on it"
+}
