@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -88,6 +90,11 @@ func follow(t *testing.T, page string, snippets []snippet) {
 		}
 	}
 	for _, s := range snippets {
+		for _, program := range []string{"curl", "openssl"} {
+			if _, err := exec.LookPath(program); err != nil && s.mark == "" && strings.Contains(s.text, program+" ") {
+				t.Skip(program + " is not installed")
+			}
+		}
 		if s.mark == "file" {
 			r.writes(t, s.what, s.text)
 		}
@@ -156,6 +163,9 @@ func (r *reader) writes(t *testing.T, name, text string) {
 	}
 }
 
+// snippetWaits is the longest that a snippet runs: all pages run beside each other.
+const snippetWaits = 2 * time.Minute
+
 // follows runs a snippet. A line that starts ken serve goes on until the test ends, beside what
 // follows.
 func (r *reader) follows(t *testing.T, text string, mayFail bool) (printed string) {
@@ -173,7 +183,8 @@ func (r *reader) follows(t *testing.T, text string, mayFail bool) (printed strin
 	}
 	p := r.starts(t, script.String())
 	p.types(strings.Repeat("y\n", strings.Count(text, "\n"))) // yes to whatever is asked
-	defer p.impatient()()
+	late := time.AfterFunc(snippetWaits, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
 	b, _ := io.ReadAll(p.terminal) // up to the error that the end is
 	if err := p.cmd.Wait(); err != nil && !mayFail {
 		t.Errorf("%v: %s\nprints %s", err, text, b)
