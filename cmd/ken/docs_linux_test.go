@@ -49,6 +49,9 @@ func TestDocs(t *testing.T) {
 		if name == "cli" { // TestReferenceExamples
 			continue
 		}
+		if indented := indentedPattern.FindString(fencePattern.ReplaceAllString(string(b), "")); indented != "" {
+			t.Errorf("docs/%s.md: a snippet needs a fence and a language, so that it is run: %s", name, strings.TrimSpace(indented))
+		}
 		if snippets := readSnippets(string(b)); len(snippets) > 0 {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -64,7 +67,11 @@ type snippet struct {
 	language, text string
 }
 
-var snippetPattern = regexp.MustCompile("(?ms)(?:^<!-- (not run|file): ([^\n]*?) -->\n)?^```(\\w*)\n(.*?)^```$")
+var (
+	snippetPattern  = regexp.MustCompile("(?ms)(?:^<!-- (not run|file): ([^\n]*?) -->\n)?^```(\\w*)\n(.*?)^```$")
+	fencePattern    = regexp.MustCompile("(?ms)^```.*?^```$")
+	indentedPattern = regexp.MustCompile(`\n\n {4}\S.*`)
+)
 
 func readSnippets(page string) (out []snippet) {
 	for _, m := range snippetPattern.FindAllStringSubmatchIndex(page, -1) {
