@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures engines faults chaos fuzz-text release release-twice packages-test site
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures engines faults chaos fuzz-text release release-twice packages-test first-hour site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -145,6 +145,13 @@ packages-test: ## make a release for this machine in bin/release, install each p
 		$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release; \
 		packaging/test/run bin/release bin/upstream; \
 	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
+
+# A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
+# next. packages-test is the short form. Install what this machine lacks with clients/agents/run install and clients/python/run install.
+first-hour: ## play the first hour of five kinds of users, from packages made here, and print how long each waits
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	@$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release
+	@packaging/test/run bin/release bin/upstream go wheel npm deb image agent
 
 # What is missing is named, and its part left out: only Go and make are required.
 clients: build ## run real clients against ken serve and ken mcp, if they can be installed

@@ -24,6 +24,6 @@ def on_page_markdown(markdown, page, config, files):
         if not target.exists():
             log.warning("%s links to %s, and there is no such file", page.file.src_uri, link[1])
         kind = "tree" if target.is_dir() else "blob"
-        return f"]({config.repo_url}/{kind}/main/{target.relative_to(root).as_posix()}{link[2] or ''})"
+        return f"]({config.extra['repository']}/{kind}/main/{target.relative_to(root).as_posix()}{link[2] or ''})"
 
     return LINK.sub(there, markdown)

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -47,6 +49,9 @@ func TestDocs(t *testing.T) {
 		if name == "cli" { // TestReferenceExamples
 			continue
 		}
+		if indented := indentedPattern.FindString(fencePattern.ReplaceAllString(string(b), "")); indented != "" {
+			t.Errorf("docs/%s.md: a snippet needs a fence and a language, so that it is run: %s", name, strings.TrimSpace(indented))
+		}
 		if snippets := readSnippets(string(b)); len(snippets) > 0 {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -62,7 +67,11 @@ type snippet struct {
 	language, text string
 }
 
-var snippetPattern = regexp.MustCompile("(?ms)(?:^<!-- (not run|file): ([^\n]*?) -->\n)?^```(\\w*)\n(.*?)^```$")
+var (
+	snippetPattern  = regexp.MustCompile("(?ms)(?:^<!-- (not run|file): ([^\n]*?) -->\n)?^```(\\w*)\n(.*?)^```$")
+	fencePattern    = regexp.MustCompile("(?ms)^```.*?^```$")
+	indentedPattern = regexp.MustCompile(`\n\n {4}\S.*`)
+)
 
 func readSnippets(page string) (out []snippet) {
 	for _, m := range snippetPattern.FindAllStringSubmatchIndex(page, -1) {
@@ -88,6 +97,11 @@ func follow(t *testing.T, page string, snippets []snippet) {
 		}
 	}
 	for _, s := range snippets {
+		for _, program := range []string{"curl", "openssl"} {
+			if _, err := exec.LookPath(program); err != nil && s.mark == "" && strings.Contains(s.text, program+" ") {
+				t.Skip(program + " is not installed")
+			}
+		}
 		if s.mark == "file" {
 			r.writes(t, s.what, s.text)
 		}
@@ -156,6 +170,9 @@ func (r *reader) writes(t *testing.T, name, text string) {
 	}
 }
 
+// snippetWaits is the longest that a snippet runs: all pages run beside each other.
+const snippetWaits = 2 * time.Minute
+
 // follows runs a snippet. A line that starts ken serve goes on until the test ends, beside what
 // follows.
 func (r *reader) follows(t *testing.T, text string, mayFail bool) (printed string) {
@@ -173,7 +190,8 @@ func (r *reader) follows(t *testing.T, text string, mayFail bool) (printed strin
 	}
 	p := r.starts(t, script.String())
 	p.types(strings.Repeat("y\n", strings.Count(text, "\n"))) // yes to whatever is asked
-	defer p.impatient()()
+	late := time.AfterFunc(snippetWaits, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
 	b, _ := io.ReadAll(p.terminal) // up to the error that the end is
 	if err := p.cmd.Wait(); err != nil && !mayFail {
 		t.Errorf("%v: %s\nprints %s", err, text, b)
