@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -76,7 +77,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
 		return refused(reasonTalk)
 	}
-	if toAgent && !has(w, len(w), self) && !predicates(w) {
+	if toAgent && !has(w, len(w), self) && !predicates(w) && !labels(s) {
 		return refused(reasonEmpty)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
@@ -264,7 +265,7 @@ func questioning(w []word) bool {
 // predicates reports whether a sentence seems to have a verb. A sentence that opens
 // with a preposition has to show one: "For internal use only."
 func predicates(w []word) bool {
-	opens := prepositions[w[0].low]
+	opens := prepositions[w[0].low] && !slices.ContainsFunc(w, func(x word) bool { return numbered(x.low) })
 	for i := range w {
 		switch l := w[i].low; {
 		case copulas[l], strings.HasSuffix(l, "n't"), i > 0 && strings.HasSuffix(l, "'s") && !w[i].upper:
@@ -275,6 +276,12 @@ func predicates(w []word) bool {
 		}
 	}
 	return false
+}
+
+// labels reports a name and its value: "Provisioning: 9443."
+func labels(s *sentence) bool {
+	name, value, ok := strings.Cut(s.text, ": ")
+	return ok && len(strings.Fields(name)) <= 4 && len(strings.Fields(value)) <= 6 && numbered(value) && !numbered(name)
 }
 
 func numbered(s string) bool { return strings.ContainsAny(s, "0123456789") }

@@ -72,9 +72,13 @@ func split(s string) (n int, asks bool) {
 		end := i + utf8.RuneLen(r)
 		rest := strings.TrimLeft(s[end:], ".!?…")
 		mark := strings.ContainsRune(s[i:len(s)-len(rest)], '?')
+		bracket := strings.HasPrefix(rest, ")")
 		rest = strings.TrimLeft(rest, "\"'”’)*_")
 		if rest == "" {
 			return len(s), mark
+		}
+		if bracket && unicode.IsLower(firstRune(rest)) { // "Hana (she's back!) took it over"
+			continue
 		}
 		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !pictured(next) {
 			continue
@@ -495,8 +499,11 @@ func opens(line string) string {
 	return line[1:i]
 }
 
-// widest is the longest line, in bytes, of a text whose lines were broken to fit.
-const widest = 100
+// The longest line, in bytes, of a text whose lines were broken to fit, and the shortest that was.
+const (
+	widest    = 100
+	narrowest = 50
+)
 
 // joins reports whether a line goes on with what the one before began: behind a comma, and where
 // the text was broken to fit. There the next word had no room, no line is long, and several are
@@ -513,11 +520,11 @@ func (r *reader) joins(before, line string) bool {
 	r.measure()
 	n := len(before) - strings.LastIndexByte(before, '\n') - 1
 	word := strings.IndexByte(line+" ", ' ')
-	if r.width > widest || n < 40 || n+1+word <= r.width {
+	if r.width > widest || n < narrowest || n+1+word <= r.width {
 		return false
 	}
 	end := strings.ToLower(before[strings.LastIndexAny(before, " \n")+1:])
-	return r.wide > 1 || unfinished[end] || n >= 55 && unicode.IsLower(firstRune(line)) && unicode.IsUpper(firstRune(r.text))
+	return r.wide > 1 || unfinished[end] || unicode.IsLower(firstRune(line)) && unicode.IsUpper(firstRune(r.text)) && !strings.HasPrefix(r.text, "I ")
 }
 
 // measure finds how wide the text is, once.
@@ -538,7 +545,7 @@ func (r *reader) measure() {
 
 // unfinished are words that no sentence ends with.
 var unfinished = set("the a an of and or but to in on at for from with by as is are was were be our your my their its that which who because if when than " +
-	"der die das den dem des ein eine einen einem einer und oder von im am auf für mit bei zu ist sind dass weil wenn als le la les un une des du de et ou à dans sur pour que qui est " +
+	"der die das den dem des ein eine einen einem einer und oder von im am für ist sind dass weil wenn als le la les un une des du de et ou à dans sur pour que qui est " +
 	"el los las unos y en por con o os as um uma e do da dos das em no na para que")
 
 // bullet takes the mark of a list's item off.
