@@ -85,18 +85,22 @@ func (p *planner) weigh(k *ken.Claim) {
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
 			if family(k.Kind) == ken.KindFact {
-				n.readChange(fresh.Text)
+				n.readChange(fresh.Text, !hasSessionEvidence(k, p.new))
 			}
 		}
 	}
 	if ends := p.new.ExpiresAt; !ends.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(ends)) && (n.Relation == Updates || n.Relation == Refines) {
 		n.Relation = Distinct // what ends sooner replaces nothing for good
 	}
+	if n.late && n.Relation == Distinct && family(k.Kind) == ken.KindFact {
+		c, ok := laterValue(fresh.Text, known.Text, !hasSessionEvidence(k, p.new))
+		n.outdated = ok && c.whole
+	}
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines
 		if n.late && !merely(n.Relation) {
-			n.outdated = back.Relation == Updates
+			n.outdated = n.outdated || back.Relation == Updates
 			n.Verdict = back
 			if n.outdated {
 				n.Relation = Distinct
@@ -108,9 +112,19 @@ func (p *planner) weigh(k *ken.Claim) {
 	}
 }
 
+// laterValue finds the value of a statement that a later one replaces. Within a session that one must
+// say that it changed: two values of like things are often told side by side.
+func laterValue(before, after string, otherSession bool) (change, bool) {
+	c, ok := replacedValue(before, after)
+	if !ok && otherSession {
+		c, ok = revalued(before, after)
+	}
+	return c, ok
+}
+
 // readChange finds a value that the new statement gives another value.
-func (n *candidate) readChange(fresh string) {
-	c, ok := replacedValue(n.claim.Text, fresh)
+func (n *candidate) readChange(fresh string, later bool) {
+	c, ok := laterValue(n.claim.Text, fresh, later)
 	if !ok {
 		return
 	}

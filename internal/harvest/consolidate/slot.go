@@ -38,6 +38,7 @@ type term struct {
 	prep bool // a preposition stands before it
 	name bool // it is written like a name
 	open bool // its clause begins with it
+	env  bool // it is one of several environments
 }
 
 func valuesOf(text string) *statementValues {
@@ -76,15 +77,18 @@ func (s *statementValues) content(c span) (out []term) {
 			_, size := utf8.DecodeRuneInString(low[i:])
 			low = strings.TrimLeft(low[i+size:], "’'")
 		}
-		if low == "" || isDigit(low[0]) || function(low) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
+		if low == "" || isDigit(low[0]) || function(low) && !acronym(w) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
 			prep = prepositions[low] || prep && function(low)
 			continue
 		}
 		first, _ := utf8.DecodeRuneInString(w)
-		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0}), false
+		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0, environments[low]}), false
 	}
 	return out
 }
+
+// acronym reports a word in capitals: US is no pronoun.
+func acronym(w string) bool { return len(w) > 1 && w == strings.ToUpper(w) && w != strings.ToLower(w) }
 
 func (s *statementValues) all() (out []term) {
 	for _, t := range s.terms {
@@ -145,7 +149,7 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !sameSpeaker(before, after) {
+	if !sameSpeaker(before, after) || isAddition(after) {
 		return change{}, false
 	}
 	if c, ok := replacedHolder(before, after); ok {
@@ -314,7 +318,7 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
 		mine = all // who or what is meant was said before
 	}
-	if parallel(mine, freshAll, all) {
+	if parallel(mine, freshAll, all) || elsewhere(mine, freshAll) || elsewhere(theirs, all) {
 		return 0
 	}
 	alike, equal := shared(mine, freshAll)
@@ -399,6 +403,7 @@ var thin = func() map[string]bool {
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
 		qui que quoi nous notre chez tous toutes cette ça cela nuestro lo se me te mi su nos pra pro tem nosso nossa meu minha seu sua isso aí top got get
+		depois antes depuis après avant después nach seit desde sous sur pra sem sob até
 		à de au aux ne pas plus se ce il elle ils est-ce j'ai dû mais ou donc car ha han hay he ya aus ein sagt ab gehen geht ins zur zum den dem des als dass wenn dann aber oder
 		porque pero cuando como más muy foi vai tá já mais mas também ele ela eles`) {
 		m[analysis.Stem(w)], m[w] = true, true
