@@ -63,11 +63,17 @@ func (l *collector) asked(agent *speech) (question, context string) {
 	case lang == unreadLanguage:
 		return "", context
 	default:
-		if f := lang.form(q.text); lang.starts(f, lang.offers) || lang.unspaced && lang.has(f, lang.offers) || len(strings.Fields(f)) < 3 && !lang.unspaced {
+		if f := lang.form(q.text); lang.starts(f, lang.offers) || firstPerson(f, lang) || lang.unspaced && lang.has(f, lang.offers) || len(strings.Fields(f)) < 3 && !lang.unspaced {
 			return "", context
 		}
 	}
 	return unmarked(q.text), context
+}
+
+// firstPerson reports a question that offers to do something by its verb: "¿Añado una prueba?"
+func firstPerson(form string, lang *cues) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(form), " ")
+	return (lang == languages["es"] || lang == languages["pt"]) && len(first) > 3 && strings.HasSuffix(first, "o") && !lang.starts(form, lang.questions) && first != "quando" && first != "cuando" && first != "algo"
 }
 
 // longestAnswer is how long, in characters, a sentence may be that is taken for an answer.

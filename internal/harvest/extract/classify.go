@@ -68,8 +68,11 @@ func judge(s *sentence, toAgent bool) verdict {
 		if v, ok := instruction(w); ok {
 			return v
 		}
-		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) {
+		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) || orders(w) {
 			return refused(reasonRequest)
+		}
+		if muses(s) {
+			return refused(reasonTalk)
 		}
 	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
 		return refused(reasonTalk) // advice, and wishes
@@ -363,8 +366,13 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	if k.sort != draft.Fact || number || len(names) > 0 {
 		least = 1.2
 	}
-	if k.from.name != "" && k.sort == draft.Fact && !me && !number && len(names) == 0 && k.question == "" {
-		least = leastWisdom
+	if k.from.name != "" && k.sort == draft.Fact && !number && len(names) == 0 && k.question == "" {
+		if !me {
+			least = leastWisdom
+		}
+		if platitude(c, present) {
+			return false
+		}
 	}
 	if c.item && !me {
 		return sum >= 4 && (number || len(names) > 0) && len(k.terms)-len(names) >= 4
