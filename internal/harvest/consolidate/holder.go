@@ -57,6 +57,9 @@ func replacedHolder(before, after string) (change, bool) {
 // newHolder finds who is said to look after something in an earlier statement, where a later one says
 // the same of somebody else. One person at a time is responsible for a thing; many may work on it.
 func newHolder(before, after string) (change, bool) {
+	if !soleHolder.MatchString(" " + lower(before) + " ") {
+		return change{}, false
+	}
 	old, fresh := valuesOf(before), valuesOf(after)
 	was, is := onlyPerson(before, after), onlyPerson(after, before)
 	if was.to == 0 || is.to == 0 || unsettled.MatchString(" "+lower(after)+" ") {

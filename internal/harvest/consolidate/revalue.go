@@ -12,30 +12,51 @@ import (
 // subject, the same words for the attribute, and values of one type. What is said of the change, if
 // anything, may be worded in any way; it only allows the words around the value to differ more.
 
-// slot is a value with the words that say what it is a value of.
+// valueSlot is a value with the words that say what it is a value of.
 type valueSlot struct {
 	value *mention
+	index int    // of the value
 	text  string // of the value
 	words string // of the part of the text that the value stands in
 	terms []term // what they name
 	turns bool   // they say that something changed
 }
 
+// laterStatement is a statement that earlier ones are compared with, read once for all.
+type laterStatement struct {
+	text  string
+	slots *slottedValues
+	adds  bool
+}
+
+func (l *laterStatement) read() {
+	if l.slots == nil {
+		l.slots, l.adds = slotsOf(l.text, nil), isAddition(l.text)
+	}
+}
+
 // revalued finds the value of an earlier statement that a later one gives another value.
-func revalued(before, after string) (change, bool) {
-	if !sameSpeaker(before, after) || isAddition(after) {
+func (l *laterStatement) revalued(before string) (change, bool) {
+	if !sameSpeaker(before, l.text) {
 		return change{}, false
 	}
-	if c, ok := newHolder(before, after); ok {
+	if l.read(); l.adds {
+		return change{}, false
+	}
+	if c, ok := newHolder(before, l.text); ok {
 		return c, true
 	}
-	old, fresh := slotsOf(before), slotsOf(after)
+	fresh, after := l.slots, l.text
+	if len(fresh.slots) == 0 || !l.shares(before) {
+		return change{}, false
+	}
+	old := slotsOf(before, fresh)
 	var best change
 	ties := 0
 	for i := range old.slots {
 		for j := range fresh.slots {
 			o, n := &old.slots[i], &fresh.slots[j]
-			if !n.value.replaces(o.value) || n.value.kind != o.value.kind || old.has(n.value) || !n.turns && fresh.has(o.value) || old.inRange(i) || fresh.inRange(j) {
+			if !n.value.replaces(o.value) || n.value.kind != o.value.kind || old.has(n.value) || !n.turns && fresh.has(o.value) || old.inRange(o.index) || fresh.inRange(n.index) {
 				continue
 			}
 			bond := attributeBond(o, n, old, fresh)
@@ -74,6 +95,15 @@ func sameHead(o, n *valueSlot, old *slottedValues) bool {
 
 var headOf = lazyregexp.New(`(?i)(?:^|(\S+) )(\pL{3,}) (?:of|is|von|ist|de|est|es|é|do|da)(?: the)? $`)
 
+// shares reports whether an earlier statement has a word of this one, or the beginning of one.
+func (l *laterStatement) shares(before string) bool {
+	low := lower(before)
+	return slices.ContainsFunc(l.slots.all(), func(t term) bool {
+		r := []rune(t.stem)
+		return strings.Contains(low, string(r[:min(len(r), 4)]))
+	})
+}
+
 // slottedValues is a statement with the slots of its values.
 type slottedValues struct {
 	*statementValues
@@ -85,17 +115,27 @@ func (s *slottedValues) has(m *mention) bool {
 }
 
 // slotsOf reads a statement for its values and what they are values of.
-func slotsOf(text string) *slottedValues {
+// Of an earlier one, given the later, only those are read that it may replace.
+func slotsOf(text string, later *slottedValues) *slottedValues {
 	s := &slottedValues{statementValues: &statementValues{text: text, values: withNames(text, mentions(text))}}
+	replaceable := func(m *mention) bool {
+		return later == nil || slices.ContainsFunc(later.values, func(n mention) bool { return n.kind == m.kind && n.replaces(m) })
+	}
+	if !slices.ContainsFunc(s.values, func(m mention) bool { return replaceable(&m) }) {
+		return s
+	}
 	s.clauses = clausesOf(text, s.values)
 	for _, c := range s.clauses {
 		s.terms = append(s.terms, s.content(c))
 	}
 	for i := range s.values {
 		m := &s.values[i]
+		if !replaceable(m) {
+			continue
+		}
 		part, end := s.partOf(i)
-		slot := valueSlot{value: m, text: text[m.from:m.to], words: text[part.from:part.to], terms: s.content(part)}
-		slot.turns = turns(text[part.from:end])
+		slot := valueSlot{value: m, index: i, text: text[m.from:m.to], words: text[part.from:part.to], terms: s.content(part)}
+		slot.turns = later == nil && turns(text[part.from:end])
 		for j := range s.values {
 			if o := &s.values[j]; j != i && o.kind >= codeType && part.from <= o.from && o.to <= part.to {
 				slot.terms = append(slot.terms, term{stem: o.norm, name: true})
@@ -105,7 +145,7 @@ func slotsOf(text string) *slottedValues {
 			before := s.clauses[k-1]
 			slot.words = text[before.from:part.to]
 			slot.terms = slices.Concat(s.terms[k-1], slot.terms)
-			slot.turns = turns(text[before.from:end])
+			slot.turns = later == nil && turns(text[before.from:end])
 		}
 		s.slots = append(s.slots, slot)
 	}
@@ -154,7 +194,7 @@ func attributeBond(o, n *valueSlot, old, fresh *slottedValues) float64 {
 	}
 	both := 0
 	for i, t := range mine {
-		if holdsName(theirs, t) && !holdsName(mine[:i], t) {
+		if holdsName(theirs, t) && !holdsName(mine[:i], t) && lexicon()[t.stem].is&generic == 0 && !broad[t.stem] {
 			both++
 		}
 	}
@@ -174,7 +214,7 @@ func attributeBond(o, n *valueSlot, old, fresh *slottedValues) float64 {
 		return 1 + float64(both)/10 // "the deadline of April 5"
 	case len(lost) > 0 && len(gained) > 0:
 		return 0
-	case len(lost) <= 1 && len(gained) <= 1:
+	case both > 1 && len(lost) <= 1 && len(gained) <= 1:
 		return 1 + float64(both)/10
 	}
 	return 0
@@ -334,7 +374,7 @@ func wordSet(list string) map[string]bool {
 var (
 	// linking verbs join a value to what it is a value of.
 	linking = stems(`live lives living run running sit stand listen answer respond begin start take last cost need require get got gets go come keep keeps hold lie belong host hosted deploy deployed locate located bind bound serve served reach reachable there here
-		ve re ll want try trying work works stay use uses used have has currently per
+		ve re ll back want try trying work works stay use uses used have has currently per
 		sous avec sans entre chez dès con sin sobre bajo hasta com da do das dos über unter zwischen bis ab ohne gegen
 		hier ayer ontem gestern heute demain amanhã semaine semana woche mois mes mês letzte letzten letzter dernière dernier pasada pasado passada passado
 		steht stehen liegt liegen läuft laufen hört lauscht beginnt beginnen startet starten kostet kosten dauert dauern braucht brauchen befindet sitzt gilt beträgt heißt kommt kommen findet statt wohne wohnt arbeite arbeitet

@@ -87,7 +87,7 @@ func TestRevalued(t *testing.T) {
 		was := ""
 		c, ok := replacedValue(p.before, p.after)
 		if !ok {
-			c, ok = revalued(p.before, p.after)
+			c, ok = (&laterStatement{text: p.after}).revalued(p.before)
 		}
 		if ok {
 			was = p.before[c.was.from:c.was.to]

@@ -149,7 +149,7 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !sameSpeaker(before, after) || isAddition(after) {
+	if !sameSpeaker(before, after) {
 		return change{}, false
 	}
 	if c, ok := replacedHolder(before, after); ok {
@@ -159,7 +159,8 @@ func replacedValue(before, after string) (change, bool) {
 	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
 		return change{}, false
 	}
-	return valuesOf(before).replacedBy(fresh)
+	c, ok := valuesOf(before).replacedBy(fresh)
+	return c, ok && !isAddition(after)
 }
 
 // tellsChange reports whether a part of a statement says that something is not as it was. weakly
