@@ -61,7 +61,7 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reason)
 		}
 	}
-	if i := hypotheses.in(w); i >= 0 && i < 4 {
+	if i := hypotheses.in(w); i >= 0 && i < 4 || unreal(w) {
 		return refused(reasonIf)
 	}
 	if toAgent {
@@ -162,7 +162,7 @@ var (
 	sayings = set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
 	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
 	idle    = list(`poor little, must be the most, never again, hang on, picking up where, just texted, promise me, admit it, bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
-		good bot, plot twist, who knew, just for laughs, classic me, story of my life, i had lunch, except lunch`)
+		good bot, plot twist, who knew, just for laughs, classic me, story of my life, people say, as they say, kind regards, best regards, can't wait, i had lunch, except lunch`)
 	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
 	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,
 		doesn't work, don't work, isn't working, aren't working, stopped working, won't start, won't build, doesn't build, doesn't compile, broke, is off, blew up`)

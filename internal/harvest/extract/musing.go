@@ -30,6 +30,19 @@ func orders(w []word) bool {
 	return rules.in(w) < 0 && forbids.in(w) < 0 && lasting.in(w) < 0
 }
 
+// unreal reports what would be so if something else were: "If we used it we'd have to patch asyncio".
+func unreal(w []word) bool {
+	if low(w, 0) != "if" {
+		return false
+	}
+	for i := range w {
+		if l := w[i].low; l == "would" || l == "wouldn't" || i > 1 && strings.HasSuffix(l, "'d") {
+			return true
+		}
+	}
+	return false
+}
+
 // muses reports what somebody says of what they think, do or will do at the moment. With a number
 // or a name in it, it may be worth knowing.
 func muses(s *sentence) bool {
@@ -67,5 +80,5 @@ func platitude(s *sentence, present map[string]bool) bool {
 
 var (
 	mine = set("i i'm i've i'd i'll me my mine myself")
-	ours = set("we we're we've us our ours ourselves someone somebody everyone everybody people life")
+	ours = set("us ourselves someone somebody everyone everybody people life")
 )
