@@ -116,7 +116,7 @@ func (p *planner) weigh(k *ken.Claim) {
 // laterValue finds the value of a statement that a later one replaces. Within a session that one must
 // say that it changed: two values of like things are often told side by side.
 func laterValue(before string, after *laterStatement, otherSession bool) (change, bool) {
-	c, ok := replacedValue(before, after.text)
+	c, ok := after.replacedValue(before)
 	if !ok && otherSession {
 		c, ok = after.revalued(before)
 	}

@@ -24,9 +24,11 @@ type valueSlot struct {
 
 // laterStatement is a statement that earlier ones are compared with, read once for all.
 type laterStatement struct {
-	text  string
-	slots *slottedValues
-	adds  bool
+	text    string
+	values  *statementValues // nil until it is read for words of change
+	changed bool             // it says that something changed
+	slots   *slottedValues   // nil until it is read for slots
+	adds    bool             // it says that something comes to what there is
 }
 
 func (l *laterStatement) read() {
@@ -95,13 +97,19 @@ func sameHead(o, n *valueSlot, old *slottedValues) bool {
 
 var headOf = lazyregexp.New(`(?i)(?:^|(\S+) )(\pL{3,}) (?:of|is|von|ist|de|est|es|é|do|da)(?: the)? $`)
 
-// shares reports whether an earlier statement has a word of this one, or the beginning of one.
+// shares reports whether an earlier statement has a word, or the beginning of one, by which this one
+// names what its values are of.
 func (l *laterStatement) shares(before string) bool {
 	low := lower(before)
-	return slices.ContainsFunc(l.slots.all(), func(t term) bool {
-		r := []rune(t.stem)
-		return strings.Contains(low, string(r[:min(len(r), 4)]))
-	})
+	for i := range l.slots.slots {
+		for _, t := range without(named(l.slots.slots[i].terms), nil) {
+			r := []rune(t.stem)
+			if strings.Contains(low, string(r[:min(len(r), 4)])) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // slottedValues is a statement with the slots of its values.

@@ -149,18 +149,25 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	if !sameSpeaker(before, after) {
+	return (&laterStatement{text: after}).replacedValue(before)
+}
+
+func (l *laterStatement) replacedValue(before string) (change, bool) {
+	if !sameSpeaker(before, l.text) {
 		return change{}, false
 	}
-	if c, ok := replacedHolder(before, after); ok {
+	if c, ok := replacedHolder(before, l.text); ok {
 		return c, true
 	}
-	fresh := valuesOf(after)
-	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
+	if l.values == nil {
+		l.values = valuesOf(l.text)
+		_, _, pair := l.values.fromTo()
+		l.changed = (pair || l.values.tellsChange(0, len(l.text), true)) && !isAddition(l.text)
+	}
+	if !l.changed {
 		return change{}, false
 	}
-	c, ok := valuesOf(before).replacedBy(fresh)
-	return c, ok && !isAddition(after)
+	return valuesOf(before).replacedBy(l.values)
 }
 
 // tellsChange reports whether a part of a statement says that something is not as it was. weakly
