@@ -71,7 +71,7 @@ func newHolder(before, after string) (change, bool) {
 		return change{}, false
 	}
 	rest := func(terms []term, name string) (out []term) {
-		for _, t := range named(terms) {
+		for _, t := range subjects(terms) {
 			if !holding[t.stem] && !strings.Contains(lower(name), t.stem) {
 				out = append(out, t)
 			}

@@ -102,7 +102,7 @@ var headOf = lazyregexp.New(`(?i)(?:^|(\S+) )(\pL{3,}) (?:of|is|von|ist|de|est|e
 func (l *laterStatement) shares(before string) bool {
 	low := lower(before)
 	for i := range l.slots.slots {
-		for _, t := range without(named(l.slots.slots[i].terms), nil) {
+		for _, t := range without(subjects(l.slots.slots[i].terms), nil) {
 			r := []rune(t.stem)
 			if strings.Contains(low, string(r[:min(len(r), 4)])) {
 				return true
@@ -149,7 +149,7 @@ func slotsOf(text string, later *slottedValues) *slottedValues {
 				slot.terms = append(slot.terms, term{stem: o.norm, name: true})
 			}
 		}
-		if k := s.clauseOf(m); k > 0 && len(named(slot.terms)) == 0 { // "we raised the minimum Python, it's 3.11"
+		if k := s.clauseOf(m); k > 0 && len(subjects(slot.terms)) == 0 { // "we raised the minimum Python, it's 3.11"
 			before := s.clauses[k-1]
 			slot.words = text[before.from:part.to]
 			slot.terms = slices.Concat(s.terms[k-1], slot.terms)
@@ -195,7 +195,7 @@ func attributeBond(o, n *valueSlot, old, fresh *slottedValues) float64 {
 		supposed.MatchString(" "+lower(fresh.text[:n.value.from])) {
 		return 0
 	}
-	mine, theirs := named(o.terms), named(n.terms)
+	mine, theirs := subjects(o.terms), subjects(n.terms)
 	unspaced := slices.ContainsFunc(mine, func(t term) bool { r := []rune(t.stem); return analysis.Unspaced(r[0]) })
 	if unspaced {
 		return bondUnspaced(o, n)
@@ -271,7 +271,7 @@ func otherwise(o, n *valueSlot, old, fresh *slottedValues) bool {
 // bondUnspaced compares slots in scripts without spaces between words: what stands before the value,
 // or the subject in front of it, must be the same.
 func bondUnspaced(o, n *valueSlot) float64 {
-	mine, theirs := named(o.terms), named(n.terms)
+	mine, theirs := subjects(o.terms), subjects(n.terms)
 	both := 0
 	for _, t := range mine {
 		if slices.ContainsFunc(theirs, func(u term) bool { return u.stem == t.stem }) {
@@ -290,9 +290,9 @@ func bondUnspaced(o, n *valueSlot) float64 {
 	return 0
 }
 
-// named returns the terms that say what something is about: no verbs that only join a value to it,
+// subjects returns the terms that say what something is about: no verbs that only join a value to it,
 // and none that say that it changed.
-func named(terms []term) (out []term) {
+func subjects(terms []term) (out []term) {
 	for _, t := range terms {
 		if !linking[t.stem] && !turning[t.stem] && lexicon()[t.stem].is&timely == 0 {
 			out = append(out, t)

@@ -330,6 +330,9 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 		return 0
 	}
 	alike, equal := shared(mine, freshAll)
+	if x := subjects(mine); len(x) > 0 { // "went back to" is no subject
+		alike, equal = shared(x, subjects(freshAll))
+	}
 	if o.kind == amountType && o.unit == n.unit && !measures[o.unit] {
 		alike, equal = alike+1, equal+1 // seats are what both count
 	}
