@@ -79,6 +79,10 @@ var valuePairs = []struct{ before, after, was string }{
 	{"The plugin works in Firefox.", "The plugin works in Safari, at last.", ""},
 	{"Page size in the admin list is 50.", "Page size in the public list is 20 now.", ""},
 	{"Im Büro in Kiel arbeiten 12 Leute.", "Im Büro in Bonn arbeiten 30 Leute.", ""},
+	{"The first deploy of a week takes 20 minutes.", "A small deploy takes 4 minutes now.", ""},
+	{"The crawler fetches 40 pages.", "The crawler renders 12 pages.", ""},
+	{"Der Import liest 500 Zeilen.", "Der Import schreibt 300 Zeilen.", ""},
+	{"Der Raum im Erdgeschoss hat 12 Stühle.", "Der Raum im Dachgeschoss hat 30 Stühle.", ""},
 	{"The small plan has 5 seats.", "The large plan has 50 seats.", ""},
 }
 

@@ -326,6 +326,9 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
 		mine = all // who or what is meant was said before
 	}
+	if c, d := s.clauses[i], fresh.clauses[j]; firstOrLast.MatchString(" "+lower(s.text[c.from:c.to])) != firstOrLast.MatchString(" "+lower(fresh.text[d.from:d.to])) {
+		return 0 // "the first build" and "a build"
+	}
 	if parallel(mine, freshAll, all) || elsewhere(mine, freshAll) || elsewhere(theirs, all) {
 		return 0
 	}
@@ -355,6 +358,8 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	}
 	return 0
 }
+
+var firstOrLast = lazyregexp.New(` (?:the|each|every|der|die|das|le|la|el|o|a) (?:first|last|second|final|erste[rns]?|letzte[rns]?|zweite[rns]?|premi[eè]re?|derni[eè]re?|primer[oa]?|últim[oa]|primeir[oa]) \pL`)
 
 // onlyNamed is the bond of two statements that have nothing in common but that the later one names
 // the earlier one's date. It counts where there is no other such statement.
