@@ -505,6 +505,14 @@ json, yaml, toml, xml
 prometheus, datadog, new relic
 terraform, pulumi, opentofu
 squash merges, merge commits, rebase merges
+flake8, ruff, pylint
+eslint, biome, oxlint
+nginx, caddy, traefik, haproxy, envoy
+cypress, playwright, selenium, puppeteer
+mkdocs, docusaurus, sphinx, hugo, jekyll
+elasticsearch, opensearch, meilisearch, typesense, solr
+nvm, fnm, volta, asdf, mise
+sendgrid, ses, postmark, mailgun
 metric units, imperial units
 coffee, tea
 germany, france, spain, italy, portugal, poland, austria, switzerland, netherlands, belgium, sweden, norway, denmark, finland, ireland, uk, united kingdom, england, scotland, usa, us, united states, canada, mexico, brazil, argentina, chile, india, china, japan, korea, south korea, australia, new zealand, turkey, greece, ukraine, russia, egypt, nigeria, kenya, south africa, israel, vietnam, thailand, indonesia, singapore, czechia, hungary, romania, colombia, peru
