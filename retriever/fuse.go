@@ -285,6 +285,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near + k.alone)
 		if k.prior = 1; e.ofFile() {
+			k.likeness = w.Cosine * fileLikeness * k.cosine
 			if origins == nil {
 				origins = originsOf(t.Signals.Question)
 			}
