@@ -185,6 +185,7 @@ var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1,
 type ranking struct {
 	keyword float64 // BM25 in context as a part of the best in this turn, 0..1
 	share   float64 // of the query's terms, rare ones counting more, 0..1
+	content float64 // of a piece of a file: share without the words that only phrase a question: see contentShare
 	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
 	near    float64 // what the cosines of its neighbours add
 	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
@@ -261,6 +262,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	w, a := r.o.Weights, askedBy(&t.Signals, t.Filter.Now)
 	for _, e := range pool {
 		k := &e.rank
+		k.form = r.p.Form(e.ref)
 		for leg, h := range e.hits {
 			if h.rank == 0 {
 				continue
@@ -271,11 +273,13 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 					k.keyword = h.Score / best
 				}
 				k.share = h.Share
+				if e.ofFile() {
+					k.content = contentShare(&answers[leg].res, h.Parts, h.Share)
+				}
 			case SourceVector, SourceLate:
 				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}
-		k.form = r.p.Form(e.ref)
 		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
 	}
 	r.place(pool, answers, &out.Structure)
