@@ -192,8 +192,9 @@ type ranking struct {
 	manner  float64 // what the signals that read the record's manner and date add together
 	// likeness is the sum of cosine, near and alone, times the turn's trust in cosines.
 	likeness float64
-	prior    float64 // what keyword and likeness count by the record's origin, 0..1
-	score    float64 // what orders the pool
+	prior    float64  // what keyword and likeness count by the record's origin, 0..1
+	score    float64  // what orders the pool
+	reranked *float64 // what the reranker said; nil if it was not asked
 
 	form  analysis.Form        // how the record speaks
 	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
@@ -328,6 +329,9 @@ func (r *ranking) signals() map[string]float64 {
 		"manner": r.manner}
 	if r.form.Traits.Origin() != analysis.OriginNone {
 		m["origin"] = r.prior
+	}
+	if r.reranked != nil {
+		m["rerank"] = *r.reranked
 	}
 	if r.place != nil {
 		m[SignalStructure], m[SignalDistance] = r.structured(), float64(r.place.Distance)
