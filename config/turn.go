@@ -124,10 +124,10 @@ type Breaker struct {
 
 // Rerank is a service that orders what a turn found. Without an address there is none.
 type Rerank struct {
-	BaseURL  string
-	Model    string
-	KeyEnv   string
-	Deadline time.Duration // added to the time that a turn may take
+	BaseURL string
+	Model   string
+	KeyEnv  string
+	Timeout time.Duration // added to the time that a turn may take
 }
 
 func (r *Rerank) keys() []key {
@@ -139,17 +139,17 @@ func (r *Rerank) keys() []key {
 			"The model that reranks. Empty where the service has one only.").withConsentRule(needsConsent(reachModel)),
 		bind("key_env", &r.KeyEnv, "", variable(),
 			"The environment variable that holds the service's key. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
-		bind("deadline", &r.Deadline, 300*time.Millisecond, span(time.Millisecond, 30*time.Second),
+		bind("timeout", &r.Timeout, 300*time.Millisecond, span(time.Millisecond, 30*time.Second),
 			"The longest that a turn waits for the service, beside retrieval.deadline. A turn for which it is too late keeps Ken's own order, and the receipt says so."),
 	}
 }
 
-// RerankDeadline returns how long a turn waits for the reranker; 0 without one.
-func (c Config) RerankDeadline() time.Duration {
+// RerankTimeout returns how long a turn waits for the reranker; 0 without one.
+func (c Config) RerankTimeout() time.Duration {
 	if c.Rerank.BaseURL == "" {
 		return 0
 	}
-	return c.Rerank.Deadline
+	return c.Rerank.Timeout
 }
 
 // RerankKey reads the reranker's key from the environment.

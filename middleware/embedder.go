@@ -55,7 +55,7 @@ func (l *Layer) openEmbedder() error {
 // openReranker makes the configured reranker, if there is one.
 func (l *Layer) openReranker() {
 	if r := &l.cfg.Rerank; r.BaseURL != "" {
-		l.reranker = rerank.New(rerank.Options{BaseURL: r.BaseURL, Model: r.Model, Key: l.cfg.RerankKey(), Deadline: r.Deadline,
+		l.reranker = rerank.New(rerank.Options{BaseURL: r.BaseURL, Model: r.Model, Key: l.cfg.RerankKey(), Deadline: r.Timeout,
 			Breaker: breaker.Options{Failures: l.cfg.Breaker.Failures, OpenFor: l.cfg.Breaker.Open}})
 	}
 }

@@ -53,9 +53,9 @@ func TestRerank(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer = tt.answer
 			l := open(t, settings(patient, func(c *config.Config) {
-				c.Rerank.BaseURL, c.Rerank.Deadline = service.URL, 10*time.Second
+				c.Rerank.BaseURL, c.Rerank.Timeout = service.URL, 10*time.Second
 				if strings.HasPrefix(name, "slow") {
-					c.Rerank.Deadline = time.Millisecond
+					c.Rerank.Timeout = time.Millisecond
 				}
 			}), withVectors)
 			learn(t, l, fact(t, "Refunds of payments are kept in cents."), fact(t, "Refunds of payments are shown in euros."))
