@@ -19,6 +19,7 @@ type Config struct {
 	Budget     Budget
 	Injection  Injection
 	Breaker    Breaker
+	Rerank     Rerank
 	Repository Repository
 	Graph      Graph
 	Decisions  Decisions
@@ -53,7 +54,8 @@ func (c *Config) sections() []section {
 		{"structure", "What a turn gets of what is known about its entities: people, projects, systems. Constraints come whatever the ranking says.", c.Structure.keys()},
 		{"budget", "How much of the prompt the block may take. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
 		{"injection", "How the block reaches the model.", c.Injection.keys()},
-		{"breaker", "When to stop asking an embedding service that fails, and when to try it again. Turns use the keyword leg alone meanwhile.", c.Breaker.keys()},
+		{"rerank", "A service that orders what a turn found: a cross-encoder reads the question beside each record. Off until base_url is set.", c.Rerank.keys()},
+		{"breaker", "When to stop asking an embedding service or a reranker that fails, and when to try it again. Turns use the keyword leg alone, or Ken's own order, meanwhile.", c.Breaker.keys()},
 		{"repository", "What is read from the repository that the agent works in.", c.Repository.keys()},
 		{"graph", "What is known of the code: what files declare, and how it hangs together.", c.Graph.keys()},
 		{"decisions", "Where architecture decisions are kept.", c.Decisions.keys()},

@@ -212,6 +212,7 @@ func (r *Resolved) parting(beneath *Config) {
 		{"gateway.upstream_key_env", &c.Gateway.UpstreamKeyEnv, upstream},
 		{"gateway.anthropic_key_env", &c.Gateway.AnthropicKeyEnv, anthropic},
 		{"knowledge.embed_api_key_env", &c.Knowledge.EmbedAPIKeyEnv, func(c *Config) string { return c.EmbedBaseURL() }},
+		{"rerank.key_env", &c.Rerank.KeyEnv, func(c *Config) string { return c.Rerank.BaseURL }},
 		{"harvest.api_key_env", &c.Harvest.APIKeyEnv, func(c *Config) string { return c.HarvestBaseURL() }},
 	} {
 		before := strings.TrimSpace(pair.address(beneath))

@@ -72,6 +72,9 @@ func TestAClonesFileDoesNotReachOutside(t *testing.T) {
 		{"chat model", "", "upstream: {model: evil/logger}", "upstream.model", ""},
 		{"embeddings' address", "", "knowledge: {embed_base_url: 'http://evil.test/v1'}", "knowledge.embed_base_url", ""},
 		{"embeddings' variable", "", "knowledge: {embed_api_key_env: GITHUB_TOKEN}", "knowledge.embed_api_key_env", ""},
+		{"reranker's address", "", "rerank: {base_url: 'http://evil.test/v1'}", "rerank.base_url", ""},
+		{"reranker's variable", "rerank: {base_url: 'http://mine.test/v1'}", "rerank: {key_env: GITHUB_TOKEN}", "rerank.key_env", ""},
+		{"reranker's model", "rerank: {base_url: 'http://mine.test/v1'}", "rerank: {model: evil/logger}", "rerank.model", ""},
 		{"embedding model", "upstream: {base_url: 'http://mine.test/v1'}", "knowledge: {embed_model: x}", "knowledge.embed_model", ""},
 		{"embeddings on", "knowledge: {embeddings: false}", "knowledge: {embeddings: true}", "knowledge.embeddings", "false"},
 		{"table outside", "", "knowledge: {embed_path: " + outside + "}", "knowledge.embed_path", ""},
@@ -177,6 +180,12 @@ func TestAKeyStaysWithItsAddress(t *testing.T) {
 	c := resolve(t, root).Config
 	if k := c.EmbedAPIKey() + c.HarvestAPIKey() + c.Gateway.UpstreamKey() + c.Gateway.AnthropicKey(); strings.Contains(k, "mine too") {
 		t.Errorf("keys follow the project's address: %q", k)
+	}
+	someone(t, "rerank: {base_url: 'http://mine.test/v1', key_env: MY_KEY}")
+	root = clone(t, "rerank: {base_url: 'http://theirs.test/v1'}")
+	agree(t, resolve(t, root))
+	if c := resolve(t, root).Config; c.Rerank.BaseURL != "http://theirs.test/v1" || c.RerankKey() != "" {
+		t.Errorf("the reranker's key follows the project's address %q: %q", c.Rerank.BaseURL, c.RerankKey())
 	}
 }
 

@@ -122,6 +122,44 @@ type Breaker struct {
 	Open     time.Duration // until the next attempt
 }
 
+// Rerank is a service that orders what a turn found. Without an address there is none.
+type Rerank struct {
+	BaseURL string
+	Model   string
+	KeyEnv  string
+	Timeout time.Duration // added to the time that a turn may take
+}
+
+func (r *Rerank) keys() []key {
+	return []key{
+		bind("base_url", &r.BaseURL, "", address(),
+			"Where POST /rerank is, such as https://api.jina.ai/v1 or http://localhost:8080 for text-embeddings-inference. The question and up to 50 records "+
+				"of every turn are sent there. Empty: nobody is asked.").withConsentRule(needsConsent(reachAddress)),
+		bind("model", &r.Model, "", optional(),
+			"The model that reranks. Empty where the service has one only.").withConsentRule(needsConsent(reachModel)),
+		bind("key_env", &r.KeyEnv, "", variable(),
+			"The environment variable that holds the service's key. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
+		bind("timeout", &r.Timeout, 300*time.Millisecond, span(time.Millisecond, 30*time.Second),
+			"The longest that a turn waits for the service, beside retrieval.deadline. A turn for which it is too late keeps Ken's own order, and the receipt says so."),
+	}
+}
+
+// RerankTimeout returns how long a turn waits for the reranker; 0 without one.
+func (c Config) RerankTimeout() time.Duration {
+	if c.Rerank.BaseURL == "" {
+		return 0
+	}
+	return c.Rerank.Timeout
+}
+
+// RerankKey reads the reranker's key from the environment.
+func (c Config) RerankKey() string {
+	if c.Rerank.KeyEnv == "" {
+		return ""
+	}
+	return os.Getenv(c.Rerank.KeyEnv)
+}
+
 func (b *Breaker) keys() []key {
 	return []key{
 		bind("failures", &b.Failures, 5, whole(1, 1000), "Failures in a row that stop the calls."),

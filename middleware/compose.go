@@ -37,7 +37,7 @@ func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]plac
 		own     *turnDecision
 	}
 	var stage atomic.Pointer[string]
-	limit := l.cfg.Retrieval.Deadline + turnSlack
+	limit := l.cfg.Retrieval.Deadline + turnSlack + l.cfg.RerankTimeout()
 	found, ok := runWithin(ctx, l, max(limit-time.Since(c.start), 0), func(ctx context.Context) (b blocks) {
 		err := l.restoreBlocks(ctx, c)
 		b.earlier = l.earlierBlocks(ctx, c, l.findBlock)

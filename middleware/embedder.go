@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/builtin"
@@ -22,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
+	"github.com/kenlayer/ken/internal/retriever/rerank"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -48,6 +50,14 @@ func (l *Layer) openEmbedder() error {
 		}
 	}
 	return nil
+}
+
+// openReranker makes the configured reranker, if there is one.
+func (l *Layer) openReranker() {
+	if r := &l.cfg.Rerank; r.BaseURL != "" {
+		l.reranker = rerank.New(rerank.Options{BaseURL: r.BaseURL, Model: r.Model, Key: l.cfg.RerankKey(), Deadline: r.Timeout,
+			Breaker: breaker.Options{Failures: l.cfg.Breaker.Failures, OpenFor: l.cfg.Breaker.Open}})
+	}
 }
 
 // vectorOff names the setting that switches vector search off; "" if none does.

@@ -22,6 +22,7 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/retriever/rerank"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -52,6 +53,7 @@ type Layer struct {
 	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
 	storeErr           error         // why there is no store; turns go on without
 	embedder           *embed.Guard
+	reranker           *rerank.Client // nil without one
 	backgroundEmbedder embed.Embedder // the same model, with retries, for background work
 	vectorCause        string         // why there is no vector search; "" if there is
 	standbys           standbys
@@ -130,6 +132,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err := l.openEmbedder(); err != nil {
 		return nil, err
 	}
+	l.openReranker()
 	if o.CountTokens || cfg.Budget.Tokens > 0 {
 		if l.countTokens, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
@@ -446,6 +449,9 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
+		if l.reranker != nil {
+			l.reranker.Close()
+		}
 		errs := []error{l.leaveSessions(), l.closeCode(), l.owners.Close(), l.closeNode(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())

@@ -245,6 +245,9 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	calibration, o, ask := l.searchSettings(st)
 	o.Sources = l.legs(l.settings(st), st.proj, &st.Signals, ask.embedder)
 	l.applyLearned(ctx, st, &o)
+	if l.reranker != nil && st.Signals.Asks {
+		o.Rerank = l.reranker.Scores
+	}
 	q := l.structure(ctx, st)
 	shared := l.searchShares(ctx, st, q)
 	st.Found = retriever.New(st.proj, o).Retrieve(ctx, q)

@@ -185,14 +185,16 @@ var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1,
 type ranking struct {
 	keyword float64 // BM25 in context as a part of the best in this turn, 0..1
 	share   float64 // of the query's terms, rare ones counting more, 0..1
+	content float64 // of a piece of a file: share without the words that only phrase a question: see contentShare
 	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
 	near    float64 // what the cosines of its neighbours add
 	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
 	manner  float64 // what the signals that read the record's manner and date add together
 	// likeness is the sum of cosine, near and alone, times the turn's trust in cosines.
 	likeness float64
-	prior    float64 // what keyword and likeness count by the record's origin, 0..1
-	score    float64 // what orders the pool
+	prior    float64  // what keyword and likeness count by the record's origin, 0..1
+	score    float64  // what orders the pool
+	reranked *float64 // what the reranker said; nil if it was not asked
 
 	form  analysis.Form        // how the record speaks
 	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
@@ -261,6 +263,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	w, a := r.o.Weights, askedBy(&t.Signals, t.Filter.Now)
 	for _, e := range pool {
 		k := &e.rank
+		k.form = r.p.Form(e.ref)
 		for leg, h := range e.hits {
 			if h.rank == 0 {
 				continue
@@ -271,11 +274,13 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 					k.keyword = h.Score / best
 				}
 				k.share = h.Share
+				if e.ofFile() {
+					k.content = contentShare(&answers[leg].res, h.Parts, h.Share)
+				}
 			case SourceVector, SourceLate:
 				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}
-		k.form = r.p.Form(e.ref)
 		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
 	}
 	r.place(pool, answers, &out.Structure)
@@ -285,6 +290,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near + k.alone)
 		if k.prior = 1; e.ofFile() {
+			k.likeness = w.Cosine * fileLikeness * k.cosine
 			if origins == nil {
 				origins = originsOf(t.Signals.Question)
 			}
@@ -323,6 +329,9 @@ func (r *ranking) signals() map[string]float64 {
 		"manner": r.manner}
 	if r.form.Traits.Origin() != analysis.OriginNone {
 		m["origin"] = r.prior
+	}
+	if r.reranked != nil {
+		m["rerank"] = *r.reranked
 	}
 	if r.place != nil {
 		m[SignalStructure], m[SignalDistance] = r.structured(), float64(r.place.Distance)

@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"context"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -43,6 +44,9 @@ type Options struct {
 	// Learned reorders what is above the floor by what proved of use. Nil leaves the
 	// plain order, and Result.Ranking nil.
 	Learned *Learned
+	// Rerank returns how well each text answers the question, the higher the better; it reorders
+	// the best of the pool. If it fails, their order stays. Nil leaves it out.
+	Rerank func(ctx context.Context, question string, texts []string) ([]float64, error)
 	// Structure adds what the turn's entities bring: their rules, past every cut, and
 	// their attributes, as a source. Nil leaves it out.
 	Structure *Structure

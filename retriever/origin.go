@@ -47,6 +47,11 @@ var originCues = []originCue{
 // repositories, where 0.5 to 0.7 do equally well.
 const declaresPrior = 0.6
 
+// fileLikeness is what a cosine of 1 is worth to a piece of a file beside a keyword score of 1,
+// whatever the turn's trust in cosines and the length of the piece: see trustInCosines and
+// compareNear, which are for what people say. 0.7 to 1 do equally well: docs/decisions/0046.
+const fileLikeness = 0.85
+
 // originPriors is what each kind of file counts for one question.
 type originPriors struct {
 	kinds    [analysis.Origins]float64

@@ -201,10 +201,10 @@ const freeShare = 0.2
 // What having all words is worth alone.
 const allWords = 0.2
 
-// The floor of pieces of files. Chosen on 207 questions about five repositories, 40 of which
-// have no answer there: docs/decisions/0035.
+// The floor of pieces of files. Chosen on 304 questions about fourteen repositories, 58 of which
+// have no answer there: docs/decisions/0046.
 const (
-	fileEvidence = 0.12 // of the best piece; with less, all are left out
+	fileEvidence = 0.15 // of the best piece; with less, all are left out
 	fileShare    = 0.5  // of the best piece's score; a piece with less is left out
 )
 
@@ -254,7 +254,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 			if !vector {
 				c = absentCosine
 			}
-			best, files = math.Max(best, e.rank.score), math.Max(files, evidence(e.rank.had(), c))
+			best, files = math.Max(best, e.rank.score), math.Max(files, evidence(math.Max(e.rank.content, e.rank.named), c))
 		}
 	}
 	kept := pool[:0]

@@ -176,6 +176,7 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 	pool = s.capped(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	r.order(pool, found)
+	r.rerank(ctx, pool, t, s.out)
 	s.grade(pool, ruled)
 	pool = r.answers(ctx, pool, t, s, ruled)
 	pool, near = r.floor(pool, found, s, ruled)

@@ -68,8 +68,12 @@ func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, erro
 	}
 	res = withoutDates(res, q.Signals.Question)
 	if q.Context > 0 {
-		res = inContext(l.p, res, q.Context, q.Limit)
+		res = inContext(l.p, res, q.Context, limit)
 	}
+	if res, err = l.withRelated(ctx, q, res); err != nil {
+		return res, err
+	}
+	res.Hits = res.Hits[:min(len(res.Hits), q.Limit)]
 	return res, nil
 }
 

@@ -26,6 +26,8 @@ func hostileConfigurations() []hostile {
 		{name: "an address for embeddings", files: configured("knowledge: {embed_base_url: '$URL/v1', embed_model: bag-of-words}"), does: connects},
 		{name: "a key for embeddings", files: configured("knowledge: {embed_provider: openai, embed_base_url: '$URL/v1', embed_model: bag-of-words, embed_api_key_env: GITHUB_TOKEN}"), does: sendsKey},
 		{name: "an address for recall", files: configured("knowledge: {embed_base_url: '$URL/v1', embed_model: bag-of-words, embed_api_key_env: GITHUB_TOKEN}"), do: append([][]string{{"learn", "The harbour is open."}, {"index"}}, recall...), does: connects},
+		{name: "an address and a key for reranking", files: configured("rerank: {base_url: '$URL/v1', model: m, key_env: GITHUB_TOKEN, timeout: 20s}"),
+			do: [][]string{{"learn", "The harbour is open."}, {"learn", "The harbour closes at ten."}, {"ask", "-q", "When does the harbour close?"}}, does: sendsKey},
 		{name: "an address for harvests", files: configured("harvest: {model: parrot, base_url: '$URL/v1'}"), do: doctor, does: connects},
 		{name: "a key for harvests", files: configured("harvest: {model: parrot, base_url: '$URL/v1', api_key_env: DATABASE_URL}"), do: doctor, does: sendsKey},
 		{name: "an address in a folder above", files: map[string]string{"harbour/deep/readme.md": "x", ".ken/config.yaml": theirAddress}, do: [][]string{{"-C", "$OUT/../repo/harbour/deep", "ask", "-q", "harbour?"}}, does: sendsKey},

@@ -1,0 +1,36 @@
+package analysis
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed related.txt
+var relatedGroups string
+
+// related holds the words of related.txt by the terms of the words that they are related to.
+var related = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(relatedGroups) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		group := strings.Fields(line)
+		for _, word := range group {
+			for _, term := range Terms(word) {
+				for _, other := range group {
+					if other != word && !slices.Contains(out[term], other) {
+						out[term] = append(out[term], other)
+					}
+				}
+			}
+		}
+	}
+	return out
+})
+
+// Related returns words that code may use for what a term of Terms means: short forms, and other
+// words for the same. Callers must not change them.
+func Related(term string) []string { return related()[term] }
