@@ -29,6 +29,10 @@ type ServerOptions struct {
 	// Valid reports whether this process still has the right to the store. Without it nothing
 	// is answered any more. May be nil.
 	Valid func() bool
+	// Takes reports whether anything more is taken on. May be nil.
+	Takes func() bool
+	// Move has the store say that it is elsewhere, and ends the right to it. Nil refuses that.
+	Move func(ctx context.Context, m engine.Move) error
 	// OnEvent answers events, which are the program's business and not the store's. Nil
 	// refuses them.
 	OnEvent func(ctx context.Context, body []byte) ([]byte, error)
@@ -76,6 +80,14 @@ func NewServer(o ServerOptions) *Server {
 	}
 	if o.Valid == nil {
 		o.Valid = func() bool { return true }
+	}
+	if o.Takes == nil {
+		o.Takes = func() bool { return true }
+	}
+	if o.Move == nil {
+		o.Move = func(context.Context, engine.Move) error {
+			return &ken.Error{Code: ken.CodeRefused, Msg: "this process does not move stores", Try: "Run ken migrate where the store is held by ken."}
+		}
 	}
 	if o.Use == nil {
 		o.Use = func() func() { return func() {} }
@@ -275,7 +287,7 @@ func (c *session) handshake() bool {
 		return false
 	}
 	switch {
-	case !c.s.o.Valid():
+	case !c.s.o.Valid() || !c.s.o.Takes():
 		return false // who holds the store is found out again
 	case h.Ken != version || h.Forms != mine.Forms:
 		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
@@ -337,6 +349,9 @@ func (c *session) handle(f frame) (err error) {
 			}
 		}
 	}()
+	if !c.s.o.Takes() {
+		return errInvalid
+	}
 	switch f.kind {
 	case kWatch: // who watches asks nothing but whether somebody is here
 		_ = c.nc.SetWriteDeadline(time.Now().Add(writeWait))

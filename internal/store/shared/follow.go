@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,10 +74,16 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 			return err
 		}
 	}
+	if err := t.leaveOld(ctx, lock); err != nil {
+		return err
+	}
 	for range maxFollow {
 		end, own, err := t.load(ctx, lock)
 		if err != nil {
 			return err
+		}
+		if standing, err := lock.Standing(); err != nil || standing.Away(t.owner) != nil {
+			return errors.Join(err, standing.Away(t.owner))
 		}
 		if !own {
 			may, err := leaveUnsynced(t.dir)
@@ -98,6 +106,48 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 		t.fenced = make(chan struct{})
 	}
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
+}
+
+// leaveOld clears a folder whose store has moved to this very log, and keeps a file that is no
+// copy beside it. Another store that is elsewhere is refused: it must not become the beginning
+// of a log.
+func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
+	standing, err := lock.Standing()
+	if err != nil || standing.Away(t.owner) == nil {
+		return err
+	}
+	at, _, err := lock.Mark()
+	if err != nil || at.Position > 0 && standing.Moved.ID == "" {
+		return err // what comes by this log may be here by now
+	}
+	dir, err := os.MkdirTemp(t.dir, "log-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	there, err := bolt.Acquire(dir, bolt.Options{Owner: t.owner})
+	if err != nil {
+		return err
+	}
+	_, _, err = t.load(ctx, there)
+	now, unread := there.Standing()
+	if err = errors.Join(err, unread, there.Release()); err != nil {
+		return err
+	}
+	is, _, err := isCopy(t.dir)
+	is = is || at.Position > 0
+	switch arrived := now.Arrival.Holds(standing.Moved.ID); {
+	case err != nil:
+		return err
+	case arrived && is:
+		return lock.Clear()
+	case arrived:
+		t.n.o.Logger.Info("an owner's store has moved to the engine; the old file is kept", "owner", t.owner, "file", filepath.Join(t.dir, "ken.db.moved"))
+		return lock.SetAside()
+	case is: // the log says what became of it
+		return nil
+	}
+	return standing.Away(t.owner)
 }
 
 // lose ends the right.

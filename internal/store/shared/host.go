@@ -14,10 +14,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
@@ -29,7 +31,9 @@ type host struct {
 	tenure *tenure // nil without a node
 	server *remote.Server
 	token  string
+	role   *role
 
+	leaving atomic.Bool // for another place: see move
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -43,7 +47,7 @@ func (s *ownerConn) hold() (*role, error) {
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
 	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
-		Use: func() func() { return s.w.use(s) }, Valid: h.valid, OnEvent: s.onEvent()})
+		Use: func() func() { return s.w.use(s) }, Valid: h.entitled, Takes: h.valid, Move: h.move, OnEvent: s.onEvent()})
 	tell := o.Progress
 	o.Progress = func(stage string, done, total int) {
 		h.server.Progress(stage, done, total)
@@ -67,7 +71,7 @@ func (s *ownerConn) hold() (*role, error) {
 		return nil, err
 	}
 	if n == nil {
-		if err := notACopy(h.lock, s.dir); err != nil {
+		if err := isHere(h.lock, s.dir, s.owner); err != nil {
 			return nil, errors.Join(err, h.lock.Release())
 		}
 	}
@@ -97,20 +101,28 @@ func (s *ownerConn) hold() (*role, error) {
 		}
 		return nil, err
 	}
+	r := &role{store: h.store, host: h}
+	h.role = r
 	h.server.Ready(h.store)
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.running.Go(func() { h.mend(ctx) })
-	r := &role{store: h.store, host: h}
 	if h.tenure != nil {
 		h.running.Go(func() { h.tenure.watch(ctx, h.store, func() { s.lost(r, false) }) })
 	}
 	return r, nil
 }
 
-// notACopy refuses a copy of a log that nobody keeps up to date: what is written to it would be
-// in no log.
-func notACopy(lock *bolt.Lock, dir string) error {
+// isHere refuses a store that is elsewhere: one that has moved, and a copy of a log that nobody
+// keeps up to date. What is written to it would be in no log.
+func isHere(lock *bolt.Lock, dir, owner string) error {
+	standing, err := lock.Standing()
+	if err == nil {
+		err = standing.Away(owner)
+	}
+	if err != nil {
+		return err
+	}
 	at, _, err := lock.Mark()
 	if err != nil || at.Position == 0 {
 		return err
@@ -189,7 +201,7 @@ func (h *host) end(evicted bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
-	if !h.valid() {
+	if !h.entitled() {
 		cancel()
 		h.tenure.end()
 	}
@@ -212,8 +224,24 @@ func (h *host) close(evicted bool) error {
 	return err
 }
 
-// valid reports whether the store is this process's.
-func (h *host) valid() bool { return h.tenure == nil || h.tenure.valid() }
+// valid reports whether the store is this process's, and what is asked of it is done.
+func (h *host) valid() bool { return !h.leaving.Load() && h.entitled() }
+
+// entitled reports whether the store is this process's: what it answers is true.
+func (h *host) entitled() bool { return h.tenure == nil || h.tenure.valid() }
+
+// move leaves the store for another place. Nothing is taken on from then on, so that nobody hears
+// what is old when the other place is written to. Whoever asks next finds out where it is. What
+// was asked before has an answer.
+func (h *host) move(ctx context.Context, m engine.Move) error {
+	if err := h.store.MayMove(m); err != nil {
+		return err
+	}
+	h.leaving.Store(true)
+	err := h.store.Move(context.WithoutCancel(ctx), m)
+	go h.s.lost(h.role, false)
+	return err
+}
 
 // Options configures Owners; the zero value works.
 type Options struct {

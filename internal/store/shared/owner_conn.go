@@ -165,7 +165,9 @@ func (s *ownerConn) findRole() (*role, error) {
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
 		_, fenced := remote.Lost(err) // while it opened
 		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
-		if !unwritable && !away && !errors.Is(err, ken.ErrHeld) {
+		var elsewhere *bolt.AwayError
+		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
+		if !unwritable && !away && !comes && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -181,6 +183,8 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
+		case time.Now().After(end) && comes:
+			return nil, err
 		case time.Now().After(end) && away:
 			return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Err: err, Try: "See ken doctor, and whether the servers of store.url run."}
 		case time.Now().After(end):
@@ -339,7 +343,7 @@ func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
 // held is valid as far as it was noticed.
 func (r *role) held() bool {
-	return r.host == nil || r.host.tenure == nil || !r.host.tenure.lost.Load()
+	return r.host == nil || !r.host.leaving.Load() && (r.host.tenure == nil || !r.host.tenure.lost.Load())
 }
 
 func (r *role) close(evicted bool) error {
