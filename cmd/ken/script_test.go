@@ -23,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
 func TestMain(m *testing.M) {
@@ -93,12 +94,38 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	runScripts(t, race.Pick(files, atOnce), func(*testscript.Env) error { return nil })
+}
+
+// TestEngineScripts runs testdata/engines/*.txtar, where ENGINE is the URL of a database of
+// PostgreSQL. CONFIGS has engine.yaml, which configures it, and back.yaml, for the folder back.
+func TestEngineScripts(t *testing.T) {
+	race.LeaveToWhole(t)
+	files, err := filepath.Glob("testdata/engines/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	url := logtest.StartPostgres(t).URL()
+	runScripts(t, files, func(env *testscript.Env) error {
+		dir := t.TempDir() // the user's, not the project's
+		env.Setenv("ENGINE", url)
+		env.Setenv("CONFIGS", dir)
+		return errors.Join(writeTestFile(filepath.Join(dir, "engine.yaml"), "store:\n  url: "+url+"\n"),
+			writeTestFile(filepath.Join(dir, "back.yaml"), "knowledge:\n  db_path: "+filepath.Join(env.WorkDir, "back")+"\n"))
+	})
+}
+
+// runScripts runs scripts, whose environment setup completes.
+func runScripts(t *testing.T, files []string, setup func(*testscript.Env) error) {
 	testscript.Run(t, testscript.Params{
-		Files:               race.Pick(files, atOnce),
+		Files:               files,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race
 			env.Setenv("XDG_STATE_HOME", os.Getenv("XDG_STATE_HOME"))
+			if err := setup(env); err != nil {
+				return err
+			}
 			return os.MkdirAll(filepath.Join(env.WorkDir, ".ken"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
