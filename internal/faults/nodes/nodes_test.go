@@ -37,13 +37,17 @@ func openLog(ctx context.Context, url string) (commitlog.Log, error) {
 	if strings.HasPrefix(url, "postgres") {
 		return postgres.Open(ctx, postgres.Options{URL: url})
 	}
-	return jetstream.Open(ctx, jetstream.Options{URL: url, Replicas: 3})
+	return jetstream.Open(ctx, jetstream.Options{URL: url})
 }
 
-// TestMain is also the node that a test kills.
+// TestMain is also the node, or the process that moves owners, that a test kills.
 func TestMain(m *testing.M) {
-	if os.Getenv("KEN_NODE") != "" {
+	switch {
+	case os.Getenv("KEN_NODE") != "":
 		beNode()
+		return
+	case os.Getenv("KEN_MOVE") != "":
+		beMover()
 		return
 	}
 	os.Exit(m.Run())
