@@ -430,3 +430,33 @@ func TestFaultsPostgres(t *testing.T) {
 		return all[rng.IntN(len(all))]
 	}, pg.URL())
 }
+
+// A primary and a synchronous standby, which is promoted: nothing that was acknowledged is lost,
+// also when the standby lags behind when the primary is lost.
+func TestFaultsPromotion(t *testing.T) {
+	pg := logtest.StartPostgresPair(t)
+	var urls []string
+	var proxies []*proxy
+	for range 3 {
+		p := newProxy(t, pg.Addresses())
+		proxies = append(proxies, p)
+		urls = append(urls, logtest.PairURL(p.url("")))
+	}
+	c := newCrew(t, urls)
+	c.run(func(rng *rand.Rand) fault {
+		i := rng.IntN(3)
+		late := func() {
+			pg.Pause()
+			between(rng, time.Second, 3*time.Second)
+			pg.Crash()
+			pg.Continue()
+			pg.Promote()
+		}
+		all := append(c.nodeFaults(i, proxies[i].cut),
+			fault{"restart the primary", pg.Crash, pg.Start},
+			fault{"pause the standby", pg.Pause, pg.Continue},
+			fault{"promote the standby", func() { pg.Crash(); pg.Promote() }, pg.Rejoin},
+			fault{"promote a standby that lags behind", late, pg.Rejoin})
+		return all[rng.IntN(len(all))]
+	}, pg.URL())
+}
