@@ -31,7 +31,8 @@ type NodeOptions struct {
 	// is for one machine alone.
 	Server, Client *tls.Config
 	Version        string
-	Logger         *slog.Logger // default slog.Default()
+	Wall           func() time.Time // the clock of the machine, which may be set; default time.Now
+	Logger         *slog.Logger     // default slog.Default()
 }
 
 // Node is this process among those that share a log. It is safe for concurrent use.
@@ -45,6 +46,7 @@ type Node struct {
 
 	mu   sync.Mutex // guards the rest
 	beat time.Time  // when the last beat that was heard began
+	wall time.Time  // the same, by the clock of the machine
 	era  uint64     // how often others may have taken this node for dead
 	seen map[string]sighting
 }
@@ -71,6 +73,9 @@ const (
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
 	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -170,7 +175,7 @@ func (n *Node) beats(ctx context.Context) {
 }
 
 func (n *Node) beatOnce(ctx context.Context) error {
-	began := time.Now()
+	began, wall := time.Now(), n.o.Wall().Round(0)
 	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid/2)
 	defer cancel()
 	if err := n.o.Log.Beat(ctx, commitlog.Node{ID: n.o.ID, Address: n.address, Version: n.o.Version}); err != nil {
@@ -179,7 +184,7 @@ func (n *Node) beatOnce(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.checkEra()
-	n.beat = began
+	n.beat, n.wall = began, wall
 	return nil
 }
 
@@ -187,7 +192,7 @@ func (n *Node) beatOnce(ctx context.Context) error {
 // process that was paused knows it by its clock; of a machine that slept, the wall clock knows.
 // n.mu is held.
 func (n *Node) checkEra() {
-	if now := time.Now(); !n.beat.IsZero() && max(now.Sub(n.beat), now.Round(0).Sub(n.beat.Round(0))) >= commitlog.Valid {
+	if !n.beat.IsZero() && max(time.Since(n.beat), n.o.Wall().Round(0).Sub(n.wall)) >= commitlog.Valid {
 		n.era++
 		n.beat = time.Time{}
 	}
