@@ -110,6 +110,20 @@ func (l *Lock) Standing() (st Standing, err error) {
 	return st, err
 }
 
+// Layout is the number of the file's layout; 0 for an empty file, and more than Layout for one of
+// a later version.
+func (l *Lock) Layout() (n int, err error) {
+	err = read(l.db, func(tx *bbolt.Tx) error {
+		if meta := tx.Bucket(bMeta); meta != nil {
+			for _, b := range meta.Get(kLayout) {
+				n = n<<8 | int(b)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
 // Events is the number of the last event of the store's log.
 func (l *Lock) Events() (seq uint64, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) error {

@@ -26,6 +26,8 @@ type ServerOptions struct {
 	// Use is called when a client asks for something, and what it returns when that
 	// was answered: for who closes stores that nobody uses. May be nil.
 	Use func() (done func())
+	// Ahead is by how many versions the protocol is later than this program's: for tests.
+	Ahead int
 	// Valid reports whether this process still has the right to the store. Without it nothing
 	// is answered any more. May be nil.
 	Valid func() bool
@@ -280,7 +282,7 @@ func (c *session) handshake() bool {
 			return false
 		}
 	}
-	mine := welcome{Ken: version, Forms: fingerprint()}
+	mine := welcome{Ken: version + c.s.o.Ahead, Forms: fingerprint()}
 	refuse := func(e *ken.Error) bool {
 		mine.Refused = &refusal{e.Code, e.Field, e.Error(), e.Try}
 		_ = sendJSON(c.nc, kWelcome, mine)
@@ -289,7 +291,7 @@ func (c *session) handshake() bool {
 	switch {
 	case !c.s.o.Valid() || !c.s.o.Takes():
 		return false // who holds the store is found out again
-	case h.Ken != version || h.Forms != mine.Forms:
+	case h.Ken != mine.Ken || h.Forms != mine.Forms:
 		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
 		return false
 	case subtle.ConstantTimeCompare([]byte(h.Token), []byte(c.s.o.Token)) != 1:
@@ -455,8 +457,8 @@ func receiveJSON(r io.Reader, kind byte, v any) error {
 }
 
 // check compares what two sides speak.
-func (w *welcome) check() error {
-	if w.Ken != version || w.Forms != fingerprint() {
+func (w *welcome) check(mine int) error {
+	if w.Ken != mine || w.Forms != fingerprint() {
 		return &ken.Error{Code: ken.CodeHeld, Field: "version", Msg: "the store is held by a process of another version of ken",
 			Try: "Stop that process, or use the same version."}
 	}

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 				lock.LeaveUnsynced()
 			}
 		}
-		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, func(error) { t.lose() })
+		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(error) { t.lose() })
 		err = t.writer.Fence()
 		if err == nil {
 			return nil
@@ -217,11 +218,26 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	case at.Position > max(last, snapshot):
 		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
 	}
-	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), &end))
+	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), &end))
 	if errors.Is(err, commitlog.ErrOtherLog) {
 		err = t.otherLog(err)
 	}
+	if errors.Is(err, commitlog.ErrLater) {
+		err = t.later(err)
+	}
+	if err == nil {
+		if layout, unread := lock.Layout(); unread != nil || layout > bolt.Layout {
+			err = cmp.Or(unread, t.later(fmt.Errorf("the store has layout %d, and this version reads %d", layout, bolt.Layout)))
+		}
+	}
 	return end, false, err
+}
+
+// later is why a node leaves an owner alone that a later version has written to. It has appended
+// nothing: another node serves the owner.
+func (t *tenure) later(cause error) error {
+	return &ken.Error{Code: ken.CodeRefused, Field: "version", Msg: fmt.Sprintf("owner %q was written to by a later version of ken", t.owner), Err: cause,
+		Try: "Start this node with the version of the other nodes: see ken doctor."}
 }
 
 func (t *tenure) otherLog(cause error) error {

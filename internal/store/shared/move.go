@@ -345,7 +345,7 @@ func (d *destination) begin(a bolt.Arrival) error {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	d.end = end
-	d.writer = commitlog.NewWriter(ctx, d.place.Log, d.owner, d.at, d.tenure.dir, func(error) {})
+	d.writer = commitlog.NewWriter(ctx, d.place.Log, d.owner, d.at, d.tenure.dir, commitlog.Current, func(error) {})
 	return d.note(a)
 }
 

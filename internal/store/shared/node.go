@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,7 +33,10 @@ type NodeOptions struct {
 	Server, Client *tls.Config
 	Version        string
 	Wall           func() time.Time // the clock of the machine, which may be set; default time.Now
-	Logger         *slog.Logger     // default slog.Default()
+	// Ahead is by how many versions this node's protocol and records are later than this
+	// program's: for tests of nodes of several versions.
+	Ahead  int
+	Logger *slog.Logger // default slog.Default()
 }
 
 // Node is this process among those that share a log. It is safe for concurrent use.
@@ -107,6 +111,17 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.running.Go(func() { n.router.Serve(l) })
 	n.running.Go(func() { n.beats(life) })
 	return n, nil
+}
+
+// format is that of the node's records.
+func (n *Node) format() commitlog.Format { return commitlog.Current + commitlog.Format(n.o.Ahead) }
+
+// otherVersion says which node is of another version than this one.
+func (n *Node) otherVersion(ctx context.Context, owner, id string) error {
+	other, _ := n.o.Log.Node(ctx, id) // else its version is not known
+	return &ken.Error{Code: ken.CodeHeld, Field: "version",
+		Msg: fmt.Sprintf("owner %q is served by node %s at %s, version %s, whose protocol is not that of version %s", owner, id, other.Address, cmp.Or(other.Version, "unknown"), cmp.Or(n.o.Version, "unknown")),
+		Try: "Start all nodes with one version. Until then, ask that node, or stop it: another node takes over."}
 }
 
 // advertised is what others are told of where a node listens.

@@ -256,12 +256,20 @@ func (s *ownerConn) join() (*role, error) {
 func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
+	ahead := 0
+	if s.w.o.Node != nil {
+		ahead = s.w.o.Node.o.Ahead
+	}
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config, Ahead: ahead,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
 		if node != "" && errors.Is(err, syscall.ECONNREFUSED) {
 			s.w.o.Node.refused(node)
+		}
+		var e *ken.Error
+		if node != "" && errors.As(err, &e) && e.Code == ken.CodeHeld && e.Field == "version" {
+			err = s.w.o.Node.otherVersion(s.ctx, s.owner, node)
 		}
 		return nil, err
 	}
