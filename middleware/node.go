@@ -39,6 +39,16 @@ func (l *Layer) openNode(ctx context.Context) error {
 	return nil
 }
 
+// Engine says how the engine of store.url is, which nodes share it, which of them is this process,
+// and who serves which owner. here is "" where there is no engine.
+func (l Operator) Engine(ctx context.Context) (facts shared.Facts, here string, err error) {
+	if l.node == nil {
+		return facts, "", nil
+	}
+	facts, err = l.node.Facts(ctx)
+	return facts, l.node.ID(), err
+}
+
 func (l *Layer) closeNode() error {
 	if l.node == nil {
 		return nil

@@ -9,27 +9,8 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/middleware/engines"
-	"github.com/kenlayer/ken/internal/store/commitlog"
+	"github.com/kenlayer/ken/internal/store/shared"
 )
-
-// engineFacts are what the doctor finds out about the engine of store.url, for programs.
-type engineFacts struct {
-	Health string           `json:"health"`
-	Nodes  []commitlog.Node `json:"nodes"`
-	Owners []ownerFacts     `json:"owners"`
-}
-
-// ownerFacts say who serves an owner, and how long the log is that a new node has to read.
-type ownerFacts struct {
-	Owner    string `json:"owner"`
-	Node     string `json:"node,omitempty"` // "" for nobody
-	Address  string `json:"address,omitempty"`
-	Last     uint64 `json:"last"`     // position of the last record
-	Snapshot uint64 `json:"snapshot"` // of the snapshot that stands for the records before it
-}
-
-// maxOwnersExamined bounds how many owners the doctor asks about.
-const maxOwnersExamined = 200
 
 // examineEngine looks at the engine and at the nodes that share it.
 func examineEngine(ctx context.Context, c config.Store) []finding {
@@ -44,7 +25,7 @@ func examineEngine(ctx context.Context, c config.Store) []finding {
 		return []finding{failed(check, err)}
 	}
 	defer log.Close()
-	facts, err := askEngine(ctx, log)
+	facts, err := shared.Ask(ctx, log)
 	if err != nil {
 		return []finding{failed(check, err)}
 	}
@@ -53,40 +34,8 @@ func examineEngine(ctx context.Context, c config.Store) []finding {
 	return []finding{f, passed("nodes", "%s", describeNodes(facts))}
 }
 
-func askEngine(ctx context.Context, log commitlog.Log) (f engineFacts, err error) {
-	if f.Health, err = log.Health(ctx); err != nil {
-		return f, err
-	}
-	if f.Nodes, err = log.Nodes(ctx); err != nil {
-		return f, err
-	}
-	owners, err := log.Owners(ctx)
-	slices.Sort(owners)
-	for _, owner := range owners[:min(len(owners), maxOwnersExamined)] {
-		o := ownerFacts{Owner: owner}
-		var l commitlog.Lease
-		if l, err = log.Lease(ctx, owner); err != nil {
-			return f, err
-		}
-		o.Node, o.Address = l.Node, l.Address
-		if o.Last, err = log.Last(ctx, owner); err != nil {
-			return f, err
-		}
-		at, r, err := log.Snapshot(ctx, owner)
-		if err != nil {
-			return f, err
-		}
-		if r != nil {
-			_ = r.Close()
-		}
-		o.Snapshot = at
-		f.Owners = append(f.Owners, o)
-	}
-	return f, err
-}
-
 // describeNodes says which node serves how many owners.
-func describeNodes(f engineFacts) string {
+func describeNodes(f shared.Facts) string {
 	serves := map[string]int{}
 	for _, o := range f.Owners {
 		serves[o.Node]++
