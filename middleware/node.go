@@ -2,9 +2,12 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/shared"
 )
@@ -15,28 +18,43 @@ const nodeWait = 2 * time.Second
 // engineWait bounds how long the engine is waited for at the start.
 const engineWait = 10 * time.Second
 
-// openNode makes this process a node among those that share the engine of store.url. Without
-// one there is nothing to do.
-func (l *Layer) openNode(ctx context.Context) error {
+// openNode makes this process a node among those that share the engine of store.url, and of
+// store.next. Without them there is nothing to do.
+func (l *Layer) openNode(ctx context.Context) (err error) {
 	c := l.cfg.Store
-	if c.URL == "" || !l.cfg.Middleware.Knowledge {
+	if !l.cfg.Middleware.Knowledge {
 		return nil
 	}
+	if c.URL != "" {
+		if l.node, err = l.startNode(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.Next != "" {
+		c.URL = c.Next
+		if l.next, err = l.startNode(ctx, c); err != nil { // owners that have not moved are served
+			l.o.Log.Warn("owners that have moved to store.next are refused", "cause", err, "try", ken.Hint(err))
+		}
+	}
+	return nil
+}
+
+func (l *Layer) startNode(ctx context.Context, c config.Store) (n *shared.Node, err error) {
 	ctx, cancel := context.WithTimeout(ctx, engineWait)
 	defer cancel()
 	log, err := engines.Open(ctx, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o := shared.NodeOptions{Log: log, ID: l.process, Listen: c.Listen, Advertise: c.Advertise, Version: programVersion(), Logger: l.o.Log}
 	if o.Server, o.Client, err = engines.TLS(c); err == nil {
-		l.node, err = shared.StartNode(ctx, o)
+		n, err = shared.StartNode(ctx, o)
 	}
 	if err != nil {
 		_ = log.Close()
-		return err
+		return nil, err
 	}
-	return nil
+	return n, nil
 }
 
 // Engine says how the engine of store.url is, which nodes share it, which of them is this process,
@@ -50,10 +68,13 @@ func (l Operator) Engine(ctx context.Context) (facts shared.Facts, here string, 
 }
 
 func (l *Layer) closeNode() error {
-	if l.node == nil {
-		return nil
+	var errs []error
+	for _, n := range []*shared.Node{l.node, l.next} {
+		if n != nil {
+			errs = append(errs, n.Close())
+		}
 	}
-	return l.node.Close()
+	return errors.Join(errs...)
 }
 
 func programVersion() string {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,19 +99,25 @@ func TestScripts(t *testing.T) {
 }
 
 // TestEngineScripts runs testdata/engines/*.txtar, where ENGINE is the URL of a database of
-// PostgreSQL. CONFIGS has engine.yaml, which configures it, and back.yaml, for the folder back.
+// PostgreSQL. CONFIGS has engine.yaml, which configures it, next.yaml, which has it as store.next, and
+// back.yaml, for the folder back.
 func TestEngineScripts(t *testing.T) {
 	race.LeaveToWhole(t)
 	files, err := filepath.Glob("testdata/engines/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	url := logtest.StartPostgres(t).URL()
+	server := logtest.StartPostgres(t)
+	var databases atomic.Int32
 	runScripts(t, files, func(env *testscript.Env) error {
+		name := fmt.Sprint("script", databases.Add(1))
+		server.Ask("CREATE DATABASE " + name)
+		url := strings.Replace(server.URL(), "/postgres?", "/"+name+"?", 1)
 		dir := t.TempDir() // the user's, not the project's
 		env.Setenv("ENGINE", url)
 		env.Setenv("CONFIGS", dir)
 		return errors.Join(writeTestFile(filepath.Join(dir, "engine.yaml"), "store:\n  url: "+url+"\n"),
+			writeTestFile(filepath.Join(dir, "next.yaml"), "store:\n  next: "+url+"\n"),
 			writeTestFile(filepath.Join(dir, "back.yaml"), "knowledge:\n  db_path: "+filepath.Join(env.WorkDir, "back")+"\n"))
 	})
 }

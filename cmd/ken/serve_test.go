@@ -89,7 +89,7 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	s := &served{started: make(chan string, 1)}
 	s.cmd = exec.CommandContext(context.Background(), program(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	s.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "LENT", "OPENAI_BASE_URL", "XDG_STATE_HOME"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "LENT", "OPENAI_BASE_URL", "XDG_STATE_HOME", "KEN_CONFIG"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stderr = &s.err

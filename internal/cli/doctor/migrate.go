@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,11 +35,11 @@ func (a *commands) migrateCommand() *cobra.Command {
 	var to string
 	var dry, yes bool
 	cmd := &cobra.Command{
-		Use:   "migrate --to URL|DIR",
+		Use:   "migrate [--to URL|DIR]",
 		Short: "Move owners to another engine, or to a folder, while they are in use",
 		Long: "Move all owners, or the one of --owner, from where the configuration keeps them to an engine or a folder. An owner is copied while it is used, then left, " +
-			"and completed in the new place: a pause of some seconds at most. From then on the old place refuses that owner and says where it is: change store.url, " +
-			"or knowledge.db_path for a folder, and start Ken again. A move that was cut short is begun again by the same command, and nothing is lost or done twice. " +
+			"and completed in the new place: a pause of some seconds at most. Nodes that have the new engine as store.next follow. Others refuse the owner from then on " +
+			"and say where it is: change store.url, or knowledge.db_path for a folder, and start Ken again. A move that was cut short is begun again by the same command, and nothing is lost or done twice. " +
 			"What the old place has is kept; delete it when you need it no more. A new engine is reached with the credentials and certificates of the configuration.",
 		Example: "  ken migrate --to nats://a:4222,b:4222,c:4222\n  ken migrate --to postgres://db/ken --owner ada --dry-run\n  ken migrate --to /var/lib/ken",
 		Args:    cobra.NoArgs,
@@ -51,13 +50,22 @@ func (a *commands) migrateCommand() *cobra.Command {
 			if cmd.Flags().Changed("owner") {
 				owner = a.Owner
 			}
+			if to == "" {
+				cfg, _, err := a.Configuration()
+				if err != nil {
+					return err
+				}
+				if to = cfg.Store.Next; to == "" {
+					return &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: "it is not said where the owners go", Try: "Give --to, or set store.next."}
+				}
+			}
 			all, err := a.migrate(cmd.Context(), p, to, owner, dry, yes)
 			p.Done()
 			if err != nil && len(all) == 0 {
 				return err
 			}
 			if a.JSON {
-				return errors.Join(a.PrintJSON(map[string]any{"to": address(to), "dry_run": dry, "owners": all}), err)
+				return errors.Join(a.PrintJSON(map[string]any{"to": engines.Address(to), "dry_run": dry, "owners": all}), err)
 			}
 			for _, m := range all {
 				switch {
@@ -75,10 +83,9 @@ func (a *commands) migrateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&to, "to", "", "the `URL` of an engine, as for store.url, or a folder, as for knowledge.db_path")
+	f.StringVar(&to, "to", "", "the `URL` of an engine, as for store.url, or a folder, as for knowledge.db_path; default store.next")
 	f.BoolVar(&dry, "dry-run", false, "look at both places, say what would be done, and change nothing")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
-	_ = cmd.MarkFlagRequired("to")
 	return cmd
 }
 
@@ -186,7 +193,7 @@ func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (
 func places(ctx context.Context, cfg config.Config, root, to string) (place shared.Place, from string, err error) {
 	from = cfg.State(root)
 	if cfg.Store.URL != "" {
-		from = address(cfg.Store.URL)
+		from = engines.Address(cfg.Store.URL)
 	}
 	invalid := func(msg, try string) (shared.Place, string, error) {
 		return place, from, &ken.Error{Code: ken.CodeInvalid, Field: "to", Msg: msg, Try: try}
@@ -203,20 +210,10 @@ func places(ctx context.Context, cfg config.Config, root, to string) (place shar
 	if err := c.Validate(); err != nil {
 		return place, from, err
 	}
-	place.Name = address(to)
+	place.Name = engines.Address(to)
 	if place.Name == from {
 		return invalid("the owners are there already", "Name another engine, or a folder.")
 	}
 	place.Log, err = engines.Open(ctx, c.Store)
 	return place, from, err
-}
-
-// address is the URL of an engine without what only this user needs.
-func address(engine string) string {
-	u, err := url.Parse(engine)
-	if err != nil || u.Scheme == "nats" || u.Scheme == "tls" { // several URLs, without users
-		return engine
-	}
-	u.User, u.RawQuery = nil, ""
-	return u.String()
 }

@@ -65,7 +65,11 @@ func TestFaultsMove(t *testing.T) {
 	killed, moves := 0, 0
 	for killed < wanted() {
 		from, to := places[moves%2], places[(moves+1)%2]
-		c.url = from
+		c.url, c.next = from, ""
+		follow := moves%2 == 1
+		if follow {
+			c.next = to
+		}
 		for i := range c.cmds {
 			c.urls[i], c.dirs[i] = from, t.TempDir()
 			c.start(i)
@@ -110,6 +114,9 @@ func TestFaultsMove(t *testing.T) {
 				continue
 			}
 			break
+		}
+		if follow {
+			c.flow()
 		}
 		c.killAll()
 	}

@@ -86,7 +86,8 @@ func beNode() {
 	for ; err != nil; node, err = shared.StartNode(ctx, o) {
 		say("away %v", err)
 	}
-	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Store: bolt.Options{Now: clock.now}, Log: slog.New(slog.DiscardHandler)})
+	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Next: nextNode(ctx, name), NextName: os.Getenv("KEN_NODE_NEXT"),
+		Store: bolt.Options{Now: clock.now}, Log: slog.New(slog.DiscardHandler)})
 	var wg sync.WaitGroup
 	for i := range owners {
 		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
@@ -100,6 +101,22 @@ func beNode() {
 		})
 	}
 	wg.Wait()
+}
+
+// nextNode is the node of the engine that owners are moved to; nil for none.
+func nextNode(ctx context.Context, name string) *shared.Node {
+	url := os.Getenv("KEN_NODE_NEXT")
+	for url != "" {
+		log, err := openLog(ctx, url)
+		if err == nil {
+			var n *shared.Node
+			if n, err = shared.StartNode(ctx, shared.NodeOptions{Log: log, ID: name, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+				return n
+			}
+		}
+		say("away %v", err)
+	}
+	return nil
 }
 
 // wrongClock is the clock of a node, which a test sets by a file.
@@ -162,6 +179,7 @@ type crew struct {
 	dirs    []string
 	urls    []string // of the engine, for each node
 	url     string   // for the test
+	next    string   // the engine that owners are moved to, where nodes follow
 	cmds    []*exec.Cmd
 	listen  []string // where the nodes listen
 	peers   []*proxy // by which other nodes reach them
@@ -204,7 +222,7 @@ func newCrew(t *testing.T, urls []string) *crew {
 func (c *crew) start(i int) {
 	c.started++
 	cmd := exec.Command(c.program, "-test.run=^$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i],
+	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i], "KEN_NODE_NEXT="+c.next,
 		"KEN_NODE_LISTEN="+c.listen[i], "KEN_NODE_ADVERTISE="+c.peers[i].url(""), "KEN_NODE_CLOCK="+c.clocks[i])
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

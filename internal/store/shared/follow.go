@@ -32,6 +32,7 @@ type tenure struct {
 	n      *Node
 	owner  string
 	dir    string
+	comes  string // the ID of the move by which the owner must have come; "" for any
 	era    uint64 // of the node: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
@@ -43,8 +44,8 @@ type tenure struct {
 
 // begin takes an owner's lease and brings the folder up to date. No node that held the owner
 // before can write from then on.
-func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token string) (*tenure, error) {
-	t := &tenure{n: n, owner: owner, dir: dir, era: n.currentEra(), fenced: make(chan struct{})}
+func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
+	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, era: n.currentEra(), fenced: make(chan struct{})}
 	var err error
 	if t.lease, err = n.take(ctx, owner, token); err != nil {
 		return nil, err
@@ -83,8 +84,12 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 		if err != nil {
 			return err
 		}
-		if standing, err := lock.Standing(); err != nil || standing.Away(t.owner) != nil {
-			return errors.Join(err, standing.Away(t.owner))
+		standing, err := lock.Standing()
+		if err = cmp.Or(err, standing.Away(t.owner)); err != nil {
+			return err
+		}
+		if t.comes != "" && !standing.Arrival.Holds(t.comes) {
+			return &ken.Error{Code: ken.CodeRefused, Field: "store.next", Msg: fmt.Sprintf("owner %q has moved, and not to this engine", t.owner), Try: "Set store.next to what ken migrate --to named."}
 		}
 		if !own {
 			may, err := leaveUnsynced(t.dir)

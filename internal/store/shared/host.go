@@ -79,7 +79,7 @@ func (s *ownerConn) hold() (*role, error) {
 		}
 	}
 	if n != nil {
-		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token); err != nil {
+		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner)); err != nil {
 			return nil, errors.Join(err, h.lock.Release())
 		}
 		n.router.Add(h.server)
@@ -254,6 +254,10 @@ type Options struct {
 	// Node shares the stores with other machines, by a log that all reach. Nil: the folder is
 	// all there is. It is closed after the Owners, by who made it.
 	Node *Node
+	// Next is this process as a node of the engine that owners are moved to, which NextName
+	// names as Place.Name does. An owner that has moved there is served from there. Nil for none.
+	Next     *Node
+	NextName string
 
 	// OnHold is called when this process has come to hold an owner's folder, the
 	// first time as well as by taking over: it is who looks after the store from now

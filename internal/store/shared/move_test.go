@@ -359,3 +359,99 @@ func TestANodeInTheFolderThatWasLeft(t *testing.T) {
 	}
 	must(t, errors.Join(in.Close(), node.Close()))
 }
+
+// following is a process at a site that has the other site as its next one.
+func following(t *testing.T, from, to *site) *shared.Owners {
+	t.Helper()
+	o, dir := shared.Options{Log: slog.New(slog.DiscardHandler), NextName: to.name}, from.dir
+	start := func(s *site) *shared.Node {
+		node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: s.log.Join(), ID: fmt.Sprint("m", started.Add(1)), Logger: o.Log})
+		must(t, err)
+		t.Cleanup(func() { _ = node.Close() })
+		return node
+	}
+	o.Next = start(to)
+	if from.log != nil {
+		o.Node, dir = start(from), t.TempDir()
+	}
+	return owners(t, dir, o)
+}
+
+// Processes that have a node of the new engine as well go on there: their clients' writes pause,
+// and none fails. An engine that the owner did not go to is not followed.
+func TestAMoveThatIsFollowed(t *testing.T) {
+	folder, a := folderSite(t), engineSite(t, "nats://a:4222")
+	b, c := engineSite(t, "postgres://b/ken"), engineSite(t, "postgres://c/ken")
+	all := []string{}
+	for i, way := range [][2]*site{{folder, a}, {a, b}} {
+		from, to := way[0], way[1]
+		users := []*shared.Owners{following(t, from, to), following(t, from, to)}
+		stop, acked := make(chan struct{}), make(chan string, 1<<20)
+		var wg sync.WaitGroup
+		for u, user := range users {
+			for w := range 2 {
+				wg.Go(func() {
+					e, release, err := user.Get(t.Context(), "ada") // one that was opened before the move
+					must(t, err)
+					defer release()
+					for n := 0; ; n++ {
+						text := fmt.Sprintf("move%d user%d writer%d wrote word%d", i, u, w, n)
+						id, err := e.WriteClaim(t.Context(), claim(t, text))
+						if err != nil {
+							t.Errorf("move %d: %v", i, err)
+							return
+						}
+						acked <- text
+						if got, err := e.Get(t.Context(), id); err != nil || got.Text != text {
+							t.Errorf("move %d: it reads %q, %v", i, got.Text, err)
+						}
+						select {
+						case <-stop:
+							return
+						default:
+						}
+					}
+				})
+			}
+		}
+		for range 50 {
+			all = append(all, <-acked)
+		}
+		mover := from.open(t)
+		got, err := mover.Move(t.Context(), "ada", from.name, to.place(), false)
+		must(t, err)
+		if got.State != shared.MoveDone {
+			t.Errorf("move %d: %+v", i, got)
+		}
+		for len(acked) > 0 {
+			all = append(all, <-acked)
+		}
+		for range 50 { // and on
+			all = append(all, <-acked)
+		}
+		close(stop)
+		wg.Wait()
+		close(acked)
+		for text := range acked {
+			all = append(all, text)
+		}
+		slices.Sort(all)
+		if there := to.texts(t, "ada"); !slices.Equal(there, all) {
+			t.Errorf("move %d: %d are there, and %d were acknowledged", i, len(there), len(all))
+		}
+		for _, user := range users {
+			must(t, user.Close())
+		}
+	}
+	wrong := following(t, a, &site{name: b.name, log: c.log})
+	if _, _, err := wrong.Get(t.Context(), "ada"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "not to this engine") {
+		t.Errorf("where it did not go to, it says %v", err)
+	}
+	if last, err := c.log.Last(t.Context(), "ada"); err != nil || last != 0 {
+		t.Errorf("it was made there: %d, %v", last, err)
+	}
+	other := following(t, a, c)
+	if _, _, err := other.Get(t.Context(), "ada"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), b.name) {
+		t.Errorf("with another engine, it says %v", err)
+	}
+}
