@@ -46,7 +46,10 @@ type tenure struct {
 // before can write from then on.
 func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
 	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, era: n.currentEra(), fenced: make(chan struct{})}
-	var err error
+	err := t.stillAway(ctx, lock)
+	if err != nil {
+		return nil, err
+	}
 	if t.lease, err = n.take(ctx, owner, token); err != nil {
 		return nil, err
 	}
@@ -112,6 +115,26 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 		t.fenced = make(chan struct{})
 	}
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
+}
+
+// stillAway refuses an owner who is elsewhere as far as the folder knows, and the log as well. It
+// does so without the lease: many who ask would take it from each other all the time.
+func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
+	standing, err := lock.Standing()
+	if err != nil || standing.Away(t.owner) == nil {
+		return err
+	}
+	at, _, err := lock.Mark()
+	if err != nil || at.Position == 0 {
+		return err
+	}
+	if _, _, err := t.load(ctx, lock); err != nil {
+		return nil //nolint:nilerr // it is a copy of another log: see leaveOld
+	}
+	if standing, err = lock.Standing(); err != nil {
+		return err
+	}
+	return standing.Away(t.owner)
 }
 
 // leaveOld clears a folder whose store has moved to this very log, and keeps a file that is no
