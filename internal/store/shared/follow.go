@@ -213,7 +213,7 @@ func (t *tenure) reload(ctx context.Context, lock *bolt.Lock, cause error) error
 func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark, own bool, err error) {
 	log := t.n.o.Log
 	at, used, err := lock.Mark()
-	if err != nil {
+	if err = cmp.Or(err, t.readable(lock)); err != nil {
 		return end, false, err
 	}
 	last, err := log.Last(ctx, t.owner)
@@ -253,12 +253,16 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	if errors.Is(err, commitlog.ErrLater) {
 		err = t.later(err)
 	}
-	if err == nil {
-		if layout, unread := lock.Layout(); unread != nil || layout > bolt.Layout {
-			err = cmp.Or(unread, t.later(fmt.Errorf("the store has layout %d, and this version reads %d", layout, bolt.Layout)))
-		}
+	return end, false, cmp.Or(err, t.readable(lock))
+}
+
+// readable refuses a file of a later layout.
+func (t *tenure) readable(lock *bolt.Lock) error {
+	layout, err := lock.Layout()
+	if err == nil && layout > bolt.Layout {
+		err = t.later(fmt.Errorf("the store has layout %d, and this version reads %d", layout, bolt.Layout))
 	}
-	return end, false, err
+	return err
 }
 
 // later is why a node leaves an owner alone that a later version has written to. It has appended

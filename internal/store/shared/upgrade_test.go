@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,8 +14,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/store"
@@ -154,4 +158,38 @@ func TestARollingUpgrade(t *testing.T) {
 	if versions.Load() == 0 {
 		t.Error("the two versions never met")
 	}
+}
+
+// A file of a later layout is refused as well, be it a folder's own or a snapshot of the log, and
+// nothing is appended.
+func TestALaterLayout(t *testing.T) {
+	dir := t.TempDir()
+	alone := shared.NewOwners(dir, 0, shared.Options{})
+	s, release, err := alone.Get(t.Context(), "ada")
+	must(t, err)
+	write(t, s, claim(t, "the port is 8080"))
+	release()
+	must(t, alone.Close())
+	db, err := bbolt.Open(filepath.Join(dir, "ada", "ken.db"), 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("layout"), []byte{bolt.Layout + 1})
+	}))
+	must(t, db.Close())
+	c := newCluster(t)
+	refused := func(m *member) {
+		t.Helper()
+		if _, _, err := m.Get(t.Context(), "ada"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "later version") {
+			t.Errorf("it says %v", err)
+		}
+		if last, err := c.log.Last(t.Context(), "ada"); err != nil || last != 0 {
+			t.Errorf("it has appended to the log: %d, %v", last, err)
+		}
+	}
+	refused(c.startIn(dir, shared.Options{}))
+	f, err := os.Open(filepath.Join(dir, "ada", "ken.db"))
+	must(t, err)
+	defer f.Close()
+	must(t, c.log.PutSnapshot(t.Context(), "ada", 1, f))
+	refused(c.start(shared.Options{}))
 }
