@@ -308,6 +308,7 @@ func openDestination(ctx context.Context, to Place, owner, dir string, dry bool)
 	if to.Log == nil {
 		d.stale, _, err = isCopy(dir)
 	} else {
+		d.lock.LeaveUnsynced() // what counts is the log
 		d.tenure = &tenure{n: &Node{o: NodeOptions{Log: to.Log}}, owner: owner, dir: dir}
 		d.at, _, err = d.tenure.load(ctx, d.lock)
 	}
