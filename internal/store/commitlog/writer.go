@@ -26,6 +26,9 @@ var Adopted = Mark{Position: 1}
 const (
 	partFirst byte = 1 << iota
 	partLast
+	// partBase says that what follows stands on the snapshot at this record, and not on the records
+	// before it: nobody comes past it without that snapshot.
+	partBase
 
 	headSize = 1 + 3*8
 
@@ -72,6 +75,14 @@ func (w *Writer) Fence() error {
 	defer w.mu.Unlock()
 	_, err := w.append(partFirst|partLast, nil)
 	return err
+}
+
+// Base appends a record for a snapshot that is made at it, of whatever content. Who has read the
+// records before it needs the snapshot to go on.
+func (w *Writer) Base() (Mark, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.append(partFirst|partLast|partBase, nil)
 }
 
 // Append appends a transaction, and returns the mark of its last record.
@@ -191,6 +202,9 @@ type Transaction struct {
 	Changes []byte
 }
 
+// ErrBase is that a record stands on a snapshot that is not there yet.
+var ErrBase = errors.New("the log goes on from a snapshot that is not there yet")
+
 // ErrLater is that a record is of a later format than the reader's.
 var ErrLater = errors.New("a record is of a later version of ken")
 
@@ -199,10 +213,11 @@ var ErrOtherLog = errors.New("the engine has another log of this owner")
 
 // Transactions reads the transactions behind a mark, and sets end to the mark of the last
 // record, be it of a whole transaction or not. What was appended in part, by a node that ended
-// meanwhile, is left out. Errors: ErrOtherLog; ErrLater; one that wraps ErrUnreachable for a record that
-// is missing, because a server that is behind has given an older snapshot, or the log went on
+// meanwhile, is left out. past reads on where a snapshot is missing, for who will make another
+// one. Errors: ErrOtherLog; ErrLater; ErrBase; one that wraps ErrUnreachable for a record that is
+// missing, because a server that is behind has given an older snapshot, or the log went on
 // meanwhile; those of the log.
-func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo Format, end *Mark) iter.Seq2[Transaction, error] {
+func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo Format, past bool, end *Mark) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		*end = after
 		var whole []byte
@@ -214,6 +229,9 @@ func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo F
 			}
 			if err == nil && Format(r.Data[0]>>formatShift) > upTo {
 				err = fmt.Errorf("%w: format %d at position %d", ErrLater, r.Data[0]>>formatShift, r.Position)
+			}
+			if err == nil && !own && !past && r.Data[0]&partBase != 0 {
+				err = ErrBase
 			}
 			if err != nil {
 				yield(Transaction{}, err)

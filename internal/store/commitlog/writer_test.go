@@ -23,7 +23,7 @@ func must(t *testing.T, err error) {
 }
 
 func transactions(log commitlog.Log, after commitlog.Mark) (out []commitlog.Transaction, end commitlog.Mark, err error) {
-	for tx, err := range commitlog.Transactions(context.Background(), log, "ada", after, commitlog.Current, &end) {
+	for tx, err := range commitlog.Transactions(context.Background(), log, "ada", after, commitlog.Current, false, &end) {
 		if err != nil {
 			return out, end, err
 		}
@@ -212,12 +212,39 @@ func TestARecordOfALaterVersion(t *testing.T) {
 		t.Errorf("%d transactions, %v", len(all), err)
 	}
 	n := 0
-	for _, err := range commitlog.Transactions(t.Context(), log, "ada", start, commitlog.Current+1, &end) {
+	for _, err := range commitlog.Transactions(t.Context(), log, "ada", start, commitlog.Current+1, false, &end) {
 		must(t, err)
 		n++
 	}
 	if n != 2 {
 		t.Errorf("the later version reads %d transactions", n)
+	}
+}
+
+// Who has read the records before a base does not come past it without its snapshot.
+func TestABase(t *testing.T) {
+	log := logtest.NewMemory()
+	w := writer(t, log, start)
+	_, err := w.Append([]byte("one"))
+	must(t, err)
+	base, err := w.Base()
+	must(t, err)
+	_, err = w.Append([]byte("two"))
+	must(t, err)
+	if all, _, err := transactions(log, start); !errors.Is(err, commitlog.ErrBase) || len(all) != 1 {
+		t.Errorf("from the start: %d transactions, %v", len(all), err)
+	}
+	if all, _, err := transactions(log, base); err != nil || len(all) != 1 || string(all[0].Changes) != "two" {
+		t.Errorf("from the snapshot: %d transactions, %v", len(all), err)
+	}
+	var end commitlog.Mark
+	n := 0
+	for _, err := range commitlog.Transactions(t.Context(), log, "ada", start, commitlog.Current, true, &end) {
+		must(t, err)
+		n++
+	}
+	if n != 3 {
+		t.Errorf("who makes another one reads %d transactions", n)
 	}
 }
 

@@ -33,6 +33,7 @@ type tenure struct {
 	owner  string
 	dir    string
 	comes  string // the ID of the move by which the owner must have come; "" for any
+	moves  bool   // it reads what a move has left, and will replace it
 	era    uint64 // of the node: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
@@ -246,9 +247,12 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	case at.Position > max(last, snapshot):
 		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
 	}
-	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), &end))
+	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), t.moves, &end))
 	if errors.Is(err, commitlog.ErrOtherLog) {
 		err = t.otherLog(err)
+	}
+	if errors.Is(err, commitlog.ErrBase) { // a move is at work
+		err = &bolt.AwayError{Owner: t.owner, Standing: bolt.Standing{Arrival: bolt.Arrival{Place: "another place"}}}
 	}
 	if errors.Is(err, commitlog.ErrLater) {
 		err = t.later(err)

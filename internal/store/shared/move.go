@@ -309,7 +309,7 @@ func openDestination(ctx context.Context, to Place, owner, dir string, dry bool)
 		d.stale, _, err = isCopy(dir)
 	} else {
 		d.lock.LeaveUnsynced() // what counts is the log
-		d.tenure = &tenure{n: &Node{o: NodeOptions{Log: to.Log}}, owner: owner, dir: dir}
+		d.tenure = &tenure{n: &Node{o: NodeOptions{Log: to.Log}}, owner: owner, dir: dir, moves: true}
 		d.at, _, err = d.tenure.load(ctx, d.lock)
 	}
 	if err == nil {
@@ -367,14 +367,19 @@ func (d *destination) change(changes []byte) error {
 		return d.lock.Change(changes)
 	}
 	at, err := d.writer.Append(changes)
-	if errors.Is(err, commitlog.ErrFenced) {
-		return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: err, Try: "Let that one end."}
-	}
 	if err != nil {
-		return err
+		return d.moved(err)
 	}
 	d.at = at
 	return d.lock.Apply([]bolt.Record{{LogMark: bolt.LogMark(at), Changes: changes}})
+}
+
+// moved is the error of an append.
+func (d *destination) moved(err error) error {
+	if errors.Is(err, commitlog.ErrFenced) {
+		return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: err, Try: "Let that one end."}
+	}
+	return err
 }
 
 // equal brings what is here to what is in another file, and returns how much that was, in bytes.
@@ -429,6 +434,11 @@ func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arriva
 	changes, err := bolt.Arrives(a)
 	if err != nil {
 		return err
+	}
+	if d.writer != nil { // nodes that have read what was here before must not take it for this
+		if d.at, err = d.writer.Base(); err != nil {
+			return d.moved(err)
+		}
 	}
 	if err := d.lock.Replace(old, changes, bolt.LogMark(d.at)); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/commitlog"
@@ -61,7 +62,12 @@ func (s *site) open(t *testing.T) *shared.Owners {
 
 func (s *site) texts(t *testing.T, owner string) (out []string) {
 	t.Helper()
-	e, release, err := s.open(t).Get(t.Context(), owner)
+	return textsOf(t, s.open(t), owner)
+}
+
+func textsOf(t *testing.T, w *shared.Owners, owner string) (out []string) {
+	t.Helper()
+	e, release, err := w.Get(t.Context(), owner)
 	must(t, err)
 	defer release()
 	for c, err := range e.Claims(t.Context()) {
@@ -70,7 +76,7 @@ func (s *site) texts(t *testing.T, owner string) (out []string) {
 	}
 	slices.Sort(out)
 	if _, err := e.VerifyLog(t.Context()); err != nil {
-		t.Errorf("%s: %v", s.name, err)
+		t.Errorf("%s: %v", owner, err)
 	}
 	return out
 }
@@ -242,6 +248,13 @@ func TestAMoveThatIsCutShort(t *testing.T) {
 			t.Fatalf("after %d calls: %v", n, err)
 		}
 		whole := err == nil
+		if last, err := b.log.Last(t.Context(), "ada"); err != nil || last > 0 { // it keeps what it has read so far
+			look, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			if _, release, err := next.Get(look, "ada"); err == nil {
+				release()
+			}
+			cancel()
+		}
 		if _, err := mover.Move(t.Context(), "ada", a.name, b.place(), false); err != nil {
 			t.Fatalf("again, after %d calls: %v", n, err)
 		}
@@ -253,8 +266,9 @@ func TestAMoveThatIsCutShort(t *testing.T) {
 		for text := range acked {
 			all = append(all, text)
 		}
-		compare(t, b.texts(t, "ada"), all, 1)
+		compare(t, textsOf(t, next, "ada"), all, 1)
 		must(t, next.Close())
+		compare(t, b.texts(t, "ada"), all, 1)
 		if whole {
 			if n < 5 {
 				t.Fatalf("a move takes %d calls of the log", n)
@@ -453,5 +467,61 @@ func TestAMoveThatIsFollowed(t *testing.T) {
 	other := following(t, a, c)
 	if _, _, err := other.Get(t.Context(), "ada"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), b.name) {
 		t.Errorf("with another engine, it says %v", err)
+	}
+}
+
+// snapshots is a log that calls back around each snapshot that is put.
+type snapshots struct {
+	commitlog.Log
+	before, after func() error
+}
+
+func (s *snapshots) PutSnapshot(ctx context.Context, owner string, position uint64, r io.Reader) error {
+	if err := s.before(); err != nil {
+		return err
+	}
+	if err := s.Log.PutSnapshot(ctx, owner, position, r); err != nil {
+		return err
+	}
+	return s.after()
+}
+
+// A node of the new place that has read what a move left there, and the beginning of the next
+// one, does not take it for what that one brings.
+func TestWhatANodeHasReadOfAMove(t *testing.T) {
+	a, b := engineSite(t, "nats://a:4222"), engineSite(t, "postgres://b/ken")
+	e, release, err := a.open(t).Get(t.Context(), "ada")
+	must(t, err)
+	write(t, e, claim(t, "the port is 8080"))
+	mover, next := a.open(t), b.open(t)
+	look := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		defer cancel()
+		if _, release, err := next.Get(ctx, "ada"); err == nil {
+			release()
+			t.Error("it is open before all is there")
+		}
+		return nil
+	}
+	nothing := func() error { return nil }
+	cut := &snapshots{b.log.Join(), nothing, func() error { return errors.Join(look(), errDead) }}
+	if _, err := mover.Move(t.Context(), "ada", a.name, shared.Place{Name: b.name, Log: cut}, false); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	write(t, e, claim(t, "the host is ada"))
+	release()
+	looks := 0
+	var got []string
+	again := &snapshots{b.log.Join(), func() error {
+		if looks++; looks == 1 {
+			return look()
+		}
+		got = textsOf(t, next, "ada") // all is there, and no later snapshot
+		return nil
+	}, nothing}
+	_, err = mover.Move(t.Context(), "ada", a.name, shared.Place{Name: b.name, Log: again}, false)
+	must(t, err)
+	if len(got) != 2 {
+		t.Errorf("it has %q", got)
 	}
 }
