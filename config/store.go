@@ -8,6 +8,7 @@ import (
 // Store configures where knowledge is kept.
 type Store struct {
 	URL         string // "" keeps it in the folder of knowledge.db_path alone
+	Next        string // the engine that owners are moved to, while they are
 	Credentials string // a file
 	CA          string // PEM files for the connections to the engine and between nodes
 	Cert        string
@@ -26,6 +27,9 @@ func (s *Store) keys() []key {
 			"The engine that keeps it for all nodes: nats://a:4222,b:4222,c:4222 for NATS JetStream, postgres://host/database for PostgreSQL 15 or "+
 				"later. The folder of knowledge.db_path is a copy then. Empty: that folder is all there is. A password comes from "+
 				"store.credentials, or for PostgreSQL from PGPASSWORD or a password file.").withConsentRule(needsConsent(reachAddress)),
+		bind("next", &s.Next, "", engineURL(),
+			"The engine that ken migrate moves owners to, while it does: an owner that has moved there is served from there. Afterwards it is set as store.url. Empty: "+
+				"none.").withConsentRule(needsConsent(reachAddress)),
 		file("credentials", &s.Credentials, "The file with the credentials of NATS. Empty: none."),
 		file("ca", &s.CA, "The PEM file of the authority that signed the certificates of the nodes, and of NATS at a tls address. Empty: what the system trusts, "+
 			"and nodes of one machine alone. PostgreSQL takes sslmode and sslrootcert in store.url."),

@@ -52,7 +52,7 @@ func TestRerank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer = tt.answer
-			l := open(t, settings(patient, func(c *config.Config) {
+			l := open(t, settings(func(c *config.Config) {
 				c.Rerank.BaseURL, c.Rerank.Timeout = service.URL, 10*time.Second
 				if strings.HasPrefix(name, "slow") {
 					c.Rerank.Timeout = time.Millisecond
@@ -78,7 +78,7 @@ func TestRerankAsksNobodyWithoutNeed(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }))
 	t.Cleanup(service.Close)
 	for _, tt := range []struct{ url, ask string }{{service.URL, "thanks!"}, {"", "How are refunds of payments kept?"}} {
-		l := open(t, settings(patient, func(c *config.Config) { c.Rerank.BaseURL = tt.url }), withVectors)
+		l := open(t, settings(func(c *config.Config) { c.Rerank.BaseURL = tt.url }), withVectors)
 		learn(t, l, fact(t, "Refunds of payments are kept in cents."), fact(t, "Refunds of payments are shown in euros."))
 		l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: tt.ask}}})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -453,12 +454,14 @@ func (l *Layer) isAlive(process string) bool {
 	if process == l.process || process == briefProcess || alive.Is(l.processesPath(), process) {
 		return true
 	}
-	if l.node == nil {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), nodeWait)
 	defer cancel()
-	return l.node.Lives(ctx, process)
+	for _, n := range []*shared.Node{l.node, l.next} {
+		if n != nil && n.Lives(ctx, process) {
+			return true
+		}
+	}
+	return false
 }
 
 // withdrawProcess removes the announcement of this process.

@@ -105,7 +105,7 @@ var groups = []cli.Group{
 		"verify", "dispute", "supersede", "forget", "history", "provenance"}},
 	{Title: "The project", Commands: []string{"index", "graph", "drift", "decision", "objective", "tasks", "plan", "run"}},
 	{Title: "Agents and their sessions", Commands: []string{"connect", "disconnect", "hook", "mcp", "key", "sessions", "harvest", "jobs"}},
-	{Title: "Measure and maintain", Commands: []string{"doctor", "eval", "check", "backup", "restore", "verify-log", "knowledge", "embed"}},
+	{Title: "Measure and maintain", Commands: []string{"doctor", "eval", "check", "backup", "restore", "migrate", "verify-log", "knowledge", "embed"}},
 	{Title: "Set up", Commands: []string{"init", "config", "trust", "completion", "version", "help"}},
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 )
 
 func TestMain(m *testing.M) {
@@ -93,12 +95,44 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	runScripts(t, race.Pick(files, atOnce), func(*testscript.Env) error { return nil })
+}
+
+// TestEngineScripts runs testdata/engines/*.txtar, where ENGINE is the URL of a database of
+// PostgreSQL. CONFIGS has engine.yaml, which configures it, next.yaml, which has it as store.next, and
+// back.yaml, for the folder back.
+func TestEngineScripts(t *testing.T) {
+	race.LeaveToWhole(t)
+	files, err := filepath.Glob("testdata/engines/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	server := logtest.StartPostgres(t)
+	var databases atomic.Int32
+	runScripts(t, files, func(env *testscript.Env) error {
+		name := fmt.Sprint("script", databases.Add(1))
+		server.Ask("CREATE DATABASE " + name)
+		url := strings.Replace(server.URL(), "/postgres?", "/"+name+"?", 1)
+		dir := t.TempDir() // the user's, not the project's
+		env.Setenv("ENGINE", url)
+		env.Setenv("CONFIGS", dir)
+		return errors.Join(writeTestFile(filepath.Join(dir, "engine.yaml"), "store:\n  url: "+url+"\n"),
+			writeTestFile(filepath.Join(dir, "next.yaml"), "store:\n  next: "+url+"\n"),
+			writeTestFile(filepath.Join(dir, "back.yaml"), "knowledge:\n  db_path: "+filepath.Join(env.WorkDir, "back")+"\n"))
+	})
+}
+
+// runScripts runs scripts, whose environment setup completes.
+func runScripts(t *testing.T, files []string, setup func(*testscript.Env) error) {
 	testscript.Run(t, testscript.Params{
-		Files:               race.Pick(files, atOnce),
+		Files:               files,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race
 			env.Setenv("XDG_STATE_HOME", os.Getenv("XDG_STATE_HOME"))
+			if err := setup(env); err != nil {
+				return err
+			}
 			return os.MkdirAll(filepath.Join(env.WorkDir, ".ken"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -89,7 +89,7 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	s := &served{started: make(chan string, 1)}
 	s.cmd = exec.CommandContext(context.Background(), program(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	s.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "LENT", "OPENAI_BASE_URL", "XDG_STATE_HOME"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "LENT", "OPENAI_BASE_URL", "XDG_STATE_HOME", "KEN_CONFIG"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stderr = &s.err
@@ -150,7 +150,7 @@ func (s *served) follow(out io.Reader) {
 // then in the files serve.out and serve.err.
 func terminateCommand(ts *testscript.TestScript, neg bool, args []string) {
 	v, ok := servers.LoadAndDelete(ts.MkAbs("."))
-	if neg || len(args) > 0 || !ok {
+	if len(args) > 0 || !ok {
 		ts.Fatalf("usage: terminate, after serve")
 	}
 	s := v.(*served)
@@ -159,7 +159,7 @@ func terminateCommand(ts *testscript.TestScript, neg bool, args []string) {
 	err := s.cmd.Wait()
 	ts.Check(os.WriteFile(ts.MkAbs("serve.out"), s.out.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("serve.err"), []byte(s.err.String()), 0o600))
-	if err != nil {
+	if (err == nil) == neg {
 		ts.Fatalf("ken serve: %v\n%s", err, s.err.String())
 	}
 }

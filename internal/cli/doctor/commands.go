@@ -19,6 +19,7 @@ func Commands(app *cli.App) []*cobra.Command {
 		c.verifyLogCommand(),
 		c.backupCommand(),
 		c.restoreCommand(),
+		c.migrateCommand(),
 		c.configCommand(),
 		c.trustCommand(),
 		c.initCommand(),

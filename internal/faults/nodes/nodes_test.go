@@ -9,24 +9,31 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/commitlog/jetstream"
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
 	"github.com/kenlayer/ken/internal/store/shared"
+	"github.com/kenlayer/ken/store"
 )
 
 // owners are written to by every node.
@@ -37,13 +44,17 @@ func openLog(ctx context.Context, url string) (commitlog.Log, error) {
 	if strings.HasPrefix(url, "postgres") {
 		return postgres.Open(ctx, postgres.Options{URL: url})
 	}
-	return jetstream.Open(ctx, jetstream.Options{URL: url, Replicas: 3})
+	return jetstream.Open(ctx, jetstream.Options{URL: url})
 }
 
-// TestMain is also the node that a test kills.
+// TestMain is also the node, or the process that moves owners, that a test kills.
 func TestMain(m *testing.M) {
-	if os.Getenv("KEN_NODE") != "" {
+	switch {
+	case os.Getenv("KEN_NODE") != "":
 		beNode()
+		return
+	case os.Getenv("KEN_MOVE") != "":
+		beMover()
 		return
 	}
 	os.Exit(m.Run())
@@ -69,12 +80,14 @@ func beNode() {
 	for ; err != nil; log, err = openLog(ctx, os.Getenv("KEN_NODE_URL")) { // the engine may be away
 		say("away %v", err)
 	}
-	o := shared.NodeOptions{Log: log, ID: name, Logger: slog.New(slog.DiscardHandler)}
+	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: slog.New(slog.DiscardHandler)}
+	go clock.follow(os.Getenv("KEN_NODE_CLOCK"))
 	node, err := shared.StartNode(ctx, o)
 	for ; err != nil; node, err = shared.StartNode(ctx, o) {
 		say("away %v", err)
 	}
-	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Log: slog.New(slog.DiscardHandler)})
+	all := shared.NewOwners(os.Getenv("KEN_NODE_DIR"), 0, shared.Options{Node: node, Next: nextNode(ctx, name), NextName: os.Getenv("KEN_NODE_NEXT"),
+		Store: bolt.Options{Now: clock.now}, Log: slog.New(slog.DiscardHandler)})
 	var wg sync.WaitGroup
 	for i := range owners {
 		wg.Go(func() { useRegister(ctx, all, fmt.Sprint("o", i), fmt.Sprint(name, ".", i)) })
@@ -88,6 +101,49 @@ func beNode() {
 		})
 	}
 	wg.Wait()
+}
+
+// nextNode is the node of the engine that owners are moved to; nil for none.
+func nextNode(ctx context.Context, name string) *shared.Node {
+	url := os.Getenv("KEN_NODE_NEXT")
+	for url != "" {
+		log, err := openLog(ctx, url)
+		if err == nil {
+			var n *shared.Node
+			if n, err = shared.StartNode(ctx, shared.NodeOptions{Log: log, ID: name, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+				return n
+			}
+		}
+		say("away %v", err)
+	}
+	return nil
+}
+
+// wrongClock is the clock of a node, which a test sets by a file.
+type wrongClock struct{ wrong atomic.Int64 }
+
+var clock wrongClock
+
+func (w *wrongClock) now() time.Time { return time.Now().Add(time.Duration(w.wrong.Load())) }
+
+// follow reads the file, which holds a duration, or is not there.
+func (w *wrongClock) follow(file string) {
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+		if b, err := os.ReadFile(file); err == nil {
+			if d, err := time.ParseDuration(string(b)); err == nil {
+				w.wrong.Store(int64(d))
+			}
+		}
+	}
+}
+
+// name is a name of a write, by this clock.
+func (w *wrongClock) name() uuid.UUID {
+	id, ms := uuid.Must(uuid.NewV7()), w.now().UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
 }
 
 func once(ctx context.Context, all *shared.Owners, owner, text string) {
@@ -105,7 +161,7 @@ func once(ctx context.Context, all *shared.Owners, owner, text string) {
 		return
 	}
 	begun := time.Now()
-	id, err := s.WriteClaim(ctx, c)
+	id, err := s.WriteClaim(store.WithCommit(ctx, clock.name()), c)
 	if err != nil {
 		say("refused %s %v", owner, err)
 		return
@@ -123,7 +179,11 @@ type crew struct {
 	dirs    []string
 	urls    []string // of the engine, for each node
 	url     string   // for the test
+	next    string   // the engine that owners are moved to, where nodes follow
 	cmds    []*exec.Cmd
+	listen  []string // where the nodes listen
+	peers   []*proxy // by which other nodes reach them
+	clocks  []string // files
 	started int
 
 	mu      sync.Mutex // guards the rest
@@ -146,6 +206,14 @@ func newCrew(t *testing.T, urls []string) *crew {
 		calls: map[string]*call{}, clients: map[string]int{}}
 	for range urls {
 		c.dirs = append(c.dirs, t.TempDir())
+		c.clocks = append(c.clocks, filepath.Join(t.TempDir(), "clock"))
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.listen = append(c.listen, l.Addr().String())
+		c.peers = append(c.peers, newProxy(t, []string{l.Addr().String()}))
+		_ = l.Close()
 	}
 	t.Cleanup(c.killAll)
 	return c
@@ -154,7 +222,8 @@ func newCrew(t *testing.T, urls []string) *crew {
 func (c *crew) start(i int) {
 	c.started++
 	cmd := exec.Command(c.program, "-test.run=^$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i], "KEN_NODE_NEXT="+c.next,
+		"KEN_NODE_LISTEN="+c.listen[i], "KEN_NODE_ADVERTISE="+c.peers[i].url(""), "KEN_NODE_CLOCK="+c.clocks[i])
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -358,11 +427,42 @@ func between(rng *rand.Rand, low, high time.Duration) {
 // signal pauses a process and lets it go on.
 func signal(p *os.Process, s syscall.Signal) func() { return func() { _ = p.Signal(s) } }
 
-func (c *crew) nodeFaults(i int, cut func(bool)) []fault {
+// setClock sets a node's clock wrong.
+func (c *crew) setClock(i int, wrong time.Duration) func() {
+	return func() {
+		tmp := c.clocks[i] + ".new"
+		if err := errors.Join(os.WriteFile(tmp, []byte(wrong.String()), 0o600), os.Rename(tmp, c.clocks[i])); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// oneOf picks a fault: one of a node's half of the time, else another one.
+func oneOf(rng *rand.Rand, node []fault, others ...fault) fault {
+	if rng.IntN(2) == 0 {
+		return node[rng.IntN(len(node))]
+	}
+	return others[rng.IntN(len(others))]
+}
+
+// nodeFaults are those of a node, whose way to the engine is a proxy.
+func (c *crew) nodeFaults(rng *rand.Rand, i int, engine *proxy) []fault {
+	cut := func(p *proxy, to, from bool) func() { return func() { p.cut(to, from) } }
+	wrong := time.Minute + time.Duration(rng.Int64N(int64(20*time.Minute)))
+	if rng.IntN(2) == 0 {
+		wrong = -wrong
+	}
+
 	return []fault{
 		{fmt.Sprintf("kill node %d", i), func() { c.kill(i) }, func() { c.start(i) }},
 		{fmt.Sprintf("pause node %d", i), func() { signal(c.cmds[i].Process, syscall.SIGSTOP)() }, func() { signal(c.cmds[i].Process, syscall.SIGCONT)() }},
-		{fmt.Sprintf("cut node %d off", i), func() { cut(true) }, func() { cut(false) }},
+		{fmt.Sprintf("cut node %d off the engine", i), cut(engine, true, true), cut(engine, false, false)},
+		{fmt.Sprintf("cut what node %d says to the engine", i), cut(engine, true, false), cut(engine, false, false)},
+		{fmt.Sprintf("cut what the engine says to node %d", i), cut(engine, false, true), cut(engine, false, false)},
+		{fmt.Sprintf("cut node %d off the others", i), cut(c.peers[i], true, true), cut(c.peers[i], false, false)},
+		{fmt.Sprintf("cut what node %d says to the others", i), cut(c.peers[i], false, true), cut(c.peers[i], false, false)},
+		{fmt.Sprintf("cut node %d off all", i), func() { engine.cut(true, true); c.peers[i].cut(true, true) }, func() { engine.cut(false, false); c.peers[i].cut(false, false) }},
+		{fmt.Sprintf("set the clock of node %d wrong by %v", i, wrong.Round(time.Second)), c.setClock(i, wrong), c.setClock(i, 0)},
 		{fmt.Sprintf("empty the folder of node %d", i), func() { c.kill(i); c.dirs[i] = c.t.TempDir() }, func() { c.start(i) }},
 	}
 }
@@ -402,10 +502,9 @@ func TestFaultsNATS(t *testing.T) {
 	c := newCrew(t, urls)
 	c.run(func(rng *rand.Rand) fault {
 		i := rng.IntN(3)
-		all := append(c.nodeFaults(i, proxies[i].cut),
+		return oneOf(rng, c.nodeFaults(rng, i, proxies[i]),
 			fault{fmt.Sprintf("kill server %d", i), func() { nats.Kill(i) }, func() { nats.Start(i) }},
 			fault{fmt.Sprintf("pause server %d", i), func() { signal(nats.Process(i), syscall.SIGSTOP)() }, func() { signal(nats.Process(i), syscall.SIGCONT)() }})
-		return all[rng.IntN(len(all))]
 	}, nats.URL())
 }
 
@@ -421,8 +520,36 @@ func TestFaultsPostgres(t *testing.T) {
 	c := newCrew(t, urls)
 	c.run(func(rng *rand.Rand) fault {
 		i := rng.IntN(3)
-		all := append(c.nodeFaults(i, proxies[i].cut),
+		return oneOf(rng, c.nodeFaults(rng, i, proxies[i]),
 			fault{"restart the server", func() { pg.Crash() }, func() { pg.Start() }})
-		return all[rng.IntN(len(all))]
+	}, pg.URL())
+}
+
+// A primary and a synchronous standby, which is promoted: nothing that was acknowledged is lost,
+// also when the standby lags behind when the primary is lost.
+func TestFaultsPromotion(t *testing.T) {
+	pg := logtest.StartPostgresPair(t)
+	var urls []string
+	var proxies []*proxy
+	for range 3 {
+		p := newProxy(t, pg.Addresses())
+		proxies = append(proxies, p)
+		urls = append(urls, logtest.PairURL(p.url("")))
+	}
+	c := newCrew(t, urls)
+	c.run(func(rng *rand.Rand) fault {
+		i := rng.IntN(3)
+		late := func() {
+			pg.Pause()
+			between(rng, time.Second, 3*time.Second)
+			pg.Crash()
+			pg.Continue()
+			pg.Promote()
+		}
+		return oneOf(rng, c.nodeFaults(rng, i, proxies[i]),
+			fault{"restart the primary", pg.Crash, pg.Start},
+			fault{"pause the standby", pg.Pause, pg.Continue},
+			fault{"promote the standby", func() { pg.Crash(); pg.Promote() }, pg.Rejoin},
+			fault{"promote a standby that lags behind", late, pg.Rejoin})
 	}, pg.URL())
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// proxy is a node's way to the servers of an engine, which a test can cut: connections stay
+// proxy is a way to servers, which a test can cut, one way or both: connections stay
 // open and nothing comes through, as with a cable that is pulled.
 type proxy struct {
 	listeners []net.Listener
@@ -20,7 +20,7 @@ type proxy struct {
 	mu    sync.Mutex // guards the rest
 	conns map[net.Conn]bool
 	open  *sync.Cond
-	shut  bool
+	shut  [2]bool // there and back
 	ended bool
 }
 
@@ -47,11 +47,17 @@ func (p *proxy) url(scheme string) string {
 	return strings.Join(all, ",")
 }
 
-// cut cuts the way, or joins it again.
-func (p *proxy) cut(yes bool) {
+// The ways of a proxy.
+const (
+	there = iota
+	back
+)
+
+// cut cuts the way to the servers, the way back, or joins them again.
+func (p *proxy) cut(to, from bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shut = yes
+	p.shut = [2]bool{to, from}
 	p.open.Broadcast()
 }
 
@@ -60,7 +66,7 @@ func (p *proxy) close() {
 		_ = l.Close()
 	}
 	p.mu.Lock()
-	p.ended, p.shut = true, false
+	p.ended, p.shut = true, [2]bool{}
 	for c := range p.conns {
 		_ = c.Close()
 	}
@@ -75,11 +81,11 @@ func (p *proxy) keep(c net.Conn) {
 	p.conns[c] = true
 }
 
-// passes waits until the way is open, and reports whether it is there at all.
-func (p *proxy) passes() bool {
+// passes waits until a way is open, and reports whether it is there at all.
+func (p *proxy) passes(way int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.shut && !p.ended {
+	for p.shut[way] && !p.ended {
 		p.open.Wait()
 	}
 	return !p.ended
@@ -94,7 +100,7 @@ func (p *proxy) serve(l net.Listener, server string) {
 		p.keep(in)
 		p.wg.Go(func() {
 			defer in.Close()
-			if !p.passes() {
+			if !p.passes(there) {
 				return
 			}
 			out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", server)
@@ -103,19 +109,19 @@ func (p *proxy) serve(l net.Listener, server string) {
 			}
 			defer out.Close()
 			p.keep(out)
-			p.wg.Go(func() { p.copy(out, in) })
-			p.copy(in, out)
+			p.wg.Go(func() { p.copy(out, in, there) })
+			p.copy(in, out, back)
 		})
 	}
 }
 
-func (p *proxy) copy(to, from net.Conn) {
+func (p *proxy) copy(to, from net.Conn, way int) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && p.passes() {
+		if n > 0 && p.passes(way) {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}

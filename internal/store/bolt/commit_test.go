@@ -192,6 +192,32 @@ func TestOldNamesAreForgotten(t *testing.T) {
 	}))
 }
 
+// A name is kept although the clock of the machine that made it is 20 minutes behind, or that
+// of another one is 20 minutes ahead: who repeats the write does it once.
+func TestNamesOfMachinesWhoseClocksDiffer(t *testing.T) {
+	s := open(t, t.TempDir(), bolt.Options{})
+	at := func(ahead time.Duration) context.Context {
+		id := uuid.Must(uuid.NewV7())
+		ms := time.Now().Add(ahead).UnixMilli()
+		for i := range 6 {
+			id[i] = byte(ms >> (40 - 8*i))
+		}
+		return store.WithCommit(context.Background(), id)
+	}
+	add := func(ctx context.Context) {
+		must(t, s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return tx.Put("n", append(tx.Get("n"), 'x')) }))
+	}
+	behind, right := at(-20*time.Minute), at(0)
+	add(behind)
+	add(right)
+	add(at(20 * time.Minute))
+	add(behind)
+	add(right)
+	if got := shelfOf(t, s.Shelf()); got["n"] != "xxx" {
+		t.Errorf("it holds %v", got)
+	}
+}
+
 // A process that dies after it has forgotten a claim, and before it has rewritten
 // the files, leaves words on the disk. Who repeats the call finishes the work.
 func TestForgettingAgainFinishesTheWork(t *testing.T) {

@@ -183,6 +183,9 @@ func (s *Store) update(fn func(*writeTx) error) error {
 			if err := s.makeDurable(); err != nil {
 				return err
 			}
+			if err := s.here(tx); err != nil {
+				return err
+			}
 			changing := &writeTx{Tx: tx, noting: s.o.Replica != nil}
 			if err := fn(changing); err != nil {
 				return err

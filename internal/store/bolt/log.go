@@ -318,8 +318,12 @@ func (t *txn) committed(id uuid.UUID) []byte {
 // it adds, on the whole.
 const pruneCommits = 64
 
+// clocksDiffer is how much longer than needed a name is kept. The times are of the machines
+// that made the names, and their clocks may differ.
+const clocksDiffer = 45 * time.Minute
+
 // keepCommits writes the names of a transaction's writes, and forgets old ones: by
-// the times in the names themselves, which are of one machine.
+// the times in the names themselves.
 func keepCommits(tx *writeTx, results map[uuid.UUID][]byte) error {
 	if len(results) == 0 {
 		return nil
@@ -337,7 +341,7 @@ func keepCommits(tx *writeTx, results map[uuid.UUID][]byte) error {
 	var old [][]byte
 	cur := b.Cursor()
 	for k, _ := cur.First(); len(k) == len(uuid.UUID{}) && len(old) < pruneCommits; k, _ = cur.Next() {
-		if newest.Sub(madeAt(uuid.UUID(k))) <= store.CommitsKept {
+		if newest.Sub(madeAt(uuid.UUID(k))) <= store.CommitsKept+clocksDiffer {
 			break
 		}
 		old = append(old, bytes.Clone(k))

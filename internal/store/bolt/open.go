@@ -148,6 +148,9 @@ func newStore(dir string, o Options, db *bbolt.DB) *Store {
 
 // load reads meta, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
+	if err := s.view(s.here); err != nil {
+		return err
+	}
 	if s.o.readOnly {
 		if err := s.readable(); err != nil {
 			return err

@@ -135,7 +135,19 @@ func (f *rebuildFold) copyMeta() error {
 	if v := f.raw(bMeta, kCommit); len(v) == 8 {
 		f.to.commit = binary.BigEndian.Uint64(v)
 	}
-	return f.to.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kID, []byte(id)) })
+	if err := f.from.viewUnreported(f.from.here); err != nil { // what is left of it must not become a store again
+		return err
+	}
+	arrival := f.raw(bMeta, kArrival)
+	return f.to.update(func(tx *writeTx) error {
+		meta := tx.Bucket(bMeta)
+		if arrival != nil {
+			if err := meta.Put(kArrival, arrival); err != nil {
+				return err
+			}
+		}
+		return meta.Put(kID, []byte(id))
+	})
 }
 
 // readRefs finds the number of each record that can be read.

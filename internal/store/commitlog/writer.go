@@ -20,15 +20,28 @@ type Mark struct{ Position, ID uint64 }
 // Adopted is the mark of a store that was there before its log.
 var Adopted = Mark{Position: 1}
 
-// A record begins with a head: a byte that says which part of a transaction follows, the mark
-// of the record before it, and its own ID. Who reads sees that none is missing and that all are
+// A record begins with a head: a byte that says which part of a transaction follows and of which
+// format it is, the mark of the record before it, and its own ID. Who reads sees that none is missing and that all are
 // of one log. What is larger than a record goes in several.
 const (
 	partFirst byte = 1 << iota
 	partLast
+	// partBase says that what follows stands on the snapshot at this record, and not on the records
+	// before it: nobody comes past it without that snapshot.
+	partBase
 
 	headSize = 1 + 3*8
+
+	formatShift = 4
 )
+
+// Format is the version of what is in a record. A node reads records up to its own format, and
+// refuses an owner whose log has later ones: it would make another store of them.
+type Format byte
+
+// Current is the format that this program writes. A change to what is in a record, or to what
+// bolt.Lock.Apply does with it, needs the next one.
+const Current Format = 0
 
 // Writer appends the transactions of one owner's store behind a mark that it keeps. Once
 // an append fails it is lost and says so: the log may have what the store lacks. It is safe
@@ -39,6 +52,7 @@ type Writer struct {
 	owner string
 	dir   string
 	lost  func(error)
+	form  Format
 
 	rewriting sync.Mutex // held while a snapshot is made: one that began later is of a later file
 
@@ -51,8 +65,8 @@ type Writer struct {
 // NewWriter returns a writer that appends behind a mark. dir is a folder for a copy of the
 // store while a snapshot is sent. lost is called once, when an append has failed; it must not
 // call the writer. At ctx's end, an append that the engine does not answer ends, too.
-func NewWriter(ctx context.Context, log Log, owner string, after Mark, dir string, lost func(error)) *Writer {
-	return &Writer{ctx: ctx, log: log, owner: owner, after: after, dir: dir, lost: lost}
+func NewWriter(ctx context.Context, log Log, owner string, after Mark, dir string, form Format, lost func(error)) *Writer {
+	return &Writer{ctx: ctx, log: log, owner: owner, after: after, dir: dir, form: form, lost: lost}
 }
 
 // Fence appends an empty record, so that nobody who wrote before can do so again.
@@ -61,6 +75,14 @@ func (w *Writer) Fence() error {
 	defer w.mu.Unlock()
 	_, err := w.append(partFirst|partLast, nil)
 	return err
+}
+
+// Base appends a record for a snapshot that is made at it, of whatever content. Who has read the
+// records before it needs the snapshot to go on.
+func (w *Writer) Base() (Mark, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.append(partFirst|partLast|partBase, nil)
 }
 
 // Append appends a transaction, and returns the mark of its last record.
@@ -88,7 +110,7 @@ func (w *Writer) append(kind byte, part []byte) (Mark, error) {
 	defer cancel()
 	m := Mark{ID: rand.Uint64()}
 	data := make([]byte, 0, headSize+len(part))
-	data = binary.BigEndian.AppendUint64(append(data, kind), w.after.Position)
+	data = binary.BigEndian.AppendUint64(append(data, kind|byte(w.form)<<formatShift), w.after.Position)
 	data = binary.BigEndian.AppendUint64(data, w.after.ID)
 	data = binary.BigEndian.AppendUint64(data, m.ID)
 	after := w.after.Position
@@ -180,15 +202,22 @@ type Transaction struct {
 	Changes []byte
 }
 
+// ErrBase is that a record stands on a snapshot that is not there yet.
+var ErrBase = errors.New("the log goes on from a snapshot that is not there yet")
+
+// ErrLater is that a record is of a later format than the reader's.
+var ErrLater = errors.New("a record is of a later version of ken")
+
 // ErrOtherLog is that a mark is not of the log that the engine has.
 var ErrOtherLog = errors.New("the engine has another log of this owner")
 
 // Transactions reads the transactions behind a mark, and sets end to the mark of the last
 // record, be it of a whole transaction or not. What was appended in part, by a node that ended
-// meanwhile, is left out. Errors: ErrOtherLog; one that wraps ErrUnreachable for a record that
-// is missing, because a server that is behind has given an older snapshot, or the log went on
+// meanwhile, is left out. past reads on where a snapshot is missing, for who will make another
+// one. Errors: ErrOtherLog; ErrLater; ErrBase; one that wraps ErrUnreachable for a record that is
+// missing, because a server that is behind has given an older snapshot, or the log went on
 // meanwhile; those of the log.
-func Transactions(ctx context.Context, log Log, owner string, after Mark, end *Mark) iter.Seq2[Transaction, error] {
+func Transactions(ctx context.Context, log Log, owner string, after Mark, upTo Format, past bool, end *Mark) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		*end = after
 		var whole []byte
@@ -197,6 +226,12 @@ func Transactions(ctx context.Context, log Log, owner string, after Mark, end *M
 			own := false
 			if err == nil {
 				own, err = follows(after, end, r)
+			}
+			if err == nil && Format(r.Data[0]>>formatShift) > upTo {
+				err = fmt.Errorf("%w: format %d at position %d", ErrLater, r.Data[0]>>formatShift, r.Position)
+			}
+			if err == nil && !own && !past && r.Data[0]&partBase != 0 {
+				err = ErrBase
 			}
 			if err != nil {
 				yield(Transaction{}, err)

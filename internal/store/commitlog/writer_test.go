@@ -12,7 +12,7 @@ import (
 )
 
 func writer(t *testing.T, log commitlog.Log, after commitlog.Mark) *commitlog.Writer {
-	return commitlog.NewWriter(t.Context(), log, "ada", after, t.TempDir(), func(error) {})
+	return commitlog.NewWriter(t.Context(), log, "ada", after, t.TempDir(), commitlog.Current, func(error) {})
 }
 
 func must(t *testing.T, err error) {
@@ -23,7 +23,7 @@ func must(t *testing.T, err error) {
 }
 
 func transactions(log commitlog.Log, after commitlog.Mark) (out []commitlog.Transaction, end commitlog.Mark, err error) {
-	for tx, err := range commitlog.Transactions(context.Background(), log, "ada", after, &end) {
+	for tx, err := range commitlog.Transactions(context.Background(), log, "ada", after, commitlog.Current, false, &end) {
 		if err != nil {
 			return out, end, err
 		}
@@ -142,7 +142,7 @@ func TestAnotherLogIsNoticed(t *testing.T) {
 func TestAFencedWriterIsLost(t *testing.T) {
 	log := logtest.NewMemory()
 	lost := 0
-	w := commitlog.NewWriter(t.Context(), log, "ada", start, t.TempDir(), func(error) { lost++ })
+	w := commitlog.NewWriter(t.Context(), log, "ada", start, t.TempDir(), commitlog.Current, func(error) { lost++ })
 	m, err := w.Append([]byte("one"))
 	must(t, err)
 	must(t, writer(t, log, m).Fence())
@@ -194,6 +194,57 @@ func TestALogBehindAnAdoptedStore(t *testing.T) {
 	got, end, err := transactions(log, commitlog.Adopted)
 	if err != nil || len(got) != 2 || end != got[1].Mark {
 		t.Errorf("%d transactions up to %v, %v", len(got), end, err)
+	}
+}
+
+// A record of a later version is refused, and those before it are read.
+func TestARecordOfALaterVersion(t *testing.T) {
+	log := logtest.NewMemory()
+	w := writer(t, log, start)
+	_, err := w.Append([]byte("one"))
+	must(t, err)
+	_, end, err := transactions(log, start)
+	must(t, err)
+	later := commitlog.NewWriter(t.Context(), log, "ada", end, t.TempDir(), commitlog.Current+1, func(error) {})
+	_, err = later.Append([]byte("two"))
+	must(t, err)
+	if all, _, err := transactions(log, start); !errors.Is(err, commitlog.ErrLater) || len(all) != 1 {
+		t.Errorf("%d transactions, %v", len(all), err)
+	}
+	n := 0
+	for _, err := range commitlog.Transactions(t.Context(), log, "ada", start, commitlog.Current+1, false, &end) {
+		must(t, err)
+		n++
+	}
+	if n != 2 {
+		t.Errorf("the later version reads %d transactions", n)
+	}
+}
+
+// Who has read the records before a base does not come past it without its snapshot.
+func TestABase(t *testing.T) {
+	log := logtest.NewMemory()
+	w := writer(t, log, start)
+	_, err := w.Append([]byte("one"))
+	must(t, err)
+	base, err := w.Base()
+	must(t, err)
+	_, err = w.Append([]byte("two"))
+	must(t, err)
+	if all, _, err := transactions(log, start); !errors.Is(err, commitlog.ErrBase) || len(all) != 1 {
+		t.Errorf("from the start: %d transactions, %v", len(all), err)
+	}
+	if all, _, err := transactions(log, base); err != nil || len(all) != 1 || string(all[0].Changes) != "two" {
+		t.Errorf("from the snapshot: %d transactions, %v", len(all), err)
+	}
+	var end commitlog.Mark
+	n := 0
+	for _, err := range commitlog.Transactions(t.Context(), log, "ada", start, commitlog.Current, true, &end) {
+		must(t, err)
+		n++
+	}
+	if n != 3 {
+		t.Errorf("who makes another one reads %d transactions", n)
 	}
 }
 

@@ -38,6 +38,14 @@ type Copier interface {
 	CopyTo(ctx context.Context, dir string) error
 }
 
+// Move is a move of a store to another place: see bolt.Store.Move.
+type Move struct {
+	ID    string `json:"id"`    // unlike that of any other
+	Place string `json:"place"` // the URL of an engine, or a folder
+	// Arrived is the ID of the move that brought the store to where it is now; "" for none.
+	Arrived string `json:"arrived,omitempty"`
+}
+
 // Located is what a scan sees of the claim at a ref.
 type Located struct {
 	Ref    store.Ref

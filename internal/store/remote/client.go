@@ -24,6 +24,8 @@ type Options struct {
 	Dir   string // the store's folder
 	Token string // to be shown to the server
 	PID   int    // of the holder, for errors
+	// Ahead is ServerOptions.Ahead.
+	Ahead int
 	// TLS is for a holder on another machine; nil for none.
 	TLS *tls.Config
 	// Embedder is what this process embeds questions with; nil for none. Vectors are
@@ -200,7 +202,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 }
 
 func (c *Client) handshake(cn *conn) (*welcome, error) {
-	err := sendJSON(cn.nc, kHello, hello{Ken: version, Forms: fingerprint(), Owner: c.o.Owner, Token: c.o.Token})
+	err := sendJSON(cn.nc, kHello, hello{Ken: version + c.o.Ahead, Forms: fingerprint(), Owner: c.o.Owner, Token: c.o.Token})
 	if err != nil {
 		return nil, &LostError{Err: err}
 	}
@@ -210,7 +212,7 @@ func (c *Client) handshake(cn *conn) (*welcome, error) {
 		if err := receiveJSON(cn.r, kWelcome, &w); err != nil {
 			return nil, &LostError{Err: err}
 		}
-		if err := w.check(); err != nil {
+		if err := w.check(version + c.o.Ahead); err != nil {
 			return nil, err
 		}
 		switch {

@@ -341,6 +341,9 @@ func (c *Client) CopyTo(ctx context.Context, dir string) error {
 	return tell(ctx, c, kCopy, &copyRequest{dir})
 }
 
+// Move has the holder leave the store for another place. The connection is lost when it has.
+func (c *Client) Move(ctx context.Context, m engine.Move) error { return tell(ctx, c, kMove, &m) }
+
 // Rebuild implements store.Engine.
 func (c *Client) Rebuild(ctx context.Context) error { return tell(ctx, c, kRebuild, &empty{}) }
 

@@ -268,6 +268,7 @@ const (
 	kCheck
 	kFaults
 	kProgram
+	kMove
 )
 
 // answer is the head of every answer. What was asked for follows, be there an error
@@ -473,4 +474,4 @@ var forms = []any{answer{}, closeNotice{}, copyRequest{}, importRequest{}, []out
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
 	prefetchRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
 	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
-	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}, programRequest{}}
+	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}, programRequest{}, engine.Move{}}

@@ -39,6 +39,15 @@ func act[Q any](do func(ctx context.Context, s engine.Served, q *Q) error) handl
 	return on(func(ctx context.Context, s engine.Served, q *Q) (empty, error) { return empty{}, do(ctx, s, q) })
 }
 
+// move has the process that holds the store leave it for another place.
+func move(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
+	var m engine.Move
+	if err := codec.Decode(body, &m); err != nil {
+		return nil, err
+	}
+	return c.answer(commit, c.s.o.Move(ctx, m), func(b []byte) []byte { return b }), nil
+}
+
 // answer is the frame of an answer.
 func (c *session) answer(commit uint64, err error, rest func(b []byte) []byte) []byte {
 	a := answer{Commit: commit, Err: toFault(err)}
@@ -177,6 +186,7 @@ var handlers = map[byte]handler{
 	kCheck:        on(func(ctx context.Context, s engine.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
 	kFaults:       on(func(ctx context.Context, s engine.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
 	kProgram:      program,
+	kMove:         move,
 	kEmbedMissing: on(func(ctx context.Context, s engine.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
 	kCompact:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Compact(ctx) }),
 	kCopy:         act(func(ctx context.Context, s engine.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),

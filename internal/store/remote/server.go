@@ -26,9 +26,15 @@ type ServerOptions struct {
 	// Use is called when a client asks for something, and what it returns when that
 	// was answered: for who closes stores that nobody uses. May be nil.
 	Use func() (done func())
+	// Ahead is by how many versions the protocol is later than this program's: for tests.
+	Ahead int
 	// Valid reports whether this process still has the right to the store. Without it nothing
 	// is answered any more. May be nil.
 	Valid func() bool
+	// Takes reports whether anything more is taken on. May be nil.
+	Takes func() bool
+	// Move has the store say that it is elsewhere, and ends the right to it. Nil refuses that.
+	Move func(ctx context.Context, m engine.Move) error
 	// OnEvent answers events, which are the program's business and not the store's. Nil
 	// refuses them.
 	OnEvent func(ctx context.Context, body []byte) ([]byte, error)
@@ -76,6 +82,14 @@ func NewServer(o ServerOptions) *Server {
 	}
 	if o.Valid == nil {
 		o.Valid = func() bool { return true }
+	}
+	if o.Takes == nil {
+		o.Takes = func() bool { return true }
+	}
+	if o.Move == nil {
+		o.Move = func(context.Context, engine.Move) error {
+			return &ken.Error{Code: ken.CodeRefused, Msg: "this process does not move stores", Try: "Run ken migrate where the store is held by ken."}
+		}
 	}
 	if o.Use == nil {
 		o.Use = func() func() { return func() {} }
@@ -268,16 +282,16 @@ func (c *session) handshake() bool {
 			return false
 		}
 	}
-	mine := welcome{Ken: version, Forms: fingerprint()}
+	mine := welcome{Ken: version + c.s.o.Ahead, Forms: fingerprint()}
 	refuse := func(e *ken.Error) bool {
 		mine.Refused = &refusal{e.Code, e.Field, e.Error(), e.Try}
 		_ = sendJSON(c.nc, kWelcome, mine)
 		return false
 	}
 	switch {
-	case !c.s.o.Valid():
+	case !c.s.o.Valid() || !c.s.o.Takes():
 		return false // who holds the store is found out again
-	case h.Ken != version || h.Forms != mine.Forms:
+	case h.Ken != mine.Ken || h.Forms != mine.Forms:
 		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
 		return false
 	case subtle.ConstantTimeCompare([]byte(h.Token), []byte(c.s.o.Token)) != 1:
@@ -337,6 +351,9 @@ func (c *session) handle(f frame) (err error) {
 			}
 		}
 	}()
+	if !c.s.o.Takes() {
+		return errInvalid
+	}
 	switch f.kind {
 	case kWatch: // who watches asks nothing but whether somebody is here
 		_ = c.nc.SetWriteDeadline(time.Now().Add(writeWait))
@@ -440,8 +457,8 @@ func receiveJSON(r io.Reader, kind byte, v any) error {
 }
 
 // check compares what two sides speak.
-func (w *welcome) check() error {
-	if w.Ken != version || w.Forms != fingerprint() {
+func (w *welcome) check(mine int) error {
+	if w.Ken != mine || w.Forms != fingerprint() {
 		return &ken.Error{Code: ken.CodeHeld, Field: "version", Msg: "the store is held by a process of another version of ken",
 			Try: "Stop that process, or use the same version."}
 	}

@@ -40,6 +40,7 @@ func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
 	if err != nil {
 		return err
 	}
+	lock.LeaveUnsynced() // a copy that is cut short counts for nothing
 	t := &tenure{n: w.o.Node, owner: owner, dir: dir}
 	last, err := w.o.Node.o.Log.Last(ctx, owner)
 	if err == nil && last == 0 {

@@ -38,11 +38,15 @@ const (
 func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) error {
 	for try := 1; ; try++ {
 		r, err := e.s.current(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = fn(r.store)
 		}
-		err = fn(r.store)
-		if _, lost := remote.Lost(err); !lost {
+		switch _, lost := remote.Lost(err); {
+		case err == nil:
+			return nil
+		case e.s.w.follow(e.s.owner, err):
+			return e.readNext(ctx, fn)
+		case r == nil, !lost && !(r.client != nil && e.s.w.next != nil && isMoved(err)):
 			return err
 		}
 		e.s.lost(r, false)
@@ -53,6 +57,22 @@ func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) err
 			return err
 		}
 	}
+}
+
+// isMoved reports whether a holder says that the owner has moved: nothing was done.
+func isMoved(err error) bool {
+	var e *ken.Error
+	return errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "store.url"
+}
+
+// readNext is read where the owner has moved to.
+func (e *proxyEngine) readNext(ctx context.Context, fn func(store.Engine) error) error {
+	s, release, err := e.s.w.next.Get(ctx, e.s.owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.(*proxyEngine).read(ctx, fn)
 }
 
 // write is read for a write: fn gives the context that it gets to it. Done again, it
@@ -69,7 +89,7 @@ func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.
 			return errLate
 		}
 		c := named
-		if _, away := s.(*remote.Client); !away && !sent && e.s.w.o.Node == nil {
+		if _, away := s.(*remote.Client); !away && !sent && e.s.w.o.Node == nil && e.s.w.next == nil {
 			c = ctx // there is no answer that could get lost
 		}
 		err := fn(c, s)

@@ -1,11 +1,14 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +32,8 @@ type tenure struct {
 	n      *Node
 	owner  string
 	dir    string
+	comes  string // the ID of the move by which the owner must have come; "" for any
+	moves  bool   // it reads what a move has left, and will replace it
 	era    uint64 // of the node: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
@@ -40,9 +45,12 @@ type tenure struct {
 
 // begin takes an owner's lease and brings the folder up to date. No node that held the owner
 // before can write from then on.
-func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token string) (*tenure, error) {
-	t := &tenure{n: n, owner: owner, dir: dir, era: n.currentEra(), fenced: make(chan struct{})}
-	var err error
+func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
+	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, era: n.currentEra(), fenced: make(chan struct{})}
+	err := t.stillAway(ctx, lock)
+	if err != nil {
+		return nil, err
+	}
 	if t.lease, err = n.take(ctx, owner, token); err != nil {
 		return nil, err
 	}
@@ -72,10 +80,20 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 			return err
 		}
 	}
+	if err := t.leaveOld(ctx, lock); err != nil {
+		return err
+	}
 	for range maxFollow {
 		end, own, err := t.load(ctx, lock)
 		if err != nil {
 			return err
+		}
+		standing, err := lock.Standing()
+		if err = cmp.Or(err, standing.Away(t.owner)); err != nil {
+			return err
+		}
+		if t.comes != "" && !standing.Arrival.Holds(t.comes) {
+			return &ken.Error{Code: ken.CodeRefused, Field: "store.next", Msg: fmt.Sprintf("owner %q has moved, and not to this engine", t.owner), Try: "Set store.next to what ken migrate --to named."}
 		}
 		if !own {
 			may, err := leaveUnsynced(t.dir)
@@ -86,7 +104,7 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 				lock.LeaveUnsynced()
 			}
 		}
-		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, func(error) { t.lose() })
+		t.writer = commitlog.NewWriter(t.life, t.n.o.Log, t.owner, end, t.dir, t.n.format(), func(error) { t.lose() })
 		err = t.writer.Fence()
 		if err == nil {
 			return nil
@@ -98,6 +116,68 @@ func (t *tenure) follow(ctx context.Context, lock *bolt.Lock) error {
 		t.fenced = make(chan struct{})
 	}
 	return &ken.Error{Code: ken.CodeHeld, Msg: fmt.Sprintf("another node goes on writing for owner %q", t.owner), Try: "Try again."}
+}
+
+// stillAway refuses an owner who is elsewhere as far as the folder knows, and the log as well. It
+// does so without the lease: many who ask would take it from each other all the time.
+func (t *tenure) stillAway(ctx context.Context, lock *bolt.Lock) error {
+	standing, err := lock.Standing()
+	if err != nil || standing.Away(t.owner) == nil {
+		return err
+	}
+	at, _, err := lock.Mark()
+	if err != nil || at.Position == 0 {
+		return err
+	}
+	if _, _, err := t.load(ctx, lock); err != nil {
+		return nil //nolint:nilerr // it is a copy of another log: see leaveOld
+	}
+	if standing, err = lock.Standing(); err != nil {
+		return err
+	}
+	return standing.Away(t.owner)
+}
+
+// leaveOld clears a folder whose store has moved to this very log, and keeps a file that is no
+// copy beside it. Another store that is elsewhere is refused: it must not become the beginning
+// of a log.
+func (t *tenure) leaveOld(ctx context.Context, lock *bolt.Lock) error {
+	standing, err := lock.Standing()
+	if err != nil || standing.Away(t.owner) == nil {
+		return err
+	}
+	at, _, err := lock.Mark()
+	if err != nil || at.Position > 0 && standing.Moved.ID == "" {
+		return err // what comes by this log may be here by now
+	}
+	dir, err := os.MkdirTemp(t.dir, "log-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	there, err := bolt.Acquire(dir, bolt.Options{Owner: t.owner})
+	if err != nil {
+		return err
+	}
+	_, _, err = t.load(ctx, there)
+	now, unread := there.Standing()
+	if err = errors.Join(err, unread, there.Release()); err != nil {
+		return err
+	}
+	is, _, err := isCopy(t.dir)
+	is = is || at.Position > 0
+	switch arrived := now.Arrival.Holds(standing.Moved.ID); {
+	case err != nil:
+		return err
+	case arrived && is:
+		return lock.Clear()
+	case arrived:
+		t.n.o.Logger.Info("an owner's store has moved to the engine; the old file is kept", "owner", t.owner, "file", filepath.Join(t.dir, "ken.db.moved"))
+		return lock.SetAside()
+	case is: // the log says what became of it
+		return nil
+	}
+	return standing.Away(t.owner)
 }
 
 // lose ends the right.
@@ -134,7 +214,7 @@ func (t *tenure) reload(ctx context.Context, lock *bolt.Lock, cause error) error
 func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark, own bool, err error) {
 	log := t.n.o.Log
 	at, used, err := lock.Mark()
-	if err != nil {
+	if err = cmp.Or(err, t.readable(lock)); err != nil {
 		return end, false, err
 	}
 	last, err := log.Last(ctx, t.owner)
@@ -167,11 +247,33 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	case at.Position > max(last, snapshot):
 		return end, false, t.otherLog(fmt.Errorf("it ends at record %d, and the folder at %d", last, at.Position))
 	}
-	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), &end))
+	err = apply(lock, commitlog.Transactions(ctx, log, t.owner, commitlog.Mark(at), t.n.format(), t.moves, &end))
 	if errors.Is(err, commitlog.ErrOtherLog) {
 		err = t.otherLog(err)
 	}
-	return end, false, err
+	if errors.Is(err, commitlog.ErrBase) { // a move is at work
+		err = &bolt.AwayError{Owner: t.owner, Standing: bolt.Standing{Arrival: bolt.Arrival{Place: "another place"}}}
+	}
+	if errors.Is(err, commitlog.ErrLater) {
+		err = t.later(err)
+	}
+	return end, false, cmp.Or(err, t.readable(lock))
+}
+
+// readable refuses a file of a later layout.
+func (t *tenure) readable(lock *bolt.Lock) error {
+	layout, err := lock.Layout()
+	if err == nil && layout > bolt.Layout {
+		err = t.later(fmt.Errorf("the store has layout %d, and this version reads %d", layout, bolt.Layout))
+	}
+	return err
+}
+
+// later is why a node leaves an owner alone that a later version has written to. It has appended
+// nothing: another node serves the owner.
+func (t *tenure) later(cause error) error {
+	return &ken.Error{Code: ken.CodeRefused, Field: "version", Msg: fmt.Sprintf("owner %q was written to by a later version of ken", t.owner), Err: cause,
+		Try: "Start this node with the version of the other nodes: see ken doctor."}
 }
 
 func (t *tenure) otherLog(cause error) error {

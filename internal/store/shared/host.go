@@ -14,10 +14,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 )
 
@@ -29,7 +31,9 @@ type host struct {
 	tenure *tenure // nil without a node
 	server *remote.Server
 	token  string
+	role   *role
 
+	leaving atomic.Bool // for another place: see move
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -42,15 +46,18 @@ func (s *ownerConn) hold() (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
-	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
-		Use: func() func() { return s.w.use(s) }, Valid: h.valid, OnEvent: s.onEvent()})
+	n, ahead := s.w.o.Node, 0
+	if n != nil {
+		ahead = n.o.Ahead
+	}
+	h.server = remote.NewServer(remote.ServerOptions{Ahead: ahead, Owner: s.owner, Token: h.token, Log: s.w.o.Log,
+		Use: func() func() { return s.w.use(s) }, Valid: h.entitled, Takes: h.valid, Move: h.move, OnEvent: s.onEvent()})
 	tell := o.Progress
 	o.Progress = func(stage string, done, total int) {
 		h.server.Progress(stage, done, total)
 		tell(stage, done, total)
 	}
 	var err error
-	n := s.w.o.Node
 	if n != nil {
 		if _, another, err := n.holder(s.ctx, s.owner); err != nil || another {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
@@ -67,12 +74,12 @@ func (s *ownerConn) hold() (*role, error) {
 		return nil, err
 	}
 	if n == nil {
-		if err := notACopy(h.lock, s.dir); err != nil {
+		if err := isHere(h.lock, s.dir, s.owner); err != nil {
 			return nil, errors.Join(err, h.lock.Release())
 		}
 	}
 	if n != nil {
-		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token); err != nil {
+		if h.tenure, err = n.begin(s.ctx, h.lock, s.owner, s.dir, h.token, s.w.arrival(s.owner)); err != nil {
 			return nil, errors.Join(err, h.lock.Release())
 		}
 		n.router.Add(h.server)
@@ -97,20 +104,28 @@ func (s *ownerConn) hold() (*role, error) {
 		}
 		return nil, err
 	}
+	r := &role{store: h.store, host: h}
+	h.role = r
 	h.server.Ready(h.store)
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.running.Go(func() { h.mend(ctx) })
-	r := &role{store: h.store, host: h}
 	if h.tenure != nil {
 		h.running.Go(func() { h.tenure.watch(ctx, h.store, func() { s.lost(r, false) }) })
 	}
 	return r, nil
 }
 
-// notACopy refuses a copy of a log that nobody keeps up to date: what is written to it would be
-// in no log.
-func notACopy(lock *bolt.Lock, dir string) error {
+// isHere refuses a store that is elsewhere: one that has moved, and a copy of a log that nobody
+// keeps up to date. What is written to it would be in no log.
+func isHere(lock *bolt.Lock, dir, owner string) error {
+	standing, err := lock.Standing()
+	if err == nil {
+		err = standing.Away(owner)
+	}
+	if err != nil {
+		return err
+	}
 	at, _, err := lock.Mark()
 	if err != nil || at.Position == 0 {
 		return err
@@ -189,7 +204,7 @@ func (h *host) end(evicted bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
-	if !h.valid() {
+	if !h.entitled() {
 		cancel()
 		h.tenure.end()
 	}
@@ -212,8 +227,24 @@ func (h *host) close(evicted bool) error {
 	return err
 }
 
-// valid reports whether the store is this process's.
-func (h *host) valid() bool { return h.tenure == nil || h.tenure.valid() }
+// valid reports whether the store is this process's, and what is asked of it is done.
+func (h *host) valid() bool { return !h.leaving.Load() && h.entitled() }
+
+// entitled reports whether the store is this process's: what it answers is true.
+func (h *host) entitled() bool { return h.tenure == nil || h.tenure.valid() }
+
+// move leaves the store for another place. Nothing is taken on from then on, so that nobody hears
+// what is old when the other place is written to. Whoever asks next finds out where it is. What
+// was asked before has an answer.
+func (h *host) move(ctx context.Context, m engine.Move) error {
+	if err := h.store.MayMove(m); err != nil {
+		return err
+	}
+	h.leaving.Store(true)
+	err := h.store.Move(context.WithoutCancel(ctx), m)
+	go h.s.lost(h.role, false)
+	return err
+}
 
 // Options configures Owners; the zero value works.
 type Options struct {
@@ -223,6 +254,10 @@ type Options struct {
 	// Node shares the stores with other machines, by a log that all reach. Nil: the folder is
 	// all there is. It is closed after the Owners, by who made it.
 	Node *Node
+	// Next is this process as a node of the engine that owners are moved to, which NextName
+	// names as Place.Name does. An owner that has moved there is served from there. Nil for none.
+	Next     *Node
+	NextName string
 
 	// OnHold is called when this process has come to hold an owner's folder, the
 	// first time as well as by taking over: it is who looks after the store from now

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,7 +32,11 @@ type NodeOptions struct {
 	// is for one machine alone.
 	Server, Client *tls.Config
 	Version        string
-	Logger         *slog.Logger // default slog.Default()
+	Wall           func() time.Time // the clock of the machine, which may be set; default time.Now
+	// Ahead is by how many versions this node's protocol and records are later than this
+	// program's: for tests of nodes of several versions.
+	Ahead  int
+	Logger *slog.Logger // default slog.Default()
 }
 
 // Node is this process among those that share a log. It is safe for concurrent use.
@@ -45,6 +50,7 @@ type Node struct {
 
 	mu   sync.Mutex // guards the rest
 	beat time.Time  // when the last beat that was heard began
+	wall time.Time  // the same, by the clock of the machine
 	era  uint64     // how often others may have taken this node for dead
 	seen map[string]sighting
 }
@@ -71,6 +77,9 @@ const (
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
 	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -102,6 +111,17 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.running.Go(func() { n.router.Serve(l) })
 	n.running.Go(func() { n.beats(life) })
 	return n, nil
+}
+
+// format is that of the node's records.
+func (n *Node) format() commitlog.Format { return commitlog.Current + commitlog.Format(n.o.Ahead) }
+
+// otherVersion says which node is of another version than this one.
+func (n *Node) otherVersion(ctx context.Context, owner, id string) error {
+	other, _ := n.o.Log.Node(ctx, id) // else its version is not known
+	return &ken.Error{Code: ken.CodeHeld, Field: "version",
+		Msg: fmt.Sprintf("owner %q is served by node %s at %s, version %s, whose protocol is not that of version %s", owner, id, other.Address, cmp.Or(other.Version, "unknown"), cmp.Or(n.o.Version, "unknown")),
+		Try: "Start all nodes with one version. Until then, ask that node, or stop it: another node takes over."}
 }
 
 // advertised is what others are told of where a node listens.
@@ -170,7 +190,7 @@ func (n *Node) beats(ctx context.Context) {
 }
 
 func (n *Node) beatOnce(ctx context.Context) error {
-	began := time.Now()
+	began, wall := time.Now(), n.o.Wall().Round(0)
 	ctx, cancel := context.WithTimeout(ctx, commitlog.Valid/2)
 	defer cancel()
 	if err := n.o.Log.Beat(ctx, commitlog.Node{ID: n.o.ID, Address: n.address, Version: n.o.Version}); err != nil {
@@ -179,7 +199,7 @@ func (n *Node) beatOnce(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.checkEra()
-	n.beat = began
+	n.beat, n.wall = began, wall
 	return nil
 }
 
@@ -187,7 +207,7 @@ func (n *Node) beatOnce(ctx context.Context) error {
 // process that was paused knows it by its clock; of a machine that slept, the wall clock knows.
 // n.mu is held.
 func (n *Node) checkEra() {
-	if now := time.Now(); !n.beat.IsZero() && max(now.Sub(n.beat), now.Round(0).Sub(n.beat.Round(0))) >= commitlog.Valid {
+	if !n.beat.IsZero() && max(time.Since(n.beat), n.o.Wall().Round(0).Sub(n.wall)) >= commitlog.Valid {
 		n.era++
 		n.beat = time.Time{}
 	}

@@ -165,7 +165,9 @@ func (s *ownerConn) findRole() (*role, error) {
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
 		_, fenced := remote.Lost(err) // while it opened
 		away := fenced || errors.Is(err, commitlog.ErrUnreachable)
-		if !unwritable && !away && !errors.Is(err, ken.ErrHeld) {
+		var elsewhere *bolt.AwayError
+		comes := errors.As(err, &elsewhere) && elsewhere.Moved.ID == ""
+		if !unwritable && !away && !comes && !errors.Is(err, ken.ErrHeld) {
 			return nil, err
 		}
 		r, connect := s.join()
@@ -181,6 +183,8 @@ func (s *ownerConn) findRole() (*role, error) {
 			return nil, errClosed
 		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
+		case time.Now().After(end) && comes:
+			return nil, err
 		case time.Now().After(end) && away:
 			return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the engine of the store is not reached", Err: err, Try: "See ken doctor, and whether the servers of store.url run."}
 		case time.Now().After(end):
@@ -252,12 +256,20 @@ func (s *ownerConn) join() (*role, error) {
 func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
+	ahead := 0
+	if s.w.o.Node != nil {
+		ahead = s.w.o.Node.o.Ahead
+	}
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config, Ahead: ahead,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
 		if node != "" && errors.Is(err, syscall.ECONNREFUSED) {
 			s.w.o.Node.refused(node)
+		}
+		var e *ken.Error
+		if node != "" && errors.As(err, &e) && e.Code == ken.CodeHeld && e.Field == "version" {
+			err = s.w.o.Node.otherVersion(s.ctx, s.owner, node)
 		}
 		return nil, err
 	}
@@ -339,7 +351,7 @@ func (r *role) valid() bool { return r.host == nil || r.host.valid() }
 
 // held is valid as far as it was noticed.
 func (r *role) held() bool {
-	return r.host == nil || r.host.tenure == nil || !r.host.tenure.lost.Load()
+	return r.host == nil || !r.host.leaving.Load() && (r.host.tenure == nil || !r.host.tenure.lost.Load())
 }
 
 func (r *role) close(evicted bool) error {

@@ -24,6 +24,10 @@ type Owners struct {
 	limit int
 	o     Options
 
+	next  *Owners  // of the engine that owners move to; nil for none
+	moved sync.Map // owner → the ID of the move by which it went to next
+	comes sync.Map // of a next: owner → the ID of the move by which it must have come
+
 	leaving sync.WaitGroup // of stores that are being closed
 
 	mu      sync.Mutex // guards the rest
@@ -46,7 +50,28 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	if abs, err := filepath.Abs(dir); err == nil { // else it is as good as it was
 		dir = abs
 	}
-	return &Owners{dir: dir, limit: limit, o: o.withDefaults(), open: map[string]*list.Element{}, used: list.New()}
+	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), open: map[string]*list.Element{}, used: list.New()}
+	if o.Next != nil {
+		o.Node, o.Next = o.Next, nil
+		w.next = NewOwners(filepath.Join(dir, nextDir), limit, o)
+	}
+	return w
+}
+
+// nextDir is the folder of the copies of owners that have moved to Options.Next. No owner's
+// folder has such a name.
+const nextDir = ".next"
+
+// follow reports whether an error says that an owner has moved to where this process has a node
+// as well: there it goes on.
+func (w *Owners) follow(owner string, err error) bool {
+	var away *bolt.AwayError
+	if w.next == nil || !errors.As(err, &away) || away.Moved.ID == "" || away.Moved.Place != w.o.NextName {
+		return false
+	}
+	w.next.comes.Store(owner, away.Moved.ID)
+	w.moved.Store(owner, away.Moved.ID)
+	return true
 }
 
 // Get opens the owner's store, or returns the open one: held by this process or by
@@ -60,6 +85,9 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
 	if owner == "" {
 		owner = ken.DefaultOwner
+	}
+	if _, moved := w.moved.Load(owner); moved {
+		return w.next.Get(ctx, owner)
 	}
 	w.mu.Lock()
 	if w.closed {
@@ -79,6 +107,9 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 	release = sync.OnceFunc(func() { w.release(st) })
 	if _, err := st.current(ctx); err != nil {
 		release()
+		if w.follow(owner, err) {
+			return w.next.Get(ctx, owner)
+		}
 		return nil, nil, err
 	}
 	return st.engine, release, nil
@@ -88,6 +119,9 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 func (w *Owners) Holds(owner string) bool {
 	if owner == "" {
 		owner = ken.DefaultOwner
+	}
+	if _, moved := w.moved.Load(owner); moved {
+		return w.next.Holds(owner)
 	}
 	w.mu.Lock()
 	el := w.open[owner]
@@ -159,6 +193,13 @@ func (w *Owners) leave(el *list.Element) {
 // opening, which stop. What other processes asked of this one is answered first.
 // Get fails with ErrUnavailable afterwards.
 func (w *Owners) Close() error {
+	if w.next == nil {
+		return w.closeAll()
+	}
+	return errors.Join(w.closeAll(), w.next.Close())
+}
+
+func (w *Owners) closeAll() error {
 	w.mu.Lock()
 	w.closed = true
 	var last []*ownerConn
@@ -184,3 +225,10 @@ func (w *Owners) Close() error {
 }
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
+
+// arrival is the ID of the move by which an owner must have come; "" for any.
+func (w *Owners) arrival(owner string) string {
+	id, _ := w.comes.Load(owner)
+	text, _ := id.(string)
+	return text
+}

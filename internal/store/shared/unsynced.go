@@ -51,3 +51,11 @@ func leaveUnsynced(dir string) (may bool, err error) {
 
 // synced notes that the file of a copy is on the disk as it is.
 func synced(dir string) error { return durable.WriteFile(filepath.Join(dir, copyFile), nil) }
+
+// forgetCopy notes that a folder's store is no copy any more.
+func forgetCopy(dir string) error {
+	if err := os.Remove(filepath.Join(dir, copyFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

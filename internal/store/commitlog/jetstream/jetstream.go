@@ -282,8 +282,30 @@ func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
 	return at, err
 }
 
-// readAhead is how many records are on their way while one is read.
-const readAhead = 256
+const (
+	// readAhead is how many records are on their way while one is read.
+	readAhead = 256
+	// singly is how many records are asked for one by one: for so few, the servers need not make
+	// a consumer, of which they have a limited number.
+	singly = 8
+	// readForgotten is after how long the servers forget a consumer whose reader was killed.
+	readForgotten = 10 * time.Second
+)
+
+// next reads the first record at a position or behind it.
+func (l *Log) next(ctx context.Context, owner string, from uint64) (r commitlog.Record, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		m, err := l.stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(l.subject(owner)))
+		if err == nil {
+			r = commitlog.Record{Position: m.Sequence, Data: m.Data}
+		}
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) { // truncated meanwhile
+		err = fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
+	}
+	return r, err
+}
 
 // Read implements commitlog.Log.
 func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[commitlog.Record, error] {
@@ -296,13 +318,30 @@ func (l *Log) Read(ctx context.Context, owner string, after uint64) iter.Seq2[co
 		if last <= after {
 			return
 		}
+		for range singly {
+			r, err := l.next(ctx, owner, after+1)
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			if !yield(r, nil) || r.Position >= last {
+				return
+			}
+			after = r.Position
+		}
 		c, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{l.subject(owner)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+			InactiveThreshold: readForgotten,
 		})
 		if err != nil {
 			yield(commitlog.Record{}, unreachable(err))
 			return
 		}
+		defer func() {
+			if info := c.CachedInfo(); info != nil {
+				_ = l.stream.DeleteConsumer(ctx, info.Name) // else the server forgets it
+			}
+		}()
 		all, err := c.Messages(jetstream.PullMaxMessages(readAhead), jetstream.PullExpiry(2*time.Second))
 		if err != nil {
 			yield(commitlog.Record{}, unreachable(err))

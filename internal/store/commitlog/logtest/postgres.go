@@ -46,8 +46,15 @@ func StartPostgres(t testing.TB) *Postgres {
 	p.own()
 	p.run(ctl, "initdb", "-D", dir+"/data", "-o", "-A trust -U ken --no-sync", "-s")
 	p.Start()
-	t.Cleanup(p.Crash)
+	t.Cleanup(p.end)
 	return p
+}
+
+// end ends the server, if it is there.
+func (p *Postgres) end() {
+	if _, err := os.Stat(filepath.Join(p.dir, "data", "postmaster.pid")); err == nil {
+		p.Crash()
+	}
 }
 
 // Start starts the server, which is not there.

@@ -163,7 +163,7 @@ func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byt
 		var there uuid.UUID
 		err = l.pool.QueryRow(ctx, l.sql("SELECT id FROM %s.records WHERE owner = $1 AND position = $2"), owner, int64(after)+1).Scan(&there)
 		if err == nil && there == id {
-			return nil
+			return l.replicated(ctx)
 		}
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
@@ -171,6 +171,13 @@ func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byt
 		return commitlog.ErrFenced
 	})
 	return after + 1, err
+}
+
+// replicated returns when the synchronous standbys have what this server has committed. An
+// attempt that was cut off while it waited for them is committed here, and may be nowhere else.
+func (l *Log) replicated(ctx context.Context) error {
+	_, err := l.pool.Exec(ctx, "SELECT pg_logical_emit_message(true, 'ken', '')") // its commit waits, and comes later
+	return err
 }
 
 // Last implements commitlog.Log.

@@ -1,0 +1,334 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
+)
+
+// A store that moves to another place says so in its own file, so that it says so wherever the
+// file is read: in its folder, or from the log that it is a copy of. The file that it leaves has
+// kMoved from the last transaction on. The file that it comes to has kArrival, which is not
+// Done until it holds all of the other one.
+var (
+	kMoved   = []byte("moved")   // JSON of an engine.Move
+	kArrival = []byte("arrival") // JSON of an Arrival
+)
+
+// Arrival is a move of which a file is the destination.
+type Arrival struct {
+	ID    string `json:"id"`
+	Place string `json:"place"` // where the store comes from
+	Done  bool   `json:"done,omitempty"`
+	// Before are the IDs of the moves before, the last one first.
+	Before []string `json:"before,omitempty"`
+}
+
+// Holds reports whether what left by a move is in this store.
+func (a Arrival) Holds(id string) bool {
+	return a.Done && id != "" && (a.ID == id || slices.Contains(a.Before, id))
+}
+
+// maxBefore bounds how many moves are remembered.
+const maxBefore = 64
+
+// Next is the arrival of this store in another place.
+func (a Arrival) Next(id, from string) Arrival {
+	next := Arrival{ID: id, Place: from}
+	if a.ID != "" {
+		next.Before = append([]string{a.ID}, a.Before[:min(len(a.Before), maxBefore-1)]...)
+	}
+	return next
+}
+
+// Standing says whether a file is an owner's store, or what is left of one that moved, or what
+// is there so far of one that comes.
+type Standing struct {
+	Used    bool // there is a store in it
+	Moved   engine.Move
+	Arrival Arrival
+}
+
+// Away is why the store can't be used; nil if it can.
+func (s Standing) Away(owner string) error {
+	if s.Moved.ID == "" && (s.Arrival.ID == "" || s.Arrival.Done) {
+		return nil
+	}
+	return &AwayError{owner, s}
+}
+
+// AwayError is that an owner's store is elsewhere.
+type AwayError struct {
+	Owner string
+	Standing
+}
+
+// Error implements error.
+func (e *AwayError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns it as a ken.Error.
+func (e *AwayError) Unwrap() error {
+	if e.Moved.ID == "" {
+		return &ken.Error{Code: ken.CodeUnavailable, Field: "store.url", Msg: fmt.Sprintf("owner %q is being moved here from %s", e.Owner, e.Arrival.Place),
+			Try: "Try again when ken migrate has ended. If it was stopped, run it again: it goes on."}
+	}
+	return &ken.Error{Code: ken.CodeRefused, Field: "store.url", Msg: fmt.Sprintf("owner %q was moved to %s", e.Owner, e.Moved.Place),
+		Try: "Use " + e.Moved.Place + ", as store.url or for a folder as knowledge.db_path, and start Ken again."}
+}
+
+func standingOf(tx *bbolt.Tx) (s Standing, err error) {
+	meta := tx.Bucket(bMeta)
+	if meta == nil {
+		return s, nil
+	}
+	s.Used = meta.Get(kLayout) != nil
+	for key, to := range map[string]any{string(kMoved): &s.Moved, string(kArrival): &s.Arrival} {
+		if v := meta.Get([]byte(key)); v != nil {
+			if err := json.Unmarshal(v, to); err != nil {
+				return s, damaged("read where the store has moved", err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// Standing says whether the file is the owner's store.
+func (l *Lock) Standing() (st Standing, err error) {
+	err = read(l.db, func(tx *bbolt.Tx) (err error) { st, err = standingOf(tx); return err })
+	return st, err
+}
+
+// Layout is the number of the file's layout; 0 for an empty file, and more than Layout for one of
+// a later version.
+func (l *Lock) Layout() (n int, err error) {
+	err = read(l.db, func(tx *bbolt.Tx) error {
+		if meta := tx.Bucket(bMeta); meta != nil {
+			for _, b := range meta.Get(kLayout) {
+				n = n<<8 | int(b)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Events is the number of the last event of the store's log.
+func (l *Lock) Events() (seq uint64, err error) {
+	err = read(l.db, func(tx *bbolt.Tx) error {
+		if b := tx.Bucket(bEvents); b != nil {
+			if k, _ := b.Cursor().Last(); len(k) == 8 {
+				seq = binary.BigEndian.Uint64(k)
+			}
+		}
+		return nil
+	})
+	return seq, err
+}
+
+// here refuses a store that is elsewhere.
+func (s *Store) here(tx *bbolt.Tx) error {
+	st, err := standingOf(tx)
+	if err != nil {
+		return err
+	}
+	return st.Away(s.o.Owner)
+}
+
+// MayMove reports why the store can't be left for another place. Errors: ken.ErrRefused when
+// another move brought it here than the one that m names.
+func (s *Store) MayMove(m engine.Move) error {
+	return s.view(func(tx *bbolt.Tx) error { return mayMove(tx, m) })
+}
+
+func mayMove(tx *bbolt.Tx, m engine.Move) error {
+	st, err := standingOf(tx)
+	if err == nil && st.Arrival.ID != m.Arrived {
+		err = &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "the store was moved by another process meanwhile", Try: "Run ken migrate again."}
+	}
+	return err
+}
+
+// Move notes, as the store's last transaction, that it is elsewhere from now on.
+func (s *Store) Move(ctx context.Context, m engine.Move) error {
+	v, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
+		return s.update(func(tx *writeTx) error {
+			if err := mayMove(tx.Tx, m); err != nil {
+				return err
+			}
+			return tx.Bucket(bMeta).Put(kMoved, v)
+		})
+	}})
+}
+
+// Arrives returns the changes by which a file becomes the destination of a move, whatever it
+// was before.
+func Arrives(a Arrival) ([]byte, error) {
+	v, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	tx := &writeTx{noting: true}
+	tx.note(changeCreate, bMeta)
+	tx.note(changePut, bMeta, kArrival, v)
+	tx.note(changeDelete, bMeta, kMoved)
+	return tx.changes, nil
+}
+
+// Change brings changes to the file of a store that is in no log.
+func (l *Lock) Change(changes []byte) error {
+	return write(l.db, func(tx *bbolt.Tx) error {
+		if err := apply(tx, changes); err != nil {
+			return err
+		}
+		return tx.Bucket(bMeta).Delete(kPosition)
+	})
+}
+
+// Replace puts a copy of another file, with changes and a mark, in the place of this one. It is
+// there as a whole or not at all. The zero mark is for a store that is in no log.
+func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
+	path := filepath.Join(l.dir, dbFile)
+	tmp := path + ".restore"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("replace store: %w", err)
+	}
+	err = from.Snapshot(func(_ uint64, file io.WriterTo) error { _, err := file.WriteTo(f); return err })
+	var db *bbolt.DB
+	if err = errors.Join(err, f.Close()); err == nil {
+		db, err = openDB(tmp, l.o)
+	}
+	if err == nil {
+		err = write(db, func(tx *bbolt.Tx) error {
+			if err := apply(tx, changes); err != nil {
+				return err
+			}
+			if at == (LogMark{}) {
+				return tx.Bucket(bMeta).Delete(kPosition)
+			}
+			return tx.Bucket(bMeta).Put(kPosition, at.encode())
+		})
+	}
+	if err == nil {
+		err = db.Sync()
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
+		return errors.Join(fmt.Errorf("replace store: %w", err), os.Remove(tmp))
+	}
+	old := l.db
+	db.NoSync = old.NoSync
+	l.db = db
+	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
+}
+
+// SetAside keeps the file beside its place, as ken.db.moved, and clears the folder.
+func (l *Lock) SetAside() error {
+	path := filepath.Join(l.dir, dbFile)
+	if err := removed(path + ".moved"); err != nil {
+		return err
+	}
+	if err := os.Link(path, path+".moved"); err != nil {
+		return fmt.Errorf("set a store aside: %w", err)
+	}
+	return l.Clear()
+}
+
+// MaxDifference bounds changes that are kept in memory, in bytes.
+const MaxDifference = 16 << 20
+
+// Difference returns the changes that make this file what another one is, but for its place in
+// a log and its standing. whole is false when they are too many.
+func (l *Lock) Difference(other *Lock) (changes []byte, whole bool, err error) {
+	out := &writeTx{noting: true}
+	err = read(l.db, func(mine *bbolt.Tx) error {
+		return read(other.db, func(theirs *bbolt.Tx) error {
+			err := mine.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+				if theirs.Bucket(name) == nil {
+					out.note(changeDrop, name)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return theirs.ForEach(func(name []byte, b *bbolt.Bucket) error {
+				if mine.Bucket(name) == nil {
+					out.note(changeCreate, name)
+				}
+				return out.difference(name, mine.Bucket(name), b)
+			})
+		})
+	})
+	if errors.Is(err, errMany) {
+		return nil, false, nil
+	}
+	return out.changes, true, err
+}
+
+var errMany = errors.New("too many changes")
+
+// difference notes what makes a bucket, nil for an empty one, what another one is.
+func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
+	b := theirs.Cursor()
+	key, value := b.First()
+	var a *bbolt.Cursor
+	var old, was []byte
+	if mine != nil {
+		a = mine.Cursor()
+		old, was = a.First()
+	}
+	for old != nil || key != nil {
+		order := bytes.Compare(old, key)
+		switch {
+		case key == nil:
+			order = -1
+		case old == nil:
+			order = 1
+		}
+		own := bytes.Equal(name, bMeta) && order >= 0 && ofPlace(key) || bytes.Equal(name, bMeta) && order < 0 && ofPlace(old)
+		switch {
+		case own:
+		case order < 0:
+			tx.note(changeDelete, name, old)
+		case order > 0 || !bytes.Equal(was, value):
+			tx.note(changePut, name, key, value)
+		}
+		if len(tx.changes) > MaxDifference {
+			return errMany
+		}
+		if order <= 0 {
+			old, was = a.Next()
+		}
+		if order >= 0 {
+			key, value = b.Next()
+		}
+	}
+	return nil
+}
+
+// ofPlace reports whether a key of bMeta is about where the file is, and not about what is in it.
+func ofPlace(key []byte) bool {
+	return bytes.Equal(key, kPosition) || bytes.Equal(key, kMoved) || bytes.Equal(key, kArrival)
+}

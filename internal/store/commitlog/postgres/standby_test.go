@@ -1,0 +1,44 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
+	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
+)
+
+// A record that the primary has and the standby lacks is not acknowledged, however often it is
+// asked for: the primary may be lost before the standby gets it.
+func TestARecordThatTheStandbyLacks(t *testing.T) {
+	race.LeaveToWhole(t)
+	p := logtest.StartPostgresPair(t)
+	l, err := postgres.Open(t.Context(), postgres.Options{URL: p.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	at, err := l.Append(t.Context(), "ada", 0, []byte("both have it"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	_, err = l.Append(ctx, "ada", at, []byte("one has it"))
+	if err == nil {
+		t.Error("it is acknowledged")
+	}
+	p.Crash()
+	p.Continue()
+	p.Promote()
+	last, err := l.Last(t.Context(), "ada")
+	if err != nil || last < at {
+		t.Errorf("the standby has records up to %d, %v", last, err)
+	}
+	if _, err := l.Append(t.Context(), "ada", last, []byte("the new primary has it")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,475 @@
+package shared
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
+	"github.com/kenlayer/ken/internal/store/engine"
+	"github.com/kenlayer/ken/internal/store/remote"
+	"github.com/kenlayer/ken/store"
+)
+
+// An owner moves like this. At any moment one place alone takes writes, whoever is killed.
+//
+//  1. The new place notes that the owner is being moved there. It refuses the owner until it has
+//     all.
+//  2. It gets a copy, and what is written meanwhile, while the old place serves on.
+//  3. The holder notes in the old place that the owner is elsewhere. It is the last transaction
+//     there: what was acknowledged is before it.
+//  4. The new place gets what is missing, and then the note that it has all.
+//
+// What the new place lacks is always the difference of two files. So a move that was cut short
+// is simply begun again.
+
+// Place is where owners move to.
+type Place struct {
+	Name string        // its URL, or its folder
+	Log  commitlog.Log // nil for a folder
+	Dir  string        // of owners' folders, where there is no Log
+}
+
+// States of an owner that is moved.
+const (
+	MoveWaits = "waits" // it can be moved
+	MoveBegun = "begun" // an earlier move of it was cut short
+	MoveDone  = "done"  // it is in the new place
+)
+
+// Moved says how a move went.
+type Moved struct {
+	Owner  string
+	State  string        // after it; of a dry run, before it
+	Bytes  int64         // of the store's file
+	Pause  time.Duration // in which nobody could use the owner
+	Events uint64        // of the owner's log, which is the same in both places
+}
+
+const (
+	// rounds bounds how often the new place is brought up to date before the old one is left,
+	// and fewChanges is, in bytes, how little is left then at best.
+	rounds     = 4
+	fewChanges = 64 << 10
+	// lockWait is how long a folder is waited for that others look into.
+	lockWait = 10 * time.Second
+)
+
+// mover moves one owner.
+type mover struct {
+	w      *Owners
+	owner  string
+	to     Place
+	from   string // the name of the old place
+	work   string // a folder for copies
+	copies int
+
+	old         *bolt.Lock // a copy of the store in the old place
+	oldStanding bolt.Standing
+	size        int64
+	there       *destination
+}
+
+// Move moves an owner to another place while it is in use. from names the place where it is. A
+// dry run looks and changes nothing. Errors: ken.ErrExists where the new place has another
+// store of that owner; ken.ErrHeld while another process moves it.
+func (w *Owners) Move(ctx context.Context, owner, from string, to Place, dry bool) (r Moved, err error) {
+	r.Owner = owner
+	m := &mover{w: w, owner: owner, from: from, to: to}
+	if m.work, err = os.MkdirTemp("", "ken-migrate-*"); err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(m.work)
+	defer func() {
+		if m.old != nil {
+			err = errors.Join(err, m.old.Release())
+		}
+		if m.there != nil {
+			err = errors.Join(err, m.there.close())
+		}
+	}()
+	if err := m.copyOld(ctx); err != nil {
+		return r, err
+	}
+	r.Bytes = m.size
+	if m.there, err = openDestination(ctx, to, owner, filepath.Join(m.work, "there"), dry); err != nil {
+		return r, err
+	}
+	arrival, state, err := m.compare()
+	if r.State = state; err != nil || dry || state == MoveDone {
+		return r, err
+	}
+	if err := m.there.begin(arrival); err != nil {
+		return r, err
+	}
+	if m.oldStanding.Moved.ID == "" {
+		if err := m.follow(ctx, arrival); err != nil {
+			return r, err
+		}
+	}
+	begun := time.Now()
+	if err := m.leave(ctx, arrival); err != nil {
+		return r, err
+	}
+	if err := m.copyOld(ctx); err != nil {
+		return r, err
+	}
+	if m.oldStanding.Moved.ID == "" {
+		return r, &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("owner %q has not left %s", owner, from), Try: "Run it again."}
+	}
+	if err := m.there.complete(ctx, m.old, arrival); err != nil {
+		return r, err
+	}
+	r.State, r.Pause = MoveDone, time.Since(begun)
+	if r.Events, err = m.old.Events(); err != nil {
+		return r, err
+	}
+	return r, m.there.tidy(ctx)
+}
+
+// copyOld copies the store as it is now in the old place.
+func (m *mover) copyOld(ctx context.Context) (err error) {
+	if m.old != nil {
+		err = m.old.Release()
+		m.old = nil
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(m.work, "old")
+	if m.w.o.Node == nil { // that of a log is brought up to date
+		m.copies++
+		dir += fmt.Sprint(m.copies)
+		if err := errors.Join(os.RemoveAll(filepath.Join(m.work, fmt.Sprint("old", m.copies-1))), os.MkdirAll(dir, 0o700)); err != nil {
+			return err
+		}
+	}
+	err = m.w.CopyTo(ctx, m.owner, dir)
+	for end := time.Now().Add(lockWait); errors.Is(err, commitlog.ErrUnreachable) && time.Now().Before(end); { // or the log was truncated meanwhile
+		select {
+		case <-time.After(nodePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err = m.w.CopyTo(ctx, m.owner, dir)
+	}
+	var away *bolt.AwayError
+	if errors.As(err, &away) && m.w.o.Node == nil { // nobody serves it: it is read as it is
+		err = m.copyFolder(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if m.old, err = bolt.Acquire(dir, bolt.Options{Owner: m.owner}); err != nil {
+		return err
+	}
+	if info, err := os.Stat(filepath.Join(dir, "ken.db")); err == nil {
+		m.size = info.Size()
+	}
+	m.oldStanding, err = m.old.Standing()
+	return err
+}
+
+// copyFolder copies a store that was left.
+func (m *mover) copyFolder(dir string) error {
+	from, err := bolt.Acquire(filepath.Join(m.w.dir, bolt.FolderName(m.owner)), bolt.Options{Owner: m.owner, LockTimeout: lockWait})
+	if err != nil {
+		return err
+	}
+	to, err := bolt.Acquire(dir, bolt.Options{Owner: m.owner})
+	if err == nil {
+		err = errors.Join(to.Replace(from, nil, bolt.LogMark{}), to.Release())
+	}
+	return errors.Join(err, from.Release())
+}
+
+// compare says what is to be done, and under which name.
+func (m *mover) compare() (a bolt.Arrival, state string, err error) {
+	old, there := m.oldStanding, m.there.standing
+	a = old.Arrival.Next(uuid.NewString(), m.from)
+	refused := func(msg, try string) (bolt.Arrival, string, error) {
+		return a, MoveWaits, &ken.Error{Code: ken.CodeExists, Field: "owner", Msg: msg, Try: try}
+	}
+	left, comes := old.Moved.ID != "", there.Arrival.ID != "" && there.Moved.ID == ""
+	switch {
+	case old.Moved.ID == "" && old.Away(m.owner) != nil:
+		return a, MoveWaits, old.Away(m.owner)
+	case left && comes && there.Arrival.ID == old.Moved.ID && there.Arrival.Done:
+		return a, MoveDone, nil
+	case left && old.Moved.Place != m.to.Name && there.Arrival.ID != old.Moved.ID:
+		return a, MoveWaits, old.Away(m.owner)
+	case left:
+		a.ID = old.Moved.ID
+		if !comes || there.Arrival.Done {
+			return refused(fmt.Sprintf("owner %q has left %s, and %s is not what it left for", m.owner, m.from, m.to.Name), "See whether --to names the place of the last run, and whether it has lost anything.")
+		}
+		return a, MoveBegun, nil
+	case comes && !there.Arrival.Done:
+		if there.Arrival.Place != m.from {
+			return refused(fmt.Sprintf("owner %q is being moved to %s from %s", m.owner, m.to.Name, there.Arrival.Place), "End that move first, from there.")
+		}
+		a.ID = there.Arrival.ID
+		return a, MoveBegun, nil
+	case there.Moved.ID != "" && old.Arrival.Holds(there.Moved.ID): // back to where it came from
+		return a, MoveWaits, nil
+	case there.Used && !m.there.stale:
+		return refused(fmt.Sprintf("%s has an owner %q already", m.to.Name, m.owner), "Export one of the two and import it into the other. Nothing was changed.")
+	}
+	return a, MoveWaits, nil
+}
+
+// follow brings the new place up to date while the old one is used.
+func (m *mover) follow(ctx context.Context, a bolt.Arrival) error {
+	for range rounds {
+		size, err := m.there.equal(ctx, m.old, a)
+		if err != nil || size <= fewChanges {
+			return err
+		}
+		if err := m.copyOld(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave has the holder of the old place leave it.
+func (m *mover) leave(ctx context.Context, a bolt.Arrival) error {
+	if m.oldStanding.Moved.ID != "" {
+		return nil
+	}
+	s, release, err := m.w.Get(ctx, m.owner)
+	if err == nil {
+		err = s.(*proxyEngine).move(ctx, engine.Move{ID: a.ID, Place: m.to.Name, Arrived: m.oldStanding.Arrival.ID})
+		release()
+	}
+	var away *bolt.AwayError
+	if errors.As(err, &away) && away.Moved.ID == a.ID {
+		return nil
+	}
+	if err == nil {
+		err = &ken.Error{Code: ken.CodeInternal, Msg: "the store was moved and is there still", Try: "Run it again."}
+	}
+	return err
+}
+
+// move has the holder leave the store. What comes back at best is a bolt.AwayError.
+func (e *proxyEngine) move(ctx context.Context, m engine.Move) error {
+	return e.read(ctx, func(s store.Engine) error {
+		if c, away := s.(*remote.Client); away {
+			return cmp.Or(c.Move(ctx, m), errLeft)
+		}
+		r := e.s.role.Load()
+		switch {
+		case r == nil || r.store != s: // it has just been lost
+			return errLeft
+		case r.host == nil:
+			return &ken.Error{Code: ken.CodeRefused, Field: "knowledge.db_path", Msg: e.s.dir + " can't be written, so no owner can leave it", Try: "Make the folder writable."}
+		}
+		return cmp.Or(r.host.move(ctx, m), errLeft)
+	})
+}
+
+// errLeft is that it has to be found out again who has the store.
+var errLeft error = &remote.LostError{Sent: true, Err: errors.New("the store has left for another place")}
+
+// destination is an owner's store in the new place, before it is one.
+type destination struct {
+	place    Place
+	owner    string
+	lock     *bolt.Lock // of the owner's folder, or of a copy of the log
+	standing bolt.Standing
+	stale    bool               // the folder's file is a copy of a log, which counts for nothing
+	tenure   *tenure            // of the log; nil for a folder
+	writer   *commitlog.Writer  // nil for a folder, and before begin
+	at       commitlog.Mark     // the last record of the log
+	replaced bool               // by the whole of the old place's file, in this move
+	end      context.CancelFunc // of what the writer appends
+}
+
+func openDestination(ctx context.Context, to Place, owner, dir string, dry bool) (d *destination, err error) {
+	d = &destination{place: to, owner: owner, end: func() {}}
+	if to.Log == nil {
+		dir = filepath.Join(to.Dir, bolt.FolderName(owner))
+		if _, err := os.Stat(filepath.Join(dir, "ken.db")); dry && errors.Is(err, os.ErrNotExist) {
+			return d, nil
+		}
+	}
+	if d.lock, err = bolt.Acquire(dir, bolt.Options{Owner: owner}); err != nil {
+		return nil, err
+	}
+	if to.Log == nil {
+		d.stale, _, err = isCopy(dir)
+	} else {
+		d.lock.LeaveUnsynced() // what counts is the log
+		d.tenure = &tenure{n: &Node{o: NodeOptions{Log: to.Log}}, owner: owner, dir: dir, moves: true}
+		d.at, _, err = d.tenure.load(ctx, d.lock)
+	}
+	if err == nil {
+		d.standing, err = d.lock.Standing()
+	}
+	if d.stale {
+		d.standing = bolt.Standing{}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.lock.Release())
+	}
+	return d, nil
+}
+
+func (d *destination) close() error {
+	d.end()
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Release()
+}
+
+// begin notes that the owner comes here. From then on no other process that moves it can write
+// here: it is behind this record, or has no lock of the folder.
+func (d *destination) begin(a bolt.Arrival) error {
+	if d.tenure == nil {
+		if d.stale {
+			if err := errors.Join(d.lock.Clear(), forgetCopy(d.tenureDir())); err != nil {
+				return err
+			}
+			d.stale = false
+		}
+		return d.note(a)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	d.end = end
+	d.writer = commitlog.NewWriter(ctx, d.place.Log, d.owner, d.at, d.tenure.dir, commitlog.Current, func(error) {})
+	return d.note(a)
+}
+
+// tenureDir is the folder that the lock is of.
+func (d *destination) tenureDir() string { return filepath.Join(d.place.Dir, bolt.FolderName(d.owner)) }
+
+func (d *destination) note(a bolt.Arrival) error {
+	changes, err := bolt.Arrives(a)
+	if err != nil {
+		return err
+	}
+	return d.change(changes)
+}
+
+// change brings changes here.
+func (d *destination) change(changes []byte) error {
+	if d.writer == nil {
+		return d.lock.Change(changes)
+	}
+	at, err := d.writer.Append(changes)
+	if err != nil {
+		return d.moved(err)
+	}
+	d.at = at
+	return d.lock.Apply([]bolt.Record{{LogMark: bolt.LogMark(at), Changes: changes}})
+}
+
+// moved is the error of an append.
+func (d *destination) moved(err error) error {
+	if errors.Is(err, commitlog.ErrFenced) {
+		return &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Err: err, Try: "Let that one end."}
+	}
+	return err
+}
+
+// equal brings what is here to what is in another file, and returns how much that was, in bytes.
+// The first time it replaces all, so that no word stays of what was here before.
+func (d *destination) equal(ctx context.Context, old *bolt.Lock, a bolt.Arrival) (size int64, err error) {
+	changes, few := []byte(nil), false
+	if d.replaced {
+		changes, few, err = d.lock.Difference(old)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case !few:
+		d.replaced = true
+		return bolt.MaxDifference, d.replace(ctx, old, a)
+	case len(changes) == 0:
+		return 0, nil
+	}
+	if err := d.change(changes); err != nil {
+		return 0, err
+	}
+	return int64(len(changes)), d.check(old)
+}
+
+// complete brings what is missing, and notes that all is here.
+func (d *destination) complete(ctx context.Context, old *bolt.Lock, a bolt.Arrival) error {
+	if d.writer == nil { // at once
+		a.Done = true
+		return d.replace(ctx, old, a)
+	}
+	if _, err := d.equal(ctx, old, a); err != nil {
+		return err
+	}
+	a.Done = true
+	return d.note(a)
+}
+
+// tidy has a log hold no more than a snapshot of what arrived: what was forgotten while it was
+// copied is in none of its records then.
+func (d *destination) tidy(ctx context.Context) error {
+	if d.writer == nil {
+		return nil
+	}
+	if _, err := commitlog.PutCopy(ctx, d.place.Log, d.owner, d.tenure.dir, d.lock.Snapshot); err != nil {
+		return err
+	}
+	return d.place.Log.Truncate(ctx, d.owner, d.at.Position)
+}
+
+// replace puts a whole file here. That of a log is read back from there.
+func (d *destination) replace(ctx context.Context, old *bolt.Lock, a bolt.Arrival) error {
+	changes, err := bolt.Arrives(a)
+	if err != nil {
+		return err
+	}
+	if d.writer != nil { // nodes that have read what was here before must not take it for this
+		if d.at, err = d.writer.Base(); err != nil {
+			return d.moved(err)
+		}
+	}
+	if err := d.lock.Replace(old, changes, bolt.LogMark(d.at)); err != nil {
+		return err
+	}
+	if d.writer == nil {
+		return d.check(old)
+	}
+	if _, err := commitlog.PutCopy(ctx, d.place.Log, d.owner, d.tenure.dir, d.lock.Snapshot); err != nil {
+		return err
+	}
+	if err := d.place.Log.Truncate(ctx, d.owner, d.at.Position); err != nil {
+		return err
+	}
+	if err := d.lock.Clear(); err != nil {
+		return err
+	}
+	end, _, err := d.tenure.load(ctx, d.lock)
+	if err == nil && end != d.at {
+		err = &ken.Error{Code: ken.CodeHeld, Field: "owner", Msg: fmt.Sprintf("another process moves owner %q to %s", d.owner, d.place.Name), Try: "Let that one end."}
+	}
+	if err != nil {
+		return err
+	}
+	return d.check(old)
+}
+
+// check compares what is here with another file, value by value.
+func (d *destination) check(old *bolt.Lock) error {
+	changes, few, err := d.lock.Difference(old)
+	if err == nil && (len(changes) > 0 || !few) {
+		err = &ken.Error{Code: ken.CodeInternal, Field: "owner", Msg: fmt.Sprintf("what %s has of owner %q is not what was copied", d.place.Name, d.owner), Try: "Report it. The owner is where it was, or is nowhere until the move is done."}
+	}
+	return err
+}

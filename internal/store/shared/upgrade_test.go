@@ -1,0 +1,195 @@
+package shared_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
+	"github.com/kenlayer/ken/internal/store/shared"
+	"github.com/kenlayer/ken/store"
+)
+
+// versioned is a node of this program's version, or of a later one.
+func versioned(t *testing.T, log *logtest.Memory, id string, ahead int) (*shared.Owners, func()) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: log.Join(), ID: id, Ahead: ahead, Version: fmt.Sprint("v", 1+ahead), Logger: quiet})
+	must(t, err)
+	w := shared.NewOwners(t.TempDir(), 0, shared.Options{Node: node, Log: quiet})
+	end := sync.OnceFunc(func() { must(t, errors.Join(w.Close(), node.Close())) })
+	t.Cleanup(end)
+	return w, end
+}
+
+// Nodes are replaced by those of a later version, one after another, while clients write through
+// whichever node takes it. Nothing is lost, and nothing is there twice. A node of the earlier
+// version refuses an owner that a later one has written to, and says why.
+func TestARollingUpgrade(t *testing.T) {
+	log := logtest.NewMemory()
+	const nodes, owners, clients = 3, 4, 6
+	var mu sync.Mutex // guards all
+	all, ends := make([]*shared.Owners, nodes), make([]func(), nodes)
+	for i := range all {
+		all[i], ends[i] = versioned(t, log, fmt.Sprint("old", i), 0)
+	}
+	var versions, later atomic.Int64 // refusals
+	once := func(ctx context.Context, i int, owner, text string) error {
+		mu.Lock()
+		w := all[i%nodes]
+		mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		s, release, err := w.Get(ctx, owner)
+		if err != nil {
+			return err
+		}
+		defer release()
+		_, err = s.WriteClaim(ctx, claim(t, text))
+		return err
+	}
+	acked := make([]map[string]bool, owners)
+	for i := range acked {
+		acked[i] = map[string]bool{}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var count atomic.Int64
+	for c := range clients {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				owner, text := (c+n)%owners, fmt.Sprintf("client%d wrote word%d", c, n)
+				named := store.WithCommit(t.Context(), uuid.Must(uuid.NewV7()))
+				for try := c; ; try++ { // the load balancer
+					err := once(named, try, fmt.Sprint("o", owner), text)
+					if err == nil {
+						break
+					}
+					var e *ken.Error
+					switch {
+					case errors.As(err, &e) && e.Field == "version" && e.Code == ken.CodeHeld:
+						versions.Add(1)
+					case errors.As(err, &e) && e.Field == "version":
+						later.Add(1)
+					}
+				}
+				mu.Lock()
+				acked[owner][text] = true
+				mu.Unlock()
+				count.Add(1)
+			}
+		})
+	}
+	flow := func() {
+		for i := range owners { // each owner is written to again
+			mu.Lock()
+			before := len(acked[i])
+			mu.Unlock()
+			eventually(t, fmt.Sprintf("owner %d is written to", i), func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return len(acked[i]) > before+10
+			})
+		}
+	}
+	flow()
+	for i := range nodes {
+		ends[i]()
+		w, end := versioned(t, log, fmt.Sprint("new", i), 1)
+		mu.Lock()
+		all[i], ends[i] = w, end
+		mu.Unlock()
+		flow()
+	}
+	stop()
+	wg.Wait()
+	// A node of the earlier version that comes back leaves the owners alone.
+	old, _ := versioned(t, log, "back", 0)
+	if _, _, err := old.Get(t.Context(), "o0"); !errors.Is(err, ken.ErrHeld) || !strings.Contains(err.Error(), "version v2") || !strings.Contains(err.Error(), "version v1") {
+		t.Errorf("while a later node serves the owner it says %v", err)
+	}
+	for i := range nodes - 1 {
+		ends[i]()
+	}
+	ends[nodes-1]()
+	before, err := log.Last(t.Context(), "o0")
+	must(t, err)
+	if _, _, err := old.Get(t.Context(), "o0"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "later version") {
+		t.Errorf("when nobody serves the owner it says %v", err)
+	}
+	if last, err := log.Last(t.Context(), "o0"); err != nil || last != before {
+		t.Errorf("it has appended to the log: %d, %d, %v", before, last, err)
+	}
+	verify, _ := versioned(t, log, "verify", 1)
+	for i := range owners {
+		there := map[string]int{}
+		s, release, err := verify.Get(t.Context(), fmt.Sprint("o", i))
+		must(t, err)
+		for c, err := range s.Claims(t.Context()) {
+			must(t, err)
+			there[c.Text]++
+		}
+		for text := range acked[i] {
+			if there[text] != 1 {
+				t.Errorf("%q is there %d times", text, there[text])
+			}
+		}
+		if len(there) != len(acked[i]) {
+			t.Errorf("%d are there, and %d were acknowledged", len(there), len(acked[i]))
+		}
+		_, err = s.VerifyLog(t.Context())
+		must(t, err)
+		release()
+	}
+	t.Logf("%d writes; a node of another version was met %d times, a later record %d times", count.Load(), versions.Load(), later.Load())
+	if versions.Load() == 0 {
+		t.Error("the two versions never met")
+	}
+}
+
+// A file of a later layout is refused as well, be it a folder's own or a snapshot of the log, and
+// nothing is appended.
+func TestALaterLayout(t *testing.T) {
+	dir := t.TempDir()
+	alone := shared.NewOwners(dir, 0, shared.Options{})
+	s, release, err := alone.Get(t.Context(), "ada")
+	must(t, err)
+	write(t, s, claim(t, "the port is 8080"))
+	release()
+	must(t, alone.Close())
+	db, err := bbolt.Open(filepath.Join(dir, "ada", "ken.db"), 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("layout"), []byte{bolt.Layout + 1})
+	}))
+	must(t, db.Close())
+	c := newCluster(t)
+	refused := func(m *member) {
+		t.Helper()
+		if _, _, err := m.Get(t.Context(), "ada"); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "later version") {
+			t.Errorf("it says %v", err)
+		}
+		if last, err := c.log.Last(t.Context(), "ada"); err != nil || last != 0 {
+			t.Errorf("it has appended to the log: %d, %v", last, err)
+		}
+	}
+	refused(c.startIn(dir, shared.Options{}))
+	f, err := os.Open(filepath.Join(dir, "ada", "ken.db"))
+	must(t, err)
+	defer f.Close()
+	must(t, c.log.PutSnapshot(t.Context(), "ada", 1, f))
+	refused(c.start(shared.Options{}))
+}
