@@ -33,7 +33,7 @@ func TestDocumentedExample(t *testing.T) {
 	}
 	for shown := range strings.Lines(string(b)) {
 		if strings.HasPrefix(shown, "FAIL  ") || strings.HasPrefix(shown, "        have  ") || strings.HasPrefix(shown, "        Try:  ") {
-			if want := strings.Replace(strings.TrimSpace(shown), "memory.yaml", "cases.yaml", 1); !strings.Contains(out.String(), want) {
+			if want := strings.Replace(strings.TrimSpace(shown), "red.yaml", "cases.yaml", 1); !strings.Contains(out.String(), want) {
 				t.Errorf("the document shows %q, which is not in\n%s", want, out.String())
 			}
 		}

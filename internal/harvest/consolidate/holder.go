@@ -72,7 +72,7 @@ func newHolder(before, after string) (change, bool) {
 	}
 	rest := func(terms []term, name string) (out []term) {
 		for _, t := range subjects(terms) {
-			if !holding[t.stem] && !strings.Contains(lower(name), t.stem) {
+			if !holding()[t.stem] && !strings.Contains(lower(name), t.stem) {
 				out = append(out, t)
 			}
 		}
@@ -90,7 +90,7 @@ func onlyPerson(text, other string) (out span) {
 	for _, at := range names(text) {
 		name := text[at.from:at.to]
 		last := name[strings.LastIndexByte(name, ' ')+1:]
-		if strings.Contains(lower(other), lower(last)) || opens(text, at) && !strings.ContainsRune(name, ' ') || kinds[lower(name)] > 0 {
+		if strings.Contains(lower(other), lower(last)) || opens(text, at) && !strings.ContainsRune(name, ' ') || kinds()[lower(name)] > 0 {
 			continue
 		}
 		if out.to > 0 {
@@ -153,7 +153,7 @@ var (
 	// soleHolder is how one person is said to be the one for a thing.
 	soleHolder = lazyregexp.New(`[ ,.;:](?:owns?|owned by|owner|leads?|led by|responsible|in charge|looks after|takes care|contact|the one to|go(?:es)? to|belongs to|manages|managed by|moderates|chairs|` +
 		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|ansprechpartner(?:in)?|liegt|wende|responsable|s'occupe|gère|dirige|pilote|encargad[oa]|lleva|se ocupa|coordina|responsável|cuida|coordena)[ ,.;:]|担当|负责|归`)
-	holding = stems(`owns own owned owner leads lead led responsible charge looks after takes care contact one ask asks goes belongs manages managed moderates chairs question questions anything everything
+	holding = lazyStems(`owns own owned owner leads lead led responsible charge looks after takes care contact one ask asks goes belongs manages managed moderates chairs question questions anything everything
 		gehört verantwortlich verantwortet zuständig leitet betreut kümmert ansprechpartner ansprechpartnerin wende frau herr herrn sich bei um fragen responsable occupe s'occupe gère dirige pilote encargado encargada lleva ocupa coordina responsável cuida coordena questions preguntas perguntas`)
 	holderCue = lazyregexp.New(`[ ,.;:](?:owns?|owned|owner|owner's|leads?|led|lead's|manages?|managed|manager|manager's|maintains?|maintained|maintainer|responsible|in charge|looks after|runs|takes care|contact|contact's|moderates|coordinates?|coordinator|chairs|handles|signs off|approves|reviews|` +
 		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|pflegt|ansprechpartner(?:in)?|macht|führt|gère|responsable|s'occupe|propriétaire|dueñ[oa]|don[oa]|titular|dirige|pilote|lleva|encargad[oa]|coordina|se ocupa|cuida|coordena|responde|responsável|toca|quem)[ ,.;:]|担当|负责`)

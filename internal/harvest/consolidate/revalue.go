@@ -3,6 +3,7 @@ package consolidate
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
@@ -202,12 +203,12 @@ func attributeBond(o, n *valueSlot, old, fresh *slottedValues) float64 {
 	}
 	both := 0
 	for i, t := range mine {
-		if holdsName(theirs, t) && !holdsName(mine[:i], t) && lexicon()[t.stem].is&generic == 0 && !broad[t.stem] {
+		if holdsName(theirs, t) && !holdsName(mine[:i], t) && lexicon()[t.stem].is&generic == 0 && !broad()[t.stem] {
 			both++
 		}
 	}
 	lost, gained := without(mine, theirs), without(theirs, mine)
-	if both == 0 || scoped(lost) || scoped(gained) || otherwise(o, n, old, fresh) {
+	if both == 0 || scoped(lost) || scoped(gained) || otherwise(o, n, old, fresh) || !n.turns && (o.names() || n.names()) {
 		return 0
 	}
 	if (o.value.kind >= codeType || version(o.value)) && several(o.terms, n.terms) && !exclusive.MatchString(old.text) {
@@ -237,12 +238,43 @@ func settled(o, n *valueSlot) bool {
 		}
 		t := read(s.words)
 		for i := range t.words {
-			if w := &t.words[i]; !t.alien && w.has(past) && w.has(verb) && !linking[analysis.Stem(lower(w.raw))] && !turning[analysis.Stem(lower(w.raw))] {
+			if w := &t.words[i]; !t.alien && w.has(past) && w.has(verb) && !linking()[analysis.Stem(lower(w.raw))] && !turning()[analysis.Stem(lower(w.raw))] {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// names reports whether a value names what its sentence is about, or something that is counted
+// through, and is not what is said of it: "ticket 12 is closed" and "ticket 13 is closed" are both so.
+func (s *valueSlot) names() bool {
+	at := strings.Index(s.words, s.text)
+	if at < 0 {
+		return false
+	}
+	before, after := s.words[:at], s.words[at+len(s.text):]
+	switch k := s.value.kind; {
+	case k == moneyType || k == percentType:
+		return false
+	case counted.MatchString(" " + lower(before)):
+		return true
+	case k == amountType: // a number that names, before a verb, looks like one with a unit
+		_, after, _ = strings.Cut(s.text, " ")
+	}
+	return !strings.ContainsAny(before, ":=") && !predicates(before) && predicates(after)
+}
+
+// predicates reports whether words have a verb that a sentence is made with.
+func predicates(words string) bool {
+	t := read(words)
+	for i := range t.words {
+		low := lower(t.words[i].raw)
+		if t.words[i].has(verb|be) || isCopula[low] || linking()[analysis.Stem(low)] && !function(low) {
+			return true
+		}
+	}
+	return false
 }
 
 // otherwise reports whether the two name different things by another value: "the 4.2 freeze" and
@@ -294,7 +326,7 @@ func bondUnspaced(o, n *valueSlot) float64 {
 // and none that say that it changed.
 func subjects(terms []term) (out []term) {
 	for _, t := range terms {
-		if !linking[t.stem] && !turning[t.stem] && lexicon()[t.stem].is&timely == 0 {
+		if !linking()[t.stem] && !turning()[t.stem] && lexicon()[t.stem].is&timely == 0 {
 			out = append(out, t)
 		}
 	}
@@ -311,7 +343,7 @@ func holdsName(list []term, t term) bool {
 // says nothing: "the verification service" is "verification".
 func without(list, other []term) (out []term) {
 	for _, t := range list {
-		if !holdsName(other, t) && lexicon()[t.stem].is&generic == 0 && !broad[t.stem] {
+		if !holdsName(other, t) && lexicon()[t.stem].is&generic == 0 && !broad()[t.stem] {
 			out = append(out, t)
 		}
 	}
@@ -320,13 +352,13 @@ func without(list, other []term) (out []term) {
 
 // scoped reports words that name one of several places, times or sorts of the same thing.
 func scoped(terms []term) bool {
-	return slices.ContainsFunc(terms, func(t term) bool { return t.env || scopes[t.stem] })
+	return slices.ContainsFunc(terms, func(t term) bool { return t.env || scopes()[t.stem] })
 }
 
 // several reports statements of what a thing has more than one of: what it uses, reads, depends on.
 func several(lists ...[]term) bool {
 	for _, terms := range lists {
-		if slices.ContainsFunc(terms, func(t term) bool { return multiple[t.stem] }) {
+		if slices.ContainsFunc(terms, func(t term) bool { return multiple()[t.stem] }) {
 			return true
 		}
 	}
@@ -335,7 +367,7 @@ func several(lists ...[]term) bool {
 
 // version reports a number that may be one of several that a thing supports.
 func version(m *mention) bool {
-	return m.kind == numberType && (kinds[m.unit] > 0 || strings.Contains(m.norm, "."))
+	return m.kind == numberType && (kinds()[m.unit] > 0 || strings.Contains(m.norm, "."))
 }
 
 // elsewhere reports that one statement names an environment and the other does not.
@@ -350,7 +382,7 @@ func turns(words string) bool {
 		return true
 	}
 	for w := range strings.FieldsFuncSeq(low, notWord) {
-		if turning[w] || turning[analysis.Stem(w)] {
+		if turning()[w] || turning()[analysis.Stem(w)] {
 			return true
 		}
 	}
@@ -361,6 +393,11 @@ func notWord(r rune) bool { return strings.ContainsRune(" ,.;:!?\"'’()`", r) }
 
 // isAddition reports a statement of something that comes to what there is.
 func isAddition(text string) bool { return alsoCue.MatchString(" " + lower(text) + " ") }
+
+// lazyStems is stems for a set that is made when it is used first: a start needs none.
+func lazyStems(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return stems(list) })
+}
 
 // stems returns a set of words and their stems.
 func stems(list string) map[string]bool {
@@ -381,7 +418,7 @@ func wordSet(list string) map[string]bool {
 
 var (
 	// linking verbs join a value to what it is a value of.
-	linking = stems(`live lives living run running sit stand listen answer respond begin start take last cost need require get got gets go come keep keeps hold lie belong host hosted deploy deployed locate located bind bound serve served reach reachable there here
+	linking = lazyStems(`live lives living run running sit stand listen answer respond begin start take last cost need require get got gets go come keep keeps hold lie belong host hosted deploy deployed locate located bind bound serve served reach reachable there here
 		ve re ll back want try trying work works stay use uses used have has currently per
 		sous avec sans entre chez dès con sin sobre bajo hasta com da do das dos über unter zwischen bis ab ohne gegen
 		hier ayer ontem gestern heute demain amanhã semaine semana woche mois mes mês letzte letzten letzter dernière dernier pasada pasado passada passado
@@ -390,21 +427,23 @@ var (
 		corre escucha empieza comienza cuesta cuestan dura vive trabaja trabajo queda usa necesita voy vamos está están
 		roda rodam escuta fica ficam começa custa custam mora moro trabalho precisa estão`)
 	// turning verbs say that something changed.
-	turning = stems(`move moved moving raise raised lower lowered lift lifted increase increased reduce reduced cut bump bumped upgrade upgraded downgrade downgraded migrate migrated switch switched change changed shift shifted slip slipped postpone postponed
+	turning = lazyStems(`move moved moving raise raised lower lowered lift lifted increase increased reduce reduced cut bump bumped upgrade upgraded downgrade downgraded migrate migrated switch switched change changed shift shifted slip slipped postpone postponed
 		delay delayed extend extended shorten shortened become became set drop dropped hand handed transfer transferred swap swapped replace replaced relocate relocated double doubled halve halved rename renamed convert converted port ported went
 		umgezogen umgestellt umziehen verschoben erhöht gesenkt gewechselt gewandert gestiegen geändert angehoben verlegt verlängert verkürzt inzwischen mittlerweile
 		passé passée monté montée déplacé déplacée changé migré augmenté augmentée réduit déménagé remplacé avancé
 		cambiado cambiamos subido subimos subí trasladaron trasladamos movido migrado migramos pasó pasado aumentado bajado bajamos
 		subi subimos mudei mudamos migrei migramos aumentei baixei passou movemos troquei trocamos ficou virou`)
+	// isCopula are the forms of "to be" that English does not have.
+	isCopula = wordSet("ist sind est sont es son está están é são")
 	// broad nouns say little of what they stand beside.
-	broad = stems(`service server team machine host box side part thing app default minimum minimal maximum user point instance setting settings value number total new own whole current lot moment right`)
+	broad = lazyStems(`service server team machine host box side part thing app default minimum minimal maximum user point instance setting settings value number total new own whole current lot moment right`)
 	// environments are places in which one thing runs several times, each with values of its own.
 	environments = wordSet(`production staging prod dev qa ci local demo sandbox preview canary mobile desktop`)
 	// scopes tell one of several from the others.
-	scopes = stems(`development test testing qa ci internal external public private primary secondary replica v1 v2 v3 unit integration e2e
+	scopes = lazyStems(`development test testing qa ci internal external public private primary secondary replica v1 v2 v3 unit integration e2e
 		first last weekend sister brother wife husband son daughter mother father child friend partner retry read write upload download input output start end`)
 	// multiple verbs take several objects at a time.
-	multiple = stems(`use uses support supports depend depends own owns read reads export exports import imports include includes contain contains speak speaks play plays like likes accept accepts offer offers translate translated review reviews talk talks know knows work works write writes send sends have has eat eats visit
+	multiple = lazyStems(`use uses support supports depend depends own owns read reads export exports import imports include includes contain contains speak speaks play plays like likes accept accepts offer offers translate translated review reviews talk talks know knows work works write writes send sends have has eat eats visit
 		nutzt benutzt unterstützt liest spricht utilise supporte parle usa soporta habla suporta fala`)
 )
 
@@ -414,6 +453,8 @@ var (
 	unsettled = lazyregexp.New(`[ ,.;:'’](?:if|whether|would|could|should|might|may|maybe|perhaps|probably|plan(?:s|ned|ning)? to|considering|wants?|wanted|not|n['’]t|t|never|no|nobody|used to|was|were|had|would've|` +
 		`würde|würden|könnte|könnten|sollte|sollten|vielleicht|evtl|eventuell|falls|wenn|war|waren|nicht|kein|keine|nie|niemals|` +
 		`pourrait|devrait|peut-être|était|étaient|jamais|podría|debería|quizás?|tal vez|era|eran|estaba|nunca|poderia|deveria|talvez|estava|não)[ ,.;:]|不|没|ない|ません|かもしれ|でした`)
+	counted = lazyregexp.New(`[ (](?:number|numbers|no\.|nr\.?|issue|ticket|pr|mr|bug|task|step|stage|phase|chapter|section|paragraph|line|row|column|page|slide|case|item|question|exercise|lesson|example|figure|table|record|decision|migration|commit|build|sprint|week|day|room|gate|track|episode|season|level|part|` +
+		`nummer|schritt|kapitel|abschnitt|zeile|spalte|seite|aufgabe|frage|übung|woche|tag|raum|zimmer|folge|teil|numéro|étape|chapitre|ligne|tâche|exercice|semaine|jour|salle|épisode|partie|número|paso|capítulo|línea|página|tarea|ejercicio|semana|día|sala|episodio|parte|passo|linha|tarefa|exercício|dia|episódio) #?$`)
 	supposed     = lazyregexp.New(`[ ,.;:](?:if|unless|whether|in case|falls|wenn|sofern|si|se|quand|cuando|quando) `)
 	happened     = lazyregexp.New(`[ ,.;:'’](?:i gave|i met|i ran|i paid|i bought|i spent|ich habe|haben wir|j'ai|nous avons|he \pL+[ai]do|hemos|fui|paguei|comprei|gastei|pagué|compré)[ ,.;:]`)
 	circumstance = lazyregexp.New(`(?i)^(?:with|since|after|because of|due to|thanks to|nach|seit|wegen|après|depuis|desde|después de|depois d[aeo]|tras) .{2,60}? (?:the|our|my|die|der|das|unser|unsere|le|la|les|notre|el|los|las|o|a|os|nosso|nossa) `)

@@ -84,6 +84,17 @@ var valuePairs = []struct{ before, after, was string }{
 	{"Der Import liest 500 Zeilen.", "Der Import schreibt 300 Zeilen.", ""},
 	{"Der Raum im Erdgeschoss hat 12 Stühle.", "Der Raum im Dachgeschoss hat 30 Stühle.", ""},
 	{"The small plan has 5 seats.", "The large plan has 50 seats.", ""},
+	{"Payments of number 5 are retried.", "Payments of number 6 are retried.", ""},
+	{"Ticket 12 is closed.", "Ticket 13 is closed.", ""},
+	{"Server 3 is down.", "Server 4 is down.", ""},
+	{"db-02 is slow on Mondays.", "db-05 is slow on Mondays.", ""},
+	{"Monday is a holiday.", "Tuesday is a holiday.", ""},
+	{"Version 2.3 is deprecated.", "Version 2.4 is deprecated.", ""},
+	{"PR 101 adds retries.", "PR 102 adds retries.", ""},
+	{"The test covers issue 12.", "The test covers issue 13.", ""},
+	{"Chapter 2 is about lists.", "Chapter 3 is about lists.", ""},
+	{"Der Rechner 4 ist langsam.", "Der Rechner 5 ist langsam.", ""},
+	{"La salle 4 est réservée.", "La salle 5 est réservée.", ""},
 }
 
 func TestRevalued(t *testing.T) {
