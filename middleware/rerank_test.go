@@ -16,9 +16,6 @@ import (
 
 // A turn gets what a reranker puts first, and goes on in its own order without one that fails.
 func TestRerank(t *testing.T) {
-	var answer http.HandlerFunc
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
-	t.Cleanup(service.Close)
 	best := func(word string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			var in struct {
@@ -51,7 +48,8 @@ func TestRerank(t *testing.T) {
 		}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer = tt.answer
+			service := httptest.NewServer(tt.answer)
+			t.Cleanup(service.Close)
 			l := open(t, settings(func(c *config.Config) {
 				c.Rerank.BaseURL, c.Rerank.Timeout = service.URL, 10*time.Second
 				if strings.HasPrefix(name, "slow") {
