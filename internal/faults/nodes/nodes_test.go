@@ -509,6 +509,7 @@ func TestFaultsNATS(t *testing.T) {
 }
 
 func TestFaultsPostgres(t *testing.T) {
+	race.LeaveToWhole(t) // TestFaultsPromotion has the same with more
 	pg := logtest.StartPostgres(t)
 	var urls []string
 	var proxies []*proxy
