@@ -69,9 +69,6 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 			return err
 		}
 	}
-	if err := r.withoutReplaced(ctx, &c, d); err != nil {
-		return err
-	}
 	if have, err := r.o.Store.ByKey(ctx, c.Key); err == nil && consolidate.Plain(have.Text) == c.Text {
 		c.Text, c.Heading = have.Text, have.Heading // what has changed since stays noted
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -59,7 +58,6 @@ type claims interface {
 	harvest.Store
 	store.Projections
 	Shelf() store.Shelf
-	consolidate.Superseder
 }
 
 // rig is everything that a session's end needs, over one store.

@@ -61,10 +61,6 @@ func (d *dying) Supersede(ctx context.Context, a, b string) error {
 	return d.call(func() error { return d.claims.Supersede(ctx, a, b) })
 }
 
-func (d *dying) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
-	return d.call(func() error { return d.claims.SupersedeFor(ctx, a, b, reason, actor) })
-}
-
 func (d *dying) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
 	return d.call(func() error { return d.claims.Reinforce(ctx, id, ev, a) })
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
-	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
 // mostAccounts is in how many episodes a value that changed is looked for.
@@ -122,26 +121,6 @@ func (r *harvestRun) dropReplaced(ctx context.Context) error {
 		})
 		if err != nil {
 			return fmt.Errorf("take a replaced claim out of an episode: %w", err)
-		}
-	}
-	return nil
-}
-
-// withoutReplaced takes what later sessions have replaced out of the text of an episode that is
-// about to be written again, as their harvests took it out of the stored one.
-func (r *harvestRun) withoutReplaced(ctx context.Context, e *ken.Claim, d *draft.Draft) error {
-	for i := range d.Statements {
-		old, err := r.o.Store.ByKey(ctx, key("fact", &r.tr.Info, textDigest(d.Statements[i].Text)))
-		if errors.Is(err, ken.ErrNotFound) || err == nil && old.Status != ken.StatusSuperseded {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("find a replaced claim: %w", err)
-		}
-		if m := NewClaimMatcher(&old); m.MatchClaim(e) {
-			if rest, ok := m.Redact(e); ok {
-				e.Text, e.Heading = rest.Text, rest.Heading
-			}
 		}
 	}
 	return nil

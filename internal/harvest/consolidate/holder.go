@@ -54,53 +54,6 @@ func replacedHolder(before, after string) (change, bool) {
 	return change{}, false
 }
 
-// newHolder finds who is said to look after something in an earlier statement, where a later one says
-// the same of somebody else. One person at a time is responsible for a thing; many may work on it.
-func newHolder(before, after string) (change, bool) {
-	if !soleHolder.MatchString(" " + lower(before) + " ") {
-		return change{}, false
-	}
-	old, fresh := valuesOf(before), valuesOf(after)
-	was, is := onlyPerson(before, after), onlyPerson(after, before)
-	if was.to == 0 || is.to == 0 || unsettled.MatchString(" "+lower(after)+" ") {
-		return change{}, false
-	}
-	i, j := old.clauseOf(&mention{span: was}), fresh.clauseOf(&mention{span: is})
-	c, d := old.clauses[i], fresh.clauses[j]
-	if !soleHolder.MatchString(" "+lower(before[c.from:c.to])+" ") || !soleHolder.MatchString(" "+lower(after[d.from:d.to])+" ") && !turns(after) {
-		return change{}, false
-	}
-	rest := func(terms []term, name string) (out []term) {
-		for _, t := range subjects(terms) {
-			if !holding()[t.stem] && !strings.Contains(lower(name), t.stem) {
-				out = append(out, t)
-			}
-		}
-		return out
-	}
-	mine, theirs := rest(old.terms[i], before[was.from:was.to]), rest(fresh.all(), after[is.from:is.to])
-	if len(mine) == 0 || len(without(mine, theirs)) > 0 || len(without(rest(fresh.terms[j], after[is.from:is.to]), rest(old.all(), before[was.from:was.to]))) > 0 {
-		return change{}, false
-	}
-	return change{was: was, clause: c, is: after[is.from:is.to], whole: old.single(), bond: 2}, true
-}
-
-// onlyPerson returns the only name in a text that another text lacks, zero if it has none or several.
-func onlyPerson(text, other string) (out span) {
-	for _, at := range names(text) {
-		name := text[at.from:at.to]
-		last := name[strings.LastIndexByte(name, ' ')+1:]
-		if strings.Contains(lower(other), lower(last)) || opens(text, at) && !strings.ContainsRune(name, ' ') || kinds()[lower(name)] > 0 {
-			continue
-		}
-		if out.to > 0 {
-			return span{}
-		}
-		out = at
-	}
-	return out
-}
-
 // opens reports a word that begins a sentence and does nothing in it: its capital says nothing.
 func opens(text string, at span) bool {
 	head := strings.TrimPrefix(strings.TrimSpace(text[:at.from]), "User:")
@@ -150,11 +103,6 @@ var (
 	toPlace       = lazyregexp.New(`(?i)(?:^|[ (])(?:to|in|into|at|on|nach|zu|ins|à|en|para|pra|no|na) (?:the )?$`)
 	leavesAfter   = lazyregexp.New(`(?i)^(?:(?:'s| is| has| will| ist| hat| est| a| ha| está| foi| vai)? )(?:went|goes|moves|moved|left|leaves|leaving|off|out|gone|ill|sick|got ill|fell ill|krank|im urlaub|in elternzeit|en arrêt|en congé|malade|de baja|de vacaciones|de férias|doente|quit|quits|retires|retired|resigned|on (?:parental |maternity |paternity |sick )?leave|steps? down|stepped down|handed|hands over|gave up|gives up|hört auf|aufgehört|geht|gegangen|ging|wechselt|gewechselt|verlässt|verlassen|gibt ab|weg|part|parti|partie|parte|quitte|quitté|s'en va|se va|se fue|ido|deja|dejó|dejado|sai|saiu|saindo|deixou|sair)\b`)
 	leavesBefore  = lazyregexp.New(`(?i)(?:^|[ ,;(])(?:took over from|takes over from|taking over from|over from|instead of|replaces|replaced|in place of|no longer|not|antes era|antes lo (?:llevaba|hacía)|früher|vorher|bisher|statt|anstelle von|löst|au lieu de|à la place de|avant c'était|remplace|en lugar de|en vez de|sustituye a|em vez de|no lugar d[eao]|substitui) (?:[ao] )?$`)
-	// soleHolder is how one person is said to be the one for a thing.
-	soleHolder = lazyregexp.New(`[ ,.;:](?:owns?|owned by|owner|leads?|led by|responsible|in charge|looks after|takes care|contact|the one to|go(?:es)? to|belongs to|manages|managed by|moderates|chairs|` +
-		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|ansprechpartner(?:in)?|liegt|wende|responsable|s'occupe|gère|dirige|pilote|encargad[oa]|lleva|se ocupa|coordina|responsável|cuida|coordena)[ ,.;:]|担当|负责|归`)
-	holding = lazyStems(`owns own owned owner leads lead led responsible charge looks after takes care contact one ask asks goes belongs manages managed moderates chairs question questions anything everything
-		gehört verantwortlich verantwortet zuständig leitet betreut kümmert ansprechpartner ansprechpartnerin wende frau herr herrn sich bei um fragen responsable occupe s'occupe gère dirige pilote encargado encargada lleva ocupa coordina responsável cuida coordena questions preguntas perguntas`)
-	holderCue = lazyregexp.New(`[ ,.;:](?:owns?|owned|owner|owner's|leads?|led|lead's|manages?|managed|manager|manager's|maintains?|maintained|maintainer|responsible|in charge|looks after|runs|takes care|contact|contact's|moderates|coordinates?|coordinator|chairs|handles|signs off|approves|reviews|` +
+	holderCue     = lazyregexp.New(`[ ,.;:](?:owns?|owned|owner|owner's|leads?|led|lead's|manages?|managed|manager|manager's|maintains?|maintained|maintainer|responsible|in charge|looks after|runs|takes care|contact|contact's|moderates|coordinates?|coordinator|chairs|handles|signs off|approves|reviews|` +
 		`gehört|verantwortlich|verantwortet|zuständig|leitet|betreut|kümmert|pflegt|ansprechpartner(?:in)?|macht|führt|gère|responsable|s'occupe|propriétaire|dueñ[oa]|don[oa]|titular|dirige|pilote|lleva|encargad[oa]|coordina|se ocupa|cuida|coordena|responde|responsável|toca|quem)[ ,.;:]|担当|负责`)
 )

@@ -43,7 +43,7 @@ import (
 //   - A hypothesis neither replaces nor disputes anything, and gives way to a claim
 //     that says the same with better standing.
 func Plan(c ken.Claim, known []ken.Claim) Action {
-	p := planner{new: &c, later: &laterStatement{text: Plain(c.Text)}, trust: c.Support(nil).Trust}
+	p := planner{new: &c, trust: c.Support(nil).Trust}
 	for i := range known {
 		p.weigh(&known[i])
 	}
@@ -62,7 +62,6 @@ type candidate struct {
 
 type planner struct {
 	new   *ken.Claim
-	later *laterStatement // the new claim's
 	trust ken.Trust
 	own   *ken.Claim
 	near  []candidate
@@ -86,22 +85,18 @@ func (p *planner) weigh(k *ken.Claim) {
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
 			if family(k.Kind) == ken.KindFact {
-				n.readChange(p.later, !hasSessionEvidence(k, p.new))
+				n.readChange(fresh.Text)
 			}
 		}
 	}
 	if ends := p.new.ExpiresAt; !ends.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(ends)) && (n.Relation == Updates || n.Relation == Refines) {
 		n.Relation = Distinct // what ends sooner replaces nothing for good
 	}
-	if n.late && n.Relation == Distinct && family(k.Kind) == ken.KindFact {
-		c, ok := laterValue(fresh.Text, &laterStatement{text: known.Text}, !hasSessionEvidence(k, p.new))
-		n.outdated = ok && c.whole
-	}
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines
 		if n.late && !merely(n.Relation) {
-			n.outdated = n.outdated || back.Relation == Updates
+			n.outdated = back.Relation == Updates
 			n.Verdict = back
 			if n.outdated {
 				n.Relation = Distinct
@@ -113,19 +108,9 @@ func (p *planner) weigh(k *ken.Claim) {
 	}
 }
 
-// laterValue finds the value of a statement that a later one replaces. Within a session that one must
-// say that it changed: two values of like things are often told side by side.
-func laterValue(before string, after *laterStatement, otherSession bool) (change, bool) {
-	c, ok := after.replacedValue(before)
-	if !ok && otherSession {
-		c, ok = after.revalued(before)
-	}
-	return c, ok
-}
-
 // readChange finds a value that the new statement gives another value.
-func (n *candidate) readChange(later *laterStatement, otherSession bool) {
-	c, ok := laterValue(n.claim.Text, later, otherSession)
+func (n *candidate) readChange(fresh string) {
+	c, ok := replacedValue(n.claim.Text, fresh)
 	if !ok {
 		return
 	}

@@ -2,9 +2,7 @@ package consolidate
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,8 +21,6 @@ const (
 	percentType
 	amountType // a number with a unit or with what it counts
 	numberType // a number alone
-	codeType   // the name of a host, an address, a channel; only withNames finds them and what follows
-	kindType   // one of the names that can take each other's place; its unit is their line
 )
 
 // mention is a value in a text.
@@ -54,8 +50,6 @@ func (m *mention) replaces(o *mention) bool {
 		return false
 	case m.kind == dateType:
 		return o.kind == dateType
-	case m.kind == numberType && o.kind == numberType && strings.Contains(m.norm, ".") != strings.Contains(o.norm, ".") && max(len(m.norm), len(o.norm)) > 3:
-		return false // a port and a version
 	case m.kind == o.kind:
 		return like(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
 	}
@@ -90,13 +84,13 @@ var valuePatterns = []struct {
 	{clockType, lazyregexp.New(`(?i)\d{1,2}[:h]\d{2}|\d{1,2}\.\d{2} uhr|\d{1,2} ?(?:am|pm|uhr|h|o'clock|horas)|\d{1,2}時(?:半|\d{1,2}分)?|[一二三四五六七八九十]{1,3}点半?`)},
 	{moneyType, lazyregexp.New(`(?i)(?:[$€£¥]|r\$|eur|usd|chf) ?\d[\d.,]*k?|\d[\d.,]*k? ?(?:euros?|€|dollars?|reais|eur|usd|chf|pounds?|francs?|franken|pesos?|yen)|\d[\d.,]*[万億]?[元円]|[一二三四五六七八九十]+万[一二三四五六七八九]?千?|` + numberWordsPattern + ` (?:dollars|euros|pounds|reais)`)},
 	{percentType, lazyregexp.New(`(?i)\d[\d.,]* ?(?:%|percent|prozent|pour cent|por ciento|por cento)`)},
-	{amountType, lazyregexp.New(`(?i)\d+[\d.,]*-?[\p{Latin}\p{Greek}\p{Cyrillic}µ]{1,4}|\d[\d.,]*[ -]\pL[\pL-]*|` + numberWordsPattern + `[ -]\pL[\pL-]*|\d+[分秒人台個件回名枚天个周次年]`)},
+	{amountType, lazyregexp.New(`(?i)\d+[\d.,]*-?\pL{1,4}|\d[\d.,]*[ -]\pL[\pL-]*|` + numberWordsPattern + `[ -]\pL[\pL-]*|\d+[分秒人台個件回名枚天个周次年]`)},
 	{numberType, lazyregexp.New(`\d+[\d.,]*`)},
 }
 
 const numberWordsPattern = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|dois|duas|três|quatro|sete|oito|nove|dez|doze)`
 
-var numberNames = sync.OnceValue(func() map[string]string {
+var numberNames = func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(`2 two zwei deux dos dois duas
 		3 three drei trois tres três
@@ -115,7 +109,7 @@ var numberNames = sync.OnceValue(func() map[string]string {
 		}
 	}
 	return m
-})
+}()
 
 // mentions returns the values that a text tells, in their order, without those that stand in a
 // note on what has changed or that one follows.
@@ -159,50 +153,6 @@ func mentions(text string) (out []mention) {
 	}
 	slices.SortFunc(out, func(a, b mention) int { return a.from - b.from })
 	return out
-}
-
-// codePattern finds addresses, and names that end in a number, as those of machines do.
-var codePattern = lazyregexp.New(`\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|[#][a-z][\w-]+|\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-\d{1,3}\b|\b[a-z][\w-]*(?:\.[\w-]+)*\.(?:com|org|net|dev|io|de|fr|es|internal|local|lan)\b`)
-
-// withNames adds what has a name instead of a number to the values of a text.
-func withNames(text string, values []mention) []mention {
-	add := func(from, to int, kind valueType, norm, unit string) {
-		m := mention{span{from, to}, kind, norm, unit}
-		values = slices.DeleteFunc(values, func(v mention) bool { return v.from >= from && v.to <= to })
-		if !slices.ContainsFunc(values, func(v mention) bool { return from < v.to && to > v.from }) {
-			values = append(values, m)
-		}
-	}
-	for _, at := range codePattern.FindAllStringIndex(text, 8) {
-		add(at[0], at[1], codeType, strings.ToLower(text[at[0]:at[1]]), codeForm(text[at[0]:at[1]]))
-	}
-	from := -1
-	for i, r := range text + " " {
-		switch part := unicode.IsLetter(r) || unicode.IsDigit(r) || r == '+' || r == '#' && from >= 0; {
-		case part && from < 0:
-			from = i
-		case !part && from >= 0:
-			if k := kinds()[strings.ToLower(text[from:i])]; k > 0 && (i-from > 2 || unicode.IsUpper(rune(text[from]))) && text[from:i] != "go" {
-				add(from, i, kindType, strings.ToLower(text[from:i]), strconv.Itoa(k))
-			}
-			from = -1
-		}
-	}
-	slices.SortFunc(values, func(a, b mention) int { return a.from - b.from })
-	return values
-}
-
-// codeForm tells addresses, channels, domains and names of machines from one another.
-func codeForm(s string) string {
-	switch {
-	case isDigit(s[0]):
-		return "address"
-	case s[0] == '#':
-		return "channel"
-	case strings.Contains(s, "."):
-		return "domain"
-	}
-	return "machine"
 }
 
 // inBrackets reports whether a place in a text stands in brackets.
@@ -265,9 +215,8 @@ func (m *mention) read(text string) {
 			end++
 		}
 		number, unit := s[:end], strings.TrimLeft(s[end:], " -")
-		m.norm = or(digits, numberNames()[number])
-		if m.unit = analysis.Stem(unit); s[end-1] == ',' || function(unit) && s[end] == ' ' {
-			number = strings.TrimRight(number, ",")
+		m.norm = or(digits, numberNames[number])
+		if m.unit = analysis.Stem(unit); function(unit) && s[end] == ' ' {
 			m.kind, m.unit, m.to = numberType, "", m.from+len(number)
 			m.number(text)
 		}
@@ -282,7 +231,7 @@ func (m *mention) read(text string) {
 		}
 	default:
 		word, _, _ := strings.Cut(s, " ")
-		m.norm = or(or(digits, numberNames()[word]), s)
+		m.norm = or(or(digits, numberNames[word]), s)
 	}
 }
 
@@ -302,19 +251,19 @@ func (m *mention) number(text string) {
 		return
 	}
 	word := lower(strings.TrimLeft(head[strings.LastIndexByte(head, ' ')+1:], "(`'\""))
-	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !function(word) && numberNames()[word] == "" {
+	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !function(word) && numberNames[word] == "" {
 		m.unit = word
 	}
 }
 
 // function reports a word that names nothing.
 func function(w string) bool {
-	return w == "" || thin()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
+	return w == "" || thin[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
 }
 
 func hasNumberWord(text string) bool {
 	for w := range strings.FieldsFuncSeq(lower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if numberNames()[w] != "" {
+		if numberNames[w] != "" {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package consolidate
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -39,7 +38,6 @@ type term struct {
 	prep bool // a preposition stands before it
 	name bool // it is written like a name
 	open bool // its clause begins with it
-	env  bool // it is one of several environments
 }
 
 func valuesOf(text string) *statementValues {
@@ -78,18 +76,15 @@ func (s *statementValues) content(c span) (out []term) {
 			_, size := utf8.DecodeRuneInString(low[i:])
 			low = strings.TrimLeft(low[i+size:], "’'")
 		}
-		if low == "" || isDigit(low[0]) || function(low) && !acronym(w) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
+		if low == "" || isDigit(low[0]) || function(low) || !strings.ContainsFunc(low, unicode.IsLetter) || changeCue.MatchString(" "+low+" ") {
 			prep = prepositions[low] || prep && function(low)
 			continue
 		}
 		first, _ := utf8.DecodeRuneInString(w)
-		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0, environments[low]}), false
+		out, prep = append(out, term{analysis.Stem(low), prep, unicode.IsUpper(first), len(out) == 0}), false
 	}
 	return out
 }
-
-// acronym reports a word in capitals: US is no pronoun.
-func acronym(w string) bool { return len(w) > 1 && w == strings.ToUpper(w) && w != strings.ToLower(w) }
 
 func (s *statementValues) all() (out []term) {
 	for _, t := range s.terms {
@@ -150,25 +145,17 @@ func shared(a, b []term) (alike, equal int) {
 // sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
 // stands beside the new one, and a fact that was taken for another is lost.
 func replacedValue(before, after string) (change, bool) {
-	return (&laterStatement{text: after}).replacedValue(before)
-}
-
-func (l *laterStatement) replacedValue(before string) (change, bool) {
-	if !sameSpeaker(before, l.text) {
+	if !sameSpeaker(before, after) {
 		return change{}, false
 	}
-	if c, ok := replacedHolder(before, l.text); ok {
+	if c, ok := replacedHolder(before, after); ok {
 		return c, true
 	}
-	if l.values == nil {
-		l.values = valuesOf(l.text)
-		_, _, pair := l.values.fromTo()
-		l.changed = (pair || l.values.tellsChange(0, len(l.text), true)) && !isAddition(l.text)
-	}
-	if !l.changed {
+	fresh := valuesOf(after)
+	if _, _, pair := fresh.fromTo(); !pair && !fresh.tellsChange(0, len(after), true) {
 		return change{}, false
 	}
-	return valuesOf(before).replacedBy(l.values)
+	return valuesOf(before).replacedBy(fresh)
 }
 
 // tellsChange reports whether a part of a statement says that something is not as it was. weakly
@@ -327,16 +314,10 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
 		mine = all // who or what is meant was said before
 	}
-	if c, d := s.clauses[i], fresh.clauses[j]; firstOrLast.MatchString(" "+lower(s.text[c.from:c.to])) != firstOrLast.MatchString(" "+lower(fresh.text[d.from:d.to])) {
-		return 0 // "the first build" and "a build"
-	}
-	if parallel(mine, freshAll, all) || elsewhere(mine, freshAll) || elsewhere(theirs, all) {
+	if parallel(mine, freshAll, all) {
 		return 0
 	}
 	alike, equal := shared(mine, freshAll)
-	if x := subjects(mine); len(x) > 0 { // "went back to" is no subject
-		alike, equal = shared(x, subjects(freshAll))
-	}
 	if o.kind == amountType && o.unit == n.unit && !measures[o.unit] {
 		alike, equal = alike+1, equal+1 // seats are what both count
 	}
@@ -359,8 +340,6 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	}
 	return 0
 }
-
-var firstOrLast = lazyregexp.New(` (?:the|each|every|der|die|das|le|la|el|o|a) (?:first|last|second|final|erste[rns]?|letzte[rns]?|zweite[rns]?|premi[eè]re?|derni[eè]re?|primer[oa]?|últim[oa]|primeir[oa]) \pL`)
 
 // onlyNamed is the bond of two statements that have nothing in common but that the later one names
 // the earlier one's date. It counts where there is no other such statement.
@@ -415,18 +394,17 @@ const (
 )
 
 // thin terms say nothing of a topic: cues of a change, and words that stand in most statements.
-var thin = sync.OnceValue(func() map[string]bool {
+var thin = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
 		qui que quoi nous notre chez tous toutes cette ça cela nuestro lo se me te mi su nos pra pro tem nosso nossa meu minha seu sua isso aí top got get
-		depois antes depuis après avant después nach seit desde sous sur pra sem sob até
 		à de au aux ne pas plus se ce il elle ils est-ce j'ai dû mais ou donc car ha han hay he ya aus ein sagt ab gehen geht ins zur zum den dem des als dass wenn dann aber oder
 		porque pero cuando como más muy foi vai tá já mais mas também ele ela eles`) {
 		m[analysis.Stem(w)], m[w] = true, true
 	}
 	return m
-})
+}()
 
 // staysCue is how people say that something is as it was.
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)

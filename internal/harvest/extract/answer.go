@@ -16,7 +16,6 @@ var (
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
 	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
-	agrees = list("do it, do that, go ahead, please do, go for it")
 	sayNo  = set("no nope nah never nein non não nicht")
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
 )
@@ -64,17 +63,11 @@ func (l *collector) asked(agent *speech) (question, context string) {
 	case lang == unreadLanguage:
 		return "", context
 	default:
-		if f := lang.form(q.text); lang.starts(f, lang.offers) || firstPerson(f, lang) || lang.unspaced && lang.has(f, lang.offers) || len(strings.Fields(f)) < 3 && !lang.unspaced {
+		if f := lang.form(q.text); lang.starts(f, lang.offers) || lang.unspaced && lang.has(f, lang.offers) || len(strings.Fields(f)) < 3 && !lang.unspaced {
 			return "", context
 		}
 	}
 	return unmarked(q.text), context
-}
-
-// firstPerson reports a question that offers to do something by its verb: "¿Añado una prueba?"
-func firstPerson(form string, lang *cues) bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(form), " ")
-	return (lang == languages["es"] || lang == languages["pt"]) && len(first) > 3 && strings.HasSuffix(first, "o") && !lang.starts(form, lang.questions) && first != "quando" && first != "cuando" && first != "algo"
 }
 
 // longestAnswer is how long, in characters, a sentence may be that is taken for an answer.
@@ -163,7 +156,7 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	if lang == nil && hedges.in(c.words) >= 0 {
 		v.confidence = 0.5
 	}
-	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low] || agrees.starts(c.words) > 0) && bids(question) {
+	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && bids(question) {
 		l.drop[reasonRequest]++
 		return true // "Tag it now?" "Yes."
 	}
@@ -187,5 +180,5 @@ func bids(question string) bool {
 	}
 	w := wordsOf(question)
 	first := low(w, 0)
-	return imperatives[first] || orders(w) || strings.HasSuffix(question, " now?") && !auxiliary[first]
+	return imperatives[first] || strings.HasSuffix(question, " now?") && !auxiliary[first]
 }

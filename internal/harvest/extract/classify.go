@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -61,18 +60,15 @@ func judge(s *sentence, toAgent bool) verdict {
 			return refused(reason)
 		}
 	}
-	if i := hypotheses.in(w); i >= 0 && i < 4 || unreal(w) {
+	if i := hypotheses.in(w); i >= 0 && i < 4 {
 		return refused(reasonIf)
 	}
 	if toAgent {
 		if v, ok := instruction(w); ok {
 			return v
 		}
-		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) || orders(w) {
+		if wants.starts(w) > 0 || intends.starts(w) > 0 && !has(w, 4, lingers) || imperative(w) {
 			return refused(reasonRequest)
-		}
-		if muses(s) {
-			return refused(reasonTalk)
 		}
 	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
 		return refused(reasonTalk) // advice, and wishes
@@ -80,7 +76,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
 		return refused(reasonTalk)
 	}
-	if toAgent && !has(w, len(w), self) && !predicates(w) && !labels(s) {
+	if toAgent && !has(w, len(w), self) && !predicates(w) {
 		return refused(reasonEmpty)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
@@ -162,7 +158,7 @@ var (
 	sayings = set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
 	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
 	idle    = list(`poor little, must be the most, never again, hang on, picking up where, just texted, promise me, admit it, bear with me, thinking aloud, thinking out loud, i always forget, i never remember, i can never remember, excuse typos, excuse the typos, gotta run, have to run, you're a wizard, you're a star, you're a lifesaver,
-		good bot, plot twist, who knew, just for laughs, classic me, story of my life, people say, as they say, kind regards, best regards, can't wait, i had lunch, except lunch`)
+		good bot, plot twist, who knew, just for laughs, classic me, story of my life, i had lunch, except lunch`)
 	outages = list("is red, are red, is broken, are broken, is down, are down, went red, went down, has been dying, keeps dying, login's broken")
 	breaks  = list(`is failing, are failing, keeps failing, keep failing, fails, fail, is throwing, are throwing, keeps crashing, crashes, is crashing, is stuck, are stuck, hangs,
 		doesn't work, don't work, isn't working, aren't working, stopped working, won't start, won't build, doesn't build, doesn't compile, broke, is off, blew up`)
@@ -268,7 +264,7 @@ func questioning(w []word) bool {
 // predicates reports whether a sentence seems to have a verb. A sentence that opens
 // with a preposition has to show one: "For internal use only."
 func predicates(w []word) bool {
-	opens := prepositions[w[0].low] && !slices.ContainsFunc(w, func(x word) bool { return numbered(x.low) })
+	opens := prepositions[w[0].low]
 	for i := range w {
 		switch l := w[i].low; {
 		case copulas[l], strings.HasSuffix(l, "n't"), i > 0 && strings.HasSuffix(l, "'s") && !w[i].upper:
@@ -279,12 +275,6 @@ func predicates(w []word) bool {
 		}
 	}
 	return false
-}
-
-// labels reports a name and its value: "Provisioning: 9443."
-func labels(s *sentence) bool {
-	name, value, ok := strings.Cut(s.text, ": ")
-	return ok && len(strings.Fields(name)) <= 4 && len(strings.Fields(value)) <= 6 && numbered(value) && !numbered(name)
 }
 
 func numbered(s string) bool { return strings.ContainsAny(s, "0123456789") }
@@ -366,13 +356,8 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	if k.sort != draft.Fact || number || len(names) > 0 {
 		least = 1.2
 	}
-	if k.from.name != "" && k.sort == draft.Fact && !number && len(names) == 0 && k.question == "" {
-		if !me {
-			least = leastWisdom
-		}
-		if platitude(c, present) {
-			return false
-		}
+	if k.from.name != "" && k.sort == draft.Fact && !me && !number && len(names) == 0 && k.question == "" {
+		least = leastWisdom
 	}
 	if c.item && !me {
 		return sum >= 4 && (number || len(names) > 0) && len(k.terms)-len(names) >= 4

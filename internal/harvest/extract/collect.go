@@ -173,11 +173,11 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	case lang != nil || needsContext(c.words, !l.toAgent):
 		if joined = before.with(c, s.text); joined != nil && characters(joined.text) <= room {
 			c = joined
-		} else if joined, question = nil, l.questionTo(s, c, room-characters(c.text)); question == "" {
+		} else if joined, question = nil, l.questionTo(s, room-characters(c.text)); question == "" {
 			v.reason = reasonUnnamed
 		}
 	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
-		question = l.questionTo(s, c, room-characters(c.text))
+		question = l.questionTo(s, room-characters(c.text))
 	}
 	if v.reason == "" {
 		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
-	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // cues tell, in one language, a statement from a request, a question or a
@@ -52,7 +51,7 @@ var languages = map[string]*cues{
 		requests:     phrasesOf("kannst du, könntest du, kannst, könntest, würdest du, bitte, schau, schaust du, mach, machst du, zeig, zeigst du, hilf, hilfst du, prüf, prüfe, prüfst du, schreib, schreibst du, such, suchst du, erstell, erstellst du, erkläre, erklär, ich brauche, ich bräuchte, ich möchte, ich hätte gern, ich will, brauche, lass uns mal, leg, starte, bau, füge, ändere, aktualisiere, trag, trägst du"),
 		wanted:       phrasesOf("kannst du, könntest du, brauche deine hilfe, hilf mir"),
 		greetings:    phrasesOf("danke, dank, moin, hallo, servus, guten morgen, guten tag, guten abend, tschüss, schönen tag, schönen abend, bis dann, bis morgen, super, prima, klasse, sehr gut, perfekt, top, cool, alles klar, passt, feierabend"),
-		pointing:     phrasesOf("er, sie, es, das ist, das war, das wird, das hilft, das geht, das mache, das sieht, dies, dieser, diese, dort, damit, davon, dazu"),
+		pointing:     phrasesOf("er, sie, es, dies, dieser, diese, dort, damit, davon, dazu"),
 		troubles:     phrasesOf("kaputt, ist rot, sind rot, geht nicht, gehen nicht, nicht mehr durch, schlägt fehl, schlagen fehl, fehlgeschlagen, stürzt ab, funktioniert nicht, hängt, klemmt, kommen 502er, spinnt, bricht ab, seit gestern, seit heute"),
 		hypothetical: phrasesOf("angenommen, stell dir vor, vielleicht, oder doch, was wäre wenn, hätte, wäre es"),
 		said:         phrasesOf("sagte, sagt, meinte, schrieb, steht im, zitat, sprach"),
@@ -307,10 +306,8 @@ func (c *cues) judge(s *sentence) verdict {
 		return refused(reasonQuestion)
 	case quoted(s.text, func() bool { return c.has(f, c.said) }):
 		return refused(reasonQuoted)
-	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted) || c.has(f, favours) || clitic.MatchString(f)):
+	case !rule && (c.starts(f, c.requests) || c.has(f, c.wanted)):
 		return refused(reasonRequest)
-	case !rule && !c.has(f, c.open) && !number && willDo.MatchString(f):
-		return refused(reasonTalk)
 	case joking(s), c.has(f, c.greetings) && !long, exclaims && !number && !strings.Contains(s.text, "`") && (!rule || !c.has(f, prohibitions)):
 		return refused(reasonTalk)
 	case c.has(f, c.hypothetical):
@@ -333,12 +330,6 @@ func (c *cues) judge(s *sentence) verdict {
 	}
 	return v
 }
-
-// favours are said with a request in one of the languages; clitic finds orders such as "búscame".
-var (
-	favours = phrasesOf("porfa, por fa, pra mim, para mí, pra gente, stp, svp, pour moi, für mich mal, bitte mal, てほしい, てください, てくれ, 帮我, 麻烦")
-	clitic  = lazyregexp.New(`^ \pL{2,}(?:ame|eme|íme|ímelo|amelo|ádme|anos|adme) |^ \pL{3,}-(?:moi|nous|le|la|les|lui) `)
-)
 
 // prohibitions are the rules that are meant also where they are called out: "It has to be beautiful!"
 // is none.

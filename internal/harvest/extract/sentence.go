@@ -72,13 +72,9 @@ func split(s string) (n int, asks bool) {
 		end := i + utf8.RuneLen(r)
 		rest := strings.TrimLeft(s[end:], ".!?…")
 		mark := strings.ContainsRune(s[i:len(s)-len(rest)], '?')
-		bracket := strings.HasPrefix(rest, ")")
 		rest = strings.TrimLeft(rest, "\"'”’)*_")
 		if rest == "" {
 			return len(s), mark
-		}
-		if bracket && unicode.IsLower(firstRune(rest)) { // "Hana (she's back!) took it over"
-			continue
 		}
 		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !pictured(next) {
 			continue
@@ -439,7 +435,6 @@ type reader struct {
 	tag   string // the block that is open
 	open  bool   // the line before was prose
 	width int    // of the longest line, in bytes; 0 is not measured yet
-	wide  int    // lines that are about as long and that another line follows
 }
 
 // line reads text[start:end].
@@ -499,16 +494,12 @@ func opens(line string) string {
 	return line[1:i]
 }
 
-// The longest line, in bytes, of a text whose lines were broken to fit, and the shortest that was.
-const (
-	widest    = 100
-	narrowest = 50
-)
+// widest is the longest line, in bytes, of a text whose lines were broken to fit.
+const widest = 100
 
 // joins reports whether a line goes on with what the one before began: behind a comma, and where
-// the text was broken to fit. There the next word had no room, no line is long, and several are
-// about as long as the longest; or the line ends within a phrase, or what follows has no capital
-// in a text that begins with one. People who chat begin a new line for a new thought.
+// the text was broken to fit. There the next word had no room, and no line is long. People who
+// chat begin a new line for a new thought, with or without a capital.
 func (r *reader) joins(before, line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	if strings.ContainsRune(".!?:;…。！？", last) {
@@ -517,36 +508,15 @@ func (r *reader) joins(before, line string) bool {
 	if last == ',' || last == '，' || last == '、' {
 		return true
 	}
-	r.measure()
-	n := len(before) - strings.LastIndexByte(before, '\n') - 1
-	word := strings.IndexByte(line+" ", ' ')
-	if r.width > widest || n < narrowest || n+1+word <= r.width {
-		return false
-	}
-	end := strings.ToLower(before[strings.LastIndexAny(before, " \n")+1:])
-	return r.wide > 1 || unfinished[end] || unicode.IsLower(firstRune(line)) && unicode.IsUpper(firstRune(r.text)) && !strings.HasPrefix(r.text, "I ")
-}
-
-// measure finds how wide the text is, once.
-func (r *reader) measure() {
-	if r.width > 0 {
-		return
-	}
-	lines := strings.Split(strings.TrimSpace(r.text), "\n")
-	for _, l := range lines {
-		r.width = max(r.width, len(strings.TrimSpace(l)))
-	}
-	for i, l := range lines {
-		if i+1 < len(lines) && strings.TrimSpace(lines[i+1]) != "" && len(strings.TrimSpace(l)) >= r.width*4/5 {
-			r.wide++
+	if r.width == 0 {
+		for l := range strings.Lines(r.text) {
+			r.width = max(r.width, len(strings.TrimRight(l, " \r\n")))
 		}
 	}
+	n := len(before) - strings.LastIndexByte(before, '\n') - 1
+	word := strings.IndexByte(line+" ", ' ')
+	return r.width <= widest && n >= 40 && n+1+word > r.width
 }
-
-// unfinished are words that no sentence ends with.
-var unfinished = set("the a an of and or but to in on at for from with by as is are was were be our your my their its that which who because if when than " +
-	"der die das den dem des ein eine einen einem einer und oder von im am für ist sind dass weil wenn als le la les un une des du de et ou à dans sur pour que qui est " +
-	"el los las unos y en por con o os as um uma e do da dos das em no na para que")
 
 // bullet takes the mark of a list's item off.
 func bullet(line string) (core string, item bool) {

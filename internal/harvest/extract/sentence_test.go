@@ -16,8 +16,6 @@ func TestSentences(t *testing.T) {
 		{"dots", "Well... I moved... to Lyon.", "Well...|I moved... to Lyon."},
 		{"quotes", "He said \"Stop.\" Then he left.", "He said \"Stop.\"|Then he left."},
 		{"wide", "猫が好き。本番は東京。", "猫が好き。|本番は東京。"},
-		{"lines of a chat", "they finally listened to the people in Lisbon\nthe standup begins at 10:15 instead\nremind me of the board's link", "they finally listened to the people in Lisbon|the standup begins at 10:15 instead|remind me of the board's link"},
-		{"marks in brackets", "disk wear, so Hana (she's back!) took glacier over", "disk wear, so Hana (she's back!) took glacier over"},
 		{"wrapped", "This line is long enough to be wrapped by an editor, so it\ngoes on here. And\nhere.", "This line is long enough to be wrapped by an editor, so it goes on here.|And|here."},
 		{"lines", "First line\nSecond line\n\nThird", "First line|Second line|Third"},
 		{"list", "Plan:\n- one thing\n- another thing,\n  that goes on\n1. numbered", "Plan:|one thing|another thing, that goes on|numbered"},

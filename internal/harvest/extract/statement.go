@@ -2,7 +2,6 @@ package extract
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -99,13 +98,9 @@ func calendar(name string) bool {
 // questionTo is the last question of the message before, in a chat of people, in at
 // most room characters: an answer such as "For three years." is clear with it. It
 // is written behind the answer, without its mark.
-func (l *collector) questionTo(s *speech, c *sentence, room int) string {
+func (l *collector) questionTo(s *speech, room int) string {
 	if l.toAgent || s.before == nil || s.before.name == s.name {
 		return ""
-	}
-	few := substance(c.words) < 2 && !numbered(c.text)
-	if names := l.present; substance(c.words) == 0 || few && strings.HasSuffix(c.text, "!") || few && slices.ContainsFunc(c.words, func(w word) bool { return called(w.low, names) }) {
-		return "" // "I did!", "Nate!"
 	}
 	for i := len(s.before.parts) - 1; i >= 0; i-- {
 		q := s.before.parts[i]

@@ -153,9 +153,6 @@ func (r *reader) aboutClause(from, to int) found {
 				return f
 			}
 		}
-		if f := r.handled(from, to); f.Name != "" {
-			return f
-		}
 		return r.speakerMention()
 	case ourself:
 		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
@@ -163,9 +160,6 @@ func (r *reader) aboutClause(from, to int) found {
 		}
 		if r.anyOf(from, to, "prefer", "like", "want", "love", "hate", "avoid") {
 			return r.speech(BySpeech)
-		}
-		if f := r.handled(from, to); f.Name != "" {
-			return f
 		}
 		return r.spoken()
 	case other, pronoun:
@@ -195,23 +189,6 @@ func (r *reader) aboutClause(from, to int) found {
 	return r.spoken()
 }
 
-// handled is what a user who talks to an agent does something with, uses or looks after: Gunicorn of
-// "I'm using Gunicorn 20", the cap of "I set the cap to 60 MB". What they are, feel, like or do for
-// themselves is about them.
-func (r *reader) handled(from, to int) found {
-	if r.voice != user || r.anyOf(from, min(to, from+8), "prefer", "like", "love", "hate", "enjoy", "want", "need", "feel", "live", "lived", "work", "worked", "study", "speak", "eat", "drink", "sleep",
-		"born", "grew", "allergic", "always", "never", "was", "have", "had", "wish", "hope", "know", "think", "believe", "said", "told", "name", "vegetarian", "vegan", "don't", "can't") {
-		return found{}
-	}
-	for i := range r.found {
-		if f := r.found[i]; f.from >= from && f.from < to && !f.weak && (f.Type == System || f.Type == Tool) {
-			f.Confidence = min(f.Confidence, ByCapital)
-			return f
-		}
-	}
-	return r.done(from, to)
-}
-
 // undone reports what a session left to do.
 func (r *reader) undone() bool {
 	return strings.HasPrefix(strings.TrimPrefix(r.low, "user: "), "still to do: ")
@@ -220,7 +197,7 @@ func (r *reader) undone() bool {
 // done is what somebody does something with: the rejection mails of "I haven't written the
 // rejection mails".
 func (r *reader) done(from, to int) found {
-	for i := from; i+1 < to && (i == from || !r.words[i-1].broken || i < from+3); i++ {
+	for i := from; i+1 < to; i++ {
 		w := &r.words[i]
 		if w.entry.is(function|first|preposition) || !r.words[i+1].entry.is(determiner) {
 			continue
