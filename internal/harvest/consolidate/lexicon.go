@@ -465,7 +465,7 @@ func parsePhrase(s string) phrase {
 // kinds are well-known names that can take each other's place, a line each. A name
 // in no line is of an unknown kind. Two names of which only one is known are not
 // alternatives.
-var kinds = func() map[string]int {
+var kinds = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSpace(kindNames), "\n") {
 		for n := range strings.SplitSeq(line, ",") {
@@ -473,7 +473,7 @@ var kinds = func() map[string]int {
 		}
 	}
 	return m
-}()
+})
 
 const kindNames = `google, microsoft, apple, amazon, meta, netflix, stripe, openai, anthropic, ibm, intel, nvidia, spotify, uber, airbnb, siemens, sap, oracle, samsung, sony, tesla, bosch
 postgresql, mysql, mariadb, sqlite, mongodb, cockroachdb, dynamodb, cassandra, sql server
@@ -511,7 +511,7 @@ germany, france, spain, italy, portugal, poland, austria, switzerland, netherlan
 europe, asia, africa, north america, south america, america
 california, texas, florida, bavaria, ontario, catalonia`
 
-var occupations = func() map[string]bool {
+var occupations = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`engineer developer programmer manager director teacher principal professor nurse doctor lawyer designer
 		analyst scientist architect consultant student intern lead cto ceo accountant chef cook editor writer journalist researcher
@@ -520,4 +520,4 @@ var occupations = func() map[string]bool {
 		m[w] = true
 	}
 	return m
-}()
+})

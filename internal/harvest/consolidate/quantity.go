@@ -3,6 +3,7 @@ package consolidate
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -90,7 +91,7 @@ var valuePatterns = []struct {
 
 const numberWordsPattern = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|dois|duas|três|quatro|sete|oito|nove|dez|doze)`
 
-var numberNames = func() map[string]string {
+var numberNames = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(`2 two zwei deux dos dois duas
 		3 three drei trois tres três
@@ -109,7 +110,7 @@ var numberNames = func() map[string]string {
 		}
 	}
 	return m
-}()
+})
 
 // mentions returns the values that a text tells, in their order, without those that stand in a
 // note on what has changed or that one follows.
@@ -215,7 +216,7 @@ func (m *mention) read(text string) {
 			end++
 		}
 		number, unit := s[:end], strings.TrimLeft(s[end:], " -")
-		m.norm = or(digits, numberNames[number])
+		m.norm = or(digits, numberNames()[number])
 		if m.unit = analysis.Stem(unit); function(unit) && s[end] == ' ' {
 			m.kind, m.unit, m.to = numberType, "", m.from+len(number)
 			m.number(text)
@@ -231,7 +232,7 @@ func (m *mention) read(text string) {
 		}
 	default:
 		word, _, _ := strings.Cut(s, " ")
-		m.norm = or(or(digits, numberNames[word]), s)
+		m.norm = or(or(digits, numberNames()[word]), s)
 	}
 }
 
@@ -251,19 +252,19 @@ func (m *mention) number(text string) {
 		return
 	}
 	word := lower(strings.TrimLeft(head[strings.LastIndexByte(head, ' ')+1:], "(`'\""))
-	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !function(word) && numberNames[word] == "" {
+	if word != "" && unicode.IsLetter(rune(word[len(word)-1])) && !function(word) && numberNames()[word] == "" {
 		m.unit = word
 	}
 }
 
 // function reports a word that names nothing.
 func function(w string) bool {
-	return w == "" || thin[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
+	return w == "" || thin()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
 }
 
 func hasNumberWord(text string) bool {
 	for w := range strings.FieldsFuncSeq(lower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if numberNames[w] != "" {
+		if numberNames()[w] != "" {
 			return true
 		}
 	}

@@ -303,7 +303,7 @@ func company(words []word) bool {
 		return false
 	}
 	kind := kindOf(words)
-	return kind == 0 || kind == kinds["google"]
+	return kind == 0 || kind == kinds()["google"]
 }
 
 // isRole reports "a teacher", "a senior engineer". Somebody has one occupation, but
@@ -313,7 +313,7 @@ func isRole(words []word) bool {
 }
 
 func occupation(words []word) bool {
-	return len(words) > 0 && len(words) <= 3 && shapeOf(words) == plainValue && !words[0].has(negates|counts) && occupations[words[len(words)-1].norm]
+	return len(words) > 0 && len(words) <= 3 && shapeOf(words) == plainValue && !words[0].has(negates|counts) && occupations()[words[len(words)-1].norm]
 }
 
 // unnamed takes the name of the attribute off a value: "port 9443" is 9443.

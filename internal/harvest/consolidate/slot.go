@@ -3,6 +3,7 @@ package consolidate
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -394,7 +395,7 @@ const (
 )
 
 // thin terms say nothing of a topic: cues of a change, and words that stand in most statements.
-var thin = func() map[string]bool {
+var thin = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
@@ -404,7 +405,7 @@ var thin = func() map[string]bool {
 		m[analysis.Stem(w)], m[w] = true, true
 	}
 	return m
-}()
+})
 
 // staysCue is how people say that something is as it was.
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)

@@ -87,7 +87,7 @@ func isoDate(s string) bool {
 // kindOf returns the line of kinds that a name is in, 0 for none.
 func kindOf(words []word) int {
 	if len(words) == 1 {
-		return kinds[lower(words[0].norm)]
+		return kinds()[lower(words[0].norm)]
 	}
 	var b strings.Builder
 	for i := range words {
@@ -99,7 +99,7 @@ func kindOf(words []word) int {
 		}
 		b.WriteString(lower(words[i].norm))
 	}
-	return kinds[b.String()]
+	return kinds()[b.String()]
 }
 
 // alternatives reports whether x and y are values of one attribute that exclude

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
@@ -343,7 +344,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	k.weight = make([]float64, len(k.terms))
 	for i, t := range k.terms {
 		switch {
-		case vague[t], present[t]:
+		case vague()[t], present[t]:
 			k.weight[i] = vagueTerm
 		case names[t]:
 			k.weight[i] = nameTerm
@@ -401,7 +402,7 @@ func names(words []word, present map[string]bool) map[string]bool {
 var months = set("januari februari march april may june juli august septemb octob novemb decemb january february july september october november december")
 
 // vague words are in most of what people say. Each in the form of an index term.
-var vague = func() map[string]bool {
+var vague = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range set(`good great nice really thing things lot lots get got getting go going went make makes made making know think feel feeling felt want wanted like liked
 		love loved need needed day days time times way ways much many more most well now then still even back new one ones two first last bit kind sort
@@ -414,4 +415,4 @@ var vague = func() map[string]bool {
 		m[analysis.Stem(w)] = true
 	}
 	return m
-}()
+})

@@ -317,7 +317,7 @@ func needsContext(words []word, people bool) bool {
 		}
 		if w.upper && i > 0 && !self[w.low] {
 			named += 2
-		} else if w.low != "" && !analysis.IsStopWord(w.low) && !self[w.low] && !vague[w.low] {
+		} else if w.low != "" && !analysis.IsStopWord(w.low) && !self[w.low] && !vague()[w.low] {
 			named++
 		}
 	}

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -168,7 +169,7 @@ var unread = map[string]string{
 // unreadLanguage is a language that nothing is read in.
 var unreadLanguage = &cues{}
 
-var frequent = func() map[string]map[string]bool {
+var frequent = sync.OnceValue(func() map[string]map[string]bool {
 	m := map[string]map[string]bool{}
 	for name, words := range unread {
 		m[name] = set(words)
@@ -179,7 +180,7 @@ var frequent = func() map[string]map[string]bool {
 		}
 	}
 	return m
-}()
+})
 
 // languageOf tells the language of a text: nil for English, and known is false where it can't
 // be told.
@@ -211,7 +212,7 @@ func languageOf(text string) (c *cues, known bool) {
 	score := map[string]int{}
 	words := wordsOf(squeeze(text))
 	for i := range words {
-		for name, list := range frequent {
+		for name, list := range frequent() {
 			if list[words[i].low] {
 				score[name]++
 			}

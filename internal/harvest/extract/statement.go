@@ -145,7 +145,7 @@ func (s *sentence) with(c *sentence, text string) *sentence {
 	j.full, j.words = j.text, wordsOf(j.text)
 	known, sum := analysis.Terms(s.text), 0.0
 	for _, t := range analysis.Terms(c.text) {
-		if !vague[t] && !contains(known, t) {
+		if !vague()[t] && !contains(known, t) {
 			sum++
 		}
 	}

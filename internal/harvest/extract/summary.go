@@ -232,7 +232,7 @@ func topics(d *digest, summary string, room int) string {
 					continue
 				}
 				term := analysis.Stem(w.low)
-				if known[term] || vague[term] || imperatives[w.low] {
+				if known[term] || vague()[term] || imperatives[w.low] {
 					continue
 				}
 				t := byTerm[term]
@@ -329,7 +329,7 @@ func (d *digest) requests(goal string) []string {
 			}
 			fresh := 0
 			for _, t := range analysis.Terms(part.text) {
-				if !known[t] && !vague[t] {
+				if !known[t] && !vague()[t] {
 					fresh++
 				}
 				known[t] = true
@@ -371,7 +371,7 @@ const leastFresh = 2
 // substance counts the words that say something.
 func substance(words []word) (n int) {
 	for i := range words {
-		if w := words[i].low; w != "" && !analysis.IsStopWord(w) && !self[w] && !other[w] && !vague[analysis.Stem(w)] {
+		if w := words[i].low; w != "" && !analysis.IsStopWord(w) && !self[w] && !other[w] && !vague()[analysis.Stem(w)] {
 			n++
 		}
 	}
