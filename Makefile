@@ -139,11 +139,11 @@ release-twice: ## make a release for PLATFORMS in two clones of the last commit,
 
 # What this machine can't try is named, and left out. KEN_DEBIAN=bookworm adds a bare root made by debootstrap.
 packages-test: ## make a release for this machine in bin/release, install each package afresh and run it
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/packages-upstream ./internal/gateway/upstreamtest/cmd/upstream
 	@if (cd packaging && go mod download) 2>/dev/null; then \
 		(cd packaging && CGO_ENABLED=0 go test ./...); \
 		$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release; \
-		packaging/test/run bin/release bin/upstream; \
+		packaging/test/run bin/release bin/packages-upstream; \
 	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
 
 # A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
