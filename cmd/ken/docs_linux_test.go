@@ -235,7 +235,7 @@ var changing = []struct {
 	{regexp.MustCompile(`(?m) $`), ""},
 }
 
-// alike is what is printed without what differs from run to run, as somebody called ana reads it.
+// alike replaces the paths and the addresses of a run by those of a user called ana.
 func (r *reader) alike(text string) string {
 	text = strings.NewReplacer(r.project, "/home/ana/shop", r.home, "/home/ana", r.upstream, "https://api.openai.com").Replace(text)
 	for _, c := range changing {

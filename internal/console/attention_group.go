@@ -17,7 +17,7 @@ const (
 	fewAlike  = 5
 )
 
-// attentionGroup is what waits for one reason.
+// attentionGroup holds the items of the queue that wait for one reason.
 type attentionGroup struct {
 	Event   attention.Event
 	Word    string

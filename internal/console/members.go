@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// ownKey is what the visitor's own key may do, and has used today.
+// ownKey describes the visitor's own key: its rights, and its usage today.
 type ownKey struct {
 	access.Principal
 	Rights, Models string

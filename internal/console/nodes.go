@@ -13,7 +13,7 @@ import (
 // engineTimeout bounds how long a page waits for the engine.
 const engineTimeout = 5 * time.Second
 
-// nodesBody is what the engine of store.url says: what ken doctor prints.
+// nodesBody lists the nodes and the owners of the engine of store.url, as ken doctor prints them.
 type nodesBody struct {
 	Health string
 	Nodes  []nodeRow
@@ -35,7 +35,7 @@ type nodeOwner struct {
 	Gone   bool   // the node that had it has left
 }
 
-// errNodes says who sees the nodes: the page names every owner.
+// errNodes refuses a visitor who may not see the page, which names every owner.
 var errNodes = &ken.Error{Code: ken.CodeRefused, Msg: "the nodes are shown to an operator of the configured owner", Try: "Ask who runs the gateway, or use ken doctor where it runs."}
 
 // seesNodes reports whether there are nodes, and the visitor may see them.

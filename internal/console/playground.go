@@ -17,7 +17,7 @@ type Model struct {
 	Ask  func(ctx context.Context, messages []ken.Message) (ModelAnswer, error)
 }
 
-// ModelAnswer is what a model says, with the tokens that its API counted.
+// ModelAnswer is a model's answer, with the tokens that its API counted.
 type ModelAnswer struct {
 	Text                  string
 	Input, Cached, Output int

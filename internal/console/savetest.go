@@ -49,7 +49,7 @@ type testItem struct {
 	matcher            string // in YAML
 }
 
-// Expectations are what can be expected of an item.
+// Expectations lists the choices of the form for one item.
 func (b *testBody) Expectations() []string { return []string{mayHave, mustHave, mustntHave} }
 
 // testPage shows the form with what the answer used as what must be there.

@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// movedOwner is what became of an owner, for programs.
+// movedOwner is the outcome for one owner under --json.
 type movedOwner struct {
 	Owner  string  `json:"owner"`
 	State  string  `json:"state"` // waits, begun or done; "failed" with an error
