@@ -51,7 +51,7 @@ func (r *Router) Serve(l net.Listener) {
 		nc, err := l.Accept()
 		if err == nil {
 			pause = 0
-			r.conns.Go(func() { r.begin(nc) })
+			r.take(nc)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -60,6 +60,17 @@ func (r *Router) Serve(l net.Listener) {
 		pause = min(max(5*time.Millisecond, 2*pause), time.Second) // such as too many open files
 		<-time.After(pause)
 	}
+}
+
+// take begins with a connection, unless Close has begun, which waits for those before it.
+func (r *Router) take(nc net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		_ = nc.Close()
+		return
+	}
+	r.conns.Go(func() { r.begin(nc) })
 }
 
 // begin hears whom a client wants. Where nobody here serves that owner, the client finds
