@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/store/memory"
 )
 
-const said = "The vault of the Brandywhistle archive opens with the code 7719 on Sundays."
+const said = "The vault of the Brandywhistle archive opens with the code quill7719 on Sundays."
 
 func shelf(t *testing.T, texts ...string) store.Shelf {
 	t.Helper()
