@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
@@ -59,6 +60,10 @@ func (d *dying) Transition(ctx context.Context, tr ken.Transition) error {
 
 func (d *dying) Supersede(ctx context.Context, a, b string) error {
 	return d.call(func() error { return d.claims.Supersede(ctx, a, b) })
+}
+
+func (d *dying) SupersedeFor(ctx context.Context, a, b, reason string, actor ken.Actor) error {
+	return d.call(func() error { return d.claims.(consolidate.Superseder).SupersedeFor(ctx, a, b, reason, actor) })
 }
 
 func (d *dying) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {

@@ -187,7 +187,11 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			if claim.SupersededBy != "" {
 				replaced = append(replaced, consolidate.Plain(claim.Text))
 			}
-			replaced = append(replaced, consolidate.NoLonger(claim.Text)...)
+			gone := consolidate.NoLonger(claim.Text)
+			replaced = append(replaced, gone...)
+			if strings.TrimRight(strings.Join(gone, ""), ".!。") == strings.TrimRight(strings.TrimPrefix(consolidate.Plain(claim.Text), "User: "), ".!。 ") {
+				continue // all of it is told as past
+			}
 		}
 		if background[claim.ID] || claim.Kind.Structural() || claim.Kind == ken.KindPattern || claim.Kind == ken.KindEpisode ||
 			claim.SupersededBy != "" || !claim.ArchivedAt.IsZero() || !slices.Contains(ken.RecallStatuses(), claim.Status) {

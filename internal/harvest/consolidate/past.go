@@ -16,7 +16,7 @@ import (
 // tells the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a day)".
 // Where both begin alike, it tells the old value alone: "is Thursday now (was Tuesday until 12
 // March 2026)". Within one day, the dates say nothing: "(no longer, now 300)", "(previously: …)".
-var pastNote = lazyregexp.New(` \((?:(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
+var pastNote = lazyregexp.New(` \((?:(?:perhaps )?(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
 
 // Plain returns a claim's text without the notes on what has changed.
 func Plain(text string) string {
@@ -30,7 +30,7 @@ func Plain(text string) string {
 // that has changed.
 func NoLonger(text string) (out []string) {
 	for _, at := range pastNote.FindAllStringIndex(text, -1) {
-		if !strings.Contains(text[at[0]:at[1]], ", now ") {
+		if note := text[at[0]:at[1]]; !strings.Contains(note, ", now ") || strings.HasPrefix(note, " ("+perhapsNote) {
 			continue
 		}
 		before := text[:at[0]]
@@ -95,7 +95,7 @@ func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 		return text, false
 	}
 	value += len(c.Was)
-	note := changedTo(c.Is, c.From, at)
+	note := changedTo(c.Is, c.From, at, c.Perhaps)
 	var b strings.Builder
 	for {
 		i := indexFold(text, clause)
@@ -131,9 +131,16 @@ func indexFold(text, part string) int {
 const mostInLine = 3
 
 // changedTo is the note behind an old value.
-func changedTo(is string, from, at time.Time) string {
-	return " (" + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
+func changedTo(is string, from, at time.Time, perhaps bool) string {
+	may := ""
+	if perhaps {
+		may = perhapsNote
+	}
+	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
 }
+
+// perhapsNote begins a note on what may have changed.
+const perhapsNote = "perhaps "
 
 // changedFrom is the note behind a new statement.
 func changedFrom(was, value, is string, from, at time.Time) string {

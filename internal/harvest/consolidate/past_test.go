@@ -24,7 +24,11 @@ func TestPastNotes(t *testing.T) {
 			t.Errorf("%q behind %q, which is plain %q", note, tt.is, Plain(tt.is+note))
 		}
 	}
-	text := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12)) + ", and the freeze is in May (2026)."
+	if maybe := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12), true); maybe != "We deploy on Tuesdays (perhaps until 12 March 2026, now Thursdays)" ||
+		Plain(maybe) != "We deploy on Tuesdays" || len(NoLonger(maybe)) > 0 {
+		t.Errorf("%q", maybe)
+	}
+	text := "We deploy on Tuesdays" + changedTo("Thursdays", day(1), day(12), false) + ", and the freeze is in May (2026)."
 	if want := "We deploy on Tuesdays (until 12 March 2026, now Thursdays), and the freeze is in May (2026)."; text != want {
 		t.Errorf("%q", text)
 	}

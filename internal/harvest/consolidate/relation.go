@@ -230,6 +230,7 @@ func (p *planner) conflict() Action {
 			continue // another one is meant
 		}
 		switch {
+		case n.change.judged && guard != "":
 		case n.Relation == Amends:
 			if guard == "" && !n.late {
 				amend = append(amend, n)
@@ -280,12 +281,15 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	}
 	for _, n := range slices.Concat(replaced, amended) {
 		if t, c := n.claim.Text, &n.change; c.is != "" {
-			a.Changed = append(a.Changed, ValueChange{Session: n.claim.Session, Clause: t[c.clause.from:c.clause.to], Was: t[c.was.from:c.was.to], Is: c.is, From: said(n.claim)})
+			a.Changed = append(a.Changed, ValueChange{Session: n.claim.Session, Clause: t[c.clause.from:c.clause.to], Was: t[c.was.from:c.was.to], Is: c.is, From: said(n.claim), Perhaps: c.perhaps})
 		}
 	}
 	for _, n := range amended {
+		if strings.Contains(n.claim.Text, changedTo(n.change.is, said(n.claim), at, n.change.perhaps)) {
+			continue // by a run before this one
+		}
 		c, from := *n.claim, said(n.claim)
-		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote {
+		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote && !n.change.perhaps {
 			a.Note = changedFrom(was, n.was(), p.new.Text, from, at)
 		}
 		c.Text = n.change.amend(c.Text, from, at)

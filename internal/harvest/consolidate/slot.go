@@ -18,11 +18,13 @@ const oneFact = 24
 
 // change is a value of an earlier statement that a later one replaces.
 type change struct {
-	was    span   // in the earlier text
-	clause span   // that the value stands in
-	is     string // the new value, in the words of the later text
-	whole  bool   // the earlier text says nothing else
-	bond   float64
+	was     span   // in the earlier text
+	clause  span   // that the value stands in
+	is      string // the new value, in the words of the later text
+	whole   bool   // the earlier text says nothing else
+	bond    float64
+	judged  bool // by the trained model alone
+	perhaps bool // which is not sure
 }
 
 // said is a statement, read for the values in it.
@@ -434,5 +436,5 @@ var weakCue = lazyregexp.New(`[ ,.;:](becomes|become|became|goes to|go to|went|b
 
 // amend returns the earlier text with a note behind the value that changed.
 func (c *change) amend(text string, from, at time.Time) string {
-	return text[:c.was.to] + changedTo(c.is, from, at) + text[c.was.to:]
+	return text[:c.was.to] + changedTo(c.is, from, at, c.perhaps) + text[c.was.to:]
 }

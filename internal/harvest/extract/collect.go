@@ -9,6 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/trained"
 )
 
 // collector finds candidates for statements in what people say.
@@ -179,6 +180,9 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
 		question = l.questionTo(s, room-characters(c.text))
 	}
+	if l.toAgent && v.reason == "" && v.sort == draft.Fact && !v.explicit && question == "" && trained.Worth(c.text) < leastWorth {
+		v.reason = reasonEmpty
+	}
 	if v.reason == "" {
 		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}
 		replaces := joined != nil && l.hasCandidate(s) // the one before
@@ -197,6 +201,10 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	l.drop[v.reason]++
 	return nil
 }
+
+// leastWorth is what trained.Worth says at least of a statement. On sentences that the model was
+// not trained on, 98 of 100 worth keeping are above it, and 40 of 100 others.
+const leastWorth = 0.3
 
 // language returns the language of a message: the session's, or that of the message
 // before, where the message itself is too short to tell. Nil is English.

@@ -1,0 +1,458 @@
+package trained
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken/embed/builtin"
+)
+
+// pairOf is two statements with their tokens laid on each other.
+type pairOf struct {
+	old, new []token
+	inOld    []int // for each token of new, the place of the same one in old, or -1
+	inNew    []int
+}
+
+// match returns, for each token of a, the place of the same one in b, or -1. A token is matched once.
+func match(a, b []token) []int {
+	out := make([]int, len(a))
+	used := make([]bool, len(b))
+	for i := range a {
+		out[i] = -1
+		if a[i].kind == mark {
+			continue
+		}
+		for j := range b {
+			if !used[j] && same(&a[i], &b[j]) {
+				out[i], used[j] = j, true
+				break
+			}
+		}
+	}
+	return out
+}
+
+// same reports two tokens that are one word in perhaps two forms.
+func same(a, b *token) bool {
+	if a.stem == b.stem {
+		return true
+	}
+	if a.kind == mark || b.kind == mark || a.empty || b.empty {
+		return false
+	}
+	x, y := a.stem, b.stem
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return a.kind != ident && a.kind != number && b.kind != ident && b.kind != number && (n >= 5 || n >= 4 && (n == len(x) || n == len(y)))
+}
+
+// sibling reports two names that differ in a number or in one part: service-1 and service-2.
+func sibling(a, b *token) bool {
+	if a.stem == b.stem || (a.kind != ident && a.kind != number) || a.kind != b.kind {
+		return false
+	}
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return a.kind == ident && letters(a.form) == letters(b.form) && letters(a.form) != ""
+}
+
+// bucket is a count as part of a feature's name.
+func bucket(n int) string {
+	switch {
+	case n > 5:
+		return "6+"
+	case n > 3:
+		return "4"
+	}
+	return strconv.Itoa(n)
+}
+
+// fifths is a part of 1 as part of a feature's name, in fifths.
+func fifths(x float64) string { return strconv.Itoa(int(x * 5)) }
+
+// pairFeatures are what the model of replacements sees: what both statements have in common, what
+// only one has, where that stands, and the words around it.
+func pairFeatures(before, after string) []feature {
+	p := pairOf{old: tokensOf(before), new: tokensOf(after)}
+	p.inOld, p.inNew = match(p.new, p.old), match(p.old, p.new)
+	f := &features{}
+	f.is("bias")
+
+	shared, sharedNames, sharedValues := 0, 0, 0
+	nOld, nNew := 0, 0
+	firstOld, firstNew := -1, -1 // the first content words
+	for i := range p.old {
+		if t := &p.old[i]; t.content() {
+			if nOld++; firstOld < 0 {
+				firstOld = i
+			}
+			if p.inNew[i] >= 0 {
+				shared++
+				switch {
+				case t.kind == name:
+					sharedNames++
+				case t.kind == number || t.kind == ident || t.kind == month:
+					sharedValues++
+				}
+			}
+		}
+	}
+	for i := range p.new {
+		if t := &p.new[i]; t.content() {
+			if nNew++; firstNew < 0 {
+				firstNew = i
+			}
+		}
+	}
+	if nOld == 0 || nNew == 0 {
+		return f.list
+	}
+	rOld, rNew := float64(shared)/float64(nOld), float64(shared)/float64(nNew)
+	sh := bucket(shared)
+	f.is("shared", sh)
+	f.is("rOld", fifths(rOld))
+	f.is("rNew", fifths(rNew))
+	f.is("rMax", fifths(max(rOld, rNew)))
+	f.is("rBoth", fifths(rOld), fifths(rNew))
+	f.is("sharedNames", bucket(sharedNames))
+	f.is("sharedValues", bucket(sharedValues))
+	f.is("lenOld", bucket(nOld/2))
+	f.is("lenNew", bucket(nNew/2))
+	p.weigh(f)
+	subject := "none"
+	so, sn := firstOld >= 0 && p.inNew[firstOld] >= 0, firstNew >= 0 && p.inOld[firstNew] >= 0
+	switch {
+	case so && sn && p.inNew[firstOld] == firstNew:
+		subject = "equal"
+	case so && sn:
+		subject = "both"
+	case so:
+		subject = "old"
+	case sn:
+		subject = "new"
+	}
+	f.is("subject", subject)
+	f.is("subject", subject, sh)
+
+	// What only one of them has.
+	count := func(all []token, in []int) (kinds map[kind]int, list []int) {
+		kinds = map[kind]int{}
+		for i := range all {
+			if all[i].content() && in[i] < 0 {
+				kinds[all[i].kind]++
+				list = append(list, i)
+			}
+		}
+		return kinds, list
+	}
+	kOld, onlyOld := count(p.old, p.inNew)
+	kNew, onlyNew := count(p.new, p.inOld)
+	for _, k := range []kind{name, number, ident, month, plain, unspaced} {
+		f.is("only", string(k), bucket(kOld[k]), bucket(kNew[k]))
+		if kOld[k] > 0 && kNew[k] > 0 {
+			f.is("exchange", string(k), sh)
+			f.is("exchange", string(k), subject)
+		}
+	}
+	if len(onlyOld) == 0 {
+		f.is("adds", sh)
+	}
+	if len(onlyNew) == 0 {
+		f.is("says less", sh)
+	}
+	// Places in which they differ: runs between common words.
+	level := "far"
+	switch {
+	case max(rOld, rNew) >= 0.6:
+		level = "near"
+	case shared >= 2 || max(rOld, rNew) >= 0.4:
+		level = "mid"
+	case shared == 0:
+		level = "none"
+	}
+	f.is("level", level, subject)
+	for _, i := range onlyOld {
+		for _, j := range onlyNew {
+			a, b := &p.old[i], &p.new[j]
+			if sibling(a, b) {
+				f.is("sibling")
+				f.is("sibling", third(i, len(p.old)), third(j, len(p.new)))
+			}
+			// The same word stands before or behind both.
+			if i > 0 && j > 0 && p.inNew[i-1] == j-1 {
+				l := p.old[i-1]
+				f.is("slot<", string(a.kind), string(b.kind))
+				if l.empty {
+					f.is("slot<", l.form)
+					f.is("slot<", l.form, string(a.kind), string(b.kind))
+				}
+				f.is("slot<", third(i, len(p.old)), third(j, len(p.new)))
+			}
+			if i+1 < len(p.old) && j+1 < len(p.new) && p.inNew[i+1] == j+1 {
+				r := p.old[i+1]
+				f.is("slot>", string(a.kind), string(b.kind))
+				if r.empty {
+					f.is("slot>", r.form)
+				}
+				f.is("slot>", third(i, len(p.old)), third(j, len(p.new)))
+			}
+			// Both follow the same preposition.
+			if x, y := precedingWord(p.old, i), precedingWord(p.new, j); x != "" && x == y {
+				f.is("prep", x)
+				f.is("prep", x, string(a.kind), string(b.kind))
+				f.is("prep", x, level)
+			}
+		}
+	}
+	if level == "near" || level == "mid" {
+		p.hunks(f, level)
+	}
+	p.likeness(f, before, after, onlyOld, onlyNew, firstOld, firstNew, level)
+	// The words of the new statement, as cues, by how near the two are.
+	words := func(whose string, all []token, in []int) {
+		prev := "^"
+		for i := range all {
+			t := &all[i]
+			form := t.form
+			switch {
+			case t.kind == number || t.kind == ident || t.kind == month || t.kind == name:
+				form = string(t.kind)
+			case t.kind == plain && !t.empty:
+				form = t.stem
+			}
+			both := "own"
+			if in[i] >= 0 {
+				both = "both"
+			}
+			if both == "own" || t.empty {
+				f.is(whose, form, level)
+				f.is(whose, form)
+			}
+			f.is(whose, both, prev, form)
+			f.is(whose, level, prev, form)
+			if t.value() && in[i] >= 0 {
+				f.is(whose, "said before", prev, form)
+				if whose == "new" {
+					f.is("names old value", level)
+				}
+			}
+			prev = form
+		}
+	}
+	words("new", p.new, p.inOld)
+	words("old", p.old, p.inNew)
+	if strings.Contains(after, "?") {
+		f.is("asks")
+	}
+	return f.list
+}
+
+// precedingWord is the function word before a token, over one other token at most.
+func precedingWord(all []token, i int) string {
+	for k := i - 1; k >= max(0, i-2); k-- {
+		if all[k].empty {
+			return all[k].form
+		}
+		if all[k].kind == mark {
+			return ""
+		}
+	}
+	return ""
+}
+
+// third is the part of a statement in which a token stands.
+func third(i, n int) string {
+	switch {
+	case i*3 < n:
+		return "begin"
+	case i*3 < 2*n:
+		return "mid"
+	}
+	return "end"
+}
+
+// likeness adds what the built-in table says of what has not the same words.
+func (p *pairOf) likeness(f *features, before, after string, onlyOld, onlyNew []int, firstOld, firstNew int, level string) {
+	m, err := builtin.Open()
+	if err != nil {
+		return
+	}
+	texts := []string{before, after}
+	add := func(all []token, list []int) {
+		var b strings.Builder
+		for _, i := range list {
+			b.WriteString(all[i].form + " ")
+		}
+		texts = append(texts, b.String())
+	}
+	add(p.old, onlyOld)
+	add(p.new, onlyNew)
+	texts = append(texts, p.old[firstOld].form, p.new[firstNew].form)
+	for _, i := range onlyOld {
+		texts = append(texts, p.old[i].form)
+	}
+	for _, i := range onlyNew {
+		texts = append(texts, p.new[i].form)
+	}
+	v, err := m.Embed(context.Background(), texts)
+	if err != nil {
+		return
+	}
+	whole := dot(v[0], v[1])
+	f.is("whole", fifths(whole*2))
+	f.is("whole", fifths(whole*2), level)
+	f.add(float32(whole), "whole=")
+	if len(onlyOld) > 0 && len(onlyNew) > 0 {
+		rest := dot(v[2], v[3])
+		f.is("rest", fifths(rest*2))
+		f.add(float32(rest), "rest=")
+		f.add(float32(rest), "rest=", level)
+	}
+	head := dot(v[4], v[5])
+	f.is("head", fifths(head*2))
+	f.add(float32(head), "head=")
+	a, b := v[6:6+len(onlyOld)], v[6+len(onlyOld):]
+	akin, akinSum := 0, 0.0
+	for i := range a {
+		best := 0.0
+		for j := range b {
+			best = max(best, dot(a[i], b[j]))
+		}
+		akinSum += best
+		if best > 0.5 {
+			akin++
+			f.is("akin", string(p.old[onlyOld[i]].kind))
+		}
+	}
+	f.is("akin", bucket(akin), level)
+	if len(a) > 0 {
+		f.add(float32(akinSum/float64(len(a))), "akin=")
+	}
+}
+
+func dot(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0 // no word of one is in the table
+	}
+	s := 0.0
+	for i := range a {
+		s += float64(a[i]) * float64(b[i])
+	}
+	return s
+}
+
+// weigh adds how much the words that both have weigh: the longer a token's row in the built-in
+// table is, the more it says of what a text is about.
+func (p *pairOf) weigh(f *features) {
+	m, err := builtin.Open()
+	if err != nil {
+		return
+	}
+	row := make([]float32, m.Dim())
+	weight := func(t *token) float64 {
+		if !t.content() {
+			return 0
+		}
+		id, known := m.Vocabulary().ID(t.form)
+		if !known {
+			return 1.5
+		}
+		m.Row(row, id)
+		return math.Sqrt(dot(row, row))
+	}
+	both, most, old, fresh := 0.0, 0.0, 0.0, 0.0
+	for i := range p.old {
+		w := weight(&p.old[i])
+		if old += w; p.inNew[i] >= 0 {
+			both, most = both+w, max(most, w)
+		}
+	}
+	for i := range p.new {
+		fresh += weight(&p.new[i])
+	}
+	f.add(float32(both), "weight")
+	f.is("weight", fifths(both))
+	f.is("weight most", fifths(most*2))
+	f.is("weight old", fifths(both/max(old, 1e-6)))
+	f.is("weight new", fifths(both/max(fresh, 1e-6)))
+}
+
+// hunks adds where the two differ when they are read side by side: what stands in the same place
+// in both, in which order, and behind which words.
+func (p *pairOf) hunks(f *features, level string) {
+	n, m := len(p.old), len(p.new)
+	table := make([]uint8, (n+1)*(m+1)) // of the longest common subsequence
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			k := i*(m+1) + j
+			if p.old[i].kind != mark && same(&p.old[i], &p.new[j]) {
+				table[k] = table[k+m+2] + 1
+			} else {
+				table[k] = max(table[k+m+1], table[k+1])
+			}
+		}
+	}
+	kinds := func(list []token) string {
+		best := ""
+		for i := range list {
+			if t := &list[i]; t.content() && (best == "" || t.kind != plain) {
+				best = string(t.kind)
+			} else if best == "" {
+				best = "-"
+			}
+		}
+		return best
+	}
+	var shape strings.Builder
+	exchanges, anchor, verb := 0, "^", false
+	for i, j := 0, 0; i < n || j < m; {
+		if i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1 {
+			if anchor = p.old[i].form; p.old[i].empty {
+				verb = true
+			}
+			i, j = i+1, j+1
+			continue
+		}
+		i0, j0 := i, j
+		for i < n || j < m {
+			if i < n && j < m && p.old[i].kind != mark && same(&p.old[i], &p.new[j]) && table[i*(m+1)+j] == table[(i+1)*(m+1)+j+1]+1 {
+				break
+			}
+			if j < m && (i == n || table[i*(m+1)+j+1] >= table[(i+1)*(m+1)+j]) {
+				j++
+			} else {
+				i++
+			}
+		}
+		a, b := kinds(p.old[i0:i]), kinds(p.new[j0:j])
+		if a == "" && b == "" {
+			continue
+		}
+		side := "before"
+		if verb {
+			side = "behind"
+		}
+		if a != "" && b != "" && a != "-" && b != "-" {
+			exchanges++
+			f.is("hunk", a, b, anchor)
+			f.is("hunk", a, b, side, level)
+		}
+		if shape.Len() < 24 {
+			shape.WriteString(a + ">" + b + " ")
+		}
+	}
+	f.is("exchanges", bucket(exchanges), level)
+	f.is("shape", shape.String())
+	f.is("shape", level, shape.String())
+}

@@ -1,0 +1,69 @@
+package trained
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken/embed/builtin"
+)
+
+// worthFeatures are what the model of worth sees of a sentence.
+func worthFeatures(text string) []feature {
+	all := tokensOf(text)
+	f := &features{}
+	f.is("bias")
+	kinds := map[kind]int{}
+	form := func(t *token) string {
+		switch {
+		case t.kind == number || t.kind == ident || t.kind == month || t.kind == name:
+			return string(t.kind)
+		case t.kind == plain && !t.empty:
+			return t.stem
+		}
+		return t.form
+	}
+	prev, prev2 := "^", ""
+	n := 0
+	for i := range all {
+		t := &all[i]
+		w := form(t)
+		if t.content() {
+			kinds[t.kind]++
+			n++
+		}
+		f.is("w", w)
+		f.is("2", prev, w)
+		if prev2 != "" && (t.empty || t.kind != plain) {
+			f.is("3", prev2, prev, w)
+		}
+		if i < 3 {
+			f.is("at", strconv.Itoa(i), w)
+		}
+		if i == 0 {
+			f.is("first", string(t.kind))
+		}
+		prev2, prev = prev, w
+	}
+	f.is("last", prev)
+	f.is("2", prev, "$")
+	for _, k := range []kind{name, number, ident, month, plain, unspaced} {
+		f.is("kinds", string(k), bucket(kinds[k]))
+	}
+	f.is("n", bucket(n/2))
+	f.is("tokens", strconv.Itoa(min(len(all)/4, 8)))
+	if strings.ContainsAny(text, "?？") {
+		f.is("asks")
+	}
+	if strings.ContainsAny(text, "!！") {
+		f.is("cries")
+	}
+	if m, err := builtin.Open(); err == nil {
+		if v, err := m.Embed(context.Background(), []string{text}); err == nil {
+			for i, x := range v[0] {
+				f.add(x*3, "v", strconv.Itoa(i))
+			}
+		}
+	}
+	return f.list
+}
