@@ -147,9 +147,10 @@ packages-test: ## make a release for this machine in bin/release, install each p
 	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
 
 # A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
-# next. packages-test is the short form. Install what this machine lacks with clients/agents/run install and clients/python/run install.
+# next. packages-test is the short form. The clients that they bring are installed first, which is not timed. KEN_DEBIAN=bookworm adds a bare root.
 first-hour: ## play the first hour of five kinds of users, from packages made here, and print how long each waits
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	@for folder in python node agents; do clients/$$folder/run install; done
 	@$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release
 	@packaging/test/run bin/release bin/upstream go wheel npm deb image agent
 
