@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures engines faults chaos fuzz-text release release-twice packages-test first-hour site
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -177,6 +177,9 @@ pictures: build ## make the pictures of the console in docs/pictures anew
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
 	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
 	@clients/console/run pictures
+
+recordings: build ## record the terminals in docs/pictures anew
+	@clients/site/run recordings
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update
