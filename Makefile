@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures engines faults chaos fuzz-text release release-twice packages-test first-hour site
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval eval-code eval-learn clients browser pictures recordings engines faults chaos fuzz-text release release-twice packages-test first-hour site
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -147,9 +147,10 @@ packages-test: ## make a release for this machine in bin/release, install each p
 	else echo "SKIPPED: packages: the modules of packaging can't be downloaded"; fi
 
 # A Go engineer, a Python engineer, a JavaScript user, a platform engineer and an agent's user, each from a package to a fact of one session in the
-# next. packages-test is the short form. Install what this machine lacks with clients/agents/run install and clients/python/run install.
+# next. packages-test is the short form. The clients that they bring are installed first, which is not timed. KEN_DEBIAN=bookworm adds a bare root.
 first-hour: ## play the first hour of five kinds of users, from packages made here, and print how long each waits
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	@for folder in python node agents; do clients/$$folder/run install; done
 	@$(MAKE) -s release PLATFORMS=linux/$$(go env GOARCH) DIST=bin/release
 	@packaging/test/run bin/release bin/upstream go wheel npm deb image agent
 
@@ -176,6 +177,9 @@ pictures: build ## make the pictures of the console in docs/pictures anew
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
 	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
 	@clients/console/run pictures
+
+recordings: build ## record the terminals in docs/pictures anew
+	@clients/site/run recordings
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update

@@ -62,7 +62,7 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	cfg := *o.Config
 	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
 	g.bodyMemory.left.Store(int64(cfg.LookBytes))
-	g.settings.Store(&settings{authenticator: authenticator{owner: all.Knowledge.Owner}})
+	g.settings.Store(&settings{authenticator: authenticator{owner: all.Knowledge.Owner, local: localHash(o.LocalKey)}})
 	var err error
 	if g.fileKeys, err = fileKeys(o.Keys); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (c *call) authenticate() *fault {
 			return f
 		}
 	}
-	if c.route == console && c.settings.ring != nil && requestKey(c.r.Header) == "" {
+	if c.route == console && c.settings.keyed() && requestKey(c.r.Header) == "" {
 		return nil // a browser: the console asks for a key on a page of its own
 	}
 	var f *fault
@@ -220,6 +220,10 @@ type Options struct {
 	// Keys are keys beside those of Config, looked up again before each request. The
 	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
 	Keys *operator.Keys
+	// LocalKey is a key of whoever runs the gateway. Its bearer may do everything and names the
+	// owner, as everybody may where there are no keys. With it, nobody else comes in without a
+	// key. Empty: there is none.
+	LocalKey string
 	// KeysChanged is called with the keys in force by New, and whenever they change; nil
 	// means none. It must not block.
 	KeysChanged func(*access.Ring)
@@ -231,7 +235,7 @@ type Options struct {
 	// found. An API with a method Serves(path string) bool gets the paths of which that
 	// is true; the others under /api/ are passed on, as Ollama's.
 	API, MCP http.Handler
-	// Console serves /console/. Where there are keys, a request without one reaches it
+	// Console serves /console/. Where a key is needed, a request without one reaches it
 	// without a caller in access.From: it asks for a key by itself. Nil: not found.
 	Console http.Handler
 	// Metrics counts requests and serves /metrics. With keys, only those with the right
@@ -261,6 +265,14 @@ func (o Options) withDefaults(c config.Config) Options {
 		o.Now = time.Now
 	}
 	return o
+}
+
+func localHash(key string) *access.Hash {
+	if key == "" {
+		return nil
+	}
+	h := access.HashKey(key)
+	return &h
 }
 
 // metricsHandler returns the metrics that the caller may see. The configured owner's keys,

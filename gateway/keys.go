@@ -79,7 +79,7 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	if ring == nil && keyed {
 		ring = access.NewRing()
 	}
-	g.settings.Store(&settings{cfg, authenticator{ring: ring, owner: old.owner}})
+	g.settings.Store(&settings{cfg, authenticator{ring: ring, owner: old.owner, local: old.local}})
 	g.limits.set(all)
 	if g.o.KeysChanged != nil {
 		g.o.KeysChanged(ring)

@@ -55,6 +55,32 @@ func TestKeysAreNeeded(t *testing.T) {
 	}
 }
 
+// Whoever has the local key may do everything and names the owner, with keys beside it or
+// without. Nobody else comes in without a key.
+func TestLocalKey(t *testing.T) {
+	up := upstreamtest.New(t)
+	local := access.NewKey()
+	known, key := keyFor("ana", "ana")
+	for name, keys := range map[string]func(*gateway.Options){"alone": func(*gateway.Options) {}, "beside a key": withKeys(known)} {
+		t.Run(name, func(t *testing.T) {
+			var who access.Principal
+			see := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { who = access.From(r.Context()) })
+			g := start(t, layer(t, nil), up.URL, keys, func(o *gateway.Options) { o.LocalKey, o.API = local, see })
+			for header, want := range map[string]int{"": http.StatusUnauthorized, access.NewKey(): http.StatusUnauthorized, local: http.StatusOK} {
+				if got := post(t, g.URL+"/api/search", "{}", "X-Ken-Key", header, "X-Ken-Owner", "bob"); got.StatusCode != want {
+					t.Errorf("with the key %q: %d %s", header, got.StatusCode, got.body)
+				}
+			}
+			if who.Name != access.Local || who.Owner != "bob" || !who.Can(access.Operate) {
+				t.Errorf("the bearer of the local key is %+v", who)
+			}
+			if got := post(t, g.URL+"/api/search", "{}", "X-Ken-Key", key); (got.StatusCode == http.StatusOK) != (name == "beside a key") || got.StatusCode == http.StatusOK && who.Owner != "ana" {
+				t.Errorf("with another key: %d, %+v", got.StatusCode, who)
+			}
+		})
+	}
+}
+
 // The owner is the key's. What a client says of itself, in headers or in the body,
 // opens nobody else's knowledge.
 func TestKeyOpensItsOwnersKnowledgeAlone(t *testing.T) {

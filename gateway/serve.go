@@ -268,7 +268,7 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 // mayDebug returns the fault of a request that may not read profiles, nil for one that may.
 func (g *Gateway) mayDebug(r *http.Request) *fault {
 	t := g.settings.Load()
-	if t.ring == nil {
+	if !t.keyed() {
 		return checkHost(r, t.cfg.Hosts)
 	}
 	who, f := t.identify(r.Header)

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 from unittest import mock
 
@@ -359,6 +360,88 @@ class TestServer(Project):
             started[1].terminate()
             started[1].wait()
             self.assertEqual([c.text for c in k.recall(QUESTION)], [CLAIM])
+
+    def test_wrapped_clients_follow_a_server_that_was_replaced(self):
+        folder = self.folder / "dies"
+        (folder / ".ken").mkdir(parents=True)
+        (folder / ".ken" / "config.yaml").write_text((self.folder / ".ken" / "config.yaml").read_text())
+        started = []
+        popen = subprocess.Popen
+
+        def start(*arguments, **options):
+            process = popen(*arguments, **options)
+            if "serve" in arguments[0]:
+                started.append(process)
+            return process
+
+        def die():
+            started[-1].kill()
+            started[-1].wait()
+
+        async def go(client):
+            async with client:
+                wrapped = k.wrap(client, session="async")
+                for _ in range(2):
+                    await wrapped.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                    die()
+                await wrapped.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+
+        with mock.patch("ken._server.subprocess.Popen", start), Ken(project=folder) as k:
+            k.remember(CLAIM)
+            with OpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0) as one, Anthropic(base_url=self.up, api_key="sk-mine", max_retries=0) as two:
+                openai, anthropic = k.wrap(one, session="openai"), k.wrap(two)
+                for n in range(3):
+                    openai.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                    anthropic.messages.create(model="claude-sonnet-4-5", max_tokens=100, messages=ASK[1:])
+                    openai.with_options(timeout=30).responses.create(model="gpt-5-mini", input=ASK)
+                    self.assertEqual(len(started), n + 1)
+                    die()
+                # The first client, and a copy that is sent elsewhere, are no business of Ken's.
+                one.chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                openai.with_options(base_url=self.up + "/v1").chat.completions.create(model="gpt-4.1-mini", messages=ASK)
+                self.assertNotIn(MARKER, json.dumps(self.bodies()[-2:]))
+                self.assertEqual(len(started), 3)
+            asyncio.run(go(AsyncOpenAI(base_url=self.up + "/v1", api_key="sk-mine", max_retries=0)))
+            self.assertEqual(sum(MARKER in json.dumps(b) for b in self.bodies()), 12)
+            self.assertEqual(len(k.session("openai").messages()), 2)
+            self.assertNotIn("ken_", json.dumps([r["header"] for r in self.requests()[:9]]))
+
+    def test_nobody_else_may_use_it(self):
+        self.k.remember(CLAIM)
+        for headers in ({}, {"X-Ken-Key": "ken_" + 64 * "0"}, {"X-Ken-Owner": "ana"}):
+            for path in ("/api/search?q=payments", "/metrics"):
+                with self.assertRaises(urllib.error.HTTPError) as caught:
+                    urllib.request.urlopen(urllib.request.Request(self.k.url + path, headers=headers))
+                self.assertEqual(caught.exception.code, 401)
+                caught.exception.close()
+        with self.assertRaises(KenError) as caught:
+            Ken(self.k.url).recall(QUESTION)
+        self.assertEqual(caught.exception.code, "missing_key")
+        file = self.folder / ".ken" / "state" / ".gateway" / "shared.json"
+        self.assertEqual(file.stat().st_mode & 0o077, 0)
+
+    def test_the_console_opens_by_its_link(self):
+        self.k.remember(CLAIM)
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(self.k.console) as page:
+            self.assertEqual(page.url, self.k.url + "/console/")
+        with browser.open(self.k.url + "/console/claims") as page:
+            self.assertIn(CLAIM, page.read().decode())
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(self.k.url + "/console/claims")
+        self.assertEqual(caught.exception.code, 401)
+        caught.exception.close()
+
+    def test_keys_of_its_own(self):
+        folder = self.folder / "keyed"
+        (folder / ".ken").mkdir(parents=True)
+        made = subprocess.run([KEN, "--dir", folder, "key", "create", "app", "--json"], check=True, capture_output=True, text=True)
+        with Ken(project=folder, key=json.loads(made.stdout)["key"]) as k:
+            k.remember(CLAIM)
+            self.assertEqual(k.console, k.url + "/console/")
+            with Ken(project=folder) as other, self.assertRaises(KenError) as caught:
+                other.recall(QUESTION)
+            self.assertEqual(caught.exception.code, "missing_key")
 
     def test_one_server_of_an_async_ken(self):
         async def go():

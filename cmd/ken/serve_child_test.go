@@ -54,22 +54,37 @@ func serveChild(t *testing.T, up *upstreamtest.Server, dir string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var at struct{ URL, Upstream string }
+	var at struct{ URL, Upstream, Key string }
 	if err := json.NewDecoder(out).Decode(&at); err != nil || !strings.HasPrefix(at.URL, "http://127.0.0.1:") {
 		t.Fatalf("%+v, %v: %s", at, err, &said)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.URL+"/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	// Another account of this machine can connect, and has no key.
+	for key, status := range map[string]int{"": http.StatusUnauthorized, "ken_other": http.StatusUnauthorized, at.Key: http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.URL+"/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Ken-Upstream", up.URL+"/v1")
+		req.Header.Set("X-Ken-Key", key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != status {
+			t.Errorf("with the key %q: status %d", key, resp.StatusCode)
+		}
+	}
+	if n := len(up.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	page, err := http.Get(at.URL + "/console/login?key=" + at.Key + "&next=/console/claims")
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("X-Ken-Upstream", up.URL+"/v1")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || len(up.Requests()) != 1 {
-		t.Errorf("status %d, %d requests", resp.StatusCode, len(up.Requests()))
+	page.Body.Close()
+	if page.StatusCode != http.StatusUnauthorized { // it leads to the page, with a cookie that this client does not keep
+		t.Errorf("the console without a cookie: status %d", page.StatusCode)
 	}
 	if err := leash.Close(); err != nil {
 		t.Fatal(err)

@@ -71,10 +71,10 @@ func (s *loginSessions) begin(with access.Hash) string {
 	return hex.EncodeToString(id[:])
 }
 
-// find returns whose visit a request belongs to, as long as ring has their key.
-func (s *loginSessions) find(r *http.Request, ring *access.Ring) (in loginSession, who access.Principal, ok bool) {
+// find returns whose visit a request belongs to, as long as bearer knows their key.
+func (s *loginSessions) find(r *http.Request, bearer func(access.Hash) (access.Principal, bool)) (in loginSession, who access.Principal, ok bool) {
 	key, ok := sessionKey(r)
-	if !ok || ring == nil {
+	if !ok {
 		return in, who, false
 	}
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (s *loginSessions) find(r *http.Request, ring *access.Ring) (in loginSessio
 		delete(s.by, key)
 		return in, who, false
 	}
-	if who, ok = ring.FindHash(v.key); !ok || who.Expired(now) {
+	if who, ok = bearer(v.key); !ok || who.Expired(now) {
 		delete(s.by, key)
 		return in, access.Principal{}, false
 	}
@@ -131,21 +131,50 @@ func loginForm(v *visit) error {
 	if v.principal.Owner != "" {
 		return v.redirect(v.loginNext())
 	}
+	// A program prints such a link with the key of the Ken that it has started. The key ends with that.
+	if key := v.param("key"); v.con.isLocal(access.HashKey(key)) && v.logIn(key) {
+		return v.redirect(v.loginNext())
+	}
 	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext()}})
 }
 
 func login(v *visit) error {
-	key := strings.TrimSpace(v.r.PostFormValue("key"))
-	if ring := v.con.ring.Load(); ring != nil {
-		hash := access.HashKey(key)
-		if who, ok := ring.FindHash(hash); ok && !who.Expired(v.now()) {
-			v.con.logins.end(v.r)
-			v.cookie(sessionCookie, v.con.logins.begin(hash), sessionIdleLimit)
-			return v.redirect(v.loginNext())
-		}
+	if v.logIn(v.r.PostFormValue("key")) {
+		return v.redirect(v.loginNext())
 	}
 	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext(), Unknown: true}})
 }
+
+// logIn begins a visit with a key, and reports whether somebody has it.
+func (v *visit) logIn(key string) bool {
+	hash := access.HashKey(strings.TrimSpace(key))
+	who, ok := v.con.bearer(hash)
+	if !ok || who.Expired(v.now()) {
+		return false
+	}
+	v.con.logins.end(v.r)
+	v.cookie(sessionCookie, v.con.logins.begin(hash), sessionIdleLimit)
+	return true
+}
+
+// bearer returns whose key has a hash.
+func (c *Console) bearer(h access.Hash) (access.Principal, bool) {
+	if c.isLocal(h) {
+		return access.Principal{Name: access.Local, Owner: c.layer.Config().Knowledge.Owner, Rights: access.Rights()}, true
+	}
+	if ring := c.ring.Load(); ring != nil {
+		return ring.FindHash(h)
+	}
+	return access.Principal{}, false
+}
+
+// isLocal reports whether it is the hash of Options.LocalKey.
+func (c *Console) isLocal(h access.Hash) bool {
+	return c.opts.LocalKey != "" && h == access.HashKey(c.opts.LocalKey)
+}
+
+// keyed reports whether visitors log in with a key.
+func (c *Console) keyed() bool { return c.ring.Load() != nil || c.opts.LocalKey != "" }
 
 func logout(v *visit) error {
 	v.con.logins.end(v.r)
@@ -211,8 +240,8 @@ func (c *Console) ownerFromCookie(r *http.Request, otherwise string) string {
 
 // selectableOwners are the owners that a visitor can choose among; nil where a key decides,
 // and where there is only one.
-func (c *Console) selectableOwners(*visit) []string {
-	if c.ring.Load() != nil {
+func (c *Console) selectableOwners(v *visit) []string {
+	if !v.anyOwner {
 		return nil
 	}
 	if all := c.knownOwners(); len(all) > 1 {
@@ -244,7 +273,7 @@ func (c *Console) knownOwners() []string {
 
 func setOwner(v *visit) error {
 	choice := v.param("owner")
-	if v.con.ring.Load() != nil || !slices.Contains(v.con.knownOwners(), choice) {
+	if !v.anyOwner || !slices.Contains(v.con.knownOwners(), choice) {
 		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
 	}
 	v.cookie(ownerCookie, choice, choiceCookieAge)

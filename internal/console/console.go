@@ -24,6 +24,9 @@ type Options struct {
 	// Ring holds the keys that may log in. Nil: there are none, and a request without a
 	// Principal is refused.
 	Ring *access.Ring
+	// LocalKey is the key of whoever runs the gateway, who may log in with it and choose any
+	// owner. Empty: there is none.
+	LocalKey string
 	// Keys are the managed keys. An operator of the configured owner creates and revokes
 	// them. The value is for the console alone. Nil: keys are not managed here.
 	Keys *operator.Keys

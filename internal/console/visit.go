@@ -27,6 +27,7 @@ type visit struct {
 	principal access.Principal
 	token     string // that forms of this visit carry
 	loggedIn  bool   // who logged in by a form, and can log out
+	anyOwner  bool   // no key says whose knowledge it is: the visitor chooses
 
 	logSeq  uint64         // how far the log had come when the page was begun
 	pending *pendingCounts // once it was asked for
@@ -37,10 +38,13 @@ type visit struct {
 func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{con: c, w: w, r: r, principal: access.From(r.Context()), token: hex.EncodeToString(c.token[:])}
 	if v.principal.Owner == "" {
-		if in, who, ok := c.logins.find(r, c.ring.Load()); ok {
-			v.principal, v.token, v.loggedIn = who, hex.EncodeToString(in.token[:]), true
+		if in, who, ok := c.logins.find(r, c.bearer); ok {
+			v.principal, v.token, v.loggedIn, v.anyOwner = who, hex.EncodeToString(in.token[:]), true, c.isLocal(in.key)
 		}
-	} else if c.ring.Load() == nil {
+	} else {
+		v.anyOwner = c.ring.Load() == nil
+	}
+	if v.anyOwner {
 		v.principal.Owner = c.ownerFromCookie(r, v.principal.Owner)
 	}
 	return v
@@ -162,7 +166,7 @@ type errorPage struct {
 
 // renderError shows an error as a page. What a person can't act on is for the log.
 func (v *visit) renderError(err error) {
-	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
+	if errors.Is(err, errLogin) && v.con.keyed() {
 		path := LoginPath
 		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
 			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())

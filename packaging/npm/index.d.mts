@@ -124,6 +124,18 @@ export type Wrappable<T> = {
     withOptions(options: any): T;
 };
 export type Fetch = typeof globalThis.fetch;
+export type Place = {
+    url: string;
+    /**
+     * What requests need there.
+     */
+    headers: Record<string, string>;
+    /**
+     * The key of a Ken that was started.
+     */
+    key?: string;
+    started: boolean;
+};
 /** Ken, at an address or started for this process. */
 export declare class Ken {
     #private;
@@ -137,6 +149,8 @@ export declare class Ken {
     constructor({ url, key, owner, project }?: KenOptions);
     /** The address of Ken, which is started if need be. */
     url(): Promise<string>;
+    /** A link to the console, for a browser. Keep it to yourself: for a Ken that was started, it has the key. */
+    console(): Promise<string>;
     /**
      * Ends the Ken that was started, unless others in this process use it, and waits until it has learned from what was said.
      * Model calls go on without it then. Another call of this object starts it anew.

@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { withBlocks } from "./lib/blocks.mjs";
 import { KenError, problemOf, unreachable } from "./lib/error.mjs";
-import { routed, within } from "./lib/route.mjs";
+import { routed, unconnected, within } from "./lib/route.mjs";
 import { acquire } from "./lib/server.mjs";
 
 export { KenError };
@@ -99,6 +99,16 @@ export function findKen() {
 
 /** @typedef {typeof globalThis.fetch} Fetch */
 
+/**
+ * Where Ken is.
+ * @typedef {object} Place
+ * @property {string} url
+ * @property {Record<string, string>} headers What requests need there.
+ * @property {string} [key] The key of a Ken that was started.
+ * @property {boolean} started
+ */
+
+
 /** How long an answer of Ken's API may take, in milliseconds. */
 const patience = 60_000;
 
@@ -126,8 +136,24 @@ export class Ken {
 
   /** The address of Ken, which is started if need be. */
   async url() {
+    return (await this.#place()).url;
+  }
+
+  /** A link to the console, for a browser. Keep it to yourself: for a Ken that was started, it has the key. */
+  async console() {
+    const { url, key } = await this.#place();
+    return key ? `${url}/console/login?key=${key}` : `${url}/console/`;
+  }
+
+  /**
+   * @param {string} [dead] Where a started one takes no connections.
+   * @returns {Promise<Place>}
+   */
+  async #place(dead) {
     this.#closed = false;
-    return this.#address || (this.#server ??= acquire(this.#project, findKen)).url();
+    if (this.#address) return { url: this.#address, headers: this.#headers, started: false };
+    const { url, key } = await (this.#server ??= acquire(this.#project, findKen)).address(dead);
+    return { url, key, started: true, headers: key ? { ...this.#headers, "x-ken-key": key } : this.#headers };
   }
 
   /**
@@ -224,25 +250,32 @@ export class Ken {
    * @returns {Promise<any>}
    */
   async request(method, path, body, { signal } = {}) {
-    const url = await this.url();
-    const headers = { ...this.#headers, accept: "application/json", ...(method !== "GET" && { "content-type": "application/json" }) };
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    let answer;
-    let text;
-    try {
-      answer = await fetch(url + path, { method, headers, body: sent, signal: within(patience, signal) });
-      text = await answer.text();
-    } catch (cause) {
-      throw signal?.aborted ? cause : unreachable(url, cause);
+    /** @type {string | undefined} */
+    let dead;
+    for (;;) {
+      const ken = await this.#place(dead);
+      const headers = { ...ken.headers, accept: "application/json", ...(method !== "GET" && { "content-type": "application/json" }) };
+      let answer;
+      let text;
+      try {
+        answer = await fetch(ken.url + path, { method, headers, body: sent, signal: within(patience, signal) });
+        text = await answer.text();
+      } catch (cause) {
+        if (signal?.aborted) throw cause;
+        if (!ken.started || dead !== undefined || !unconnected(cause)) throw unreachable(ken.url, cause);
+        dead = ken.url;
+        continue;
+      }
+      if (!answer.ok) throw problemOf(answer.status, text);
+      return text === "" ? undefined : JSON.parse(text);
     }
-    if (!answer.ok) throw problemOf(answer.status, text);
-    return text === "" ? undefined : JSON.parse(text);
   }
 
-  /** The address for a model call, which does not start again what was closed. */
-  async #running() {
+  /** The place for a model call, which does not start again what was closed. */
+  async #running(/** @type {string | undefined} */ dead) {
     if (this.#closed && !this.#address) throw new KenError("this Ken is closed", { code: "unavailable", hint: "Call close after the last model call." });
-    return this.url();
+    return this.#place(dead);
   }
 
   /**
@@ -250,7 +283,7 @@ export class Ken {
    * @param {string} [session]
    */
   #routed(own, session) {
-    return routed(() => this.#running(), own, { ...this.#headers, ...defined({ "x-ken-session": session }) });
+    return routed((dead) => this.#running(dead), own, defined({ "x-ken-session": session }));
   }
 }
 

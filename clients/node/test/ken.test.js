@@ -323,6 +323,48 @@ test('what was started ends with the process, and another call starts it anew', 
   await ken.close();
 });
 
+// kill ends the servers that were started for a folder, as a crash would.
+function kill(folder) {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  const pids = lines.filter((line) => line.includes(`--dir ${folder} `) && line.includes('--child')).map((line) => line.trim().split(/\s+/)).filter(([, parent]) => Number(parent) === process.pid);
+  for (const [pid] of pids) process.kill(Number(pid), 'SIGKILL');
+  return pids.length;
+}
+
+test('a server that was killed is replaced by the next call', async (t) => {
+  const up = await processes.upstream(t);
+  let ken;
+  t.after(() => ken?.close());
+  const project = await processes.project(t, [claim]);
+  ken = new Ken({ project });
+  const openai = ken.session('monday').wrap(new OpenAI({ apiKey: 'sk-mine', baseURL: `${up.url}/v1`, maxRetries: 0 }));
+  const ask = () => openai.chat.completions.create({ model: 'gpt-4.1-mini', messages: [{ role: 'user', content: question }] });
+  await ask();
+  for (const call of [ask, () => ken.remember('The ledger listens on port 7001.'), () => ken.recall(question), ask]) {
+    const before = await ken.url();
+    assert.equal(kill(project), 1);
+    await gone(before);
+    await call();
+    assert.notEqual(await ken.url(), before);
+  }
+  const requests = await up.requests();
+  assert.deepEqual(requests.map((r) => r.body.includes(marker)), [true, true, true]);
+  assert.ok(!JSON.stringify(requests.map((r) => r.header)).includes('ken_'));
+});
+
+test('nobody else may use what was started, and its console opens by its link', async (t) => {
+  const ken = await started(t, [claim]);
+  for (const headers of [{}, { 'x-ken-key': `ken_${'0'.repeat(64)}` }, { 'x-ken-owner': 'ana' }]) {
+    for (const path of ['/api/search?q=payments', '/console/claims', '/metrics']) {
+      assert.equal((await fetch((await ken.url()) + path, { headers })).status, 401, path);
+    }
+  }
+  const login = await fetch(await ken.console(), { redirect: 'manual' });
+  assert.equal(login.status, 303);
+  const page = await fetch(`${await ken.url()}/console/claims`, { headers: { cookie: login.headers.get('set-cookie').split(';')[0] } });
+  assert.ok((await page.text()).includes(claim));
+});
+
 // A program that says something to a model, and prints where Ken was.
 const talker = `
   import { Ken } from '@kenlayer/ken';

@@ -32,8 +32,9 @@ import (
 
 // serving is what serve puts beside the proxy.
 type serving struct {
-	trusting bool // it trusts the user because it serves one person
-	child    bool // it serves one program, and others may run in the same folder
+	trusting bool   // it trusts the user because it serves one person
+	localKey string // of the programs that started it; "" for none
+	child    bool   // it serves one program, and others may run in the same folder
 	cfg      config.Config
 	log      *slog.Logger
 	upstream string
@@ -77,10 +78,10 @@ func (s *serving) gateway(l *middleware.Layer, anyUpstream bool) (*gateway.Gatew
 	s.usage = s.openUsage(l)
 	s.metrics.WatchUsage(s.usage.Totals)
 	keys := operator.KeysPath(l.Config().State(l.Root()))
-	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
+	o := gateway.Options{Upstream: s.upstream, AnyUpstream: anyUpstream, LocalKey: s.localKey, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
 		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
-		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
+		s.console = console.New(l, console.Options{LocalKey: s.localKey, Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
 			Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Model: consoleModel(s.cfg.Upstream)})
 		o.Console = s.console
 	}

@@ -64,7 +64,8 @@ func (a *commands) serveCommand() *cobra.Command {
 			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
 			"can't be read changes nothing.\n\n" +
 			"With --child it serves the one program that started it: it listens on a free port of loopback, prints that as JSON, sends a call to the " +
-			"API that its header X-Ken-Upstream names, and ends when its standard input ends.\n\n" +
+			"API that its header X-Ken-Upstream names, and ends when its standard input ends. Unless there are keys, it makes one, which is printed, " +
+			"too, and which each request needs.\n\n" +
 			"With --shared it does so for every program of the project: it prints one line of JSON, and ends after the last of them is gone. A program " +
 			"connects to the address under hold, sends a line, and keeps the connection open until it ends itself. Where a shared one runs, its line is printed, and nothing is started.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
@@ -150,6 +151,9 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close())
 	}
 	s.child = o.child
+	if (o.child || o.shared) && len(keyed.Gateway.Keys) == 0 { // others have accounts on this machine, too
+		s.localKey = access.NewKey()
+	}
 	// The user of a program's session is whoever talks to that program.
 	if s.trusting = cfg.Knowledge.TrustUser == nil && !o.child && !o.shared && a.servesOnePerson(&cfg, in.Addr()); s.trusting {
 		cfg.Knowledge.TrustUserUnlessSet()
@@ -166,9 +170,9 @@ func (a *commands) serve(ctx context.Context, o serveOptions) error {
 	switch {
 	case err != nil:
 	case place != nil:
-		err = place.announce(a.Out, "http://"+in.Addr().String())
+		err = place.announce(a.Out, "http://"+in.Addr().String(), s.localKey)
 	default:
-		err = a.announce(cfg, up, in.Addr(), o.child)
+		err = a.announce(cfg, up, in.Addr(), o.child, s.localKey)
 	}
 	if err != nil {
 		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
@@ -253,7 +257,7 @@ func itself(base string, at net.Addr) bool {
 }
 
 // announce says where it listens, and what to set.
-func (a *commands) announce(cfg config.Config, up string, at net.Addr, child bool) error {
+func (a *commands) announce(cfg config.Config, up string, at net.Addr, child bool, key string) error {
 	host := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
@@ -275,6 +279,9 @@ func (a *commands) announce(cfg config.Config, up string, at net.Addr, child boo
 		told["console"] = base + console.Prefix
 	}
 	if child {
+		if key != "" {
+			told["key"] = key
+		}
 		return a.PrintJSON(told)
 	}
 	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))

@@ -44,6 +44,10 @@ type sharedAddress struct {
 	URL  string `json:"url"`
 	Hold string `json:"hold"` // host and port; the server runs while somebody is connected there
 
+	// Key is what requests need; "" where the gateway has keys of its own. An impostor who has the
+	// port of a server that was killed learns nothing from it: the key died with the server.
+	Key string `json:"key,omitempty"`
+
 	// Token is a secret of this server. It shows that the address belongs to it still: the port of a
 	// server that was killed is free for every account.
 	Token string `json:"token"`
@@ -162,8 +166,8 @@ func (at sharedAddress) greet(conn net.Conn) error {
 
 // announce publishes the address, and begins to wait for programs. It calls s.stop when none
 // is left.
-func (s *shared) announce(out io.Writer, url string) error {
-	s.at = sharedAddress{URL: url, Hold: s.hold.Addr().String(), Token: rand.Text()}
+func (s *shared) announce(out io.Writer, url, key string) error {
+	s.at = sharedAddress{URL: url, Key: key, Hold: s.hold.Addr().String(), Token: rand.Text()}
 	line, err := json.Marshal(s.at)
 	if err == nil {
 		err = durable.WriteFile(s.file, line)

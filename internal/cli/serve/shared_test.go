@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -40,12 +41,15 @@ func TestShared(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	s.stop = stop
 	var out bytes.Buffer
-	if err := s.announce(&out, "http://127.0.0.1:1"); err != nil {
+	if err := s.announce(&out, "http://127.0.0.1:1", "ken_key"); err != nil {
 		t.Fatal(err)
 	}
 	var told sharedAddress
-	if err := json.Unmarshal(out.Bytes(), &told); err != nil || told.URL != "http://127.0.0.1:1" {
+	if err := json.Unmarshal(out.Bytes(), &told); err != nil || told.URL != "http://127.0.0.1:1" || told.Key != "ken_key" {
 		t.Fatalf("%s: %v", &out, err)
+	}
+	if info, err := os.Stat(s.file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file with the key: %v, %v", info.Mode(), err)
 	}
 	one, two := hold(t, told), hold(t, told)
 	if again, at, err := takeShared(t.Context(), cfg, root); again != nil || at != told || err != nil {
@@ -84,7 +88,7 @@ func TestSharedLetsItsProgramsGo(t *testing.T) {
 	if err != nil || s == nil {
 		t.Fatal(s, err)
 	}
-	if err := s.announce(io.Discard, "http://127.0.0.1:1"); err != nil {
+	if err := s.announce(io.Discard, "http://127.0.0.1:1", ""); err != nil {
 		t.Fatal(err)
 	}
 	conn := hold(t, s.at)

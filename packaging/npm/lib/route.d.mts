@@ -5,11 +5,16 @@
  */
 export declare function within(ms: number, signal?: AbortSignal): AbortSignal;
 /**
+ * Whether no connection was made, so that Ken has not sent the call on. The model would be asked twice otherwise.
+ * @param {any} error
+ */
+export declare function unconnected(error: any): boolean;
+/**
  * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
  * client means, and to no other.
- * @param {() => Promise<string>} url Ken's address.
+ * @param {(dead?: string) => Promise<import("../index.mjs").Place>} place Where Ken is. A started one is not where it died.
  * @param {typeof fetch} [own] What the client would send with.
  * @param {Record<string, string>} [names] Headers for Ken.
  * @returns {typeof fetch}
  */
-export declare function routed(url: () => Promise<string>, own?: typeof fetch, names?: Record<string, string>): typeof fetch;
+export declare function routed(place: (dead?: string) => Promise<import("../index.mjs").Place>, own?: typeof fetch, names?: Record<string, string>): typeof fetch;

@@ -22,7 +22,7 @@ const connectErrors = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTU
  * Whether no connection was made, so that Ken has not sent the call on. The model would be asked twice otherwise.
  * @param {any} error
  */
-function unconnected(error) {
+export function unconnected(error) {
   const causes = [error, error?.cause, ...(error?.cause?.errors ?? [])];
   // Deno has no code, and fetch has none for a port that it never connects to.
   return causes.some((e) => connectErrors.has(e?.code) || /client error \(Connect\)|^bad port$/.test(e?.message));
@@ -31,12 +31,12 @@ function unconnected(error) {
 /**
  * A fetch that sends model calls through Ken: with the client's own headers, to the API that the
  * client means, and to no other.
- * @param {() => Promise<string>} url Ken's address.
+ * @param {(dead?: string) => Promise<import("../index.mjs").Place>} place Where Ken is. A started one is not where it died.
  * @param {typeof fetch} [own] What the client would send with.
  * @param {Record<string, string>} [names] Headers for Ken.
  * @returns {typeof fetch}
  */
-export function routed(url, own = (input, init) => globalThis.fetch(input, init), names = {}) {
+export function routed(place, own = (input, init) => globalThis.fetch(input, init), names = {}) {
   return async (input, init) => {
     const request = input instanceof Request ? input : undefined;
     const target = new URL(request ? request.url : String(input));
@@ -44,24 +44,32 @@ export function routed(url, own = (input, init) => globalThis.fetch(input, init)
     const call = modelCalls.find((end) => path.endsWith(end));
     if (!call || (init?.method ?? request?.method ?? "GET").toUpperCase() !== "POST" || path.includes("/threads/")) return own(input, init);
 
-    let ken;
-    try {
-      ken = await url();
-    } catch (error) {
-      warn(error);
-      return own(input, init);
-    }
-    const headers = new Headers(init?.headers ?? request?.headers);
-    for (const [name, value] of Object.entries(names)) headers.set(name, value);
-    if (target.origin !== new URL(ken).origin) headers.set("x-ken-upstream", target.origin + path.slice(0, -call.length));
-    const through = `${ken}/v1${call}${target.search}`;
-    const again = request?.clone();
-    try {
-      return await own(request ? new Request(through, request) : through, { ...init, headers });
-    } catch (error) {
-      if ((init?.signal ?? request?.signal)?.aborted || target.origin === new URL(ken).origin || !unconnected(error)) throw error;
-      warn(unreachable(ken, error));
-      return own(again ?? input, init);
+    /** @type {string | undefined} */
+    let dead;
+    for (;;) {
+      let ken;
+      try {
+        ken = await place(dead);
+      } catch (error) {
+        warn(error);
+        return own(input, init);
+      }
+      const headers = new Headers(init?.headers ?? request?.headers);
+      for (const [name, value] of Object.entries({ ...ken.headers, ...names })) headers.set(name, value);
+      const between = target.origin !== new URL(ken.url).origin;
+      if (between) headers.set("x-ken-upstream", target.origin + path.slice(0, -call.length));
+      const through = `${ken.url}/v1${call}${target.search}`;
+      try {
+        return await own(request ? new Request(through, request.clone()) : through, { ...init, headers });
+      } catch (error) {
+        if ((init?.signal ?? request?.signal)?.aborted || !between || !unconnected(error)) throw error;
+        if (ken.started && dead === undefined) {
+          dead = ken.url;
+          continue;
+        }
+        warn(unreachable(ken.url, error));
+        return own(input, init);
+      }
     }
   };
 }

@@ -1,3 +1,7 @@
+export type Address = {
+    url: string;
+    key?: string;
+};
 /**
  * The server of a folder. Each call needs one release.
  * @param {string} project
@@ -13,8 +17,11 @@ export declare class Server {
      * @param {() => string} program
      */
     constructor(folder: string, program: () => string);
-    /** The address. */
-    url(): Promise<string>;
+    /**
+     * Where it is.
+     * @param {string} [dead] An address that takes no connections: the server of that one has died.
+     */
+    address(dead?: string): Promise<Address>;
     /** Ends it, unless others use it, and waits for that. */
     release(): Promise<void>;
 }

@@ -8,6 +8,8 @@ import { KenError } from "./error.mjs";
 /** How long a start may take, in milliseconds. */
 const patience = 30_000;
 
+/** @typedef {{ url: string, key?: string }} Address Where a server is, and the key that requests need, unless it has keys of its own. */
+
 /** @type {Map<string, Server>} */
 const servers = new Map();
 
@@ -31,7 +33,7 @@ export class Server {
   #program;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #child;
-  /** @type {Promise<string> | undefined} Its address. */
+  /** @type {Promise<Address> | undefined} */
   #started;
 
   /**
@@ -43,8 +45,19 @@ export class Server {
     this.#program = program;
   }
 
-  /** The address. */
-  async url() {
+  /**
+   * Where it is.
+   * @param {string} [dead] An address that takes no connections: the server of that one has died.
+   */
+  async address(dead) {
+    if (dead !== undefined) {
+      const started = this.#started;
+      const old = this.#child;
+      if ((await started?.catch(() => {}))?.url === dead && this.#started === started) {
+        this.#started = undefined;
+        old?.stdin?.end();
+      }
+    }
     this.#started ??= this.#start();
     try {
       return await this.#started;
@@ -94,7 +107,7 @@ export class Server {
 /**
  * The address that ken serve prints, as JSON.
  * @param {import("node:child_process").ChildProcess} child
- * @returns {Promise<string>}
+ * @returns {Promise<Address>}
  */
 function address(child) {
   return new Promise((resolve, reject) => {
@@ -105,7 +118,7 @@ function address(child) {
     child.stdout?.setEncoding("utf8").on("data", (text) => {
       said += text;
       try {
-        resolve(JSON.parse(said).url);
+        resolve(JSON.parse(said));
         clearTimeout(late);
       } catch {
         // there is more to come

@@ -51,6 +51,11 @@ class AsyncKen:
         """Ken's address: see Ken.url."""
         return self._now().url
 
+    @property
+    def console(self) -> str:
+        """A link to the console: see Ken.console."""
+        return self._now().console
+
     async def close(self) -> None:
         """Let go of a server that was started: see Ken.close."""
         await asyncio.to_thread(self._close)

@@ -51,22 +51,33 @@ class Ken:
         self._lock = threading.Lock()  # guards _server
         self._server: _server.Server | None = None
         if not url:
-            self._server = _server.acquire(self._project)
-            url = self._server.url
-        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers, self._moved)
+            url = self._hold()
+        self._http = Connection(url.rstrip("/").removesuffix("/v1"), self._headers, self._check)
 
-    def _moved(self) -> str | None:
-        """Return the address of a new server where the one that was started has died: anybody may listen at the old one."""
+    def _check(self) -> None:
+        """Take another server where the one that was started has died: anybody may listen at its address."""
         with self._lock:
-            if self._server is None or _server.alive(self._server):
-                return None
-            self._server = _server.acquire(self._project)
-            return self._server.url
+            if self._server is not None and not _server.alive(self._server):
+                self._http.url = self._hold()
+
+    def _hold(self) -> str:
+        """Find or start a server. It has made a key unless it has keys already."""
+        self._server = _server.acquire(self._project)
+        if self._server.key:
+            self._headers["X-Ken-Key"] = self._server.key
+        return self._server.url
 
     @property
     def url(self) -> str:
-        """Ken's address. Its console is below /console/."""
+        """Ken's address."""
         return self._http.address()
+
+    @property
+    def console(self) -> str:
+        """A link to the console, for a browser. Keep it to yourself: for a Ken that was started, it has the key."""
+        url = self.url
+        server = self._server
+        return f"{url}/console/login?key={server.key}" if server and server.key else f"{url}/console/"
 
     def close(self) -> None:
         """Let go of a server that was started. Clients that were wrapped can't be used afterwards."""
@@ -127,7 +138,9 @@ class Ken:
         ``session`` names the conversation. Left out, Ken tells conversations apart by their beginning.
         """
         api = _wrap.api_of(client)
-        return _wrap.wrap(client, api, self.endpoint(_wrap.upstream_of(client, api), session=session))
+        upstream = _wrap.upstream_of(client, api)
+        moves = self._server is not None and not _wrap.same_place(upstream, self.url)
+        return _wrap.wrap(client, api, lambda: self.endpoint(upstream, session=session), moves)
 
     def endpoint(self, upstream: str | None = None, *, session: str | None = None) -> Endpoint:
         """Return where to send the model calls of a client that can't be wrapped.
@@ -137,10 +150,11 @@ class Ken:
         """
         if upstream is None and self._server is not None:
             upstream = os.environ.get("OPENAI_BASE_URL") or OPENAI
+        url = self.url  # a server that is started now has another key
         headers = self._turn_headers(session)
-        if upstream and not _wrap.same_place(upstream, self.url):  # else the client is in front of Ken already
+        if upstream and not _wrap.same_place(upstream, url):  # else the client is in front of Ken already
             headers["X-Ken-Upstream"] = upstream.rstrip("/")
-        return Endpoint(self.url, self.url + "/v1", headers)
+        return Endpoint(url, url + "/v1", headers)
 
     def session(self, name: str | None = None) -> Session:
         """Return a conversation. As a context manager it ends with the block, and Ken learns from it.

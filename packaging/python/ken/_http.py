@@ -32,10 +32,10 @@ def is_loopback(url: str) -> bool:
 class Connection:
     """Sends requests to one address. It is safe for threads: each request has a connection of its own."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], moved: Callable[[], str | None] = lambda: None) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], check: Callable[[], None]) -> None:
         self.url = url
-        self._moved = moved
-        self.headers = dict(headers)
+        self._check = check
+        self.headers = headers
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if is_loopback(url):
             handlers.append(urllib.request.ProxyHandler({}))  # a proxy would look on its own machine
@@ -43,7 +43,7 @@ class Connection:
 
     def address(self) -> str:
         """Return the address. It is another one after the server of the last one has died."""
-        self.url = self._moved() or self.url
+        self._check()
         return self.url
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None,

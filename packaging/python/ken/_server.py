@@ -30,6 +30,8 @@ class Server:
     """A shared ken serve, which runs at least as long as this process holds it."""
 
     url: str
+    key: str
+    """What requests need. "" where the server has keys of its own."""
     connection: socket.socket
     users: int = 0
 
@@ -102,7 +104,7 @@ def _start(binary: str, project: str) -> Server:
             connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
             if _greet(connection, address.get("token", "")):
                 connection.setblocking(False)
-                return Server(address["url"], connection)
+                return Server(address["url"], address.get("key", ""), connection)
             connection.close()
         except OSError as failed:
             last = failed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from ken._http import is_loopback
@@ -34,18 +35,51 @@ def upstream_of(client: Any, api: str) -> str:
     return base + "/v1" if api == "anthropic" else base
 
 
-def wrap(client: Client, api: str, to: Endpoint) -> Client:
+def wrap(client: Client, api: str, endpoint: Callable[[], Endpoint], moves: bool) -> Client:
     """Return a copy of a client that sends to another address. It shares the connections of the first one.
+
+    With ``moves``, the endpoint is asked for before each request: its server may have died since.
 
     Where the environment has a proxy for every host, the copy has connections of its own: a proxy
     would look for Ken on its own machine.
     """
-    options: dict[str, Any] = {"base_url": to.base_url if api == "openai" else to.url, "default_headers": to.headers}
+    to = endpoint()
+    options: dict[str, Any] = {"base_url": _base(api, to), "default_headers": to.headers}
     if is_loopback(to.url) and _proxied(to.url):
         package = importlib.import_module(api)
         connections = package.DefaultAsyncHttpxClient if type(client).__name__.startswith("Async") else package.DefaultHttpxClient
         options["http_client"] = connections(mounts={f"all://{urllib.parse.urlsplit(to.url).hostname}": None})
-    return cast("Client", cast("Any", client).with_options(**options))
+    copy = cast("Any", client).with_options(**options)
+    return cast("Client", _follow(copy, api, endpoint, to, to) if moves else copy)
+
+
+def _base(api: str, to: Endpoint) -> str:
+    return to.base_url if api == "openai" else to.url
+
+
+def _follow(client: Any, api: str, endpoint: Callable[[], Endpoint], was: Endpoint, here: Endpoint) -> Any:
+    """Have a client, and copies of it, ask for the endpoint before each request: both packages have a method for that.
+
+    ``was`` is the endpoint that it was made with, ``here`` the last one.
+    """
+    prepare, copy = client._prepare_options, client.copy
+
+    def move(options: Any) -> Any:
+        nonlocal here
+        if same_place(str(client.base_url), here.url):  # else the user has sent it elsewhere
+            to = endpoint()  # which blocks only while another server starts
+            if to.url != here.url:
+                client.base_url, here = _base(api, to), to
+            if to.url != was.url and (key := to.headers.get("X-Ken-Key")):
+                options.headers = {"X-Ken-Key": key, **(options.headers or {})}
+        return options
+
+    async def move_async(options: Any) -> Any:
+        return await prepare(move(options))
+
+    client._prepare_options = move_async if type(client).__name__.startswith("Async") else lambda options: prepare(move(options))
+    client.copy = client.with_options = lambda *arguments, **named: _follow(copy(*arguments, **named), api, endpoint, was, here)
+    return client
 
 
 def _proxied(url: str) -> bool:
