@@ -21,6 +21,7 @@ const mostLook = 64
 // are episodes, fill the limit, or there are no more. Where episodes alone are asked for,
 // it takes them all.
 func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
+	kind := kindsOf(p)
 	for look := limit; ; look *= 4 {
 		res, err := search(look)
 		if err != nil || len(f.Kinds) == 1 && f.Kinds[0] == ken.KindEpisode {
@@ -28,7 +29,7 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 		}
 		found, episodes := len(res.Hits), 0
 		res.Hits = slices.DeleteFunc(res.Hits, func(h store.Hit) bool {
-			if row, ok := p.Row(h.Ref); ok && row.Facts.Kind == ken.KindEpisode {
+			if kind(h.Ref) == ken.KindEpisode {
 				episodes++
 				return episodes > most
 			}
@@ -38,6 +39,18 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 			res.Hits = res.Hits[:min(len(res.Hits), limit)]
 			return res, nil
 		}
+	}
+}
+
+// kindsOf returns a function that tells the kind of a record, "" of one that is gone. A store on
+// disk knows it without the rest of the row.
+func kindsOf(p store.Projections) func(store.Ref) ken.Kind {
+	if k, ok := p.(interface{ Kind(ref store.Ref) ken.Kind }); ok {
+		return k.Kind
+	}
+	return func(ref store.Ref) ken.Kind {
+		row, _ := p.Row(ref)
+		return row.Facts.Kind
 	}
 }
 
@@ -121,10 +134,14 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 		return texts[e.ref]
 	}
 	kept := pool[:0]
+	forms := make([]analysis.Form, 0, len(pool)) // of kept: few are equal, and the entries need not be fetched to see that
 	for _, e := range pool {
-		i := slices.IndexFunc(kept, func(k *entry) bool { return k.alike(e) && text(k) == text(e) })
-		if i < 0 {
-			kept = append(kept, e)
+		i := 0
+		for i < len(forms) && !(forms[i] == e.rank.form && kept[i].alike(e) && text(kept[i]) == text(e)) {
+			i++
+		}
+		if i == len(forms) {
+			kept, forms = append(kept, e), append(forms, e.rank.form)
 			continue
 		}
 		k := kept[i]
