@@ -134,25 +134,50 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 		return texts[e.ref]
 	}
 	kept := pool[:0]
-	forms := make([]analysis.Form, 0, len(pool)) // of kept: few are equal, and the entries need not be fetched to see that
+	marks := make([]mark, 0, len(pool)) // of kept: they tell most apart, and lie side by side
 	for _, e := range pool {
-		i := 0
-		for i < len(forms) && !(forms[i] == e.rank.form && kept[i].alike(e) && text(kept[i]) == text(e)) {
+		m, i := markOf(e), 0
+		for i < len(marks) && !(marks[i].near(&m) && kept[i].alike(e) && text(kept[i]) == text(e)) {
 			i++
 		}
-		if i == len(forms) {
-			kept, forms = append(kept, e), append(forms, e.rank.form)
+		if i == len(marks) {
+			kept, marks = append(kept, e), append(marks, m)
 			continue
 		}
 		k := kept[i]
 		if a, b := r.tier(&e.row, f), r.tier(&k.row, f); a > b || a == b && e.row.Facts.Trust > k.row.Facts.Trust {
-			kept[i], k, e = e, e, k
+			kept[i], marks[i], k, e = e, m, e, k
 		}
 		if !s.readmitted[e.ref] {
 			s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: ken.CutDuplicate, Detail: k.row.ID})
 		}
 	}
 	return kept
+}
+
+// mark is what alike looks at first.
+type mark struct {
+	form  analysis.Form
+	share float64 // in the first source; unfound where that did not find it
+	apart float64
+}
+
+const unfound = -9 // less than any share
+
+func markOf(e *entry) mark {
+	m := mark{form: e.rank.form, share: unfound, apart: sameShare}
+	if len(e.hits) > 0 && e.hits[0].rank > 0 {
+		m.share = e.hits[0].Share
+	}
+	if e.row.Facts.Kind == ken.KindEpisode {
+		m.apart = math.Inf(1) // a source may have found one of them alone
+	}
+	return m
+}
+
+// near reports false only for records that are not alike.
+func (m *mark) near(o *mark) bool {
+	return m.form == o.form && math.Abs(m.share-o.share) <= m.apart
 }
 
 // alike reports whether two records may say the same: they are of one kind and form, and
