@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
-	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -42,11 +40,14 @@ type placedBlock struct {
 	*turnDecision
 }
 
-// hashOf returns a hash of an item's text that is the same in every process.
+// hashOf returns a hash of an item's text that is the same in every process: FNV-1a, as in
+// hash/fnv, which would copy the text.
 func hashOf(text string) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, text)
-	return h.Sum64()
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return h
 }
 
 // place is the position of a block: after the messages of a session that the fingerprint names.

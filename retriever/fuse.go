@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -39,11 +40,32 @@ type answer struct {
 // objects, each of which goes past the caches of the allocator.
 const slab = 64
 
+// slabs holds the entries of turns that are over.
+var slabs = sync.Pool{New: func() any { return new([slab]entry) }}
+
+// fusion is the memory of one turn's entries.
+type fusion struct{ used []*[slab]entry }
+
+// next returns room for the next slab of entries.
+func (f *fusion) next() []entry {
+	s := slabs.Get().(*[slab]entry)
+	f.used = append(f.used, s)
+	return s[:]
+}
+
+// release gives the entries back. Nobody may use them any more.
+func (f *fusion) release() {
+	for _, s := range f.used {
+		clear(s[:])
+		slabs.Put(s)
+	}
+}
+
 // fuse merges the sources' lists by reciprocal rank fusion: each list that holds a
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
 // 2009, with their k = 60 as the default). A record that a list holds twice has
-// its first rank there. Best first, equal sums by ref.
-func fuse(answers []answer, k float64) []*entry {
+// its first rank there. Best first, equal sums by ref. The entries are in the memory of f.
+func (f *fusion) fuse(answers []answer, k float64) []*entry {
 	most := 0
 	for _, a := range answers {
 		most += len(a.res.Hits)
@@ -57,8 +79,7 @@ func fuse(answers []answer, k float64) []*entry {
 			e := at[h.Ref]
 			if e == nil {
 				if len(entries) == 0 {
-					n := min(slab, most-len(fused))
-					entries, hits = make([]entry, n), make([]hit, n*len(answers))
+					entries, hits = f.next(), make([]hit, min(slab, most-len(fused))*len(answers))
 				}
 				e = &entries[0]
 				e.ref, e.hits = h.Ref, hits[:len(answers):len(answers)]

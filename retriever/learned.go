@@ -43,7 +43,12 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	if len(places) < 2 {
 		return pool
 	}
-	seen := r.features(pool, places, answers, t)
+	within, _ := slices.BinarySearch(places, r.o.TopK) // places before the cut
+	n := len(places)
+	if l.Scorer == nil { // what lies further down can't be logged
+		n = min(n, within+rankedBeyond)
+	}
+	seen := r.features(pool, places, n, answers, t)
 	if l.Earlier != nil {
 		l.Earlier(seen, t.Filter.Now)
 	}
@@ -65,7 +70,6 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 			}
 		}
 	}
-	within, _ := slices.BinarySearch(places, r.o.TopK) // places before the cut
 	if l.Explore != nil && within > 0 && within < len(places) {
 		last, next := places[within-1], places[within]
 		x := &ken.Explored{In: pool[next].row.ID, Out: pool[last].row.ID}
@@ -83,6 +87,7 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	for _, i := range now[:min(len(now), within+1)] {
 		logged[i] = true
 	}
+	ranking.Candidates = make([]ken.Features, 0, min(len(seen), within+rankedBeyond))
 	for i := range seen {
 		if logged[i] {
 			ranking.Candidates = append(ranking.Candidates, seen[i])
@@ -100,14 +105,15 @@ func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]in
 	return g.Order(context.Background(), scorer.Turn{ID: t.ID, At: t.Filter.Now}, seen)
 }
 
-// features are what is known of the entries at some places, without reading a claim.
-func (r *Retriever) features(pool []*entry, places []int, answers []answer, t *Turn) []ken.Features {
+// features are what is known of the entries at the first n of some places, without reading a
+// claim.
+func (r *Retriever) features(pool []*entry, places []int, n int, answers []answer, t *Turn) []ken.Features {
 	best := 0.0
 	for _, at := range places {
 		best = max(best, pool[at].rank.score)
 	}
-	out := make([]ken.Features, len(places))
-	for i, at := range places {
+	out := make([]ken.Features, n)
+	for i, at := range places[:n] {
 		e := pool[at]
 		f := &out[i]
 		*f = ken.Features{ID: e.row.ID, Rank: i + 1, Distance: -1, Tier: r.tier(&e.row, &t.Filter), Trust: e.row.Facts.Trust,

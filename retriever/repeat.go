@@ -21,6 +21,7 @@ const mostLook = 64
 // are episodes, fill the limit, or there are no more. Where episodes alone are asked for,
 // it takes them all.
 func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
+	kind := kindsOf(p)
 	for look := limit; ; look *= 4 {
 		res, err := search(look)
 		if err != nil || len(f.Kinds) == 1 && f.Kinds[0] == ken.KindEpisode {
@@ -28,7 +29,7 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 		}
 		found, episodes := len(res.Hits), 0
 		res.Hits = slices.DeleteFunc(res.Hits, func(h store.Hit) bool {
-			if row, ok := p.Row(h.Ref); ok && row.Facts.Kind == ken.KindEpisode {
+			if kind(h.Ref) == ken.KindEpisode {
 				episodes++
 				return episodes > most
 			}
@@ -38,6 +39,18 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 			res.Hits = res.Hits[:min(len(res.Hits), limit)]
 			return res, nil
 		}
+	}
+}
+
+// kindsOf returns a function that tells the kind of a record, "" of one that is gone. A store on
+// disk knows it without the rest of the row.
+func kindsOf(p store.Projections) func(store.Ref) ken.Kind {
+	if k, ok := p.(interface{ Kind(ref store.Ref) ken.Kind }); ok {
+		return k.Kind
+	}
+	return func(ref store.Ref) ken.Kind {
+		row, _ := p.Row(ref)
+		return row.Facts.Kind
 	}
 }
 
@@ -121,21 +134,50 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 		return texts[e.ref]
 	}
 	kept := pool[:0]
+	marks := make([]mark, 0, len(pool)) // of kept: they tell most apart, and lie side by side
 	for _, e := range pool {
-		i := slices.IndexFunc(kept, func(k *entry) bool { return k.alike(e) && text(k) == text(e) })
-		if i < 0 {
-			kept = append(kept, e)
+		m, i := markOf(e), 0
+		for i < len(marks) && !(marks[i].near(&m) && kept[i].alike(e) && text(kept[i]) == text(e)) {
+			i++
+		}
+		if i == len(marks) {
+			kept, marks = append(kept, e), append(marks, m)
 			continue
 		}
 		k := kept[i]
 		if a, b := r.tier(&e.row, f), r.tier(&k.row, f); a > b || a == b && e.row.Facts.Trust > k.row.Facts.Trust {
-			kept[i], k, e = e, e, k
+			kept[i], marks[i], k, e = e, m, e, k
 		}
 		if !s.readmitted[e.ref] {
 			s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: ken.CutDuplicate, Detail: k.row.ID})
 		}
 	}
 	return kept
+}
+
+// mark is what alike looks at first.
+type mark struct {
+	form  analysis.Form
+	share float64 // in the first source; unfound where that did not find it
+	apart float64
+}
+
+const unfound = -9 // less than any share
+
+func markOf(e *entry) mark {
+	m := mark{form: e.rank.form, share: unfound, apart: sameShare}
+	if len(e.hits) > 0 && e.hits[0].rank > 0 {
+		m.share = e.hits[0].Share
+	}
+	if e.row.Facts.Kind == ken.KindEpisode {
+		m.apart = math.Inf(1) // a source may have found one of them alone
+	}
+	return m
+}
+
+// near reports false only for records that are not alike.
+func (m *mark) near(o *mark) bool {
+	return m.form == o.form && math.Abs(m.share-o.share) <= m.apart
 }
 
 // alike reports whether two records may say the same: they are of one kind and form, and

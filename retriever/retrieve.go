@@ -121,11 +121,13 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		}
 	}
 	out.Memory = len(out.Candidates) - out.Rules
-	recent := s.admit(fuse(sessions, r.o.K))
+	var memory fusion
+	defer memory.release()
+	recent := s.admit(memory.fuse(sessions, r.o.K))
 	s.readmit(recent)
 
 	s.readmitRules(ruled)
-	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
+	pool := s.admit(memory.fuse(found, r.o.K)) // what is in memory already is not admitted again
 	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
 	for _, e := range recent {
 		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {

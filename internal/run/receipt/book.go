@@ -154,7 +154,10 @@ func replaceReceipt(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) err
 func keep(tx store.ShelfTx, n uint64, rec *Record) error {
 	body := *rec
 	body.Used, body.Taint = nil, nil
-	v, err := encode(&body)
+	b := encoded.Get().(*bytes.Buffer)
+	defer encoded.Put(b)
+	b.Reset()
+	v, err := encode(b, &body)
 	if err == nil {
 		err = tx.Put(keyEntry(n), v)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -25,16 +26,17 @@ type entryHead struct {
 	Apart   bool      `json:"apart,omitempty"` // what was found out later lies beside the entry, and not in it
 }
 
-func encode(rec *Record) ([]byte, error) {
-	line, err := json.Marshal(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true})
-	if err != nil {
+// encoded holds buffers for encode: the shelf copies what it is given.
+var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// encode returns an entry in the memory of an empty buffer.
+func encode(b *bytes.Buffer, rec *Record) ([]byte, error) {
+	e := json.NewEncoder(b) // it ends each value with a new line
+	if err := e.Encode(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true}); err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(rec)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(line, '\n'), body...), nil
+	err := e.Encode(rec)
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
 // decodeHead reads whose an entry is. It keeps nothing of b.

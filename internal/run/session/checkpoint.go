@@ -161,28 +161,27 @@ const (
 // for June" leaves it.
 func (c *Checkpoint) isNewGoal(text string) bool {
 	terms := analysis.Terms(text)
-	if len(terms) < firstTerms || smallTalk(text) {
+	if len(terms) < firstTerms {
 		return false
 	}
 	switch {
 	case c.Goal == "":
-		return true
+		return !smallTalk(text)
 	case len(terms) < turnTerms:
 		return false
 	case announcesOtherTask(text):
-		return true
+		return !smallTalk(text)
 	case len(terms) < longTerms && pointsBack(text):
 		return false
 	}
-	task := map[string]bool{}
 	for _, list := range [][]string{{c.Goal, c.LastStep}, c.Open, c.Files, c.Entities} {
 		for _, s := range list {
-			for _, t := range analysis.Terms(s) {
-				task[t] = true
+			if slices.ContainsFunc(analysis.Terms(s), func(t string) bool { return slices.Contains(terms, t) }) {
+				return false
 			}
 		}
 	}
-	return !slices.ContainsFunc(terms, func(t string) bool { return task[t] })
+	return !smallTalk(text)
 }
 
 func smallTalk(text string) bool {

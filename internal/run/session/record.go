@@ -1,12 +1,14 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"hash/maphash"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -81,12 +83,17 @@ func notFound(id string) error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no session " + id, Try: "List them with ken sessions."}
 }
 
+// encoded holds buffers for put: the shelf copies what it is given.
+var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 func put(tx store.ShelfTx, key string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
+	b := encoded.Get().(*bytes.Buffer)
+	defer encoded.Put(b)
+	b.Reset()
+	if err := json.NewEncoder(b).Encode(v); err != nil {
 		return err
 	}
-	return tx.Put(key, b)
+	return tx.Put(key, bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
 }
 
 // decodeValue reads what put wrote. It keeps nothing of b.

@@ -309,10 +309,12 @@ func sumOf(bucket, key, value []byte) uint32 {
 
 // seal returns value with its checksum; value keeps its bytes.
 func seal(bucket, key, value []byte) []byte {
-	out := make([]byte, 0, len(value)+sumSize)
-	out = append(out, value...)
-	out = binary.BigEndian.AppendUint32(out, sumOf(bucket, key, value))
-	return append(out, sumMark...)
+	return sealOwn(bucket, key, append(make([]byte, 0, len(value)+sumSize), value...))
+}
+
+// sealOwn is seal for a value of which nobody uses the memory behind it.
+func sealOwn(bucket, key, value []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(value, sumOf(bucket, key, value)), sumMark...)
 }
 
 // unseal checks what seal made and returns the value, which shares its memory. Nil

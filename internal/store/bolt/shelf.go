@@ -326,12 +326,12 @@ func (s *Store) guarded(fn func(*writeTx) error) (err error) {
 // put writes a group's changes. bbolt keeps the values until the commit; they are
 // the overlay's own, and nobody changes them any more.
 func put(b writeBucket, all *overlay.Overlay) error {
-	for key, v := range all.Changes() {
+	for name, v := range all.Changes() {
 		var err error
-		if v == nil {
-			err = b.Delete([]byte(key))
+		if key := []byte(name); v == nil {
+			err = b.Delete(key)
 		} else {
-			err = b.Put([]byte(key), seal(bShelf, []byte(key), v))
+			err = b.Put(key, sealOwn(bShelf, key, v))
 		}
 		if err != nil {
 			return err

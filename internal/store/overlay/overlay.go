@@ -36,7 +36,7 @@ func New(below store.ShelfReader) *Overlay {
 func (o *Overlay) Get(key string) []byte {
 	o.check()
 	if v, ok := o.changes[key]; ok {
-		return v
+		return slices.Clip(v)
 	}
 	return o.below.Get(key)
 }
@@ -51,7 +51,7 @@ func (o *Overlay) Scan(prefix string) iter.Seq2[string, []byte] {
 			for len(own) > 0 && (all || own[0] <= until) {
 				key := own[0]
 				own = own[1:]
-				if v := o.changes[key]; v != nil && !yield(key, v) {
+				if v := o.changes[key]; v != nil && !yield(key, slices.Clip(v)) {
 					return true, false
 				}
 				if key == until && !all {
@@ -106,9 +106,12 @@ func (o *Overlay) Put(key string, value []byte) error {
 		return err
 	}
 	// Never nil, which would read like a key that is not there.
-	o.change(key, append([]byte{}, value...))
+	o.change(key, append(make([]byte, 0, len(value)+Room), value...))
 	return nil
 }
+
+// Room is how many bytes are free behind each value that Changes yields. They are for a checksum.
+const Room = 16
 
 // Delete implements ShelfTx.
 func (o *Overlay) Delete(key string) error {
@@ -131,7 +134,7 @@ func (o *Overlay) change(key string, value []byte) {
 func (o *Overlay) Len() int { return len(o.changes) }
 
 // Changes yields every key that was put, with its last value, and every one that
-// was deleted, with nil, in byte order. Values are the overlay's own.
+// was deleted, with nil, in byte order. Values are the overlay's own, with Room behind them.
 func (o *Overlay) Changes() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for _, key := range slices.Sorted(maps.Keys(o.changes)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
@@ -51,6 +52,19 @@ func (e *proxyEngine) Cosines(query []float32, refs []store.Ref) []float64 {
 func (e *proxyEngine) Row(ref store.Ref) (row store.Row, ok bool) {
 	e.now(func(s store.Engine) { row, ok = s.Row(ref) })
 	return row, ok
+}
+
+// Kind returns the kind of a record, "" when it is gone.
+func (e *proxyEngine) Kind(ref store.Ref) (kind ken.Kind) {
+	e.now(func(s store.Engine) {
+		if b, ok := s.(*bolt.Store); ok {
+			kind = b.Kind(ref)
+			return
+		}
+		row, _ := s.Row(ref)
+		kind = row.Facts.Kind
+	})
+	return kind
 }
 
 // Form implements store.Projections.
