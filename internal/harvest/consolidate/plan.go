@@ -89,7 +89,7 @@ func (p *planner) weigh(k *ken.Claim) {
 			if family(k.Kind) == ken.KindFact {
 				n.readChange(fresh.Text)
 			}
-			if n.Relation == Distinct && family(k.Kind) == ken.KindFact && !hasSessionEvidence(k, p.new) {
+			if n.Relation == Distinct && family(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
 				n.judgeChange(fresh.Text)
 			}
 		}
@@ -128,7 +128,8 @@ func (n *candidate) readChange(fresh string) {
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
 // clause of it. The known one gets a note and stays, so that nothing is lost where the model is
-// wrong. What was said in one session is left to the corrections that a speaker makes.
+// wrong. Only what was harvested gets one, not what somebody wrote down; and what was said in one
+// session is left to the corrections that a speaker makes.
 func (n *candidate) judgeChange(fresh string) {
 	text := Plain(n.claim.Text)
 	if !sameSpeaker(text, fresh) {
