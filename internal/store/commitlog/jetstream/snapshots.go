@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/kenlayer/ken/internal/store/commitlog"
@@ -45,7 +46,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		return errors.Join(err, drain(r))
 	}
 	// An object of that name stays until the new one is whole.
-	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, r); err != nil {
+	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, &paced{r: r, wait: func() error { return l.settle(ctx) }}); err != nil {
 		return unreachable(err)
 	}
 	for before < position {
@@ -74,6 +75,40 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		return nil
 	}
 	return l.drop(ctx, snapshotName(owner, old))
+}
+
+// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
+// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
+const paceBytes = 8 << 20
+
+// paced is a reader that waits after each paceBytes.
+type paced struct {
+	r    io.Reader
+	n    int
+	wait func() error
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	if p.n >= paceBytes {
+		if err := p.wait(); err != nil {
+			return 0, err
+		}
+		p.n = 0
+	}
+	n, err := p.r.Read(b)
+	p.n += n
+	return n, err
+}
+
+// settle returns when what this connection has sent of snapshots is stored: the stream takes its
+// messages in order, and this one is the last. It replaces the one before.
+func (l *Log) settle(ctx context.Context) error {
+	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	return try(ctx, func(ctx context.Context) error {
+		_, err := l.js.PublishMsg(ctx, m)
+		return err
+	})
 }
 
 func drain(r io.Reader) error {
