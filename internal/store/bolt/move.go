@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,7 +208,7 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	if err != nil {
 		return fmt.Errorf("replace store: %w", err)
 	}
-	err = from.Snapshot(func(_ uint64, file io.WriterTo) error { _, err := file.WriteTo(f); return err })
+	err = read(from.db, func(tx *bbolt.Tx) error { _, err := tx.WriteTo(f); return err })
 	var db *bbolt.DB
 	if err = errors.Join(err, f.Close()); err == nil {
 		db, err = openDB(tmp, l.o)
