@@ -125,15 +125,16 @@ func (l *Log) drop(ctx context.Context, name string) error {
 	})
 }
 
+// sweepWait bounds a sweep: the servers take seconds to list thousands of snapshots, so nobody
+// waits for it.
+const sweepWait = 5 * time.Minute
+
 // sweep removes snapshots that no longer count, of nodes that ended before they could.
 func (l *Log) sweep(ctx context.Context) error {
-	var all []*jetstream.ObjectInfo
-	err := try(ctx, func(ctx context.Context) (err error) {
-		if all, err = l.snapshots.List(ctx); errors.Is(err, jetstream.ErrNoObjectsFound) {
-			err = nil
-		}
-		return err
-	})
+	all, err := l.snapshots.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		err = nil
+	}
 	by := map[string][]*jetstream.ObjectInfo{}
 	for _, o := range all {
 		key, _, _ := strings.Cut(o.Name, ".")
