@@ -173,12 +173,13 @@ func (w *Owners) inUse(st *ownerConn) bool {
 	return st.uses > 0
 }
 
-// evict closes idle stores beyond the limit, the longest unused first. What their
-// closing says is told by Close. w.mu is held.
+// evict closes idle stores beyond the limit, the longest unused first, and ends the opening of
+// those that nobody waits for any more: else an engine that has become slow would be asked for
+// more and more at once. What their closing says is told by Close. w.mu is held.
 func (w *Owners) evict() {
 	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
 		prev := el.Prev()
-		if st := el.Value.(*ownerConn); st.uses == 0 && !st.busy() {
+		if st := el.Value.(*ownerConn); st.uses == 0 {
 			w.leave(el)
 		}
 		el = prev
