@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
 )
 
@@ -18,11 +17,10 @@ func (x *Index) CopyTo(dir string) error {
 		return err
 	}
 	defer done()
-	r := engine.CopyReader()
-	if r == nil {
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: "the keyword index has no snapshot"}
-	}
-	return errors.Join(caught.Run(func() error { return r.CopyTo(copyDir(dir)) }), r.CloseCopyReader())
+	return caught.Run(func() error { // also where the engine has no snapshot yet
+		r := engine.CopyReader()
+		return errors.Join(r.CopyTo(copyDir(dir)), r.CloseCopyReader())
+	})
 }
 
 // copyDir is where the engine puts a copy.
