@@ -19,6 +19,12 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("KEN_TEST_DIR"); dir != "" {
 		a, err := Announce(dir, "child")
+		if copies := os.Getenv("KEN_TEST_COPIES"); err == nil && copies != "" {
+			var path string
+			if path, _, err = Folder(copies); err == nil {
+				err = os.WriteFile(filepath.Join(path, "copy"), nil, 0o600)
+			}
+		}
 		fmt.Println("announced", err)
 		if a != nil {
 			select {}
@@ -153,5 +159,39 @@ func TestWhatCannotBeFoundOutLives(t *testing.T) {
 	}
 	if !Is(dir, "odd") {
 		t.Error("it was taken for dead")
+	}
+}
+
+// What a killed process has left goes with the next one, and what a living one has stays.
+func TestFolder(t *testing.T) {
+	copies := filepath.Join(t.TempDir(), "copies")
+	t.Setenv("KEN_TEST_COPIES", copies)
+	killed, living := child(t, t.TempDir()), ""
+	left, err := os.ReadDir(copies)
+	if err != nil || len(left) != 2 { // the folder, and its announcement
+		t.Fatal(left, err)
+	}
+	if err := errors.Join(killed.Process.Kill(), killed.Wait()); err == nil {
+		t.Fatal("it was not killed")
+	}
+	living, remove, err := Folder(copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveLeft(copies, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(copies)
+	if err != nil || len(entries) != 2 || entries[0].Name() != filepath.Base(living) {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	if err := remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(copies); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder stays: %v", err)
+	}
+	if err := RemoveLeft(copies, time.Now()); err != nil {
+		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,10 +22,12 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -52,29 +55,43 @@ type manifest struct {
 	Owners []string  `json:"owners"`
 }
 
+// elsewhere is an owner who is not in an archive, and why.
+type elsewhere struct {
+	Owner string `json:"owner"`
+	Error string `json:"error"`
+	Try   string `json:"try"`
+}
+
 func (a *commands) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy what is kept of all owners into an archive",
 		Long: "Copy the stores of all owners into one archive, each as it is at one moment, while they are in use: claims, their history, sessions, receipts, " +
 			"jobs and vectors. With store.url, the copy comes from the engine, and no node is asked. The gateway's keys come along as hashes. " +
+			"Owners who have left by ken migrate are left out, and it says where they are. " +
 			"The archive holds everything that was said: keep it where only you can read it. What is forgotten later stays in it.",
 		Example: "  ken backup /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Progress()
 			defer p.Done()
-			l, err := a.Layer(cmd.Context(), p, func(o *middleware.Options) { o.Strict = true })
+			l, err := a.Layer(cmd.Context(), p)
+			if away := (*bolt.AwayError)(nil); errors.As(err, &away) { // the configured owner; others may be here
+				l, err = a.Layer(cmd.Context(), p, func(o *middleware.Options) { o.Strict, o.Log = false, slog.New(slog.DiscardHandler) })
+			}
 			if err != nil {
 				return err
 			}
-			m, size, err := a.backup(cmd.Context(), l, p, args[0])
+			m, left, size, err := a.backup(cmd.Context(), l, p, args[0])
 			if err = errors.Join(err, l.Close()); err != nil {
 				return err
 			}
 			p.Done()
 			if a.JSON {
-				return a.PrintJSON(map[string]any{"file": args[0], "bytes": size, "owners": m.Owners, "made": m.Made})
+				return a.PrintJSON(map[string]any{"file": args[0], "bytes": size, "owners": m.Owners, "made": m.Made, "elsewhere": left})
+			}
+			for _, e := range left {
+				fmt.Fprintf(a.Err, "not in the archive: %s\n", e.Error)
 			}
 			fmt.Fprintf(a.Out, "%s: %d owners, %.1f MB\n", args[0], len(m.Owners), float64(size)/1e6)
 			return nil
@@ -84,56 +101,84 @@ func (a *commands) backupCommand() *cobra.Command {
 
 // backup writes the archive beside its name and then puts it there, so that a run that is
 // cut short leaves the one before.
-func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progress, file string) (m manifest, size int64, err error) {
-	owners, err := l.Operator().Owners(ctx)
+func (a *commands) backup(ctx context.Context, l *middleware.Layer, p *cli.Progress, file string) (m manifest, left []elsewhere, size int64, err error) {
+	m = manifest{Format: backupFormat, Ken: cli.Version(), Layout: bolt.Layout, Made: time.Now().UTC().Truncate(time.Second)}
+	left = []elsewhere{}
+	if m.Owners, err = l.Operator().Owners(ctx); err != nil {
+		return m, nil, 0, err
+	}
+	slices.Sort(m.Owners)
+	for { // the manifest comes first, and who has left is known when all were looked at
+		var more []elsewhere
+		size, more, err = writeArchive(ctx, l, p, m, file+".part")
+		if err != nil || len(more) == 0 {
+			break
+		}
+		left = append(left, more...)
+		m.Owners = slices.DeleteFunc(m.Owners, func(o string) bool {
+			return slices.ContainsFunc(more, func(e elsewhere) bool { return e.Owner == o })
+		})
+	}
+	if err == nil {
+		err = os.Rename(file+".part", file)
+	}
 	if err != nil {
-		return m, 0, err
+		_ = os.Remove(file + ".part")
 	}
-	slices.Sort(owners)
-	m = manifest{Format: backupFormat, Ken: cli.Version(), Layout: bolt.Layout, Made: time.Now().UTC().Truncate(time.Second), Owners: owners}
-	if err := os.Remove(file + ".part"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was cut short
-		return m, 0, err
+	return m, left, size, err
+}
+
+// writeArchive writes an archive to a file that only this user can read. Where left is not empty,
+// it lacks these owners, and its manifest names them.
+func writeArchive(ctx context.Context, l *middleware.Layer, p *cli.Progress, m manifest, file string) (size int64, left []elsewhere, err error) {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was cut short
+		return 0, nil, err
 	}
-	out, err := os.OpenFile(file+".part", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return m, 0, err
+		return 0, nil, err
 	}
-	defer os.Remove(file + ".part") // when it was renamed there is none
 	zip := gzip.NewWriter(out)
 	archive := tar.NewWriter(zip)
 	head, err := json.Marshal(m)
 	if err == nil {
 		err = addBytes(archive, manifestName, head, m.Made)
 	}
-	for i, owner := range owners {
+	cfg := l.Config()
+	for i, owner := range m.Owners {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
-			p.Update("owners", i, len(owners))
+			p.Update("owners", i, len(m.Owners))
 			err = backupOwner(ctx, l, archive, owner, m.Made)
+			if away := (*bolt.AwayError)(nil); errors.As(err, &away) {
+				var why *ken.Error
+				errors.As(away, &why)
+				left, err = append(left, elsewhere{owner, why.Msg, why.Try}), nil
+			}
 		}
 	}
-	cfg := l.Config()
 	if err == nil {
 		err = backupFiles(archive, cfg.State(l.Root()), m.Made)
 	}
 	if err = errors.Join(err, archive.Close(), zip.Close(), out.Sync()); err != nil {
-		return m, 0, errors.Join(fmt.Errorf("back up: %w", err), out.Close())
+		return 0, nil, errors.Join(fmt.Errorf("back up: %w", err), out.Close())
 	}
 	info, err := out.Stat()
 	if err = errors.Join(err, out.Close()); err != nil {
-		return m, 0, err
+		return 0, nil, err
 	}
-	return m, info.Size(), os.Rename(file+".part", file)
+	return info.Size(), left, nil
 }
 
-func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, owner string, made time.Time) error {
-	dir, err := os.MkdirTemp("", "ken-backup-*")
+func backupOwner(ctx context.Context, l *middleware.Layer, archive *tar.Writer, owner string, made time.Time) (err error) {
+	cfg := l.Config()
+	dir, remove, err := alive.Folder(shared.WorkDir(cfg.State(l.Root())))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, remove()) }()
 	copied := filepath.Join(dir, bolt.FolderName(owner))
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		return err
@@ -339,11 +384,11 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return m, err
 	}
-	dir, err := os.MkdirTemp(state, ".restore-*")
+	dir, remove, err := alive.Folder(shared.WorkDir(state))
 	if err != nil {
 		return m, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, remove()) }()
 	for {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {

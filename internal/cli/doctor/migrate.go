@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/store/shared"
@@ -181,12 +181,16 @@ func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (
 	if err != nil {
 		return nil, nil, errors.Join(err, log.Close())
 	}
-	dir, err := os.MkdirTemp("", "ken-migrate-*")
+	var dir string
+	var remove func() error
+	if err = cfg.MakeState(root); err == nil {
+		dir, remove, err = alive.Folder(shared.WorkDir(cfg.State(root)))
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, o.Node.Close())
 	}
 	w = shared.NewOwners(dir, 0, o)
-	return w, func() error { return errors.Join(w.Close(), o.Node.Close(), os.RemoveAll(dir)) }, nil
+	return w, func() error { return errors.Join(w.Close(), o.Node.Close(), remove()) }, nil
 }
 
 // places returns the place that --to names, and the name of the one that the configuration has.

@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 	case os.Getenv("KEN_MOVE") != "":
 		beMover()
 		return
+	case os.Getenv("KEN_TURNS_NODE") != "":
+		beTurns()
+		return
 	}
 	os.Exit(m.Run())
 }

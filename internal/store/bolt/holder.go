@@ -152,6 +152,9 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeProjections())
 	}
+	if err := s.embedCopy(ctx); err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("a copy lacks vectors for now", "store", l.dir, "error", err)
+	}
 	l.db = nil
 	s.releaseMapped()
 	go s.run()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,7 +208,7 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	if err != nil {
 		return fmt.Errorf("replace store: %w", err)
 	}
-	err = from.Snapshot(func(_ uint64, file io.WriterTo) error { _, err := file.WriteTo(f); return err })
+	err = read(from.db, func(tx *bbolt.Tx) error { _, err := tx.WriteTo(f); return err })
 	var db *bbolt.DB
 	if err = errors.Join(err, f.Close()); err == nil {
 		db, err = openDB(tmp, l.o)
@@ -243,13 +242,32 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
 }
 
+// asideFile is a store that has left the folder.
+const asideFile = dbFile + ".moved"
+
+// Aside is the Standing of the file that SetAside has kept; the zero value without one.
+func (l *Lock) Aside() (st Standing, err error) {
+	path := filepath.Join(l.dir, asideFile)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return st, nil
+	}
+	o := l.o
+	o.readOnly = true
+	db, err := openDB(path, o)
+	if err != nil {
+		return st, err
+	}
+	err = read(db, func(tx *bbolt.Tx) (err error) { st, err = standingOf(tx); return err })
+	return st, errors.Join(err, db.Close())
+}
+
 // SetAside keeps the file beside its place, as ken.db.moved, and clears the folder.
 func (l *Lock) SetAside() error {
-	path := filepath.Join(l.dir, dbFile)
-	if err := removed(path + ".moved"); err != nil {
+	path, aside := filepath.Join(l.dir, dbFile), filepath.Join(l.dir, asideFile)
+	if err := removed(aside); err != nil {
 		return err
 	}
-	if err := os.Link(path, path+".moved"); err != nil {
+	if err := os.Link(path, aside); err != nil {
 		return fmt.Errorf("set a store aside: %w", err)
 	}
 	return l.Clear()

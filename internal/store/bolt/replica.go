@@ -149,11 +149,18 @@ func (s *Store) rewritten(ctx context.Context) error {
 	return s.o.Replica.Rewritten(ctx, s.Snapshot)
 }
 
-// Snapshot runs fn with the store's file as it is now, and the position of its last
-// transaction in the log of its Replica; 0 without one. Writers go on meanwhile, as long as
-// the file need not grow.
-func (s *Store) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
-	return s.view(func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, tx) })
+// Snapshot runs fn with the store's file as it is now, its keyword index behind it, and the
+// position of its last transaction in the log of its Replica; 0 without one. Writers go on
+// meanwhile, as long as the file need not grow.
+func (s *Store) Snapshot(fn func(position uint64, file io.WriterTo) error) (err error) {
+	dir, fault := s.copyIndex() // before the file, so that it is not ahead of that
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := dir
+	if fault != nil {
+		s.o.Log.Warn("a snapshot lacks the keyword index", "store", s.dir, "error", fault)
+		whole = ""
+	}
+	return s.view(func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, indexedFile{tx, whole}) })
 }
 
 func logMarkOf(tx *bbolt.Tx) LogMark {
@@ -179,7 +186,11 @@ func (l *Lock) Mark() (at LogMark, used bool, err error) {
 
 // Snapshot is that of the store, which is not open yet.
 func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
-	return read(l.db, func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, tx) })
+	dir := filepath.Join(l.dir, indexDir)
+	if _, err := os.Stat(dir); err != nil {
+		dir = ""
+	}
+	return read(l.db, func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, indexedFile{tx, dir}) })
 }
 
 // Replicate has the store that is opened next send its changes to a replica.
@@ -284,16 +295,26 @@ func (s *Store) eraseRestored() error {
 	return errors.Join(s.eraseVectors(), removed(path))
 }
 
-// Restore puts a snapshot into the place of the file, and keeps the lock. What lies beside
-// it, the index and the vectors, follows when the store is opened.
-func (l *Lock) Restore(r io.Reader) error {
+// Restore puts a snapshot into the place of the file, and keeps the lock. With index it takes the
+// keyword index from it as well. What lies beside the file otherwise, such as the vectors, follows
+// when the store is opened.
+func (l *Lock) Restore(r io.Reader, index bool) error {
 	path := filepath.Join(l.dir, dbFile)
-	tmp := path + ".restore"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	tmp, words := path+".restore", ""
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	_, err = io.Copy(f, r)
+	if index {
+		words = filepath.Join(l.dir, indexDir+".restore")
+		err = os.RemoveAll(words)
+	}
+	if err == nil {
+		_, err = io.Copy(f, r)
+	}
+	if err == nil {
+		err = splitSnapshot(f, words)
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("restore snapshot: %w", err), os.Remove(tmp))
 	}
@@ -310,7 +331,11 @@ func (l *Lock) Restore(r io.Reader) error {
 	old := l.db
 	db.NoSync = old.NoSync
 	l.db = db
-	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
+	err = errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)))
+	if _, none := os.Stat(words); err == nil && none == nil {
+		err = os.Rename(words, filepath.Join(l.dir, indexDir))
+	}
+	return err
 }
 
 // Detach makes a copy of a log a store of its own, which nobody has open: another log may

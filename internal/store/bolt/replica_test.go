@@ -67,7 +67,7 @@ func (l *memoryLog) follow(t *testing.T, dir string, o bolt.Options) *bolt.Lock 
 	at, _, err := lock.Mark()
 	must(t, err)
 	if l.snapshot != nil && at.Position == 0 {
-		must(t, lock.Restore(bytes.NewReader(l.snapshot)))
+		must(t, lock.Restore(bytes.NewReader(l.snapshot), true))
 		at, _, err = lock.Mark()
 		must(t, err)
 	}

@@ -344,6 +344,28 @@ func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 	return done, s.retireStandby()
 }
 
+// embedAtOpen is how many records of a copy get their vectors while it is opened: a log brings
+// none, and a node that has many owners puts one away before anything in the background has come
+// to it. More would make a takeover longer.
+const embedAtOpen = 5000
+
+// embedCopy embeds the records of a copy, if that is a matter of milliseconds.
+func (s *Store) embedCopy(ctx context.Context) error {
+	if s.o.Replica == nil || s.o.Embedder == nil || !embed.IsInline(s.o.Embedder) {
+		return nil
+	}
+	refs := s.vecs.lacking(0)
+	if len(refs) > embedAtOpen {
+		return nil
+	}
+	for batch := range slices.Chunk(refs, embedBatch) {
+		if _, err := s.embedRefs(ctx, s.vecs, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *Store) embedMissing(ctx context.Context, v *vectors, progress func(done, total int)) (done int, err error) {
 	size := embedBatch
 	if embed.IsLocal(v.e) && !embed.IsInline(v.e) {

@@ -191,7 +191,7 @@ func PutCopy(ctx context.Context, log Log, owner, dir string, snapshot func(func
 func RemoveCopies(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, snapshotCopy))
 	for _, file := range left {
-		err = errors.Join(err, os.Remove(file))
+		err = errors.Join(err, os.RemoveAll(file))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
 	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/store"
 )
@@ -22,6 +23,7 @@ var children = map[string]func(){
 	"holder": func() { beChild(func(context.Context, store.Engine) error { return nil }) },
 	"writer": func() { beChild(keepWriting) },
 	"update": func() { beChild(updateAndStay) },
+	"mover":  moveForEver,
 }
 
 // say prints a line that another process waits for.
@@ -107,4 +109,19 @@ func updateAndStay(ctx context.Context, s store.Engine) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
+}
+
+// stuck is a log that keeps no snapshot, and does not end.
+type stuck struct{ *logtest.Memory }
+
+func (stuck) PutSnapshot(context.Context, string, uint64, io.Reader) error {
+	say("ready")
+	select {}
+}
+
+// moveForEver is killed while it has copies of a store.
+func moveForEver() {
+	w := shared.NewOwners(os.Getenv("KEN_TEST_DIR"), 0, shared.Options{})
+	_, err := w.Move(context.Background(), "ada", "here", shared.Place{Name: "nats://a:4222", Log: stuck{logtest.NewMemory()}}, false)
+	say("error %v", err)
 }

@@ -24,8 +24,31 @@ func (w *Owners) List(ctx context.Context) ([]string, error) {
 }
 
 // CopyTo copies an owner's store as it is now to a folder that has none, while it is in use.
-// A node copies from the engine, and asks no other node.
+// A node copies from the engine, and asks no other node. Errors: one that wraps a bolt.AwayError
+// for an owner who is elsewhere.
 func (w *Owners) CopyTo(ctx context.Context, owner, dir string) error {
+	if err := w.copyTo(ctx, owner, dir); err != nil || w.o.Node == nil {
+		return err
+	}
+	lock, err := bolt.Acquire(dir, bolt.Options{Owner: owner})
+	if err != nil {
+		return err
+	}
+	standing, err := lock.Standing()
+	if err == nil {
+		err = standing.Away(owner)
+	}
+	if !w.follow(owner, err) {
+		return errors.Join(err, lock.Release())
+	}
+	if err := errors.Join(lock.Clear(), lock.Release()); err != nil {
+		return err
+	}
+	return w.next.CopyTo(ctx, owner, dir)
+}
+
+// copyTo is CopyTo, and a node also copies what has left the engine, or has come in part.
+func (w *Owners) copyTo(ctx context.Context, owner, dir string) error {
 	if w.o.Node == nil {
 		s, release, err := w.Get(ctx, owner)
 		if err != nil {

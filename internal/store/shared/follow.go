@@ -34,6 +34,7 @@ type tenure struct {
 	dir    string
 	comes  string // the ID of the move by which the owner must have come; "" for any
 	moves  bool   // it reads what a move has left, and will replace it
+	serves bool   // the store will be opened
 	era    uint64 // of the node: see Node.valid
 	lease  commitlog.Lease
 	writer *commitlog.Writer
@@ -46,7 +47,7 @@ type tenure struct {
 // begin takes an owner's lease and brings the folder up to date. No node that held the owner
 // before can write from then on.
 func (n *Node) begin(ctx context.Context, lock *bolt.Lock, owner, dir, token, comes string) (*tenure, error) {
-	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, era: n.currentEra(), fenced: make(chan struct{})}
+	t := &tenure{n: n, owner: owner, dir: dir, comes: comes, serves: true, era: n.currentEra(), fenced: make(chan struct{})}
 	err := t.stillAway(ctx, lock)
 	if err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (t *tenure) load(ctx context.Context, lock *bolt.Lock) (end commitlog.Mark,
 	restored := false
 	if r != nil {
 		if snapshot > at.Position && (!used || at.Position > 0) {
-			err, restored = lock.Restore(r), true
+			err, restored = lock.Restore(r, t.serves), true
 		}
 		if err = errors.Join(err, r.Close()); err != nil { // before the log is read: it takes a connection
 			return end, false, err

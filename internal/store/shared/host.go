@@ -126,7 +126,13 @@ func isHere(lock *bolt.Lock, dir, owner string) error {
 	if err != nil {
 		return err
 	}
-	at, _, err := lock.Mark()
+	at, used, err := lock.Mark()
+	if err != nil || used && at.Position == 0 {
+		return err
+	}
+	if standing, err = lock.Aside(); err == nil {
+		err = standing.Away(owner)
+	}
 	if err != nil || at.Position == 0 {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/engine"
@@ -84,10 +85,10 @@ type mover struct {
 func (w *Owners) Move(ctx context.Context, owner, from string, to Place, dry bool) (r Moved, err error) {
 	r.Owner = owner
 	m := &mover{w: w, owner: owner, from: from, to: to}
-	if m.work, err = os.MkdirTemp("", "ken-migrate-*"); err != nil {
+	var remove func() error
+	if m.work, remove, err = alive.Folder(WorkDir(w.dir)); err != nil {
 		return r, err
 	}
-	defer os.RemoveAll(m.work)
 	defer func() {
 		if m.old != nil {
 			err = errors.Join(err, m.old.Release())
@@ -95,6 +96,7 @@ func (w *Owners) Move(ctx context.Context, owner, from string, to Place, dry boo
 		if m.there != nil {
 			err = errors.Join(err, m.there.close())
 		}
+		err = errors.Join(err, remove())
 	}()
 	if err := m.copyOld(ctx); err != nil {
 		return r, err
@@ -152,14 +154,14 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	err = m.w.CopyTo(ctx, m.owner, dir)
+	err = m.w.copyTo(ctx, m.owner, dir)
 	for end := time.Now().Add(lockWait); errors.Is(err, commitlog.ErrUnreachable) && time.Now().Before(end); { // or the log was truncated meanwhile
 		select {
 		case <-time.After(nodePause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		err = m.w.CopyTo(ctx, m.owner, dir)
+		err = m.w.copyTo(ctx, m.owner, dir)
 	}
 	var away *bolt.AwayError
 	if errors.As(err, &away) && m.w.o.Node == nil { // nobody serves it: it is read as it is
@@ -174,7 +176,9 @@ func (m *mover) copyOld(ctx context.Context) (err error) {
 	if info, err := os.Stat(filepath.Join(dir, "ken.db")); err == nil {
 		m.size = info.Size()
 	}
-	m.oldStanding, err = m.old.Standing()
+	if m.oldStanding, err = m.old.Standing(); err == nil && away != nil && m.oldStanding.Moved.ID == "" {
+		return away // what lies there is not what has left
+	}
 	return err
 }
 

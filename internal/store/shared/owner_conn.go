@@ -314,13 +314,6 @@ func (s *ownerConn) failed() bool {
 	return s.role.Load() == nil && s.trying == nil && s.err != nil
 }
 
-// busy reports whether an election is under way.
-func (s *ownerConn) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.trying != nil
-}
-
 // retire makes every later call fail.
 func (s *ownerConn) retire() {
 	s.mu.Lock()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store"
 )
@@ -51,12 +53,20 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 		dir = abs
 	}
 	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), open: map[string]*list.Element{}, used: list.New()}
+	if err := alive.RemoveLeft(WorkDir(dir), time.Now()); err != nil {
+		w.o.Log.Warn("copies of stores could not be removed", "cause", err)
+	}
 	if o.Next != nil {
 		o.Node, o.Next = o.Next, nil
 		w.next = NewOwners(filepath.Join(dir, nextDir), limit, o)
 	}
 	return w
 }
+
+// WorkDir is the folder, beside the owners', of copies of stores that are made and removed again.
+// No owner's folder has such a name. It is on the same disk, and as private as the stores. See
+// alive.Folder.
+func WorkDir(dir string) string { return filepath.Join(dir, ".work") }
 
 // nextDir is the folder of the copies of owners that have moved to Options.Next. No owner's
 // folder has such a name.
@@ -163,12 +173,13 @@ func (w *Owners) inUse(st *ownerConn) bool {
 	return st.uses > 0
 }
 
-// evict closes idle stores beyond the limit, the longest unused first. What their
-// closing says is told by Close. w.mu is held.
+// evict closes idle stores beyond the limit, the longest unused first, and ends the opening of
+// those that nobody waits for any more: else an engine that has become slow would be asked for
+// more and more at once. What their closing says is told by Close. w.mu is held.
 func (w *Owners) evict() {
 	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
 		prev := el.Prev()
-		if st := el.Value.(*ownerConn); st.uses == 0 && !st.busy() {
+		if st := el.Value.(*ownerConn); st.uses == 0 {
 			w.leave(el)
 		}
 		el = prev

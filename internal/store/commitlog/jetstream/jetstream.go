@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,6 +48,9 @@ type Log struct {
 	nodes     jetstream.KeyValue
 	index     jetstream.KeyValue // of snapshots
 	snapshots jetstream.ObjectStore
+
+	stop    context.CancelFunc // of sweep
+	running sync.WaitGroup
 }
 
 var _ commitlog.Log = (*Log)(nil)
@@ -87,6 +91,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		nc.Close()
 		return nil, unreachable(err)
 	}
+	life, stop := context.WithTimeout(context.Background(), sweepWait)
+	l.stop = stop
+	l.running.Go(func() { _ = l.sweep(life) }) // else who opens it next does
 	return l, nil
 }
 
@@ -138,9 +145,6 @@ func (l *Log) prepare(ctx context.Context) error {
 			}
 			return err
 		})
-	}
-	if err == nil {
-		err = l.sweep(ctx)
 	}
 	return err
 }
@@ -405,6 +409,8 @@ func (l *Log) Health(ctx context.Context) (text string, err error) {
 
 // Close implements commitlog.Log.
 func (l *Log) Close() error {
+	l.stop()
+	l.running.Wait()
 	l.nc.Close()
 	return nil
 }

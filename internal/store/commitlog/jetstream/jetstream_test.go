@@ -1,10 +1,16 @@
 package jetstream_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/commitlog/jetstream"
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
@@ -31,3 +37,26 @@ func run(t *testing.T, n int) {
 
 func TestOneServer(t *testing.T)    { run(t, 1) }
 func TestThreeServers(t *testing.T) { run(t, 3) }
+
+// A snapshot that is larger than what the servers keep in memory until it is stored is put all the same.
+func TestALargeSnapshot(t *testing.T) {
+	race.LeaveToWhole(t)
+	const size = 200 << 20
+	log, err := jetstream.Open(t.Context(), jetstream.Options{URL: logtest.StartNATS(t, 3).URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	sent, got := sha256.New(), sha256.New()
+	if err := log.PutSnapshot(t.Context(), "ada", 1, io.TeeReader(io.LimitReader(rand.NewChaCha8([32]byte{1}), size), sent)); err != nil {
+		t.Fatal(err)
+	}
+	at, r, err := log.Snapshot(t.Context(), "ada")
+	if err != nil || at != 1 {
+		t.Fatal(at, err)
+	}
+	n, err := io.Copy(got, r)
+	if err = errors.Join(err, r.Close()); err != nil || n != size || !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
+		t.Errorf("%d bytes come back, %v", n, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/kenlayer/ken/internal/store/commitlog"
@@ -45,7 +46,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		return errors.Join(err, drain(r))
 	}
 	// An object of that name stays until the new one is whole.
-	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, r); err != nil {
+	if _, err := l.snapshots.Put(ctx, jetstream.ObjectMeta{Name: snapshotName(owner, position)}, &paced{r: r, wait: func() error { return l.settle(ctx) }}); err != nil {
 		return unreachable(err)
 	}
 	for before < position {
@@ -76,6 +77,40 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 	return l.drop(ctx, snapshotName(owner, old))
 }
 
+// paceBytes is how much of a snapshot is on its way at most. The client library sends all that it
+// reads without waiting, and the servers refuse what they can't keep in memory until it is stored.
+const paceBytes = 8 << 20
+
+// paced is a reader that waits after each paceBytes.
+type paced struct {
+	r    io.Reader
+	n    int
+	wait func() error
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	if p.n >= paceBytes {
+		if err := p.wait(); err != nil {
+			return 0, err
+		}
+		p.n = 0
+	}
+	n, err := p.r.Read(b)
+	p.n += n
+	return n, err
+}
+
+// settle returns when what this connection has sent of snapshots is stored: the stream takes its
+// messages in order, and this one is the last. It replaces the one before.
+func (l *Log) settle(ctx context.Context) error {
+	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	return try(ctx, func(ctx context.Context) error {
+		_, err := l.js.PublishMsg(ctx, m)
+		return err
+	})
+}
+
 func drain(r io.Reader) error {
 	_, err := io.Copy(io.Discard, r)
 	return err
@@ -90,15 +125,16 @@ func (l *Log) drop(ctx context.Context, name string) error {
 	})
 }
 
+// sweepWait bounds a sweep: the servers take seconds to list thousands of snapshots, so nobody
+// waits for it.
+const sweepWait = 5 * time.Minute
+
 // sweep removes snapshots that no longer count, of nodes that ended before they could.
 func (l *Log) sweep(ctx context.Context) error {
-	var all []*jetstream.ObjectInfo
-	err := try(ctx, func(ctx context.Context) (err error) {
-		if all, err = l.snapshots.List(ctx); errors.Is(err, jetstream.ErrNoObjectsFound) {
-			err = nil
-		}
-		return err
-	})
+	all, err := l.snapshots.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		err = nil
+	}
 	by := map[string][]*jetstream.ObjectInfo{}
 	for _, o := range all {
 		key, _, _ := strings.Cut(o.Name, ".")

@@ -130,7 +130,13 @@ func (c *NATS) Addresses() (all []string) {
 // Start starts a server, or starts it again, and waits until it listens.
 func (c *NATS) Start(i int) {
 	c.t.Helper()
-	args := []string{"-a", "127.0.0.1", "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", filepath.Join(c.dir, fmt.Sprint(i)), "-n", fmt.Sprintf("s%d", i)}
+	// A server keeps less in memory until it is stored than it usually does (128 MB), so that what
+	// sends more at once fails on a fast machine, too.
+	config := filepath.Join(c.dir, "server.conf")
+	if err := os.WriteFile(config, []byte("jetstream { max_buffered_size: 32MB }\n"), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	args := []string{"-c", config, "-a", "127.0.0.1", "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", filepath.Join(c.dir, fmt.Sprint(i)), "-n", fmt.Sprintf("s%d", i)}
 	if len(c.cmds) > 1 {
 		var routes []string
 		for _, port := range c.routes {

@@ -1,0 +1,233 @@
+//go:build unix
+
+package nodes
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/seed"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
+	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
+	"github.com/kenlayer/ken/internal/store/shared"
+	"github.com/kenlayer/ken/internal/synth"
+	"github.com/kenlayer/ken/middleware"
+)
+
+const (
+	claimsEach   = 1000 // of an owner
+	turnsAtATime = 4    // on a node
+)
+
+// beTurns is a node that makes turns for owners at random until its time is over. It says how long
+// each took, and what was left out of it.
+func beTurns() {
+	ctx, quiet := context.Background(), slog.New(slog.DiscardHandler)
+	c := config.Default()
+	c.Repository.Index, c.Middleware.Events = false, false
+	c.Store.URL, c.Retrieval.Deadline = os.Getenv("KEN_NODE_URL"), 30*time.Second
+	l, err := middleware.Open(ctx, middleware.Options{Root: os.Getenv("KEN_NODE_DIR"), Config: &c, Strict: true, Log: quiet, Embedder: synth.NewEmbedder(256)})
+	if err != nil {
+		say("fault %v", err)
+		return
+	}
+	many, _ := strconv.Atoi(os.Getenv("KEN_OWNERS"))
+	length, _ := time.ParseDuration(os.Getenv("KEN_TURNS"))
+	number, _ := strconv.ParseUint(os.Getenv("KEN_TURNS_NODE"), 10, 64)
+	end := time.Now().Add(length)
+	var wg sync.WaitGroup
+	for w := range uint64(turnsAtATime) {
+		wg.Go(func() {
+			rng, src := rand.New(rand.NewPCG(number, w)), synth.New(100*number+w)
+			for n := 0; time.Now().Before(end); n++ {
+				owner, begun := fmt.Sprint("o", rng.IntN(many)), time.Now()
+				r := l.Assemble(ctx, ken.Turn{Owner: owner, Session: fmt.Sprintf("s%d.%d.%d", number, w, n), Messages: []ken.Message{{Role: "user", Text: src.Question()}}}).Receipt
+				took := time.Since(begun)
+				why := strings.Join(r.Degraded, "; ")
+				if why == "" && n%10 == 0 {
+					why = writeOnce(ctx, l, owner, src.Claim())
+				}
+				say("turn %d %s", took.Microseconds(), why)
+			}
+		})
+	}
+	wg.Wait()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range bytes.Lines(status) {
+		if bytes.HasPrefix(line, []byte("VmHWM")) || bytes.HasPrefix(line, []byte("RssAnon")) {
+			say("memory %s, heap %d MB", bytes.Join(bytes.Fields(line), []byte(" ")), m.HeapAlloc>>20)
+		}
+	}
+	if err := l.Close(); err != nil {
+		say("fault close: %v", err)
+	}
+}
+
+func writeOnce(ctx context.Context, l *middleware.Layer, owner string, c ken.Claim) string {
+	s, release, err := l.Store(ctx, owner)
+	if err == nil {
+		_, err = s.WriteClaim(ctx, c)
+		release()
+	}
+	if err != nil {
+		return "write: " + err.Error()
+	}
+	return ""
+}
+
+// Three nodes make turns for many owners for a time. KEN_TURNS is how long, such as 10m, and
+// KEN_OWNERS how many owners, by default 2000; KEN_TURNS_ENGINE is nats or postgres. Nothing may
+// be left out of a turn, and no write fails.
+func TestTurnsOfManyOwners(t *testing.T) {
+	length := os.Getenv("KEN_TURNS")
+	if length == "" {
+		t.Skip("SKIPPED: set KEN_TURNS=10m")
+	}
+	many := 2000
+	if n, err := strconv.Atoi(os.Getenv("KEN_OWNERS")); err == nil {
+		many = n
+	}
+	url := ""
+	if os.Getenv("KEN_TURNS_ENGINE") == "postgres" {
+		url = logtest.StartPostgres(t).URL()
+	} else {
+		url = logtest.StartNATS(t, 3).URL()
+	}
+	begun := time.Now()
+	putOwners(t, url, many)
+	t.Logf("%d owners of %d claims are there after %v", many, claimsEach, time.Since(begun).Round(time.Second))
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex // guards the rest
+	var took []time.Duration
+	leftOut, other := map[string]int{}, []string{}
+	var wg sync.WaitGroup
+	for i := range 3 {
+		cmd := exec.CommandContext(t.Context(), program, "-test.run=^$")
+		cmd.Env = append(os.Environ(), "KEN_TURNS_NODE="+fmt.Sprint(i+int(seed.Of(t)%1000)), "KEN_NODE_URL="+url, "KEN_NODE_DIR="+t.TempDir(), "KEN_TURNS="+length, fmt.Sprint("KEN_OWNERS=", many))
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				kind, rest, _ := strings.Cut(lines.Text(), " ")
+				mu.Lock()
+				if kind != "turn" {
+					other = append(other, fmt.Sprintf("node %d: %s %s", i, kind, rest))
+				} else {
+					us, why, _ := strings.Cut(rest, " ")
+					n, _ := strconv.Atoi(us)
+					took = append(took, time.Duration(n)*time.Microsecond)
+					if why != "" {
+						leftOut[why]++
+					}
+				}
+				mu.Unlock()
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, line := range other {
+		t.Log(line)
+		if strings.Contains(line, ": fault ") {
+			t.Error(line)
+		}
+	}
+	for why, n := range leftOut {
+		t.Errorf("%d times: %s", n, why)
+	}
+	if len(took) == 0 {
+		t.Fatal("there was no turn")
+	}
+	slices.Sort(took)
+	at := func(p int) time.Duration {
+		return took[min(len(took)*p/1000, len(took)-1)].Round(100 * time.Microsecond)
+	}
+	t.Logf("%d turns in %s: p50 %v, p95 %v, p99 %v, longest %v", len(took), length, at(500), at(950), at(990), at(1000))
+}
+
+// putOwners puts the stores of owners into an engine: each is a copy of one store.
+func putOwners(t *testing.T, url string, many int) {
+	log, err := openLog(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	dir := t.TempDir()
+	alone := shared.NewOwners(dir, 0, shared.Options{Store: bolt.Options{NoSync: true}})
+	importClaims(t, alone, "first", claimsEach)
+	first := filepath.Join(dir, "first")
+	whole := t.TempDir()
+	s, release, err := alone.Get(t.Context(), "first")
+	if err == nil {
+		err = s.Compact(t.Context())
+		release()
+	}
+	if err = errors.Join(err, alone.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"ken.db", "index"} {
+		if err := os.Rename(filepath.Join(first, part), filepath.Join(whole, part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range many {
+		owner := fmt.Sprint("o", i)
+		if err := rename(filepath.Join(whole, "ken.db"), owner); err != nil {
+			t.Fatal(err)
+		}
+		lock, err := bolt.Acquire(whole, bolt.Options{Owner: owner, NoSync: true})
+		if err == nil {
+			err = lock.SetMark(bolt.LogMark(commitlog.Adopted))
+		}
+		if err == nil {
+			_, err = commitlog.PutCopy(t.Context(), log, owner, whole, func(fn func(uint64, io.WriterTo) error) error { return lock.Snapshot(fn) })
+		}
+		if err = errors.Join(err, lock.Release()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rename makes a store's file another owner's.
+func rename(file, owner string) error {
+	db, err := bbolt.Open(file, 0o600, &bbolt.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("owner"), []byte(owner)) })
+	return errors.Join(err, db.Close())
+}
