@@ -267,6 +267,33 @@ func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
 	}
 }
 
+// A log whose end can't be found has lost it, and says so, and what the events told is taken from
+// the claims' rows.
+func TestALogThatHasLostItsEnd(t *testing.T) {
+	dir, led := furnished(t)
+	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		k, _ := tx.Bucket([]byte("events")).Cursor().Last()
+		return tx.Bucket([]byte("events")).Delete(bytes.Clone(k))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := bolt.Repair(t.Context(), dir, quiet())
+	if err != nil || !report.Damage() {
+		t.Fatalf("%v, %v", &report, err)
+	}
+	s, err := bolt.Open(t.Context(), dir, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	led.compareTold(t, s, "without its last event, repaired", true)
+}
+
 // change opens the file of a closed store and changes a value of a bucket in place.
 func change(t *testing.T, dir, bucket string, holds string, how func(v []byte)) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -217,6 +218,11 @@ func (f *rebuildFold) events() error {
 	stored := &prev
 	resealed := false
 	owners := f.trails()
+	for end, seq := last, uint64(0); seq < probe; seq++ { // a damaged page may hide the end of the log
+		if owners[end+seq] != nil {
+			last = end + seq
+		}
+	}
 	for from := uint64(1); from <= last; from += replayBatch {
 		if err := f.ctx.Err(); err != nil {
 			return err
@@ -246,6 +252,9 @@ func (f *rebuildFold) events() error {
 		}
 		f.report.Events = int(to)
 		f.from.o.Progress("rebuild", int(to), int(last))
+	}
+	if head := f.raw(bMeta, kHead); len(head) == len(prev) && !resealed && !bytes.Equal(head, prev[:]) {
+		f.report.Lost = append(f.report.Lost, last+1) // at least: the log went on
 	}
 	return nil
 }
