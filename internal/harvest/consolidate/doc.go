@@ -8,7 +8,9 @@
 // and quantifiers agree, and one replaces the other only if both speak of the same
 // attribute of the same subject. It works by words, without a model: the words are
 // aligned, and each place where they differ must be explained by a rule. Whatever
-// no rule explains is [Distinct], because losing a fact is worse than keeping two.
+// no rule explains is [Distinct], because losing a fact is worse than keeping two. A
+// later session's statement may still replace it: package trained judges that, and the
+// known claim then gets a note and stays.
 //
 // [Plan] turns the judgements about the claims that a store found into one
 // [Action], and [Apply] carries it out, in an order that survives being killed
