@@ -25,7 +25,8 @@
 //
 // Questions, small talk, requests for now, code, logs, pasted text, what speaks of
 // something that is not named, secrets, and orders that are aimed at the memory
-// itself are never statements. Draft.Dropped counts them by reason.
+// itself are never statements. Nor is a plain fact that package trained holds for
+// worth little later. Draft.Dropped counts them by reason.
 //
 // Caveats. The words that the rules know are English; in other languages a sentence
 // counts by its names, numbers and dates alone. There is no grammar behind it: what
