@@ -4,12 +4,13 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"io"
 	"path"
 	"slices"
 	"time"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
 )
 
 // archive packs the program for people who unpack it by hand.
@@ -64,7 +65,8 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return gzipped(b.Bytes())
 }
 
-// gzipped compresses as far as gzip can, without a name or a time.
+// gzipped compresses as far as gzip can, without a name or a time. The library makes less of the
+// program than the standard one does: 0.1 MB, which the wheel needs.
 func gzipped(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	g, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
