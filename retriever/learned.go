@@ -105,7 +105,7 @@ func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]in
 	return g.Order(context.Background(), scorer.Turn{ID: t.ID, At: t.Filter.Now}, seen)
 }
 
-// features are what is known of the entries at the first n of some places, without reading a
+// features returns the ranking features of the entries at the first n of some places. It reads no
 // claim.
 func (r *Retriever) features(pool []*entry, places []int, n int, answers []answer, t *Turn) []ken.Features {
 	best := 0.0

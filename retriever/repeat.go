@@ -155,7 +155,7 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 	return kept
 }
 
-// mark is what alike looks at first.
+// mark holds the values that alike compares first.
 type mark struct {
 	form  analysis.Form
 	share float64 // in the first source; unfound where that did not find it

@@ -44,8 +44,8 @@ type sharedAddress struct {
 	URL  string `json:"url"`
 	Hold string `json:"hold"` // host and port; the server runs while somebody is connected there
 
-	// Key is what requests need; "" where the gateway has keys of its own. An impostor who has the
-	// port of a server that was killed learns nothing from it: the key died with the server.
+	// Key is the bearer token of requests; "" where the gateway has keys of its own. It ends with the
+	// server, so another program at the same port learns nothing from it.
 	Key string `json:"key,omitempty"`
 
 	// Token is a secret of this server. It shows that the address belongs to it still: the port of a

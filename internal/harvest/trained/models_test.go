@@ -24,7 +24,7 @@ type sentence struct {
 	Replaces []int  `json:"replaces"` // sentences before it that are no longer true
 }
 
-// world is what was said in some sessions of one project or person.
+// world holds the sentences of some sessions of one project or person.
 type world struct {
 	ID   string     `json:"id"`
 	Lang string     `json:"lang"`
@@ -57,7 +57,7 @@ func worlds(t testing.TB) (out []world) {
 	return out
 }
 
-// example is what a model learns from.
+// example is one labelled input of a model.
 type example struct {
 	list  []feature
 	is    bool

@@ -81,8 +81,8 @@ func bucket(n int) string {
 // fifths is a part of 1 as part of a feature's name, in fifths.
 func fifths(x float64) string { return strconv.Itoa(int(x * 5)) }
 
-// pairFeatures are what the model of replacements sees: what both statements have in common, what
-// only one has, where that stands, and the words around it.
+// pairFeatures returns the features of two statements: the words that both have, those that only
+// one has, their places, and the words around them.
 func pairFeatures(before, after string) []feature {
 	p := pairOf{old: tokensOf(before), new: tokensOf(after)}
 	p.inOld, p.inNew = match(p.new, p.old), match(p.old, p.new)

@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 )
 
-// worthFeatures are what the model of worth sees of a sentence.
+// worthFeatures returns the features of a sentence: its words, their order and kinds, and its vector.
 func worthFeatures(text string) []feature {
 	all := tokensOf(text)
 	f := &features{}
