@@ -141,6 +141,9 @@ func (l *Lock) Announce(network, address, token string, events bool) error {
 // it is still there, to be released.
 func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	s := newStore(l.dir, l.o, l.db)
+	if err := removeIndexCopies(l.dir); err != nil {
+		return nil, err
+	}
 	err := s.load(ctx)
 	if errors.Is(err, ken.ErrCorrupt) && s.writable() == nil {
 		// The pages are good, and what is derived from the log is not.

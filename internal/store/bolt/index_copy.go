@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.etcd.io/bbolt"
 )
@@ -61,10 +62,28 @@ func (s *Store) copyIndex() (dir string, err error) {
 	if x == nil {
 		return "", nil
 	}
-	if dir, err = os.MkdirTemp(s.dir, "snapshot-index-*"); err != nil {
+	if dir, err = os.MkdirTemp(s.dir, indexCopies+"*"); err != nil {
 		return "", err
 	}
 	return dir, x.CopyTo(dir)
+}
+
+// indexCopies begins the names of such folders.
+const indexCopies = "snapshot-index-"
+
+// removeIndexCopies removes the copies of a process that was killed: they have words that may have
+// been forgotten since. The caller has the store's lock.
+func removeIndexCopies(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), indexCopies) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove copies of the index: %w", err)
+	}
+	return nil
 }
 
 // splitSnapshot takes the index off a snapshot, and puts it into a folder; "" drops it.

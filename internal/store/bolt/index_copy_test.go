@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -134,4 +136,19 @@ func FuzzRestore(f *testing.F) {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	})
+}
+
+// A process that is killed while it copies its index leaves words behind. Who opens the store next
+// removes them.
+func TestCopiesOfAnIndexAreRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b]")
+	must(t, os.Mkdir(dir, 0o700))
+	closeStore(t, open(t, dir, quiet()))
+	left := filepath.Join(dir, "snapshot-index-123", "store")
+	must(t, os.MkdirAll(left, 0o700))
+	must(t, os.WriteFile(filepath.Join(left, "words"), []byte("brandywhistle"), 0o600))
+	closeStore(t, open(t, dir, quiet()))
+	if _, err := os.Stat(filepath.Dir(left)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
 }
