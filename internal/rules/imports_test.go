@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"intent", "config"},
 	{"structure", "codebase", "drift", "plan"},
 	{"attention", "jobs", "receipt", "skill", "codegraph", "decision", "objective", "provenance"},
-	{"repository"},
+	{"repository", "trained"},
 	{"store"},
 	{"embed", "telemetry"},
 	{"internal"},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/draft"
-	"github.com/kenlayer/ken/internal/harvest/trained"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/trained"
 )
 
 // Plan decides what a new claim means for what is known. known is what a store
@@ -49,6 +49,7 @@ func Plan(c ken.Claim, known []ken.Claim) Action {
 	for i := range known {
 		p.weigh(&known[i])
 	}
+	p.likeliest()
 	return p.decide()
 }
 
@@ -60,6 +61,7 @@ type candidate struct {
 	late     bool // the known one was said after the new one
 	outdated bool // and replaces it
 	change   change
+	score    float64 // of a change that a trained judgement found
 }
 
 type planner struct {
@@ -157,19 +159,27 @@ func (n *candidate) judgeChange(fresh string) {
 	}
 	c.was = span{at, at + len(clause)}
 	c.clause = c.was
-	n.change, n.Relation, n.Why = c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
+	n.score, n.change, n.Relation, n.Why = score, c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
 }
 
 // spoken is a statement as the user said it.
 func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
 
-// Scores of trained.Replaces. On worlds that the model was not trained on, nine in ten judgements
-// above surelyReplaces are right, and three in four above mayReplace, which find six in ten of
-// what was replaced.
+// Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
 const (
-	mayReplace     = 0.35
-	surelyReplaces = 0.6
+	mayReplace     = 0.2
+	surelyReplaces = 0.55
 )
+
+// likeliest leaves out the judged changes that are less likely than another one, unless they are
+// likely enough by themselves: what somebody says mostly replaces one thing.
+func (p *planner) likeliest() {
+	most := 0.0
+	for i := range p.near {
+		most = max(most, p.near[i].score)
+	}
+	p.near = slices.DeleteFunc(p.near, func(n candidate) bool { return n.score > 0 && n.score < min(most, surelyReplaces) })
+}
 
 // isOwn reports whether k is the new claim itself, as an earlier run wrote it.
 func isOwn(k, c *ken.Claim) bool { return c.ID != "" && k.ID == c.ID || c.Key != "" && k.Key == c.Key }

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
-	"github.com/kenlayer/ken/internal/harvest/trained"
+	"github.com/kenlayer/ken/internal/trained"
 )
 
 // collector finds candidates for statements in what people say.
@@ -204,7 +204,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 
 // leastWorth is the lowest score of trained.Worth with which a plain fact is kept. On sentences that the model was
 // not trained on, 98 of 100 worth keeping are above it, and 40 of 100 others.
-const leastWorth = 0.3
+const leastWorth = 0.5
 
 // language returns the language of a message: the session's, or that of the message
 // before, where the message itself is too short to tell. Nil is English.

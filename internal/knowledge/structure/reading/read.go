@@ -56,7 +56,10 @@ type found struct {
 //
 // Its time is linear in what it reads of the text, at most MaxBytes: some 30
 // microseconds of one core for a sentence of 25 words.
-func Read(c *ken.Claim, known Names) Reading {
+func Read(c *ken.Claim, known Names) Reading { return read(c, known, false) }
+
+// read is Read. With judged, a trained judgement may say what the text is about.
+func read(c *ken.Claim, known Names, judged bool) Reading {
 	var words [48]word
 	var list [16]found
 	r := reader{claim: c, words: words[:0], found: list[:0]}
@@ -75,6 +78,9 @@ func Read(c *ken.Claim, known Names) Reading {
 		primary = r.filed
 	}
 	out := Reading{Dependencies: r.dependencies(&primary), Aliases: r.aliases()}
+	if judged && !r.rule {
+		primary = r.judged(primary)
+	}
 	if out.Entities = r.entities(&primary); r.conduct(&primary) {
 		out.Entities = nil
 	}
@@ -318,7 +324,7 @@ func Assign(c *ken.Claim, known Names) bool {
 	if c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return false
 	}
-	out := Read(c, known)
+	out := read(c, known, true)
 	names := make([]string, 0, max(len(out.Entities), len(c.Entities)))
 	add := func(n string, most int) {
 		if n != "" && len(names) < most && !slices.Contains(names, n) {

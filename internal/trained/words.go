@@ -27,6 +27,8 @@ type token struct {
 	stem  string
 	kind  kind
 	empty bool // a function word
+	from  int  // in the text, in bytes
+	to    int
 }
 
 // content reports a token that names something.
@@ -49,11 +51,13 @@ func tokensOf(text string) (out []token) {
 		switch {
 		case analysis.Unspaced(r):
 			s := text[i : i+size]
-			out = append(out, token{form: s, stem: s, kind: unspaced, empty: unicode.In(r, unicode.Hiragana) || strings.ContainsRune(emptyHan, r)})
+			out = append(out, token{form: s, stem: s, kind: unspaced, empty: unicode.In(r, unicode.Hiragana) || strings.ContainsRune(emptyHan, r), from: i, to: i + size})
 			opens = false
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			end := wordEnd(text, i)
-			out = append(out, tokenOf(text[i:end], opens))
+			t := tokenOf(text[i:end], opens)
+			t.from, t.to = i, end
+			out = append(out, t)
 			opens, size = false, end-i
 		case unicode.IsSpace(r):
 		default:
@@ -61,9 +65,9 @@ func tokensOf(text string) (out []token) {
 				opens = true
 			}
 			if r == '$' || r == '€' || r == '£' || r == '%' {
-				out = append(out, token{form: string(r), stem: string(r), kind: mark})
+				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
 			} else if n := len(out); n > 0 && out[n-1].kind != mark {
-				out = append(out, token{form: string(r), stem: string(r), kind: mark})
+				out = append(out, token{form: string(r), stem: string(r), kind: mark, from: i, to: i + size})
 			}
 		}
 		i += size

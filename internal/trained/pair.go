@@ -2,6 +2,7 @@ package trained
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -252,10 +253,46 @@ func pairFeatures(before, after string) []feature {
 	}
 	words("new", p.new, p.inOld)
 	words("old", p.old, p.inNew)
+	p.subjects(f, before, after, level)
 	if strings.Contains(after, "?") {
 		f.is("asks")
 	}
 	return f.list
+}
+
+// subjects adds whether both are about the same thing, as far as it can be told.
+func (p *pairOf) subjects(f *features, before, after, level string) {
+	a, likelyA, ok := subjectSpan(p.old)
+	b, likelyB, also := subjectSpan(p.new)
+	if !ok || !also {
+		return
+	}
+	shared := 0
+	for i := a.from; i < a.to; i++ {
+		if j := p.inNew[i]; j >= b.from && j < b.to {
+			shared++
+		}
+	}
+	alike := "none"
+	switch n, m := a.to-a.from, b.to-b.from; {
+	case shared == n && shared == m:
+		alike = "equal"
+	case shared == n || shared == m:
+		alike = "within"
+	case shared > 0:
+		alike = "some"
+	}
+	sure := "unsure"
+	if min(likelyA, likelyB) > 0.4 {
+		sure = "sure"
+	}
+	f.is("about", alike)
+	f.is("about", alike, sure)
+	f.is("about", alike, level)
+	elsewhere := func(s span, in []int) bool { return in[s.to-1] >= 0 }
+	if shared == 0 {
+		f.is("about", fmt.Sprint(elsewhere(a, p.inNew), elsewhere(b, p.inOld)), level)
+	}
 }
 
 // precedingWord is the function word before a token, over one other token at most.

@@ -47,11 +47,15 @@ func Replaces(before, after string) float64 {
 //go:embed worth.model
 var worthFile []byte
 
+//go:embed subject.model
+var subjectFile []byte
+
 //go:embed replaces.model
 var replacesFile []byte
 
 var (
 	worthModel    = sync.OnceValue(func() *model { return mustDecode(worthFile) })
+	subjectModel  = sync.OnceValue(func() *model { return mustDecode(subjectFile) })
 	replacesModel = sync.OnceValue(func() *model { return mustDecode(replacesFile) })
 )
 
@@ -68,6 +72,28 @@ func (m *model) score(list []feature) float64 {
 		z += m.weights[int(f.at)%len(m.weights)] * f.x
 	}
 	return 1 / (1 + math.Exp(-float64(z)))
+}
+
+// shares returns the probability of each alternative, of which one is right.
+func (m *model) shares(alternatives [][]feature) []float64 {
+	p := make([]float64, len(alternatives))
+	sum, most := 0.0, math.Inf(-1)
+	for i, list := range alternatives {
+		z := float32(0)
+		for _, f := range list {
+			z += m.weights[int(f.at)%len(m.weights)] * f.x
+		}
+		p[i] = float64(z)
+		most = max(most, p[i])
+	}
+	for i := range p {
+		p[i] = math.Exp(p[i] - most)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
 }
 
 // magic begins a model's file.
@@ -132,7 +158,7 @@ func decode(data []byte) (*model, error) {
 func mustDecode(data []byte) *model {
 	m, err := decode(data)
 	if err != nil {
-		panic("internal/harvest/trained: " + err.Error())
+		panic("internal/trained: " + err.Error())
 	}
 	return m
 }
