@@ -84,9 +84,11 @@ func beTurns() {
 		}
 		sayMemory(time.Since(begun))
 	}
+	closing := time.Now()
 	if err := l.Close(); err != nil {
 		say("fault close: %v", err)
 	}
+	say("closed after %v", time.Since(closing).Round(100*time.Millisecond))
 }
 
 // sayMemory says what this process has in memory.
