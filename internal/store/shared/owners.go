@@ -201,6 +201,9 @@ func (w *Owners) leave(el *list.Element) {
 	w.leaving.Go(func() {
 		err := st.close(true)
 		w.o.OnPutAway(st.owner)
+		if err == nil {
+			return
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.evicted = append(w.evicted, err)
