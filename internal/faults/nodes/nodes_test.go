@@ -340,6 +340,7 @@ func (c *crew) flow() {
 			c.tellHolders()
 		}
 		if time.Since(begun) > 60*time.Second {
+			c.tellHolders()
 			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
 		}
 		<-tick.C
@@ -354,6 +355,8 @@ func (c *crew) tellHolders() {
 		return
 	}
 	defer log.Close()
+	health, err := log.Health(c.t.Context())
+	c.t.Logf("the engine: %s, %v", health, err)
 	nodes, err := log.Nodes(c.t.Context())
 	c.t.Logf("nodes: %+v, %v", nodes, err)
 	for i := range owners {

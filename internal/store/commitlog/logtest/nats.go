@@ -52,6 +52,9 @@ func StartNATSOn(t testing.TB, hosts []Host) *NATS {
 	t.Cleanup(func() {
 		for i := range n {
 			c.Kill(i)
+			if log, err := os.ReadFile(c.logFile(i)); err == nil && t.Failed() {
+				t.Logf("the last of what server %d logged:\n%s", i, log[max(0, len(log)-8000):])
+			}
 		}
 	})
 	for i := range n {
@@ -160,7 +163,7 @@ func (c *NATS) Start(i int) {
 		}
 		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", routes[i], "-routes", strings.Join(routes, ","))
 	}
-	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(c.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -174,6 +177,8 @@ func (c *NATS) Start(i int) {
 	c.cmds[i] = cmd
 	waitFor(c.t, c.Addresses()[i])
 }
+
+func (c *NATS) logFile(i int) string { return filepath.Join(c.dir, fmt.Sprintf("%d.log", i)) }
 
 // waitFor waits until somebody listens at an address.
 func waitFor(t testing.TB, address string) {
