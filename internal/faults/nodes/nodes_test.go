@@ -341,6 +341,10 @@ func (c *crew) flow() {
 		}
 		if time.Since(begun) > 60*time.Second {
 			c.tellHolders()
+			for _, cmd := range c.cmds {
+				_ = cmd.Process.Signal(syscall.SIGQUIT) // it says what it waits for
+				_ = cmd.Wait()
+			}
 			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
 		}
 		<-tick.C

@@ -23,7 +23,7 @@ func snapshotName(owner string, position uint64) string {
 
 // current is the position of the snapshot that counts, and the revision of its entry.
 func (l *Log) current(ctx context.Context, key string) (position, revision uint64, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		e, err := l.index.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			position, revision = 0, 0
@@ -50,7 +50,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		return unreachable(err)
 	}
 	for before < position {
-		err := try(ctx, func(ctx context.Context) error {
+		err := l.try(ctx, func(ctx context.Context) error {
 			_, err := l.index.Update(ctx, token(owner), []byte(strconv.FormatUint(position, 10)), revision)
 			return err
 		})
@@ -105,7 +105,7 @@ func (p *paced) Read(b []byte) (int, error) {
 func (l *Log) settle(ctx context.Context) error {
 	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		_, err := l.js.PublishMsg(ctx, m)
 		return err
 	})
@@ -117,7 +117,7 @@ func drain(r io.Reader) error {
 }
 
 func (l *Log) drop(ctx context.Context, name string) error {
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		if err := l.snapshots.Delete(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
 			return err
 		}
