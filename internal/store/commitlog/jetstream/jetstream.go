@@ -113,7 +113,7 @@ func (l *Log) prepare(ctx context.Context) error {
 		}
 	}
 	name := func(part string) string { return l.o.Prefix + "_" + part }
-	err := l.try(ctx, func(ctx context.Context) (err error) {
+	err := l.prepareOne(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = l.js.Stream(ctx, name("log"))
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			l.stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -126,13 +126,13 @@ func (l *Log) prepare(ctx context.Context) error {
 	})
 	bucket := func(part, what string) (kv jetstream.KeyValue) {
 		if err == nil {
-			err = l.try(ctx, func(ctx context.Context) (err error) {
-				kv, err = l.js.KeyValue(ctx, name(part))
+			err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
+				_, err = l.js.KeyValue(ctx, name(part))
 				if errors.Is(err, jetstream.ErrBucketNotFound) {
-					kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
+					_, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
 				}
 				if err == nil {
-					kv, err = l.fromLeader(ctx, kv)
+					kv, err = l.fromLeader(ctx, name(part))
 				}
 				return err
 			})
@@ -143,7 +143,7 @@ func (l *Log) prepare(ctx context.Context) error {
 	l.nodes = bucket("nodes", "Nodes of ken that live")
 	l.index = bucket("snapshots_index", "Which snapshot of a store of ken counts")
 	if err == nil {
-		err = l.try(ctx, func(ctx context.Context) (err error) {
+		err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
 			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
 			if errors.Is(err, jetstream.ErrBucketNotFound) {
 				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "What stands for a log of ken up to a position", Replicas: replicas})
@@ -154,19 +154,39 @@ func (l *Log) prepare(ctx context.Context) error {
 	return err
 }
 
-// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
-// a snapshot or of a node that there is none.
-func (l *Log) fromLeader(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValue, error) {
-	s, err := l.js.Stream(ctx, "KV_"+kv.Bucket())
-	if err != nil || !s.CachedInfo().Config.AllowDirect {
-		return kv, err
+// prepareOne is try, and again for some seconds while another node makes the same.
+func (l *Log) prepareOne(ctx context.Context, fn func(ctx context.Context) error) error {
+	for n := 0; ; n++ {
+		err := l.try(ctx, fn)
+		if n == prepareTries || !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		select {
+		case <-time.After(lastPause):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	c := s.CachedInfo().Config
-	c.AllowDirect = false
-	if _, err := l.js.UpdateStream(ctx, c); err != nil {
+}
+
+// prepareTries is how often that is tried again.
+const prepareTries = 40
+
+// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
+// a snapshot or of a node that there is none. The bucket that it returns is as it is from now on:
+// what was read before another node had changed it would ask servers that do not answer.
+func (l *Log) fromLeader(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
+	s, err := l.js.Stream(ctx, "KV_"+bucket)
+	if err != nil {
 		return nil, err
 	}
-	return l.js.KeyValue(ctx, kv.Bucket())
+	if c := s.CachedInfo().Config; c.AllowDirect {
+		c.AllowDirect = false
+		if _, err := l.js.UpdateStream(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return l.js.KeyValue(ctx, bucket)
 }
 
 // Pauses between two attempts.
