@@ -163,8 +163,13 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWait) // without a deadline, nats.go sets one of seconds
-	r, err := l.snapshots.Get(ctx, snapshotName(owner, position))
+	ctx, cancel := context.WithTimeout(ctx, readWait)
+	unanswered := time.AfterFunc(patience, cancel)
+	r, err := l.snapshots.Get(nextRead{ctx}, snapshotName(owner, position))
+	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
+		l.leave()
+		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
+	}
 	if err != nil {
 		cancel()
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
@@ -172,16 +177,44 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 		}
 		return 0, nil, unreachable(err)
 	}
-	return position, &snapshotReader{r, cancel}, nil
+	return position, &snapshotReader{ReadCloser: r, log: l, end: cancel}, nil
 }
 
-// readWait bounds the reading of a snapshot.
-const readWait = 10 * time.Minute
+const (
+	// readWait bounds the reading of a snapshot.
+	readWait = 10 * time.Minute
+	// readSilence bounds the wait for its next bytes.
+	readSilence = 5 * time.Second
+)
 
-// snapshotReader ends the reading when it is closed.
+// nextRead is a context whose deadline the client library takes for each single read.
+type nextRead struct{ context.Context }
+
+// Deadline implements context.Context.
+func (nextRead) Deadline() (time.Time, bool) { return time.Now().Add(readSilence), true }
+
+// snapshotReader ends the reading when it is closed, or when nothing comes any more.
 type snapshotReader struct {
 	io.ReadCloser
-	end context.CancelFunc
+	log   *Log
+	end   context.CancelFunc
+	since time.Time // of the first read that gave nothing; zero after one that did
+}
+
+// Read implements io.Reader. The client library's returns without bytes when the deadline of a
+// read has passed.
+func (r *snapshotReader) Read(p []byte) (n int, err error) {
+	n, err = r.ReadCloser.Read(p)
+	switch {
+	case n > 0 || err != nil:
+		r.since = time.Time{}
+	case r.since.IsZero():
+		r.since = time.Now()
+	case time.Since(r.since) > readSilence:
+		r.log.leave()
+		return 0, fmt.Errorf("%w: the servers send no more of a snapshot", commitlog.ErrUnreachable)
+	}
+	return n, err
 }
 
 // Close implements io.Closer.
