@@ -13,7 +13,7 @@ import (
 // silent is what the client library reads of servers that send nothing.
 type silent struct{ every time.Duration }
 
-func (s silent) Read([]byte) (int, error) { time.Sleep(s.every); return 0, nil }
+func (s silent) Read([]byte) (int, error) { <-time.After(s.every); return 0, nil }
 func (silent) Close() error               { return nil }
 
 // The reading of a snapshot ends when the servers fall silent, and another one is asked.
