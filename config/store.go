@@ -16,6 +16,7 @@ type Store struct {
 	Listen      string
 	Advertise   string
 	Replicas    int // 0 is as many as there are servers, 3 at most
+	OpenOwners  int
 }
 
 func (s *Store) keys() []key {
@@ -39,6 +40,8 @@ func (s *Store) keys() []key {
 			"store.cert and store.key.").withConsentRule(needsConsent(reachListen)),
 		bind("advertise", &s.Advertise, "", advertised(), "The host, with or without a port, by which other nodes reach this one. Empty: that of store.listen, or an address of this machine.").withConsentRule(needsConsent(reachListen)),
 		bind("replicas", &s.Replicas, 0, whole(0, 5), "How many servers of NATS keep each record, when Ken makes the stream: 1, 3 or 5. 0: 3, or 1 with a single server."),
+		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000), "How many owners' stores stay open in this process, and how many are opened at once at most. Stores in use stay open beyond that. "+
+			"An open store has its records and vectors in memory: see docs/scaling.md."),
 	}
 }
 

@@ -215,6 +215,7 @@ const (
 type Injection struct {
 	As     As   // the form of the block
 	Sticky bool // keep earlier blocks where they were
+	Memory int  // megabytes of earlier blocks
 }
 
 func (i *Injection) keys() []key {
@@ -225,6 +226,9 @@ func (i *Injection) keys() []key {
 		bind("sticky", &i.Sticky, true, flag(),
 			"Repeat earlier blocks at the same place, byte for byte, so that the provider's prompt cache keeps working, and add "+
 				"only what is new. false composes a fresh block for every request."),
+		bind("memory_mb", &i.Memory, 32, whole(1, 65536),
+			"How many megabytes of earlier blocks, with their receipts, are kept in memory for the next requests of their conversations. "+
+				"Older ones are read from the store, which has those of sessions that are journaled. A block is about 20 kB of it."),
 	}
 }
 

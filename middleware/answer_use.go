@@ -418,6 +418,13 @@ type learners struct {
 	m  map[string]*scorer.Learner
 }
 
+// drop forgets an owner's learner. The next one reads what the shelf has.
+func (l *learners) drop(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.m, owner)
+}
+
 // Learner returns what an owner's answers used, "" for the configured owner, and the order of
 // items learned from it.
 func (l Operator) Learner(owner string) *scorer.Learner {

@@ -44,7 +44,7 @@ func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 // blocks from the store.
 func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 	l := openBare(t)
-	l.blocks = newBlockCache(2)
+	l.blocks = newBlockCache(2, 1<<20)
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -61,11 +61,13 @@ type place struct {
 // either. The blocks used least recently are dropped; the store has those of sessions that are
 // journaled.
 type blockCache struct {
-	limit int
+	limit      int // of blocks
+	limitBytes int // of blocks, by turnDecision.size
 
 	mu      sync.Mutex // guards the rest
 	byPlace map[place]*list.Element
 	recent  *list.List // of blockEntry, the last used first
+	bytes   int
 
 	// absent are places at which the store has no block. When it is full, absentOlder is
 	// dropped.
@@ -81,8 +83,8 @@ type blockEntry struct {
 // maxAbsent bounds absent and absentOlder, each.
 const maxAbsent = 1 << 15
 
-func newBlockCache(limit int) *blockCache {
-	return &blockCache{limit: limit, byPlace: map[place]*list.Element{}, recent: list.New()}
+func newBlockCache(limit, limitBytes int) *blockCache {
+	return &blockCache{limit: limit, limitBytes: limitBytes, byPlace: map[place]*list.Element{}, recent: list.New()}
 }
 
 func (b *blockCache) get(p place) *turnDecision {
@@ -124,10 +126,9 @@ func (b *blockCache) markAbsent(p place) {
 func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for p, el := range b.byPlace {
+	for _, el := range b.byPlace {
 		if gone(el.Value.(blockEntry).decision) {
-			b.recent.Remove(el)
-			delete(b.byPlace, p)
+			b.remove(el)
 			n++
 		}
 	}
@@ -155,17 +156,47 @@ func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 		if have := el.Value.(blockEntry).decision; have != stale {
 			return have
 		}
-		b.recent.Remove(el)
+		b.remove(el)
 	}
 	delete(b.absent, p)
 	delete(b.absentOlder, p)
 	b.byPlace[p] = b.recent.PushFront(blockEntry{p, c})
-	if b.recent.Len() > b.limit {
-		last := b.recent.Back()
-		b.recent.Remove(last)
-		delete(b.byPlace, last.Value.(blockEntry).place)
+	b.bytes += c.size()
+	for b.recent.Len() > 1 && (b.recent.Len() > b.limit || b.bytes > b.limitBytes) {
+		b.remove(b.recent.Back())
 	}
 	return c
+}
+
+// remove removes a block. b.mu is held.
+func (b *blockCache) remove(el *list.Element) {
+	e := b.recent.Remove(el).(blockEntry)
+	delete(b.byPlace, e.place)
+	b.bytes -= e.decision.size()
+}
+
+// Bytes of a decision, of an item, of a candidate, of an entry of a map and of what else is in a
+// list, beside the texts: about what the memory profile of a process shows.
+const (
+	decisionBytes  = 2048
+	itemBytes      = 800
+	candidateBytes = 240
+	entryBytes     = 48
+	cutBytes       = 112
+)
+
+// size is about the bytes that the decision keeps in memory. It is always the same.
+func (d *turnDecision) size() int {
+	r := &d.receipt
+	n := decisionBytes + len(d.text) + len(r.Signals.Question) + len(r.Signals.Subject) + cutBytes*len(r.Cut) + entryBytes*(len(d.itemHashes)+len(r.MS))
+	for i := range r.Items {
+		it := &r.Items[i]
+		n += itemBytes + len(it.Text) + entryBytes*(len(it.Legs)+len(it.Signals))
+	}
+	if r.Ranking != nil {
+		n += candidateBytes * len(r.Ranking.Candidates)
+	}
+	return n
 }
 
 // placesOf returns the places at which a turn's block may stand: in the turn's session, and in

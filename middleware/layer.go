@@ -33,7 +33,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// rememberedTurns bounds the blocks that are kept in memory for later requests: some megabytes.
+// rememberedTurns bounds the blocks that are kept in memory for later requests. Their bytes are
+// bounded by injection.memory_mb.
 const rememberedTurns = 4096
 
 // Layer is an open knowledge layer. It is safe for concurrent use by any number of
@@ -98,6 +99,8 @@ type Layer struct {
 	announcement       *alive.Announcement // guarded by sessionsMu; nil until the first session
 	tools              finding.Tools
 	recorder           *recorder
+	recording          context.Context // of the recorder's writes
+	stopRecording      context.CancelFunc
 	wake               chan struct{} // wakes runSessionChecks
 	recoveries         recoveredConversations
 	conversationStarts conversationStarts
@@ -123,8 +126,9 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns, cfg.Injection.Memory<<20), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
 		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
+	l.recording, l.stopRecording = context.WithCancel(context.WithValue(context.Background(), recorderKey{}, true))
 	l.recorder = newRecorder(l.writeRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
 	}, func(f func()) { l.running.Go(f) })
@@ -150,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	engineErr := l.openNode(ctx)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
+	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onHold, OnPutAway: l.onPutAway, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
@@ -325,6 +329,18 @@ func (l *Layer) onHold(owner string) {
 	}
 }
 
+// onPutAway is called when this process has closed an owner's store. What is remembered of the
+// owner is read again when it is needed.
+func (l *Layer) onPutAway(owner string) {
+	l.learners.drop(owner)
+	l.sessionsMu.Lock()
+	d := l.sessions[owner]
+	l.sessionsMu.Unlock()
+	if d != nil {
+		d.journal.Release()
+	}
+}
+
 // maintainStore indexes, embeds, files and calibrates the configured owner's store until ctx
 // ends. It begins when this process holds the store, so only one of the processes does it. It
 // keeps the store open, so that there is a holder.
@@ -438,6 +454,10 @@ func readOnly(ctx context.Context, s store.Engine) bool {
 	return err == nil && slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Name == store.FaultReadOnly })
 }
 
+// closeRecordLimit bounds how long Close waits until the records of turns and answers are written:
+// those of many owners may wait until their stores are opened.
+const closeRecordLimit = 10 * time.Second
+
 // Close stops background work, ends the open sessions, harvests for some seconds at most, and
 // closes the stores. The next start harvests the rest. Turns in progress go on without
 // knowledge.
@@ -449,7 +469,10 @@ func (l *Layer) Close() error {
 		}
 		l.responseTasks.close()
 		l.recorder.close()
+		late := time.AfterFunc(closeRecordLimit, l.stopRecording)
 		l.running.Wait()
+		late.Stop()
+		l.stopRecording()
 		l.judgeAll()
 		if l.reranker != nil {
 			l.reranker.Close()

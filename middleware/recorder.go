@@ -333,7 +333,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 			l.o.Log.Error("journal turns", "panic", p)
 		}
 	}()
-	ctx := context.WithValue(context.Background(), recorderKey{}, true)
+	ctx := l.recording
 	var notes []session.Note
 	var kept []*record // those of notes
 	for i := range recs {
@@ -343,14 +343,14 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 			r.noteIndex = len(notes)
 		}
 	}
-	if slices.ContainsFunc(kept, func(r *record) bool { return !r.incognito }) {
-		l.maintainSessions(owner)
-	}
 	write, useWritten := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
 	write, repliesWritten := l.replyWriter(owner, recs, write)
 	noted := l.Operator().Journal(owner).Record(ctx, notes, write)
 	useWritten()
 	repliesWritten()
+	if slices.ContainsFunc(kept, func(r *record) bool { return !r.incognito }) {
+		l.noteSession(ctx, owner)
+	}
 	var failed error
 	lost := 0
 	for i := range noted {

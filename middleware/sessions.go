@@ -33,8 +33,8 @@ type ownerSessions struct {
 	harvester *harvest.Harvester
 	model     *model.Client // that harvests and files; nil for rules alone
 
-	maintained bool // this process has sessions in the journal, or was asked to look after it
-	idle       bool // nothing was open or waiting at the last check
+	maintained bool      // this process has sessions in the journal, or was asked to look after it
+	due        time.Time // when the sessions are to be checked; zero if nothing was open or waiting at the last check
 }
 
 // sessionsOf returns the sessions of an owner, made on first use.
@@ -65,21 +65,44 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	return d
 }
 
-// maintainSessions has the background check an owner's sessions from now on.
-func (l *Layer) maintainSessions(owner string) {
-	d := l.sessionsOf(owner)
+// maintainSessions has the background check an owner's sessions from now on, the first time in
+// the next round.
+func (l *Layer) maintainSessions(owner string) { l.checkAt(l.sessionsOf(owner), l.now()) }
+
+// checkAt has the background check an owner's sessions at a time, or earlier.
+func (l *Layer) checkAt(d *ownerSessions, due time.Time) {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
-	d.maintained, d.idle = true, false
+	d.maintained = true
+	if !due.IsZero() && (d.due.IsZero() || due.Before(d.due)) {
+		d.due = due
+	}
 }
 
-// maintainedOwners lists the owners to check. Those with nothing to do are included only if
-// withIdle is set, because checking an owner opens the store.
-func (l *Layer) maintainedOwners(withIdle bool) (owners []string) {
+// noteSession is maintainSessions for an owner whose store is open, and in which something was
+// said just now: no check is due before the session may be idle. When it is the first session of
+// the owner that this process sees, it looks for what others have left.
+func (l *Layer) noteSession(ctx context.Context, owner string) {
+	d := l.sessionsOf(owner)
+	l.sessionsMu.Lock()
+	known := d.maintained
+	l.sessionsMu.Unlock()
+	due := l.now().Add(l.cfg.Session.Idle)
+	if !known {
+		if next, err := l.nextCheck(ctx, d); err != nil || !next.IsZero() {
+			due = next
+		}
+	}
+	l.checkAt(d, due)
+}
+
+// maintainedOwners lists the owners that this process looks after and for which want is true. The
+// caller opens their stores, so it should be few at a time.
+func (l *Layer) maintainedOwners(want func(*ownerSessions) bool) (owners []string) {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
 	for owner, d := range l.sessions {
-		if d.maintained && (withIdle || !d.idle) {
+		if d.maintained && want(d) {
 			owners = append(owners, owner)
 		}
 	}
@@ -269,8 +292,8 @@ func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 }
 
 // sessionCheckEvery is how often the background looks for idle sessions and for jobs that are
-// due. Owners with nothing to do are checked once every idleCheckFactor rounds, for messages to
-// delete.
+// due. It opens only the stores of owners who have some by then: see nextCheck. Owners with
+// nothing to do are checked once every idleCheckFactor rounds, for messages to delete.
 const (
 	sessionCheckEvery = 30 * time.Second
 	idleCheckFactor   = 120
@@ -286,7 +309,12 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 	tick := time.NewTicker(sessionCheckEvery)
 	defer tick.Stop()
 	for n := 0; ; {
-		for _, owner := range l.maintainedOwners(n%idleCheckFactor == 0) {
+		now, all := l.now(), n%idleCheckFactor == 0
+		due := func(d *ownerSessions) bool { return all || !d.due.IsZero() && !d.due.After(now) }
+		for _, owner := range l.maintainedOwners(due) {
+			if ctx.Err() != nil {
+				return
+			}
 			l.checkSessions(ctx, owner)
 		}
 		select {
@@ -305,7 +333,9 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 // checkSessions checks one owner's sessions once.
 func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
-	l.setIdle(d, true) // a message that comes during the check sets it back
+	l.sessionsMu.Lock()
+	d.due = time.Time{} // a message that comes during the check sets it
+	l.sessionsMu.Unlock()
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
@@ -313,36 +343,45 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 		_, err := l.Harvest(ctx, owner)
 		return err
 	})
-	busy := err != nil
+	next := l.now()
 	if err == nil {
-		busy, err = l.hasWork(ctx, d)
+		next, err = l.nextCheck(ctx, d)
 	}
-	if busy || err != nil {
-		l.setIdle(d, false)
-	}
+	l.checkAt(d, next)
 	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }
 
-func (l *Layer) setIdle(d *ownerSessions, quiet bool) {
-	l.sessionsMu.Lock()
-	defer l.sessionsMu.Unlock()
-	d.idle = quiet
-}
-
-// hasWork reports whether an owner has an open session, or a job to run. It is always true for
-// the configured owner, whose jobs any process may add.
-func (l *Layer) hasWork(ctx context.Context, d *ownerSessions) (bool, error) {
+// nextCheck returns when an owner's sessions are to be checked: when the first open session may
+// be idle, and at once if there is a job to run, or a session that a dead process left. It is
+// zero if there is nothing, and never for the configured owner, whose jobs any process may add.
+func (l *Layer) nextCheck(ctx context.Context, d *ownerSessions) (next time.Time, err error) {
+	now := l.now()
 	if d == l.sessionsOf("") {
-		return true, nil
-	}
-	list, err := d.journal.List(ctx)
-	if err != nil || slices.ContainsFunc(list, func(i session.Info) bool { return i.State == session.Open || i.State == session.Ended }) {
-		return true, err
+		return now, nil
 	}
 	left, err := d.queue.List(ctx, jobs.Queued, jobs.Running)
-	return len(left) > 0, err
+	if err != nil || len(left) > 0 {
+		return now, err
+	}
+	list, err := d.journal.List(ctx)
+	if err != nil {
+		return now, err
+	}
+	for i := range list {
+		s, at := &list[i], now
+		switch {
+		case s.State == session.Open && l.isAlive(s.Process):
+			at = s.Active.Add(l.cfg.Session.Idle)
+		case s.State != session.Open && s.State != session.Ended:
+			continue
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next, nil
 }
 
 // ownersOnDisk lists the owners whose stores are on disk. An earlier process may have left
@@ -385,7 +424,10 @@ func (l *Layer) endSessions() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
 	var errs []error
-	for _, owner := range l.maintainedOwners(false) {
+	for _, owner := range l.maintainedOwners(func(d *ownerSessions) bool { return !d.due.IsZero() }) {
+		if ctx.Err() != nil { // the next start does it
+			break
+		}
 		_, err := l.Operator().Journal(owner).EndAll(ctx, session.Shutdown)
 		if err == nil && l.cfg.Middleware.Harvest {
 			_, err = l.Harvest(ctx, owner)

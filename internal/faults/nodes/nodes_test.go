@@ -5,6 +5,7 @@ package nodes
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/internal/store/bolt"
@@ -85,6 +88,10 @@ func beNode() {
 	}
 	o := shared.NodeOptions{Log: log, ID: name, Listen: os.Getenv("KEN_NODE_LISTEN"), Advertise: os.Getenv("KEN_NODE_ADVERTISE"), Wall: clock.now, Logger: slog.New(slog.DiscardHandler)}
 	go clock.follow(os.Getenv("KEN_NODE_CLOCK"))
+	if o.Server, o.Client, err = nodeTLS(os.Getenv("KEN_NODE_TLS")); err != nil {
+		say("fault %v", err)
+		return
+	}
 	node, err := shared.StartNode(ctx, o)
 	for ; err != nil; node, err = shared.StartNode(ctx, o) {
 		say("away %v", err)
@@ -104,6 +111,15 @@ func beNode() {
 		})
 	}
 	wg.Wait()
+}
+
+// nodeTLS is how nodes know each other, by the certificate in a folder; "" for none.
+func nodeTLS(dir string) (server, client *tls.Config, err error) {
+	if dir == "" {
+		return nil, nil, nil
+	}
+	cert := filepath.Join(dir, "node.pem")
+	return engines.TLS(config.Store{CA: cert, Cert: cert, Key: filepath.Join(dir, "node.key")})
 }
 
 // nextNode is the node of the engine that owners are moved to; nil for none.
@@ -184,9 +200,11 @@ type crew struct {
 	url     string   // for the test
 	next    string   // the engine that owners are moved to, where nodes follow
 	cmds    []*exec.Cmd
-	listen  []string // where the nodes listen
-	peers   []*proxy // by which other nodes reach them
-	clocks  []string // files
+	listen  []string       // where the nodes listen
+	hosts   []logtest.Host // of the nodes, where they are apart
+	tls     string         // the folder of their certificate
+	peers   []*proxy       // by which other nodes reach them
+	clocks  []string       // files
 	started int
 
 	mu      sync.Mutex // guards the rest
@@ -224,9 +242,15 @@ func newCrew(t *testing.T, urls []string) *crew {
 
 func (c *crew) start(i int) {
 	c.started++
-	cmd := exec.Command(c.program, "-test.run=^$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i], "KEN_NODE_NEXT="+c.next,
-		"KEN_NODE_LISTEN="+c.listen[i], "KEN_NODE_ADVERTISE="+c.peers[i].url(""), "KEN_NODE_CLOCK="+c.clocks[i])
+	args, advertise := []string{c.program, "-test.run=^$"}, ""
+	if c.hosts == nil {
+		advertise = c.peers[i].url("")
+	} else {
+		args, advertise = append(slices.Clone(c.hosts[i].Enter), args...), c.listen[i]
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "KEN_NODE_TLS="+c.tls, fmt.Sprintf("KEN_NODE=n%d.%d", i, c.started), "KEN_NODE_URL="+c.urls[i], "KEN_NODE_DIR="+c.dirs[i], "KEN_NODE_NEXT="+c.next,
+		"KEN_NODE_LISTEN="+c.listen[i], "KEN_NODE_ADVERTISE="+advertise, "KEN_NODE_CLOCK="+c.clocks[i])
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -316,6 +340,11 @@ func (c *crew) flow() {
 			c.tellHolders()
 		}
 		if time.Since(begun) > 60*time.Second {
+			c.tellHolders()
+			for _, cmd := range c.cmds {
+				_ = cmd.Process.Signal(syscall.SIGQUIT) // it says what it waits for
+				_ = cmd.Wait()
+			}
 			c.t.Fatalf("an owner has no holder for a minute; refused: %v", c.refused)
 		}
 		<-tick.C
@@ -330,6 +359,8 @@ func (c *crew) tellHolders() {
 		return
 	}
 	defer log.Close()
+	health, err := log.Health(c.t.Context())
+	c.t.Logf("the engine: %s, %v", health, err)
 	nodes, err := log.Nodes(c.t.Context())
 	c.t.Logf("nodes: %+v, %v", nodes, err)
 	for i := range owners {
@@ -422,8 +453,8 @@ type fault struct {
 	begin, end func()
 }
 
-// between waits for a time.
-func between(rng *rand.Rand, low, high time.Duration) {
+// pauseBetween waits for a time.
+func pauseBetween(rng *rand.Rand, low, high time.Duration) {
 	<-time.After(low + time.Duration(rng.Int64N(int64(high-low))))
 }
 
@@ -483,7 +514,7 @@ func (c *crew) run(all func(rng *rand.Rand) fault, url string) {
 		f := all(rng)
 		t.Logf("%6.1f s, fault %d: %s", time.Since(begun).Seconds(), n+1, f.name)
 		f.begin()
-		between(rng, 500*time.Millisecond, 5*time.Second)
+		pauseBetween(rng, 500*time.Millisecond, 5*time.Second)
 		f.end()
 		c.flow()
 	}
@@ -545,7 +576,7 @@ func TestFaultsPromotion(t *testing.T) {
 		i := rng.IntN(3)
 		late := func() {
 			pg.Pause()
-			between(rng, time.Second, 3*time.Second)
+			pauseBetween(rng, time.Second, 3*time.Second)
 			pg.Crash()
 			pg.Continue()
 			pg.Promote()

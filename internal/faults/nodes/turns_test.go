@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,17 +73,48 @@ func beTurns() {
 			}
 		})
 	}
-	wg.Wait()
+	ended := make(chan struct{})
+	go func() { wg.Wait(); close(ended) }()
+	begun, tick := time.Now(), time.NewTicker(30*time.Second)
+	for going := true; going; {
+		select {
+		case <-tick.C:
+		case <-ended:
+			going = false
+		}
+		sayMemory(time.Since(begun))
+	}
+	closing := time.Now()
+	if err := l.Close(); err != nil {
+		say("fault close: %v", err)
+	}
+	say("closed after %v", time.Since(closing).Round(100*time.Millisecond))
+}
+
+// sayMemory says what this process has in memory.
+func sayMemory(after time.Duration) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	status, _ := os.ReadFile("/proc/self/status")
+	mb := map[string]int{}
 	for line := range bytes.Lines(status) {
-		if bytes.HasPrefix(line, []byte("VmHWM")) || bytes.HasPrefix(line, []byte("RssAnon")) {
-			say("memory %s, heap %d MB", bytes.Join(bytes.Fields(line), []byte(" ")), m.HeapAlloc>>20)
+		if f := strings.Fields(string(line)); len(f) == 3 && f[2] == "kB" {
+			kb, _ := strconv.Atoi(f[1])
+			mb[f[0]] = kb >> 10
 		}
 	}
-	if err := l.Close(); err != nil {
-		say("fault close: %v", err)
+	files, _ := os.ReadDir("/proc/self/fd")
+	say("memory after %v: %d MB, at most %d; of it anonymous %d, files %d; heap %d, goal %d; %d goroutines, %d open files", after.Round(time.Second),
+		mb["VmRSS:"], mb["VmHWM:"], mb["RssAnon:"], mb["RssFile:"], m.HeapAlloc>>20, m.NextGC>>20, runtime.NumGoroutine(), len(files))
+	if dir := os.Getenv("KEN_TURNS_PROFILES"); dir != "" {
+		for _, kind := range []string{"heap", "goroutine"} {
+			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s.%s.%03d", os.Getenv("KEN_TURNS_NODE"), kind, int(after.Seconds()))))
+			if err == nil {
+				runtime.GC()
+				_ = pprof.Lookup(kind).WriteTo(f, 0)
+				_ = f.Close()
+			}
+		}
 	}
 }
 

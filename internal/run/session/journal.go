@@ -130,6 +130,27 @@ func (j *Journal) weigh(m *sessionCache) {
 	}
 }
 
+// Release forgets what is remembered of sessions and can be read again: not what messages of
+// theirs are not to be kept.
+func (j *Journal) Release() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id, el := range j.memos {
+		m := el.Value.(*sessionCache)
+		select {
+		case <-m.turn:
+		default: // somebody is at it
+			continue
+		}
+		if len(m.ignored) == 0 {
+			j.used.Remove(el)
+			delete(j.memos, id)
+			j.held -= m.weight
+		}
+		m.turn <- struct{}{}
+	}
+}
+
 // drop forgets what is remembered of a session.
 func (j *Journal) drop(id string) {
 	j.mu.Lock()

@@ -127,6 +127,7 @@ func TestUnkeptMessagesAreNeverKept(t *testing.T) {
 	b := newBench(t, session.Options{Process: "one"})
 	open := []ken.Message{user("What is the port?"), assistant("It is 8080.")}
 	b.append(t, "s", open...)
+	b.Release()
 	secret := append(slices.Clone(open), user("My sister is ill."))
 	n := note("s", secret...)
 	n.Unkept, n.Injected = true, []ken.Item{{ID: "k", Text: "about illness"}}
@@ -138,6 +139,7 @@ func TestUnkeptMessagesAreNeverKept(t *testing.T) {
 			t.Fatalf("%+v", noted)
 		}
 	}
+	b.Release() // what was said between is known by nobody else
 	if b.bytes(t) != before {
 		t.Error("it left something on the shelf")
 	}

@@ -5,10 +5,45 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/store"
 )
+
+// Pages of what only grows are filled: a file with half of each page empty is twice as long to
+// read, to copy and to send.
+func TestPagesAreFilled(t *testing.T) {
+	s, err := Open(t.Context(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	src := synth.New(1)
+	for range 10 {
+		in := make([]store.Incoming, 100)
+		for i := range in {
+			in[i].Claim = src.Claim()
+		}
+		for _, o := range s.Import(t.Context(), in) {
+			if o.Err != nil {
+				t.Fatal(o.Err)
+			}
+		}
+	}
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{bEvents, bClaims, bRows} {
+			if b := tx.Bucket(name).Stats(); b.LeafInuse*100 < b.LeafAlloc*60 {
+				t.Errorf("%s has %d bytes in pages of %d", name, b.LeafInuse, b.LeafAlloc)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
 
 // A commit may fail although the file shows it, such as when the last sync fails. Then
 // it is made durable and is done; where that fails as well, it is there for the next

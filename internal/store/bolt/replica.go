@@ -74,7 +74,25 @@ func (tx *writeTx) note(kind byte, parts ...[]byte) {
 }
 
 // Bucket returns a bucket whose changes are noted.
-func (tx *writeTx) Bucket(name []byte) writeBucket { return writeBucket{tx.Tx.Bucket(name), name, tx} }
+func (tx *writeTx) Bucket(name []byte) writeBucket {
+	return writeBucket{bucketToWrite(tx.Tx, name), name, tx}
+}
+
+// appendFill is how full a page becomes before the next one begins, where keys only grow. With
+// bbolt's half, each page there would stay half empty for ever.
+const appendFill = 0.9
+
+// bucketToWrite returns a bucket whose pages are filled as its keys come; nil for none.
+func bucketToWrite(tx *bbolt.Tx, name []byte) *bbolt.Bucket {
+	b := tx.Bucket(name)
+	if b != nil {
+		switch string(name) {
+		case string(bEvents), string(bClaims), string(bRows), string(bTrail):
+			b.FillPercent = appendFill
+		}
+	}
+	return b
+}
 
 // CreateBucketIfNotExists makes a bucket where there is none.
 func (tx *writeTx) CreateBucketIfNotExists(name []byte) error {
@@ -259,7 +277,7 @@ func apply(tx *bbolt.Tx, b []byte) error {
 		case changeDrop:
 			err = tx.DeleteBucket(name)
 		case changePut, changeDelete:
-			bucket, key := tx.Bucket(name), part()
+			bucket, key := bucketToWrite(tx, name), part()
 			if bucket == nil || len(key) == 0 {
 				return errChanges
 			}

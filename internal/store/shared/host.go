@@ -63,6 +63,12 @@ func (s *ownerConn) hold() (*role, error) {
 			return nil, errors.Join(err, bolt.HeldError(s.dir))
 		}
 	}
+	select {
+	case s.w.opening <- struct{}{}:
+		defer func() { <-s.w.opening }()
+	case <-s.ctx.Done():
+		return nil, errClosed
+	}
 	h.lock, err = bolt.Acquire(s.dir, o)
 	if n != nil && errors.Is(err, ken.ErrCorrupt) {
 		s.w.o.Log.Warn("an owner's store can't be read; a copy is made again", "owner", s.owner, "cause", err)
@@ -270,6 +276,10 @@ type Options struct {
 	// on. It must not take long, nor call Close. May be nil.
 	OnHold func(owner string)
 
+	// OnPutAway is called when this process has closed an owner's store because it was the one
+	// least recently used. It may be open again by then. It must not call Close. May be nil.
+	OnPutAway func(owner string)
+
 	// OnEvent answers what SendEvent of another process sends while this one holds the
 	// owner's folder. Nil answers nothing.
 	OnEvent func(ctx context.Context, owner string, body []byte) ([]byte, error)
@@ -292,6 +302,9 @@ const drain = 5 * time.Second
 func (o Options) withDefaults() Options {
 	if o.OnHold == nil {
 		o.OnHold = func(string) {}
+	}
+	if o.OnPutAway == nil {
+		o.OnPutAway = func(string) {}
 	}
 	if o.Wait <= 0 {
 		o.Wait = 10 * time.Second

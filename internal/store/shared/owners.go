@@ -31,6 +31,7 @@ type Owners struct {
 	comes sync.Map // of a next: owner → the ID of the move by which it must have come
 
 	leaving sync.WaitGroup // of stores that are being closed
+	opening chan struct{}  // holds an element for each store that is being opened here, limit of them at most
 
 	mu      sync.Mutex // guards the rest
 	open    map[string]*list.Element
@@ -52,7 +53,7 @@ func NewOwners(dir string, limit int, o Options) *Owners {
 	if abs, err := filepath.Abs(dir); err == nil { // else it is as good as it was
 		dir = abs
 	}
-	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), open: map[string]*list.Element{}, used: list.New()}
+	w := &Owners{dir: dir, limit: limit, o: o.withDefaults(), opening: make(chan struct{}, limit), open: map[string]*list.Element{}, used: list.New()}
 	if err := alive.RemoveLeft(WorkDir(dir), time.Now()); err != nil {
 		w.o.Log.Warn("copies of stores could not be removed", "cause", err)
 	}
@@ -87,7 +88,8 @@ func (w *Owners) follow(owner string, err error) bool {
 // Get opens the owner's store, or returns the open one: held by this process or by
 // another. The caller calls release when it is done; a store in use is never
 // closed, even beyond the limit. While one owner's store opens, the others' are
-// served; whoever else asks for it waits until it is open or ctx ends.
+// served; whoever else asks for it waits until it is open or ctx ends. As many are
+// opened at once as may stay open; others wait for their turn.
 //
 // The engine works on after a takeover. Errors: ken.ErrHeld for a folder whose
 // holder can't be reached or is of another version; those of bolt.Open; ctx's;
@@ -106,6 +108,10 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 	}
 	el, ok := w.open[owner]
 	if !ok {
+		if err := ctx.Err(); err != nil { // whoever goes through owners with it would begin to open all of them
+			w.mu.Unlock()
+			return nil, nil, err
+		}
 		el = w.used.PushFront(newSeat(w, owner, filepath.Join(w.dir, bolt.FolderName(owner))))
 		w.open[owner] = el
 	}
@@ -194,6 +200,10 @@ func (w *Owners) leave(el *list.Element) {
 	st.retire()
 	w.leaving.Go(func() {
 		err := st.close(true)
+		w.o.OnPutAway(st.owner)
+		if err == nil {
+			return
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.evicted = append(w.evicted, err)

@@ -464,6 +464,23 @@ func TestIdleClientsPinNoStore(t *testing.T) {
 	}
 }
 
+// Whoever goes through many owners when the time is over opens none of them.
+func TestAnEndedContextOpensNothing(t *testing.T) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	dir := t.TempDir()
+	w := owners(t, dir, shared.Options{})
+	for i := range 100 {
+		if _, _, err := w.Get(over, fmt.Sprint("o", i)); !errors.Is(err, context.Canceled) {
+			t.Fatalf("it returns %v", err)
+		}
+	}
+	must(t, w.Close()) // waits for what is being opened
+	if made, err := filepath.Glob(filepath.Join(dir, "o*")); err != nil || len(made) > 0 {
+		t.Errorf("it has made %q, %v", made, err)
+	}
+}
+
 // A caller that gives up does not spoil the opening for others.
 func TestGetHonoursItsContext(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())

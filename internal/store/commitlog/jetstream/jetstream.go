@@ -13,6 +13,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -49,6 +50,9 @@ type Log struct {
 	index     jetstream.KeyValue // of snapshots
 	snapshots jetstream.ObjectStore
 
+	leave func()       // leaveServer
+	left  atomic.Int64 // when a server was left last, in nanoseconds
+
 	stop    context.CancelFunc // of sweep
 	running sync.WaitGroup
 }
@@ -84,6 +88,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		return nil, fmt.Errorf("%w: %w", commitlog.ErrUnreachable, err)
 	}
 	l := &Log{o: o, nc: nc}
+	l.leave = l.leaveServer
 	if l.js, err = jetstream.New(nc); err == nil {
 		err = l.prepare(ctx)
 	}
@@ -108,7 +113,7 @@ func (l *Log) prepare(ctx context.Context) error {
 		}
 	}
 	name := func(part string) string { return l.o.Prefix + "_" + part }
-	err := try(ctx, func(ctx context.Context) (err error) {
+	err := l.prepareOne(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = l.js.Stream(ctx, name("log"))
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			l.stream, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -121,13 +126,13 @@ func (l *Log) prepare(ctx context.Context) error {
 	})
 	bucket := func(part, what string) (kv jetstream.KeyValue) {
 		if err == nil {
-			err = try(ctx, func(ctx context.Context) (err error) {
-				kv, err = l.js.KeyValue(ctx, name(part))
+			err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
+				_, err = l.js.KeyValue(ctx, name(part))
 				if errors.Is(err, jetstream.ErrBucketNotFound) {
-					kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
+					_, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name(part), Description: what, Replicas: replicas, History: 1})
 				}
 				if err == nil {
-					kv, err = l.fromLeader(ctx, kv)
+					kv, err = l.fromLeader(ctx, name(part))
 				}
 				return err
 			})
@@ -138,7 +143,7 @@ func (l *Log) prepare(ctx context.Context) error {
 	l.nodes = bucket("nodes", "Nodes of ken that live")
 	l.index = bucket("snapshots_index", "Which snapshot of a store of ken counts")
 	if err == nil {
-		err = try(ctx, func(ctx context.Context) (err error) {
+		err = l.prepareOne(ctx, func(ctx context.Context) (err error) {
 			l.snapshots, err = l.js.ObjectStore(ctx, name("snapshots"))
 			if errors.Is(err, jetstream.ErrBucketNotFound) {
 				l.snapshots, err = l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name("snapshots"), Description: "What stands for a log of ken up to a position", Replicas: replicas})
@@ -149,19 +154,39 @@ func (l *Log) prepare(ctx context.Context) error {
 	return err
 }
 
-// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
-// a snapshot or of a node that there is none.
-func (l *Log) fromLeader(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValue, error) {
-	s, err := l.js.Stream(ctx, "KV_"+kv.Bucket())
-	if err != nil || !s.CachedInfo().Config.AllowDirect {
-		return kv, err
+// prepareOne is try, and again for some seconds while another node makes the same.
+func (l *Log) prepareOne(ctx context.Context, fn func(ctx context.Context) error) error {
+	for n := 0; ; n++ {
+		err := l.try(ctx, fn)
+		if n == prepareTries || !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		select {
+		case <-time.After(lastPause):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	c := s.CachedInfo().Config
-	c.AllowDirect = false
-	if _, err := l.js.UpdateStream(ctx, c); err != nil {
+}
+
+// prepareTries is how often that is tried again.
+const prepareTries = 40
+
+// fromLeader has a bucket read from its leader alone: another server may be behind, and say of
+// a snapshot or of a node that there is none. The bucket that it returns is as it is from now on:
+// what was read before another node had changed it would ask servers that do not answer.
+func (l *Log) fromLeader(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
+	s, err := l.js.Stream(ctx, "KV_"+bucket)
+	if err != nil {
 		return nil, err
 	}
-	return l.js.KeyValue(ctx, kv.Bucket())
+	if c := s.CachedInfo().Config; c.AllowDirect {
+		c.AllowDirect = false
+		if _, err := l.js.UpdateStream(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return l.js.KeyValue(ctx, bucket)
 }
 
 // Pauses between two attempts.
@@ -187,8 +212,13 @@ func passes(err error) bool {
 	return false
 }
 
-// retry runs fn until it succeeds, fails for good, or ctx ends.
-func retry(ctx context.Context, fn func() error) error {
+// patience is after how long without success another server is asked.
+const patience = 3 * time.Second
+
+// retry runs fn until it succeeds, fails for good, or ctx ends. A server that answers, and does not
+// reach the others, is left: to the client library all is well with it.
+func (l *Log) retry(ctx context.Context, fn func() error) error {
+	begun := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := fn()
 		if err == nil || !passes(err) {
@@ -197,11 +227,23 @@ func retry(ctx context.Context, fn func() error) error {
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), err)
 		}
+		if time.Since(begun) >= patience {
+			begun = time.Now()
+			l.leave()
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		}
+	}
+}
+
+// leaveServer connects to another server, unless that was done a moment ago.
+func (l *Log) leaveServer() {
+	was, now := l.left.Load(), time.Now().UnixNano()
+	if now-was >= int64(patience) && l.left.CompareAndSwap(was, now) {
+		_ = l.nc.ForceReconnect() // it is closed
 	}
 }
 
@@ -214,11 +256,11 @@ func unreachable(err error) error {
 }
 
 // try is one attempt after another, each bounded by itself.
-func try(ctx context.Context, fn func(ctx context.Context) error) error {
+func (l *Log) try(ctx context.Context, fn func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return unreachable(retry(ctx, func() error {
+	return unreachable(l.retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, tryWait)
 		defer cancel()
 		return fn(ctx)
@@ -234,7 +276,7 @@ func (l *Log) subject(owner string) string { return l.o.Prefix + ".log." + token
 // name, so that the record is there once.
 func (l *Log) Append(ctx context.Context, owner string, after uint64, data []byte) (at uint64, err error) {
 	subject, id, repeated := l.subject(owner), nuid.Next(), false
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
 			jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 		if err == nil {
@@ -272,7 +314,7 @@ const wrongLastSequenceConstant = 10164
 
 // Last implements commitlog.Log.
 func (l *Log) Last(ctx context.Context, owner string) (at uint64, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		m, err := l.stream.GetLastMsgForSubject(ctx, l.subject(owner))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			at = 0
@@ -298,7 +340,7 @@ const (
 
 // next reads the first record at a position or behind it.
 func (l *Log) next(ctx context.Context, owner string, from uint64) (r commitlog.Record, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		m, err := l.stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(l.subject(owner)))
 		if err == nil {
 			r = commitlog.Record{Position: m.Sequence, Data: m.Data}
@@ -379,14 +421,14 @@ func (l *Log) Truncate(ctx context.Context, owner string, upTo uint64) error {
 		return err
 	}
 	before := min(upTo+1, last)
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(l.subject(owner)), jetstream.WithPurgeSequence(before))
 	})
 }
 
 // Health implements commitlog.Log.
 func (l *Log) Health(ctx context.Context) (text string, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		info, err := l.stream.Info(ctx)
 		if err != nil {
 			return err

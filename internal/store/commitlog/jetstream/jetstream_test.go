@@ -2,13 +2,16 @@ package jetstream_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/commitlog"
@@ -37,6 +40,33 @@ func run(t *testing.T, n int) {
 
 func TestOneServer(t *testing.T)    { run(t, 1) }
 func TestThreeServers(t *testing.T) { run(t, 3) }
+
+// Nodes that start at the same time, with servers that have nothing yet, all work.
+func TestManyBegin(t *testing.T) {
+	url := logtest.StartNATS(t, 3).URL()
+	for n := range race.Pick(6, 2) {
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				log, err := jetstream.Open(t.Context(), jetstream.Options{URL: url, Prefix: fmt.Sprint("begin", n)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer log.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				if _, _, err := log.Snapshot(ctx, "ada"); err != nil {
+					t.Error(err)
+				}
+				if _, err := log.Lease(ctx, "ada"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
 
 // A snapshot that is larger than what the servers keep in memory until it is stored is put all the same.
 func TestALargeSnapshot(t *testing.T) {

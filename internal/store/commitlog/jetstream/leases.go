@@ -15,7 +15,7 @@ import (
 
 // Lease implements commitlog.Log.
 func (l *Log) Lease(ctx context.Context, owner string) (lease commitlog.Lease, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		e, err := l.leases.Get(ctx, token(owner))
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			lease = commitlog.Lease{}
@@ -40,7 +40,7 @@ func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease)
 		return commitlog.Lease{}, err
 	}
 	repeated := false
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		was := lease.Revision
 		at, err := l.leases.Update(ctx, token(owner), b, was)
 		if err == nil {
@@ -67,7 +67,7 @@ func (l *Log) SetLease(ctx context.Context, owner string, lease commitlog.Lease)
 
 // Owners implements commitlog.Log.
 func (l *Log) Owners(ctx context.Context) (owners []string, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		info, err := l.stream.Info(ctx, jetstream.WithSubjectFilter(l.o.Prefix+".log.*"))
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
 	if err != nil {
 		return err
 	}
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		_, err := l.nodes.Put(ctx, token(n.ID), b)
 		return err
 	})
@@ -97,7 +97,7 @@ func (l *Log) Beat(ctx context.Context, n commitlog.Node) error {
 
 // Node implements commitlog.Log.
 func (l *Log) Node(ctx context.Context, id string) (n commitlog.Node, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		e, err := l.nodes.Get(ctx, token(id))
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			n = commitlog.Node{}
@@ -122,12 +122,12 @@ func readNode(e jetstream.KeyValueEntry) (n commitlog.Node, err error) {
 
 // Leave implements commitlog.Log.
 func (l *Log) Leave(ctx context.Context, id string) error {
-	return try(ctx, func(ctx context.Context) error { return l.nodes.Purge(ctx, token(id)) })
+	return l.try(ctx, func(ctx context.Context) error { return l.nodes.Purge(ctx, token(id)) })
 }
 
 // Nodes implements commitlog.Log.
 func (l *Log) Nodes(ctx context.Context) (nodes []commitlog.Node, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		keys, err := l.nodes.ListKeys(ctx)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func snapshotName(owner string, position uint64) string {
 
 // current is the position of the snapshot that counts, and the revision of its entry.
 func (l *Log) current(ctx context.Context, key string) (position, revision uint64, err error) {
-	err = try(ctx, func(ctx context.Context) error {
+	err = l.try(ctx, func(ctx context.Context) error {
 		e, err := l.index.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			position, revision = 0, 0
@@ -50,7 +50,7 @@ func (l *Log) PutSnapshot(ctx context.Context, owner string, position uint64, r 
 		return unreachable(err)
 	}
 	for before < position {
-		err := try(ctx, func(ctx context.Context) error {
+		err := l.try(ctx, func(ctx context.Context) error {
 			_, err := l.index.Update(ctx, token(owner), []byte(strconv.FormatUint(position, 10)), revision)
 			return err
 		})
@@ -105,7 +105,7 @@ func (p *paced) Read(b []byte) (int, error) {
 func (l *Log) settle(ctx context.Context) error {
 	m := nats.NewMsg("$O." + l.o.Prefix + "_snapshots.C.settle")
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		_, err := l.js.PublishMsg(ctx, m)
 		return err
 	})
@@ -117,7 +117,7 @@ func drain(r io.Reader) error {
 }
 
 func (l *Log) drop(ctx context.Context, name string) error {
-	return try(ctx, func(ctx context.Context) error {
+	return l.try(ctx, func(ctx context.Context) error {
 		if err := l.snapshots.Delete(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
 			return err
 		}
@@ -163,8 +163,13 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 	if err != nil || position == 0 {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWait) // without a deadline, nats.go sets one of seconds
-	r, err := l.snapshots.Get(ctx, snapshotName(owner, position))
+	ctx, cancel := context.WithTimeout(ctx, readWait)
+	unanswered := time.AfterFunc(patience, cancel)
+	r, err := l.snapshots.Get(nextRead{ctx}, snapshotName(owner, position))
+	if !unanswered.Stop() && err != nil { // the client library would wait as long as for all of it
+		l.leave()
+		err = fmt.Errorf("%w: no server answers who is asked for a snapshot: %w", commitlog.ErrUnreachable, err)
+	}
 	if err != nil {
 		cancel()
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // another one has taken its place meanwhile
@@ -172,16 +177,44 @@ func (l *Log) Snapshot(ctx context.Context, owner string) (uint64, io.ReadCloser
 		}
 		return 0, nil, unreachable(err)
 	}
-	return position, &snapshotReader{r, cancel}, nil
+	return position, &snapshotReader{ReadCloser: r, log: l, end: cancel}, nil
 }
 
-// readWait bounds the reading of a snapshot.
-const readWait = 10 * time.Minute
+const (
+	// readWait bounds the reading of a snapshot.
+	readWait = 10 * time.Minute
+	// readSilence bounds the wait for its next bytes.
+	readSilence = 5 * time.Second
+)
 
-// snapshotReader ends the reading when it is closed.
+// nextRead is a context whose deadline the client library takes for each single read.
+type nextRead struct{ context.Context }
+
+// Deadline implements context.Context.
+func (nextRead) Deadline() (time.Time, bool) { return time.Now().Add(readSilence), true }
+
+// snapshotReader ends the reading when it is closed, or when nothing comes any more.
 type snapshotReader struct {
 	io.ReadCloser
-	end context.CancelFunc
+	log   *Log
+	end   context.CancelFunc
+	since time.Time // of the first read that gave nothing; zero after one that did
+}
+
+// Read implements io.Reader. The client library's returns without bytes when the deadline of a
+// read has passed.
+func (r *snapshotReader) Read(p []byte) (n int, err error) {
+	n, err = r.ReadCloser.Read(p)
+	switch {
+	case n > 0 || err != nil:
+		r.since = time.Time{}
+	case r.since.IsZero():
+		r.since = time.Now()
+	case time.Since(r.since) > readSilence:
+		r.log.leave()
+		return 0, fmt.Errorf("%w: the servers send no more of a snapshot", commitlog.ErrUnreachable)
+	}
+	return n, err
 }
 
 // Close implements io.Closer.

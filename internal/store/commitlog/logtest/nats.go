@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +22,17 @@ type NATS struct {
 	t       testing.TB
 	program string
 	dir     string
+	hosts   []Host
 	clients []int // ports
 	routes  []int
 	cmds    []*exec.Cmd
+}
+
+// Host is where a server runs: its address there, and the command by which a program is started
+// there, such as nsenter; none for this host.
+type Host struct {
+	Address string
+	Enter   []string
 }
 
 // StartNATS starts a cluster of n servers, and stops it when the test ends. Where there is no
@@ -31,11 +40,21 @@ type NATS struct {
 // repository is taken, which make engines installs, else the one on the path.
 func StartNATS(t testing.TB, n int) *NATS {
 	t.Helper()
-	c := &NATS{t: t, program: find(t, "nats-server", "KEN_NATS_SERVER"), dir: t.TempDir(), cmds: make([]*exec.Cmd, n)}
+	return StartNATSOn(t, slices.Repeat([]Host{{Address: "127.0.0.1"}}, n))
+}
+
+// StartNATSOn is StartNATS with a server on each host.
+func StartNATSOn(t testing.TB, hosts []Host) *NATS {
+	t.Helper()
+	n := len(hosts)
+	c := &NATS{t: t, program: find(t, "nats-server", "KEN_NATS_SERVER"), dir: t.TempDir(), hosts: hosts, cmds: make([]*exec.Cmd, n)}
 	c.clients, c.routes = freePorts(t, n), freePorts(t, n)
 	t.Cleanup(func() {
 		for i := range n {
 			c.Kill(i)
+			if log, err := os.ReadFile(c.logFile(i)); err == nil && t.Failed() {
+				t.Logf("the last of what server %d logged:\n%s", i, log[max(0, len(log)-8000):])
+			}
 		}
 	})
 	for i := range n {
@@ -113,16 +132,16 @@ func freePorts(t testing.TB, n int) (ports []int) {
 // URL names all servers.
 func (c *NATS) URL() string {
 	var all []string
-	for _, port := range c.clients {
-		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", port))
+	for _, address := range c.Addresses() {
+		all = append(all, "nats://"+address)
 	}
 	return strings.Join(all, ",")
 }
 
 // Addresses are those of all servers.
 func (c *NATS) Addresses() (all []string) {
-	for _, port := range c.clients {
-		all = append(all, fmt.Sprintf("127.0.0.1:%d", port))
+	for i, port := range c.clients {
+		all = append(all, fmt.Sprintf("%s:%d", c.hosts[i].Address, port))
 	}
 	return all
 }
@@ -136,40 +155,43 @@ func (c *NATS) Start(i int) {
 	if err := os.WriteFile(config, []byte("jetstream { max_buffered_size: 32MB }\n"), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	args := []string{"-c", config, "-a", "127.0.0.1", "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", filepath.Join(c.dir, fmt.Sprint(i)), "-n", fmt.Sprintf("s%d", i)}
+	args := []string{c.program, "-c", config, "-a", c.hosts[i].Address, "-p", fmt.Sprint(c.clients[i]), "-js", "-sd", filepath.Join(c.dir, fmt.Sprint(i)), "-n", fmt.Sprintf("s%d", i)}
 	if len(c.cmds) > 1 {
 		var routes []string
-		for _, port := range c.routes {
-			routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", port))
+		for j, port := range c.routes {
+			routes = append(routes, fmt.Sprintf("nats://%s:%d", c.hosts[j].Address, port))
 		}
-		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", fmt.Sprintf("nats://127.0.0.1:%d", c.routes[i]), "-routes", strings.Join(routes, ","))
+		args = append(args, "-no_advertise", "-cluster_name", "test", "-cluster", routes[i], "-routes", strings.Join(routes, ","))
 	}
-	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(c.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(c.program, args...)
+	args = append(slices.Clone(c.hosts[i].Enter), args...)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	c.cmds[i] = cmd
-	waitFor(c.t, c.clients[i])
+	waitFor(c.t, c.Addresses()[i])
 }
 
-// waitFor waits until somebody listens on a port.
-func waitFor(t testing.TB, port int) {
+func (c *NATS) logFile(i int) string { return filepath.Join(c.dir, fmt.Sprintf("%d.log", i)) }
+
+// waitFor waits until somebody listens at an address.
+func waitFor(t testing.TB, address string) {
 	t.Helper()
 	end := time.Now().Add(20 * time.Second)
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		nc, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		nc, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", address)
 		if err == nil {
 			_ = nc.Close()
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("nobody listens on port %d: %v", port, err)
+			t.Fatalf("nobody listens at %s: %v", address, err)
 		}
 	}
 }
