@@ -63,7 +63,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
 // look takes the memo to where the session is.
 func (p *recordPart) look(r store.ShelfReader) {
 	p.known, p.joins = false, false
-	rec, err := getRecord(r, p.m.id)
+	rec, err := p.m.info.get(r, p.m.id)
 	if err == nil {
 		err = p.m.load(r, rec)
 	}
@@ -170,7 +170,7 @@ func (p *recordPart) writes() bool {
 // write keeps the part. When the session is not as it was looked at any more, what
 // is new of the part is decided again. It may run again.
 func (p *recordPart) write(tx store.ShelfTx) error {
-	rec, err := getRecord(tx, p.m.id)
+	rec, err := p.m.info.get(tx, p.m.id)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 		}
 	}
 	if changed {
-		if err := put(tx, keyInfo(rec.ID), rec); err != nil {
+		if err := p.m.info.put(tx, rec); err != nil {
 			return err
 		}
 	}
