@@ -190,10 +190,13 @@ func (c *conversations) next() []byte {
 // and the embedder that comes with Ken, and returns its address. There is no floor:
 // the words of the synthetic claims bear on nothing, and a turn without a block
 // would cost less than a real one.
-func benchGateway(b *testing.B, upstream string, claims int) (address string, l *middleware.Layer) {
+func benchGateway(b *testing.B, upstream string, claims int, change ...func(*config.Config)) (address string, l *middleware.Layer) {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Repository.Index, cfg.Middleware.Events, cfg.Retrieval.Floor = false, false, 0
+	for _, f := range change {
+		f(&cfg)
+	}
 	l, err := middleware.Open(context.Background(), middleware.Options{Root: b.TempDir(), Config: &cfg, Foreground: true, Strict: true,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -298,7 +298,8 @@ func (ms *mentions) means(m *mention) bool {
 
 // mentionsOf reads all signs.
 func mentionsOf(s *Signs) *mentions {
-	ms := &mentions{at: map[string]int{}, heads: map[string][]string{}}
+	const usual = 64 // a message of some sentences
+	ms := &mentions{list: make([]mention, 0, usual), at: make(map[string]int, usual), heads: map[string][]string{}}
 	for i, sym := range s.Signals.Symbols {
 		ms.spelled(sym, FromCode, i, true)
 	}

@@ -78,6 +78,19 @@ func TestReceiptsOfOlderPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, b, turn("t2", "s"))
+		// One that has its long lists in the Record is read, too.
+		put(t, b, turn("t3", "u"))
+		whole := get(t, b, "t3")
+		write(t, shelf, func(tx store.ShelfTx) error {
+			body, err := json.Marshal(whole)
+			if err != nil {
+				return err
+			}
+			return tx.Put("receipt/entry/0000000000000003", append([]byte(`{"turn":"t3","session":"u","at":"2026-05-18T09:00:00Z","apart":true}`+"\n"), body...))
+		})
+		if got := get(t, b, "t3"); len(got.Items) != 2 || len(got.Cut) != 1 || got.Items[0].Legs["keyword"].Score != 7 {
+			t.Errorf("%+v", got)
+		}
 		for id, want := range map[string][]ken.Taint{"t1": {one, two}, "t2": {one}} {
 			if got := get(t, b, id); !slices.Equal(got.Taint, want) || !slices.Equal(got.Used, used) || got.Through != 7 {
 				t.Errorf("%s: %+v, %+v, %d", id, got.Taint, got.Used, got.Through)

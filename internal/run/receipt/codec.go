@@ -24,7 +24,11 @@ type entryHead struct {
 	At      time.Time `json:"at"`
 	Through uint64    `json:"through,omitempty"`
 	Apart   bool      `json:"apart,omitempty"` // what was found out later lies beside the entry, and not in it
+	Lists   int       `json:"lists,omitempty"` // the form of the long lists behind the record; 0 where it holds them itself
 }
+
+// listsForm is the form in which coder writes the long lists.
+const listsForm = 1
 
 // encoded holds buffers for encode: the shelf copies what it is given.
 var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -32,11 +36,26 @@ var encoded = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // encode returns an entry in the memory of an empty buffer.
 func encode(b *bytes.Buffer, rec *Record) ([]byte, error) {
 	e := json.NewEncoder(b) // it ends each value with a new line
-	if err := e.Encode(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true}); err != nil {
+	if err := e.Encode(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true, listsForm}); err != nil {
 		return nil, err
 	}
-	err := e.Encode(rec)
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
+	body := *rec
+	body.Items, body.Cut = nil, nil
+	if rec.Ranking != nil {
+		bare := *rec.Ranking
+		bare.Candidates = nil
+		body.Ranking = &bare
+	}
+	if err := e.Encode(&body); err != nil {
+		return nil, err
+	}
+	c := coder{b: b.AvailableBuffer()}
+	c.lists(rec)
+	if c.err != nil {
+		return nil, c.err
+	}
+	b.Write(c.b)
+	return b.Bytes(), nil
 }
 
 // decodeHead reads whose an entry is. It keeps nothing of b.
@@ -65,9 +84,22 @@ func decode(n uint64, b []byte) (*Record, error) {
 		return nil, err
 	}
 	_, body, _ := bytes.Cut(b, []byte{'\n'})
+	var lists []byte
+	if h.Lists > 0 {
+		body, lists, _ = bytes.Cut(body, []byte{'\n'})
+	}
 	rec := &Record{}
 	if err := json.Unmarshal(body, rec); err != nil {
 		return nil, corrupt(n, err)
+	}
+	if h.Lists > 0 {
+		c := coder{reads: true, b: lists}
+		if c.lists(rec); c.err == nil && len(c.b) > 0 || h.Lists != listsForm {
+			c.fail(errLists)
+		}
+		if c.err != nil {
+			return nil, corrupt(n, c.err)
+		}
 	}
 	if rec.Turn != h.Turn || rec.Session != h.Session {
 		return nil, corrupt(n, fmt.Errorf("it says that it is of turn %q, session %q", rec.Turn, rec.Session))

@@ -20,7 +20,8 @@
 // # Layout
 //
 //	receipt/book              the numbers of the first and the last receipt, and when the first is from
-//	receipt/entry/NUMBER      the receipt: a line that says whose it is, then the Record, both JSON
+//	receipt/entry/NUMBER      the receipt: a line that says whose it is, then a line with the Record, both
+//	                          JSON, and its long lists as coder writes them; older ones have them in the Record
 //	receipt/used/NUMBER       what the answer used of its items, as JSON; nothing until that is known
 //	receipt/taint/NUMBER      the marks of its answer, as JSON; nothing when there are none
 //	receipt/turn/TURN         its number

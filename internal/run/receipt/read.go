@@ -1,6 +1,7 @@
 package receipt
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -191,11 +192,14 @@ func HashBlock(turn, block string) string {
 	if block == "" {
 		return ""
 	}
-	h := sha256.New()
-	h.Write([]byte(turn))
-	h.Write([]byte{0})
-	h.Write([]byte(block))
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	b := encoded.Get().(*bytes.Buffer)
+	defer encoded.Put(b)
+	b.Reset()
+	b.WriteString(turn)
+	b.WriteByte(0)
+	b.WriteString(block)
+	sum := sha256.Sum256(b.Bytes())
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // lean returns what of a record may be kept. It shares nothing that is changed
@@ -209,9 +213,11 @@ func (r Record) lean() Record {
 	for i := range r.Items {
 		r.Items[i] = leanItem(r.Items[i])
 	}
-	r.Cut = slices.Clone(r.Cut)
-	for i := range r.Cut {
-		r.Cut[i].Detail = store.Clean(r.Cut[i].Detail)
+	if slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.Detail != "" }) {
+		r.Cut = slices.Clone(r.Cut)
+		for i := range r.Cut {
+			r.Cut[i].Detail = store.Clean(r.Cut[i].Detail)
+		}
 	}
 	s := &r.Signals
 	s.Question, s.Subject = "", ""

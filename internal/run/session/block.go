@@ -3,7 +3,10 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -37,6 +40,55 @@ type BlockItem struct {
 	// Text is the item's text, for those whose text is looked for in answers: external
 	// ones. "" for others; Block.Text has them all.
 	Text string `json:"text,omitempty"`
+}
+
+// keptBlock is a Block as it is kept, with what the turn was told by it.
+type keptBlock struct {
+	Block
+	// Told has a span for each item: where Text has the item's words, which are an Injection
+	// then and not kept a second time. Of an item that is none it is empty. nil for a block
+	// whose injections are all kept by themselves, as older programs do.
+	Told []span `json:"told,omitempty"`
+}
+
+// span is a part of a text in bytes: where it begins and how long it is.
+type span [2]int
+
+// injections returns what the turn was told by the block.
+func (b *keptBlock) injections() (out []Injection) {
+	for i, s := range b.Told {
+		if i < len(b.Items) && s[0] >= 0 && s[1] > 0 && s[1] <= len(b.Text)-s[0] {
+			out = append(out, Injection{ID: b.Items[i].ID, Kind: b.Items[i].Kind, Text: b.Text[s[0] : s[0]+s[1]], At: b.At})
+		}
+	}
+	return out
+}
+
+// tell notes where the block has the words of injections, and returns those that it lacks.
+func (b *keptBlock) tell(injected []Injection) (rest []Injection) {
+	if !utf8.ValidString(b.Text) { // JSON changes it, and with it where the words stand
+		return injected
+	}
+	b.Told = make([]span, len(b.Items))
+	from := 0 // they stand in the order of the items, mostly
+	for _, in := range injected {
+		i := slices.IndexFunc(b.Items, func(it BlockItem) bool { return it.ID == in.ID && it.Kind == in.Kind })
+		at := -1
+		if i >= 0 && b.Told[i] == (span{}) {
+			if at = strings.Index(b.Text[from:], in.Text); at >= 0 {
+				at += from
+			} else {
+				at = strings.Index(b.Text, in.Text)
+			}
+		}
+		if at < 0 {
+			rest = append(rest, in)
+			continue
+		}
+		b.Told[i] = span{at, len(in.Text)}
+		from = at + len(in.Text)
+	}
+	return rest
 }
 
 // RetryWindow is the time for which a block stands against another one at the same place.
@@ -105,48 +157,73 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 
 // keepBlock keeps the block of a note, unless there is one at its place that still stands:
 // that one is the note's standing block then. A block that tells what was forgotten, or whose items
-// had to be cleaned, is not kept.
-func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, gone *forgotten.Set) (changed bool, err error) {
+// had to be cleaned, is not kept. rest is what of the note's injections is to be kept beside it.
+func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, gone *forgotten.Set) (kept bool, rest []Injection, err error) {
 	b := n.Block
 	n.standing = nil
 	if b == nil || rec == nil || len(b.Place) > 64 {
-		return false, nil
+		return false, n.injected, nil
 	}
 	key := keyBlock(rec.ID, b.Place)
-	have := tx.Get(key)
-	if have != nil {
-		standing := &Block{Place: b.Place}
-		if err := decodeValue(key, have, standing); err == nil && (standing.Turn == b.Turn || standing.Stands(b.At)) {
-			if standing.Turn != b.Turn {
-				n.standing = standing
+	var before *keptBlock
+	if have := tx.Get(key); have != nil {
+		before = &keptBlock{Block: Block{Place: b.Place}}
+		if err := decodeValue(key, have, before); err != nil {
+			before = &keptBlock{}
+		} else if before.Turn == b.Turn || before.Stands(b.At) {
+			if before.Turn != b.Turn {
+				n.standing = &before.Block
 			}
-			return false, nil
+			return false, n.injected, nil
 		}
 	}
 	if rec.Blocks >= maxBlocks || n.altered || gone.Says(b.Text) {
-		return false, nil
+		return false, n.injected, nil
 	}
 	for i := range b.Items {
 		if gone.Has(b.Items[i].ID) {
-			return false, nil
+			return false, n.injected, nil
 		}
 	}
-	if have == nil {
+	if before == nil {
 		rec.Blocks++
+	} else if err := keepInjections(tx, rec.ID, before.injections(), gone); err != nil { // they were told all the same
+		return false, nil, err
 	}
-	return true, put(tx, key, b)
+	k := keptBlock{Block: *b}
+	rest = k.tell(n.injected)
+	return true, rest, put(tx, key, &k)
 }
 
-// matchesBlock reports whether a block holds something that must be forgotten.
-func (t *Traces) matchesBlock(b *Block) bool {
-	for i := range b.Items {
-		for _, id := range t.Claims {
-			if b.Items[i].ID == id {
-				return true
+// keepInjections keeps what no block of the session has, each id and text once.
+func keepInjections(tx store.ShelfTx, id string, injected []Injection, gone *forgotten.Set) error {
+	for i := range injected {
+		in := &injected[i]
+		if gone.Has(in.ID) || gone.Says(in.Text) {
+			continue
+		}
+		if key := keyInjected(id, in); tx.Get(key) == nil {
+			if err := put(tx, key, in); err != nil {
+				return err
 			}
 		}
 	}
-	return b.Text != "" && t.Text(b.Text)
+	return nil
+}
+
+// matchesInjection reports whether an injection must be forgotten.
+func (t *Traces) matchesInjection(in Injection) bool {
+	return slices.Contains(t.Claims, in.ID) || t.Text(in.Text)
+}
+
+// matchesBlock reports whether a block holds something that must be forgotten.
+func (t *Traces) matchesBlock(b *keptBlock) bool {
+	for i := range b.Items {
+		if slices.Contains(t.Claims, b.Items[i].ID) {
+			return true
+		}
+	}
+	return b.Text != "" && t.Text(b.Text) || slices.ContainsFunc(b.injections(), t.matchesInjection)
 }
 
 // Opening tells apart the conversations that begin with the same words, where nothing but

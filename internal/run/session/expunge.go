@@ -55,11 +55,14 @@ func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 // erasedPart is what of one session must go.
 type erasedPart struct {
 	messages   []uint64
-	injections []string // keys, those of blocks among them
+	injections []string // keys
+	blocks     []string // keys
 	checkpoint bool
 }
 
-func (h *erasedPart) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
+func (h *erasedPart) nothing() bool {
+	return len(h.messages)+len(h.injections)+len(h.blocks) == 0 && !h.checkpoint
+}
 
 // whole reports whether all of the session's messages go.
 func (h *erasedPart) whole(rec *record) bool {
@@ -97,7 +100,7 @@ func (j *Journal) Holds(ctx context.Context, t Traces) (Holding, error) {
 		if out.Messages += n; n > 0 {
 			out.Sessions = append(out.Sessions, rec.ID)
 		}
-		if len(h.injections) > 0 {
+		if len(h.injections)+len(h.blocks) > 0 {
 			out.Injected = append(out.Injected, rec.ID)
 		}
 		if h.checkpoint {
@@ -127,9 +130,14 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 			gone = rec.Messages
 			return sweep(tx, rec)
 		}
-		keys := h.injections
+		for _, key := range h.blocks {
+			if err := t.keepOthers(tx, id, key); err != nil {
+				return err
+			}
+		}
+		keys := slices.Concat(h.injections, h.blocks)
 		if h.checkpoint {
-			keys = append(slices.Clone(keys), keyCheckpoint(id))
+			keys = append(keys, keyCheckpoint(id))
 		}
 		for _, key := range keys {
 			if err := tx.Delete(key); err != nil {
@@ -144,6 +152,19 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 	}
 	j.drop(id)
 	return gone, nil
+}
+
+// keepOthers keeps what else the turn was told by a block that goes.
+func (t *Traces) keepOthers(tx store.ShelfTx, id, key string) error {
+	b := tx.Get(key)
+	if b == nil {
+		return nil
+	}
+	var block keptBlock
+	if err := decodeValue(key, b, &block); err != nil {
+		return err
+	}
+	return keepInjections(tx, id, slices.DeleteFunc(block.injections(), t.matchesInjection), nil)
 }
 
 // holds finds what must go.
@@ -164,17 +185,17 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart
 			if err := decodeValue(key, b, &in); err != nil {
 				return err
 			}
-			if slices.Contains(t.Claims, in.ID) || t.Text(in.Text) {
+			if t.matchesInjection(in) {
 				h.injections = append(h.injections, key)
 			}
 		}
 		for key, b := range r.Scan(allBlocks(id)) {
-			var block Block
+			var block keptBlock
 			if err := decodeValue(key, b, &block); err != nil {
 				return err
 			}
 			if t.matchesBlock(&block) {
-				h.injections = append(h.injections, key)
+				h.blocks = append(h.blocks, key)
 			}
 		}
 		cp, err := getCheckpoint(r, id)

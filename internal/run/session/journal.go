@@ -312,9 +312,9 @@ func (h *rawHash) add(fields ...string) {
 //
 //	session/info/ID          record
 //	session/message/ID/SEQ   message
-//	session/injected/ID/HASH Injection
+//	session/injected/ID/HASH Injection that no block has
 //	session/checkpoint/ID    Checkpoint
-//	session/block/ID/PLACE   Block
+//	session/block/ID/PLACE   keptBlock
 //	session/opening/ID       Opening of the conversations whose first one has that id
 //	session/response/HASH    responded: the session that a response belongs to
 //	session/seen/ID          counts of the digests of messages that were swept

@@ -256,6 +256,18 @@ func injections(r store.ShelfReader, id string) ([]Injection, error) {
 		}
 		out = append(out, in)
 	}
+	for key, b := range r.Scan(allBlocks(id)) {
+		var block keptBlock
+		if err := decodeValue(key, b, &block); err != nil {
+			return nil, err
+		}
+		out = append(out, block.injections()...)
+	}
 	slices.SortStableFunc(out, func(a, b Injection) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return out, nil
+	met := make(map[[2]string]bool, len(out))
+	return slices.DeleteFunc(out, func(in Injection) bool {
+		again := met[[2]string{in.ID, in.Text}]
+		met[[2]string{in.ID, in.Text}] = true
+		return again
+	}), nil
 }

@@ -36,16 +36,10 @@ type pendingNote struct {
 	entries  []Entry
 	fresh    []incoming              // what the entries are of
 	earlier  map[*ken.Message]*Entry // what they were when they were decided first
-	injected []injected
+	injected []Injection
 	altered  bool   // an item of the turn had to be cleaned
 	through  uint64 // see Noted
 	standing *Block // see Noted
-}
-
-// injected is an injection with its key.
-type injected struct {
-	key string
-	*Injection
 }
 
 // partsOf sorts notes by their sessions, in the order in which those come up.
@@ -69,7 +63,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
 // look takes the memo to where the session is.
 func (p *recordPart) look(r store.ShelfReader) {
 	p.known, p.joins = false, false
-	rec, err := getRecord(r, p.m.id)
+	rec, err := p.m.info.get(r, p.m.id)
 	if err == nil {
 		err = p.m.load(r, rec)
 	}
@@ -148,14 +142,16 @@ func (n *pendingNote) keepEntries() {
 // inject makes injections of items, each id and text once.
 func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
-		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
-		in.key = keyInjected(p.m.id, in.Injection)
+		in := Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}
 		n.altered = n.altered || in.ID != it.ID || changedBy(in.Text, it.Text)
-		if in.Text != "" && !slices.ContainsFunc(n.injected, func(o injected) bool { return o.key == in.key }) {
+		if in.Text != "" && !slices.ContainsFunc(n.injected, in.same) {
 			n.injected = append(n.injected, in)
 		}
 	}
 }
+
+// same reports whether two injections are of one id and text.
+func (in *Injection) same(o Injection) bool { return in.ID == o.ID && in.Text == o.Text }
 
 // changedBy reports whether cleaning took something out of a text that a person may not
 // say either, such as a secret. White space at the ends is nothing.
@@ -174,7 +170,7 @@ func (p *recordPart) writes() bool {
 // write keeps the part. When the session is not as it was looked at any more, what
 // is new of the part is decided again. It may run again.
 func (p *recordPart) write(tx store.ShelfTx) error {
-	rec, err := getRecord(tx, p.m.id)
+	rec, err := p.m.info.get(tx, p.m.id)
 	if err != nil {
 		return err
 	}
@@ -214,15 +210,10 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 			rec, changed = begin(About{ID: p.m.id}, p.now), true
 			rec.Process = p.j.o.Process
 		}
-		for _, in := range n.injected {
-			if gone.Has(in.ID) || gone.Says(in.Text) || tx.Get(in.key) != nil {
-				continue
-			}
-			if err := put(tx, in.key, in.Injection); err != nil {
-				return err
-			}
+		kept, rest, err := p.keepBlock(tx, rec, n, gone)
+		if err == nil {
+			err = keepInjections(tx, p.m.id, rest, gone)
 		}
-		kept, err := p.keepBlock(tx, rec, n, gone)
 		if err != nil {
 			return err
 		}
@@ -234,7 +225,7 @@ func (p *recordPart) write(tx store.ShelfTx) error {
 		}
 	}
 	if changed {
-		if err := put(tx, keyInfo(rec.ID), rec); err != nil {
+		if err := p.m.info.put(tx, rec); err != nil {
 			return err
 		}
 	}

@@ -70,6 +70,40 @@ func getRecord(r store.ShelfReader, id string) (*record, error) {
 	return rec, decodeValue(keyInfo(id), b, rec)
 }
 
+// keptRecord is a record that was read or written, with the bytes that it is kept as. A session
+// is looked at before and within each transaction, mostly as it was left: it is not decoded
+// again then.
+type keptRecord struct {
+	bytes []byte
+	rec   record
+}
+
+// get is getRecord.
+func (k *keptRecord) get(r store.ShelfReader, id string) (*record, error) {
+	b := r.Get(keyInfo(id))
+	if b == nil {
+		return nil, nil
+	}
+	if !bytes.Equal(b, k.bytes) {
+		k.bytes, k.rec = nil, record{}
+		if err := decodeValue(keyInfo(id), b, &k.rec); err != nil {
+			return nil, err
+		}
+		k.bytes = bytes.Clone(b)
+	}
+	rec := k.rec // its slices are replaced, and never changed
+	return &rec, nil
+}
+
+// put keeps a record.
+func (k *keptRecord) put(tx store.ShelfTx, rec *record) error {
+	if err := put(tx, keyInfo(rec.ID), rec); err != nil {
+		return err
+	}
+	k.bytes, k.rec = append(k.bytes[:0], tx.Get(keyInfo(rec.ID))...), *rec
+	return nil
+}
+
 // mustRecord is getRecord for a session that has to be there.
 func mustRecord(r store.ShelfReader, id string) (*record, error) {
 	rec, err := getRecord(r, id)
@@ -147,6 +181,7 @@ type sessionCache struct {
 
 	loaded bool // what follows is of the session as stamp has it
 	stamp  sessionVersion
+	info   keptRecord
 	counts map[digest]int      // how often the journal had a message, a call of an id, an answer to it
 	order  []digest            // of the messages, the last one is number stamp.last
 	seqs   []uint64            // their numbers

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
@@ -234,15 +235,16 @@ func (s *Store) Coverage() (embedded, total int) {
 	return total - len(s.vecs.missing), total
 }
 
-// cacheSize bounds the decoded claims kept at hand: what a turn includes is
-// mostly what the last turns included. About 6 MB of usual claims.
-const cacheSize = 4096
+// cacheBytes bounds the decoded claims kept at hand, by their weight: what a turn includes
+// is mostly what the last turns included. It holds ten thousand claims of a few sentences.
+const cacheBytes = 16 << 20
 
-// claimCache holds decoded claims. When it is full an arbitrary entry goes,
-// which for this access pattern does as well as keeping an order.
+// claimCache holds decoded claims. When it is full arbitrary entries go, which for
+// this access pattern does as well as keeping an order.
 type claimCache struct {
-	mu sync.RWMutex // guards m
-	m  map[store.Ref]*ken.Claim
+	mu    sync.RWMutex // guards the rest
+	m     map[store.Ref]*ken.Claim
+	bytes int // weight of all of m
 	// epoch counts drops, so that a read which raced with a write isn't kept.
 	epoch uint64
 }
@@ -262,20 +264,39 @@ func (c *claimCache) put(ref store.Ref, claim *ken.Claim, epoch uint64) {
 	if epoch != c.epoch {
 		return
 	}
-	if len(c.m) >= cacheSize {
-		for victim := range c.m {
-			delete(c.m, victim)
+	c.remove(ref)
+	c.m[ref] = claim
+	c.bytes += claimWeight(claim)
+	for victim := range c.m {
+		if c.bytes <= cacheBytes {
 			break
 		}
+		c.remove(victim)
 	}
-	c.m[ref] = claim
 }
 
 func (c *claimCache) drop(ref store.Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
-	delete(c.m, ref)
+	c.remove(ref)
+}
+
+// remove takes an entry out. c.mu is held.
+func (c *claimCache) remove(ref store.Ref) {
+	if have := c.m[ref]; have != nil {
+		c.bytes -= claimWeight(have)
+		delete(c.m, ref)
+	}
+}
+
+// claimWeight is about the bytes that a decoded claim takes in memory.
+func claimWeight(c *ken.Claim) int {
+	n := int(unsafe.Sizeof(*c)) + len(c.Heading) + len(c.Text) + len(c.Body) + 128 // short fields, its place in the cache
+	for i := range c.Evidence {
+		n += int(unsafe.Sizeof(c.Evidence[i])) + len(c.Evidence[i].Detail)
+	}
+	return n
 }
 
 func key32(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
