@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kenlayer/ken/breaker"
+	"github.com/kenlayer/ken/internal/breaker"
 )
 
 func ExampleBreaker() {
