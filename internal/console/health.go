@@ -215,8 +215,10 @@ func (w *recentTurns) Counts() (out []namedCount) {
 	return slices.DeleteFunc(out, func(n namedCount) bool { return n.Count == 0 })
 }
 
-// Tones of what the pages of health say, as the style sheet has them.
+// The tones in which pages show a state, as the style sheet has them.
 const (
+	toneNeutral = "neutral"
+	toneInfo    = "info"
 	toneSuccess = "success"
 	toneWarning = "warning"
 	toneDanger  = "danger"
