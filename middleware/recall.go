@@ -23,7 +23,7 @@ type RecallQuery struct {
 	Question string
 
 	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "": the best available
-	Limit int      // most claims; less than 1 means DefaultRecall
+	Limit int      // most claims; less than 1 means 10
 	Floor bool     // find only what a turn would find relevant enough
 	// Filter narrows the search. Its Now is ignored: it is the time of the question. An unknown
 	// MinTrust means the setting retrieval.min_trust.
@@ -32,8 +32,8 @@ type RecallQuery struct {
 	Own bool
 }
 
-// DefaultRecall is the greatest number of claims that a recall returns by default.
-const DefaultRecall = 10
+// defaultRecall is the greatest number of claims that a recall returns by default.
+const defaultRecall = 10
 
 // Recalled is a claim that was found.
 type Recalled struct {
@@ -103,7 +103,7 @@ func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
 	if q.Limit < 1 {
-		q.Limit = DefaultRecall
+		q.Limit = defaultRecall
 		rc.limit = q.Limit
 	}
 	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.Limit)
