@@ -100,9 +100,9 @@ type Layer struct {
 	tools              finding.Tools
 	recorder           *recorder
 	wake               chan struct{} // wakes runSessionChecks
-	recoveries         recoveredConversations
-	conversationStarts conversationStarts
-	sessionsMu         sync.Mutex // guards sessions
+	recoveries         byConversation[recovery]
+	conversationStarts byConversation[time.Time] // of conversations that use the name of a harvested session without its messages
+	sessionsMu         sync.Mutex                // guards sessions
 	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
