@@ -23,9 +23,6 @@ type Options struct {
 	Version string       // of this program, told to clients; default "dev"
 	Log     *slog.Logger // default: nothing is logged
 	NewID   func() string
-	// Origins are the origins of web pages, such as https://app.example.org, that may call
-	// a Handler, beside those of its own host.
-	Origins []string
 	// Structured lists output schemas and adds structured content to answers, for clients
 	// that are programs. Many clients hand it to the model in place of the text, which says
 	// the same in half the tokens.
