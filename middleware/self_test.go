@@ -28,7 +28,7 @@ func TestKenKnowsItself(t *testing.T) {
 	var missed []string
 	for question, where := range map[string]string{
 		"why is bleve pinned?":                                 "docs/decisions/0002",
-		"how does the circuit breaker recover?":                "internal/breaker/breaker.go",
+		"how does the circuit breaker recover?":                "breaker/breaker.go",
 		"why is the ignore matcher not the one of go-git?":     "docs/decisions/0004",
 		"how is reciprocal rank fusion computed?":              "retriever/",
 		"which evidence makes a claim Verified?":               "evidence.go",

@@ -49,7 +49,7 @@ func TestThisRepository(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(refs.Refs, func(r codegraph.Ref) bool { return r.From.Name == "update" && r.How == codegraph.Exact }) {
 		t.Errorf("who calls repository.Files: %+v, %v", refs, err)
 	}
-	deps, err := v.Dependents("package:github.com/kenlayer/ken/internal/breaker", 1, codegraph.Page{Limit: codegraph.MaxLimit})
+	deps, err := v.Dependents("package:github.com/kenlayer/ken/breaker", 1, codegraph.Page{Limit: codegraph.MaxLimit})
 	if err != nil || !slices.ContainsFunc(deps.Dependents, func(d codegraph.Dependent) bool {
 		return d.ID == "package:github.com/kenlayer/ken/internal/embed/guard"
 	}) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/internal/breaker"
 )
 
 // ErrLate is wrapped by the error of a call whose caller's deadline passed first.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/internal/breaker"
 	"github.com/kenlayer/ken/internal/embed/guard"
 )
 

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/breaker"
+	"github.com/kenlayer/ken/breaker"
 )
 
 // Options configure a Client. BaseURL is needed.

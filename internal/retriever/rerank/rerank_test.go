@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/breaker"
+	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
 )
 

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/breaker"
+	"github.com/kenlayer/ken/breaker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kenlayer/ken/internal/breaker"
+	"github.com/kenlayer/ken/breaker"
 )
 
 func ExampleBreaker() {
