@@ -367,16 +367,16 @@ func (t *Telemetry) keys() []key {
 // Upstream is the model that answers.
 type Upstream struct {
 	BaseURL   string        // of the API, version included; empty means there is none
-	Model     string        // for requests that Ken makes itself; empty means DefaultChatModel in a chat, and no harvest by a model
+	Model     string        // for requests that Ken makes itself; empty means gpt-4o-mini in a chat, and no harvest by a model
 	APIKeyEnv string        // the environment variable that holds the key; empty sends none
 	Timeout   time.Duration // of a whole model call, streaming included
 }
 
-// DefaultChatModel is the model of ken chat and ken ask where none is named.
-const DefaultChatModel = "gpt-4o-mini"
+// defaultChatModel is the model of ken chat and ken ask where none is named.
+const defaultChatModel = "gpt-4o-mini"
 
 // ChatModel is the model that answers a person.
-func (u Upstream) ChatModel() string { return cmp.Or(u.Model, DefaultChatModel) }
+func (u Upstream) ChatModel() string { return cmp.Or(u.Model, defaultChatModel) }
 
 func (u *Upstream) keys() []key {
 	return []key{
@@ -385,7 +385,7 @@ func (u *Upstream) keys() []key {
 				"http://localhost:11434/v1. Empty: no model is called, and ken ask prints the block alone.").withConsentRule(needsConsent(reachAddress)),
 		bind("model", &u.Model, "", optional(),
 			"The model for calls that Ken makes itself: in ken chat and ken ask, and, where harvest.model is empty, for harvesting sessions and filing "+
-				"claims. Programs that call through Ken name their own. Empty: "+DefaultChatModel+" in ken chat and ken ask, and none for the harvest.").withConsentRule(needsConsent(reachModel)),
+				"claims. Programs that call through Ken name their own. Empty: "+defaultChatModel+" in ken chat and ken ask, and none for the harvest.").withConsentRule(needsConsent(reachModel)),
 		bind("api_key_env", &u.APIKeyEnv, "OPENAI_API_KEY", variable(),
 			"The environment variable that holds the API key, never the key itself. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
 		bind("timeout", &u.Timeout, 2*time.Minute, span(time.Second, time.Hour),

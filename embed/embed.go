@@ -2,6 +2,7 @@ package embed
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
@@ -211,3 +213,28 @@ func (none) Embed(ctx context.Context, _ []string) ([][]float32, error) {
 func (none) Model() string { return "none" }
 func (none) Dim() int      { return 0 }
 func (none) Local() bool   { return true }
+
+// Hash identifies a text by its content: the first 16 bytes of its SHA-256.
+func Hash(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
+}
+
+// Throttled is the cause of an unavailable error whose endpoint said how long to
+// wait before the next call.
+type Throttled struct {
+	After time.Duration
+	Err   error // what the endpoint said; may be nil
+}
+
+// Error names the wait and the cause.
+func (t *Throttled) Error() string {
+	s := fmt.Sprintf("asked to wait %v", t.After)
+	if t.Err != nil {
+		s += ": " + t.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (t *Throttled) Unwrap() error { return t.Err }

@@ -126,3 +126,13 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestNoneSaysThatEmbeddingsAreOff(t *testing.T) {
+	_, err := embed.None().Embed(t.Context(), []string{"a"})
+	if !errors.Is(err, embed.ErrOff) || !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
+		t.Errorf("error %v with hint %q", err, ken.Hint(err))
+	}
+	if embed.None().Dim() != 0 || !embed.IsLocal(embed.None()) {
+		t.Error("none has no dimensions and is local")
+	}
+}

@@ -17,10 +17,10 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// EmbeddingModel is a name for Ken's own embedding model that stays when the model
+// embeddingModel is a name for Ken's own embedding model that stays when the model
 // is replaced by a better one. Vectors of the two must not be compared: the name in
 // an answer says which one it was.
-const EmbeddingModel = "ken"
+const embeddingModel = "ken"
 
 // embeddingsRequest holds the fields of an embeddings request that Ken reads.
 type embeddingsRequest struct {
@@ -54,7 +54,7 @@ func (c *call) serveEmbeddings() (done bool, f *fault) {
 	if json.Unmarshal(c.whole, &c.embeddings) != nil {
 		c.embeddings = embeddingsRequest{}
 	}
-	mine := c.up == nil || c.embeddings.Model == EmbeddingModel
+	mine := c.up == nil || c.embeddings.Model == embeddingModel
 	if !mine {
 		m, err := builtin.Open()
 		mine = err == nil && c.embeddings.Model == m.Model()
@@ -185,7 +185,7 @@ func modelList() ([]byte, error) {
 	entry := func(id string) map[string]any {
 		return map[string]any{"id": id, "object": "model", "created": 0, "owned_by": "ken"}
 	}
-	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(EmbeddingModel), entry(m.Model())}})
+	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(embeddingModel), entry(m.Model())}})
 }
 
 // localAnswer returns the function that answers in place of an upstream that has no such

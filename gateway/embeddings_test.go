@@ -12,7 +12,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/embed/builtin"
-	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
@@ -50,7 +49,7 @@ func TestWhoEmbeds(t *testing.T) {
 		{"failed", ask, g, respond(500, ``), false, 500},
 		{"down", ask, away, upstreamtest.Answer{}, false, 502},
 		{"no upstream", ask, alone, upstreamtest.Answer{}, true, 200},
-		{"asked for", strings.Replace(ask, "text-embedding-3-small", gateway.EmbeddingModel, 1), away, upstreamtest.Answer{}, true, 200},
+		{"asked for", strings.Replace(ask, "text-embedding-3-small", "ken", 1), away, upstreamtest.Answer{}, true, 200},
 		{"asked for by name", strings.Replace(ask, "text-embedding-3-small", m.Model(), 1), away, upstreamtest.Answer{}, true, 200},
 		{"not JSON", `{"model":`, g, respond(400, `no`), false, 400},
 	} {
@@ -147,7 +146,7 @@ func TestModels(t *testing.T) {
 	}
 	up.Next(respond(404, "not here"))
 	for _, g := range []*gate{g, alone} {
-		if got := get(g); got.StatusCode != http.StatusOK || gjson.Get(got.body, "data.0.id").String() != gateway.EmbeddingModel {
+		if got := get(g); got.StatusCode != http.StatusOK || gjson.Get(got.body, "data.0.id").String() != "ken" {
 			t.Errorf("%d %s", got.StatusCode, got.body)
 		}
 	}

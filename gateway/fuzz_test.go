@@ -25,7 +25,7 @@ func FuzzIdentify(f *testing.F) {
 		f.Add(s[0], s[1], s[2], s[3], s[4], s[5])
 	}
 	open := &authenticator{owner: "default"}
-	ring, err := Ring([]config.GatewayKey{{Name: "k", Hash: access.HashKey(key).String(), Owner: "kim"}}, "default")
+	ring, err := newRing([]config.GatewayKey{{Name: "k", Hash: access.HashKey(key).String(), Owner: "kim"}}, "default")
 	if err != nil {
 		f.Fatal(err)
 	}

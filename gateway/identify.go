@@ -37,9 +37,9 @@ func (d *authenticator) isLocal(key string) bool {
 	return subtle.ConstantTimeCompare(h[:], d.local[:]) == 1
 }
 
-// Ring returns the keys of a configuration, nil when there are none. owner is the owner of
+// newRing returns the keys of a configuration, nil when there are none. owner is the owner of
 // keys that name none. Errors: ErrInvalid for a hash or a right that can't be read.
-func Ring(keys []config.GatewayKey, owner string) (*access.Ring, error) {
+func newRing(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}

@@ -72,7 +72,7 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 		}
 		all.Keys = append(all.Keys, k)
 	}
-	ring, err := Ring(all.Keys, old.owner)
+	ring, err := newRing(all.Keys, old.owner)
 	if err != nil {
 		return err
 	}

@@ -45,16 +45,3 @@ func BenchmarkSecretsClean(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkStream(b *testing.B) {
-	chunks := strings.SplitAfter(goSource[:1<<16], " ")
-	b.SetBytes(1 << 16)
-	b.ReportAllocs()
-	for b.Loop() {
-		var s Stream
-		for _, c := range chunks {
-			s.Write(c)
-		}
-		s.Close()
-	}
-}

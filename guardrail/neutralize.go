@@ -35,7 +35,7 @@ func Neutralize(text string) string {
 	var out []byte // nil until something changes
 	done := 0
 	for i := 0; ; {
-		b, start, end := opener(text, i, true)
+		b, start, end := opener(text, i)
 		if b == 0 {
 			break
 		}

@@ -3,6 +3,7 @@ package guardrail
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // reasoningTags are the tags around a model's thinking. scratch_pad and think
@@ -48,15 +49,14 @@ var exact = [...]struct{ open, end string }{
 func StripReasoning(text string) string {
 	for hasTag(text) { // once, but for texts made to come out as a tag
 		var sc scanner
-		out, _ := sc.scan(make([]byte, 0, len(text)), text, true)
-		text = string(out)
+		text = string(sc.scan(make([]byte, 0, len(text)), text))
 	}
 	return text
 }
 
 func hasTag(s string) bool {
 	for i := 0; ; {
-		b, start, _ := opener(s, i, true)
+		b, start, _ := opener(s, i)
 		if b == 0 {
 			return false
 		}
@@ -78,14 +78,14 @@ const (
 	emptyTag // <think/>
 )
 
-// maxTag bounds a tag, in bytes, invisible characters and escapes included: a
-// stream never holds back more for one. An opening tag may go on, but what does
-// is as good as thinking.
+// maxTag bounds a tag, in bytes, invisible characters and escapes included. An opening
+// tag may go on, but what does is as good as thinking.
 const maxTag = 512
 
 // lexTag reads a reasoning tag at the head of s, which starts with an opening
 // bracket. It returns the tag's index in reasoningTags and its length; for no
-// tag, the length is what was read before it could not be one any more.
+// tag, the length is what was read before it could not be one any more. With final,
+// nothing follows s; without, a tag that is cut off at the end of s is a partialTag.
 func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	if len(s) >= maxTag {
 		s, final = s[:maxTag], true
@@ -218,33 +218,123 @@ func tagIndex(name string) int {
 	return -1
 }
 
-// Stream does what StripReasoning does to a text that arrives in chunks, such as
-// a streamed answer; chunks may end anywhere, in a tag or in a character. The zero
-// value is ready. It is not safe for concurrent use.
-//
-// What Write and Close return, joined, is what StripReasoning returns for the
-// joined chunks, with one exception: a closing tag that nothing opened can't take
-// back what was handed out before it was seen. The stream then goes on with the
-// answer behind the tag, so that StripReasoning's result is the end of what the
-// stream returned. A caller that knows the whole text before it keeps it should
-// strip the whole text.
-type Stream struct {
-	scanner scanner
-	pending string
+// scanner removes reasoning from a text.
+type scanner struct {
+	depth   [len(reasoningTags)]int
+	open    int    // the sum of depth: clean text is where it is 0
+	lead    string // white space at the start, not yet known to be wanted
+	wrote   bool   // something other than white space came out
+	removed bool   // some reasoning was removed
 }
 
-// Write takes the next chunk and returns the text that is certainly clean. It
-// holds back a kilobyte at most, and only where a tag may have started.
-func (s *Stream) Write(chunk string) string {
-	text := s.pending + chunk
-	out, n := s.scanner.scan(nil, text, false)
-	s.pending = text[n:]
-	return string(out)
+// scan appends the clean part of s to dst.
+func (sc *scanner) scan(dst []byte, s string) []byte {
+	start := 0 // of the text that was not written yet
+	for i := 0; i < len(s); {
+		b, at, _ := opener(s, i)
+		if b == 0 {
+			break
+		}
+		kind, tag, size := lexTag(s[at:], true)
+		i = at + size
+		switch kind {
+		case closeTag:
+			switch {
+			case sc.open == 0:
+				dst, sc.lead, sc.wrote, sc.removed = dst[:0], "", false, true
+				start = i
+			case sc.depth[tag] > 0:
+				sc.depth[tag]--
+				sc.open--
+				start = i
+			}
+		case openTag, emptyTag:
+			if sc.open == 0 {
+				// What is removed must not leave the halves of another tag side
+				// by side, so an unfinished tag right before it goes with it.
+				dst = sc.write(dst, s[start:start+settled(s[start:at])])
+				sc.removed = true
+				start = i
+			}
+			if kind == openTag {
+				sc.depth[tag]++
+				sc.open++
+			}
+		}
+	}
+	if sc.open > 0 {
+		return dst
+	}
+	dst = sc.write(dst, s[start:])
+	if !sc.removed {
+		dst = append(dst, sc.lead...)
+	}
+	return dst
 }
 
-// Close returns the rest and makes the stream ready for another text.
-func (s *Stream) Close() string {
-	out, _ := s.scanner.scan(nil, s.pending, true)
-	*s = Stream{}
-	return string(out)
+// write appends clean text to dst, holding back leading white space.
+func (sc *scanner) write(dst []byte, s string) []byte {
+	if !sc.wrote {
+		body := strings.TrimLeftFunc(s, unicode.IsSpace)
+		if !sc.removed {
+			sc.lead += s[:len(s)-len(body)]
+		}
+		if s = body; s == "" {
+			return dst
+		}
+		if !sc.removed {
+			dst = append(dst, sc.lead...)
+		}
+		sc.lead, sc.wrote = "", true
+	}
+	return append(dst, s...)
+}
+
+// maxHeld bounds what settled leaves out, in bytes.
+const maxHeld = 1024
+
+// settled returns the length of clean text s without an end that could become
+// part of a tag if other text followed: an unfinished tag, escape or character.
+// Once that is left out, what was before it may be unfinished too.
+func settled(s string) int {
+	floor := max(0, len(s)-maxHeld)
+	end := len(s)
+	for again := true; again; {
+		whole := wholeRunes(s[floor:end]) + floor
+		again = whole < end
+		end = whole
+		for p := end - 1; p >= max(floor, end-maxTag); p-- {
+			if opens[s[p]] && unfinished(s[p:end]) {
+				end, again = p, true
+				break
+			}
+		}
+	}
+	return end
+}
+
+// unfinished reports whether s, whose first byte opens marks, could be the start
+// of a tag that is cut off.
+func unfinished(s string) bool {
+	switch b, _ := openerAt(s, false); b {
+	case atChunk:
+		return true
+	case '<', '[':
+		kind, _, _ := lexTag(s, false)
+		return kind == partialTag
+	}
+	return false
+}
+
+// wholeRunes returns the length of s without a character that is cut off at its end.
+func wholeRunes(s string) int {
+	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
+		if tail := s[len(s)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRuneInString(tail) {
+				return len(s) - i
+			}
+			break
+		}
+	}
+	return len(s)
 }

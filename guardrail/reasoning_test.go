@@ -103,124 +103,20 @@ func randomText(r *rand.Rand, pieces []string, n int) string {
 	return b.String()
 }
 
-func TestStreamEqualsWholeText(t *testing.T) {
+func TestStripReasoningLeavesNoTag(t *testing.T) {
 	for seed := range race.Pick[uint64](20000, 1000) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		checkStream(t, randomText(r, hostile, 14), r)
-	}
-}
-
-func TestStreamAtEverySplit(t *testing.T) {
-	text := "Hi <scr\u200batch_pad a=\"1\">x<think>y</think></scratch_pad> there ＜think＞z＜/think＞&lt;think&gt;q&lt;/think&gt; [THINK]r[a][/THINK]◁think▷s◁/think▷ <reasoning>u</reasoning><|channel|>analysis v<|channel|>final<|message|> [T] é<b> <|end end"
-	want := StripReasoning(text)
-	for i := range text {
-		for j := i; j <= len(text); j++ {
-			var s Stream
-			if got := s.Write(text[:i]) + s.Write(text[i:j]) + s.Write(text[j:]) + s.Close(); got != want {
-				t.Fatalf("split at %d and %d: %q, want %q", i, j, got, want)
-			}
-		}
-	}
-}
-
-func TestStreamHoldsBackLittle(t *testing.T) {
-	for _, pad := range []string{" ", "\u200b", "&nbsp;"} {
-		text := "a<" + strings.Repeat(pad, maxTag) + "think>b"
-		var s Stream
-		held := 0
-		for _, c := range []byte(text) {
-			s.Write(string([]byte{c}))
-			held = max(held, len(s.pending))
-		}
-		if held > maxHeld {
-			t.Errorf("%d bytes held back for %q", held, pad)
-		}
-	}
-}
-
-func TestStreamHandsOutCleanTextAtOnce(t *testing.T) {
-	var s Stream
-	if got := s.Write("Deploys run on Tuesday. <th"); got != "Deploys run on Tuesday. " {
-		t.Errorf("Write = %q", got)
-	}
-	if got := s.Write("e>"); got != "<the>" {
-		t.Errorf("Write = %q", got)
-	}
-}
-
-func TestStreamCannotTakeBack(t *testing.T) {
-	var s Stream
-	got := s.Write("reasoning") + s.Write("</think>Answer") + s.Close()
-	if want := "reasoningAnswer"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestStreamIsReadyAgainAfterClose(t *testing.T) {
-	var s Stream
-	s.Write("<think>a")
-	s.Close()
-	if got := s.Write("B") + s.Close(); got != "B" {
-		t.Errorf("got %q, want B", got)
-	}
-}
-
-// checkStream feeds text in random chunks and byte by byte.
-func checkStream(t *testing.T, text string, r *rand.Rand) {
-	t.Helper()
-	want := StripReasoning(text)
-	if hasTag(want) {
-		t.Fatalf("StripReasoning(%q) = %q, which holds a tag", text, want)
-	}
-	for _, size := range []int{1, 1 + r.IntN(5), 1 + r.IntN(40)} {
-		var s Stream
-		var got strings.Builder
-		for rest := text; rest != ""; {
-			n := min(size, len(rest))
-			got.WriteString(s.Write(rest[:n]))
-			rest = rest[n:]
-		}
-		got.WriteString(s.Close())
-		if lone(text) && strings.HasSuffix(got.String(), want) {
-			continue
-		}
-		if got.String() != want {
-			t.Fatalf("chunks of %d of %q: %q, want %q", size, text, got.String(), want)
-		}
-	}
-}
-
-// lone reports whether a closing tag turns up that nothing opened.
-func lone(text string) bool {
-	var sc scanner
-	for i := 0; ; {
-		b, at, _ := opener(text, i, true)
-		if b == 0 {
-			return false
-		}
-		kind, tag, size := lexTag(text[at:], true)
-		i = at + size
-		switch kind {
-		case openTag:
-			sc.depth[tag]++
-			sc.open++
-		case closeTag:
-			if sc.open == 0 {
-				return true
-			}
-			if sc.depth[tag] > 0 {
-				sc.depth[tag]--
-				sc.open--
-			}
+		text := randomText(rand.New(rand.NewPCG(seed, 1)), hostile, 14)
+		if got := StripReasoning(text); hasTag(got) {
+			t.Fatalf("StripReasoning(%q) = %q, which holds a tag", text, got)
 		}
 	}
 }
 
 func FuzzStripReasoning(f *testing.F) {
 	for _, s := range []string{"<think>a</think>b", "a</think>b", "<th<think>x</think>ink>y", "＜think＞", "&lt;think&gt;", "<think a='b'/>", "\xef\xbc<think>"} {
-		f.Add(s, uint64(0))
+		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+	f.Fuzz(func(t *testing.T, text string) {
 		got := StripReasoning(text)
 		if len(got) > len(text) || StripReasoning(got) != got {
 			t.Errorf("StripReasoning(%q) = %q is not stable", text, got)
@@ -228,8 +124,8 @@ func FuzzStripReasoning(f *testing.F) {
 		if utf8.ValidString(text) && !utf8.ValidString(got) {
 			t.Errorf("StripReasoning(%q) broke a character", text)
 		}
-		if len(text) < maxHeld {
-			checkStream(t, text, rand.New(rand.NewPCG(seed, 2)))
+		if hasTag(got) {
+			t.Errorf("StripReasoning(%q) = %q, which holds a tag", text, got)
 		}
 	})
 }
@@ -239,19 +135,5 @@ func ExampleStripReasoning() {
 	fmt.Printf("%q\n", StripReasoning("<scratch_pad>nothing to say"))
 	// Output:
 	// Deploys run on Tuesdays.
-	// ""
-}
-
-func ExampleStream() {
-	var s Stream
-	for _, chunk := range []string{"Ship it <scr", "atch_pad>or not", "?</scratch_", "pad>on Tuesday."} {
-		fmt.Printf("%q\n", s.Write(chunk))
-	}
-	fmt.Printf("%q\n", s.Close())
-	// Output:
-	// "Ship it "
-	// ""
-	// ""
-	// "on Tuesday."
 	// ""
 }

@@ -151,7 +151,7 @@ func joins(r rune) bool {
 // What next returns when there is no character to return.
 const (
 	atEnd   rune = -1 // the input is over
-	atChunk rune = -2 // a stream's chunk is over; what follows may change the reading
+	atChunk rune = -2 // the text may go on here, and what follows may change the reading
 )
 
 // next reads the first visible character of s from i on, folded, and returns
@@ -341,14 +341,13 @@ var opens = func() (t [256]bool) {
 }()
 
 // opener finds the next spelling of '<' or '[' in s from i on. It returns the
-// bracket, where it starts and where it ends; 0 and len(s) when there is none;
-// atChunk and a position when a chunk ends inside what may be one.
-func opener(s string, i int, final bool) (b rune, start, end int) {
+// bracket, where it starts and where it ends; 0 and len(s) when there is none.
+func opener(s string, i int) (b rune, start, end int) {
 	for ; i < len(s); i++ {
 		if !opens[s[i]] {
 			continue
 		}
-		if b, size := openerAt(s[i:], final); b != 0 {
+		if b, size := openerAt(s[i:], true); b != 0 {
 			return b, i, i + size
 		}
 	}

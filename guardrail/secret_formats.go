@@ -491,7 +491,7 @@ func pasted(text string) (cut []span) {
 	var open []span
 	var depth [len(reasoningTags)]int
 	for i := 0; ; {
-		b, start, _ := opener(text, i, true)
+		b, start, _ := opener(text, i)
 		if b == 0 {
 			break
 		}

@@ -268,45 +268,6 @@ func answerFingerprints(m *ken.Message) session.First {
 	return first
 }
 
-// conversationStarts holds when conversations began that use the name of a session that was
-// harvested before, without its messages. A program with one fixed session name begins such a
-// conversation at every start. Beyond maxConversations, any is dropped. The zero value is
-// ready.
-type conversationStarts struct {
-	mu sync.Mutex // guards m
-	m  map[conversationStart]time.Time
-}
-
-func (b *conversationStarts) get(key conversationStart) (at time.Time, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	at, ok = b.m[key]
-	return at, ok
-}
-
-func (b *conversationStarts) put(key conversationStart, at time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.m == nil {
-		b.m = map[conversationStart]time.Time{}
-	}
-	if _, known := b.m[key]; !known {
-		makeRoom(b.m, maxConversations)
-	}
-	b.m[key] = at
-}
-
-// forget drops an owner's conversations.
-func (b *conversationStarts) forget(owner string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for key := range b.m {
-		if key.owner == owner {
-			delete(b.m, key)
-		}
-	}
-}
-
 // restartTime returns when the turn's conversation began, if its session has a past that the
 // conversation lacks: knowledge from before then is new to it. The time is zero for a
 // conversation that has its session's past, or no past. The journal is asked once a

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
@@ -37,8 +38,8 @@ func (l *Layer) openEmbedder() error {
 		return err
 	}
 	k := &l.cfg.Knowledge
-	l.embedder = embed.NewGuard(embed.Queries(e), embed.GuardOptions{Timeout: k.EmbedTimeout, Failures: l.cfg.Breaker.Failures,
-		ProbeEvery: l.cfg.Breaker.Open, Cache: embed.NewMemory(0)})
+	l.embedder = guard.New(embed.Queries(e), guard.Options{Timeout: k.EmbedTimeout, Failures: l.cfg.Breaker.Failures,
+		ProbeEvery: l.cfg.Breaker.Open, Cache: guard.NewCache(0)})
 	l.vectorCause = vectorOff(&l.cfg)
 	switch {
 	case l.vectorCause != "":
@@ -46,7 +47,7 @@ func (l *Layer) openEmbedder() error {
 		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
 		if l.backgroundEmbedder = e; !embed.IsLocal(e) {
-			l.backgroundEmbedder = embed.Retry(e, embed.RetryOptions{})
+			l.backgroundEmbedder = guard.Retry(e, guard.RetryOptions{})
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -149,7 +150,7 @@ func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gone, err := l.Operator().Forgotten(t.Context(), "")
+			gone, err := forgottenRecords(t.Context(), l, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,4 +231,18 @@ func noWords(t *testing.T, root string, n int, late bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// forgottenRecords returns the records of the claims that were forgotten, by their ids.
+func forgottenRecords(ctx context.Context, l *Layer, owner string) (all []forgotten.Record, err error) {
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
+		all, err = forgotten.All(r)
+		return err
+	})
+	return all, err
 }

@@ -123,21 +123,21 @@ func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn
 // encoding other than gzip and deflate.
 func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 	good := resp.StatusCode == http.StatusOK
-	e := responseObserver{x: x, onAnswer: observed, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
+	e := responseObserver{x: x, onAnswer: observed, encoding: wire.ContentEncoding(resp.Header), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
 		x.thread, x.onFirstAnswer = nil, nil
 	}
 	if !e.journals && observed == nil && x.thread == nil && x.onFirstAnswer == nil {
 		return
 	}
-	if resp.Body == nil || resp.Body == http.NoBody || !canDecode(e.encoding) {
+	if resp.Body == nil || resp.Body == http.NoBody || !wire.CanDecode(e.encoding) {
 		x.thread = nil
 		e.observe(nil)
 		return
 	}
 	t := &bodyTee{body: resp.Body, onDone: e.observe}
-	if x.thread != nil && !isEncoded(e.encoding) {
-		t.isComplete = (&endDetector{length: resp.ContentLength}).reached
+	if x.thread != nil && !wire.IsEncoded(e.encoding) {
+		t.isComplete = (&wire.EndDetector{Length: resp.ContentLength}).Reached
 	}
 	resp.Body = t
 }
@@ -347,14 +347,14 @@ func refusesRepeatedRoles(resp *http.Response) bool {
 	default:
 		return false
 	}
-	encoding := encodingOf(resp)
-	if resp.Body == nil || resp.ContentLength > maxRefusal || !canDecode(encoding) {
+	encoding := wire.ContentEncoding(resp.Header)
+	if resp.Body == nil || resp.ContentLength > maxRefusal || !wire.CanDecode(encoding) {
 		return false
 	}
 	var b bytes.Buffer
 	rest := resp.Body
 	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
-	found := rolesMustAlternate.MatchString(string(decodeBeginning(b.Bytes(), encoding)))
+	found := rolesMustAlternate.MatchString(string(wire.DecodeBeginning(b.Bytes(), encoding)))
 	var tail io.Reader = rest
 	if err != nil {
 		tail = errReader{err}

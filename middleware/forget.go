@@ -115,20 +115,6 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 	return rec, err
 }
 
-// Forgotten returns the records of the claims that were forgotten, by their ids.
-func (l Operator) Forgotten(ctx context.Context, owner string) (all []forgotten.Record, err error) {
-	s, release, err := l.Store(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
-		all, err = forgotten.All(r)
-		return err
-	})
-	return all, err
-}
-
 // containsForgotten returns a function that recognizes the blocks of an owner's running
 // conversations that have one of the claims, or the text. What the project's files say does not
 // count.

@@ -21,6 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/middleware/engines"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
@@ -55,7 +56,7 @@ type Layer struct {
 	next               *shared.Node  // of store.next; nil for none
 	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
 	storeErr           error         // why there is no store; turns go on without
-	embedder           *embed.Guard
+	embedder           *guard.Guard
 	reranker           *rerank.Client // nil without one
 	backgroundEmbedder embed.Embedder // the same model, with retries, for background work
 	vectorCause        string         // why there is no vector search; "" if there is
@@ -102,9 +103,9 @@ type Layer struct {
 	recording          context.Context // of the recorder's writes
 	stopRecording      context.CancelFunc
 	wake               chan struct{} // wakes runSessionChecks
-	recoveries         recoveredConversations
-	conversationStarts conversationStarts
-	sessionsMu         sync.Mutex // guards sessions
+	recoveries         byConversation[recovery]
+	conversationStarts byConversation[time.Time] // of conversations that use the name of a harvested session without its messages
+	sessionsMu         sync.Mutex                // guards sessions
 	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
@@ -284,7 +285,7 @@ func (l Operator) RootOf(owner string) string {
 }
 
 // Embedder returns the embedder of turns, behind its circuit breaker.
-func (l Operator) Embedder() *embed.Guard { return l.embedder }
+func (l Operator) Embedder() *guard.Guard { return l.embedder }
 
 // start starts the background work, which runs until Close.
 func (l *Layer) start() {

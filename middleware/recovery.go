@@ -27,13 +27,6 @@ const (
 	positionSlack = 2
 )
 
-// recoveredConversations is what is known of conversations by their start. Beyond
-// maxConversations, any is dropped.
-type recoveredConversations struct {
-	mu sync.Mutex // guards m
-	m  map[conversationStart]recovery
-}
-
 // conversationStart is how a conversation starts now. The first text is hashed, since it may be
 // megabytes of a file.
 type conversationStart struct {
@@ -56,31 +49,39 @@ type recovery struct {
 	allowedMissing int // messages that it may lack without being cut, since it was wound back
 }
 
-func (r *recoveredConversations) get(key conversationStart) recovery {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.m[key]
+// byConversation keeps a value for each conversation, by its start. Beyond maxConversations, any
+// is dropped. The zero value is ready.
+type byConversation[V any] struct {
+	mu sync.Mutex // guards m
+	m  map[conversationStart]V
 }
 
-func (r *recoveredConversations) put(key conversationStart, v recovery) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.m == nil {
-		r.m = map[conversationStart]recovery{}
+func (b *byConversation[V]) get(key conversationStart) (v V, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, ok = b.m[key]
+	return v, ok
+}
+
+func (b *byConversation[V]) put(key conversationStart, v V) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.m == nil {
+		b.m = map[conversationStart]V{}
 	}
-	if _, known := r.m[key]; !known {
-		makeRoom(r.m, maxConversations)
+	if _, known := b.m[key]; !known {
+		makeRoom(b.m, maxConversations)
 	}
-	r.m[key] = v
+	b.m[key] = v
 }
 
 // forget drops an owner's conversations.
-func (r *recoveredConversations) forget(owner string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key := range r.m {
+func (b *byConversation[V]) forget(owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key := range b.m {
 		if key.owner == owner {
-			delete(r.m, key)
+			delete(b.m, key)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config)
 		return r, key
 	}
 	key = startOf(t, said[0])
-	if r = l.recoveries.get(key); r.given {
+	if r, _ = l.recoveries.get(key); r.given {
 		return r, key
 	}
 	return l.decideRecovery(ctx, t, said, r, c), key

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/openai"
+	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/embed/install"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/store"
@@ -155,7 +156,7 @@ func (q *question) degraded() string {
 // vectors are those of both in a row: see store.Projections.Standby. If one does not answer
 // within wait, the other's is used alone.
 type joined struct {
-	*embed.Guard
+	*guard.Guard
 	old   embed.Embedder
 	known bool // the store has vectors of the new model
 	wait  time.Duration

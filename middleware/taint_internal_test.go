@@ -95,16 +95,6 @@ func TestGateWithHugeEvents(t *testing.T) {
 	}
 }
 
-func TestEventEnds(t *testing.T) {
-	for in, want := range map[string]int{
-		"": 0, "a": 0, "a\n": 0, "a\n\n": 3, "a\n\nb": 3, "a\r\n\r\n": 5, "a\r\n\r": 0, "a\r\r": 3, "a\r": 0, "a\nb\n\n": 5, "\n\n": 2, "\n": 0, "a\r\nb": 0, "a\n\r\n": 4,
-	} {
-		if got := eventEnd([]byte(in)); got != want {
-			t.Errorf("%q: %d, want %d", in, got, want)
-		}
-	}
-}
-
 // Sessions are forgotten, the least used first, and texts of one by halves: memory
 // stays within its bounds whatever comes.
 func TestSuspicionsAreBounded(t *testing.T) {

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -47,8 +44,8 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	if resp.StatusCode != http.StatusOK || resp.Body == nil || resp.Body == http.NoBody {
 		return
 	}
-	g := &taintGuard{x: x, resp: resp, action: action, found: found, encoding: encodingOf(resp)}
-	if !canDecode(g.encoding) {
+	g := &taintGuard{x: x, resp: resp, action: action, found: found, encoding: wire.ContentEncoding(resp.Header)}
+	if !wire.CanDecode(g.encoding) {
 		resp.Header.Add(TaintHeader, "unchecked")
 		return
 	}
@@ -58,9 +55,9 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	case stream && action == config.TaintFlag:
 		g.announceTrailer()
 		resp.Body = &streamWatcher{g: g, body: resp.Body}
-	case stream && !isEncoded(g.encoding):
+	case stream && !wire.IsEncoded(g.encoding):
 		g.announceTrailer()
-		resp.Body = &callGate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
+		resp.Body = &callGate{g: g, body: resp.Body, calls: wire.OpenCalls{Dialect: x.dialect}}
 	default:
 		g.checkWhole()
 	}
@@ -79,7 +76,7 @@ type taintGuard struct {
 // check returns the taints of the calls in a part of an answer, and reports them to all but the
 // client.
 func (g *taintGuard) check(part []byte) []ken.Taint {
-	if !mayHoldCall(part) {
+	if !wire.MayHoldCall(part) {
 		return nil
 	}
 	a, _ := wire.ParseAnswer(g.x.dialect, part)
@@ -100,30 +97,19 @@ func (g *taintGuard) check(part []byte) []ken.Taint {
 	return taints
 }
 
-// mayHoldCall reports whether a part of an answer may contain a call. Most contain none and
-// need not be parsed.
-func mayHoldCall(part []byte) bool {
-	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
-		if bytes.Contains(part, []byte(s)) {
-			return true
-		}
-	}
-	return false
-}
-
 // checkWhole reads an answer to its end and checks it before a byte is forwarded. A longer
 // answer than is kept is forwarded unchecked.
 func (g *taintGuard) checkWhole() {
 	resp := g.resp
 	var b bytes.Buffer
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, wire.MaxAnswerBytes+1))
 	rest := resp.Body
-	if b.Len() > maxAnswerBytes {
+	if b.Len() > wire.MaxAnswerBytes {
 		resp.Header.Add(TaintHeader, "unchecked")
 		resp.Body = rejoinedBody{io.MultiReader(&b, rest), rest}
 		return
 	}
-	taints := g.check(decodeBody(b.Bytes(), g.encoding))
+	taints := g.check(wire.Decode(b.Bytes(), g.encoding))
 	if len(taints) > 0 && g.action == config.TaintBlock {
 		_ = rest.Close() // its error does not matter any more
 		g.refuse(taints)
@@ -170,125 +156,6 @@ func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	}
 }
 
-// openCalls follows a stream and knows which tool calls have begun and are not complete. The
-// zero value with its dialect is ready.
-type openCalls struct {
-	dialect wire.Dialect
-	begun   map[string]bool
-}
-
-// anyOpen reports whether a call is not complete.
-func (o *openCalls) anyOpen() bool { return len(o.begun) > 0 }
-
-func (o *openCalls) begin(key string) {
-	if o.begun == nil {
-		o.begun = map[string]bool{}
-	}
-	o.begun[key] = true
-}
-
-// event reads the next event and reports whether it has a part of a call. Servers sometimes
-// leave out the empty line between events, so raw may hold several.
-func (o *openCalls) event(raw []byte) (touched bool) {
-	for line := range bytes.Lines(raw) {
-		line = bytes.TrimSpace(line)
-		if o.dialect == wire.Ollama { // a call is complete in its line
-			touched = touched || gjson.GetBytes(line, "message.tool_calls.#").Int() > 0
-			continue
-		}
-		data, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok {
-			continue
-		}
-		data = bytes.TrimSpace(data)
-		if string(data) == "[DONE]" {
-			touched = touched || o.anyOpen()
-			clear(o.begun)
-			continue
-		}
-		root := gjson.ParseBytes(data)
-		if !root.IsObject() {
-			continue
-		}
-		switch o.dialect {
-		case wire.Responses:
-			touched = o.response(root) || touched
-		case wire.Messages:
-			touched = o.message(root) || touched
-		default:
-			touched = o.chat(root) || touched
-		}
-	}
-	return touched
-}
-
-// chat reads a chunk. The calls of a choice are complete when its finish reason comes.
-func (o *openCalls) chat(root gjson.Result) (touched bool) {
-	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
-		key := choice.Get("index").Raw
-		for _, path := range []string{"delta.tool_calls", "delta.function_call", "message.tool_calls"} {
-			if v := choice.Get(path); v.IsObject() || v.IsArray() && v.Get("#").Int() > 0 {
-				o.begin(key)
-				touched = true
-			}
-		}
-		if choice.Get("finish_reason").Type == gjson.String {
-			touched = touched || o.begun[key]
-			delete(o.begun, key)
-		}
-		return true
-	})
-	return touched
-}
-
-// response reads an event of a response. A call is complete when its item is done; the
-// response's last event repeats all calls.
-func (o *openCalls) response(root gjson.Result) bool {
-	key := root.Get("output_index").Raw
-	switch root.Get("type").Str {
-	case "response.output_item.added":
-		if strings.HasSuffix(root.Get("item.type").Str, "_call") {
-			o.begin(key)
-			return true
-		}
-	case "response.output_item.done":
-		delete(o.begun, key)
-		return strings.HasSuffix(root.Get("item.type").Str, "_call")
-	case "response.completed", "response.incomplete", "response.failed":
-		clear(o.begun)
-		called := false
-		root.Get("response.output").ForEach(func(_, item gjson.Result) bool {
-			called = called || strings.HasSuffix(item.Get("type").Str, "_call")
-			return true
-		})
-		return called
-	}
-	return o.begun[key]
-}
-
-// message reads an event of Anthropic's API. A call is complete when its block stops.
-func (o *openCalls) message(root gjson.Result) bool {
-	key := strconv.Itoa(int(root.Get("index").Int()))
-	switch root.Get("type").Str {
-	case "content_block_start":
-		if kind := root.Get("content_block.type").Str; kind == "tool_use" || strings.HasSuffix(kind, "_tool_use") {
-			o.begin(key)
-			return true
-		}
-	case "content_block_stop":
-		is := o.begun[key]
-		delete(o.begun, key)
-		return is
-	case "message_stop":
-		is := o.anyOpen()
-		clear(o.begun)
-		return is
-	case "content_block_delta":
-		return o.begun[key]
-	}
-	return false
-}
-
 // streamWatcher forwards a stream as it comes and checks it at its end. Taints go to the
 // trailer, and to the session's next response.
 type streamWatcher struct {
@@ -320,14 +187,14 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 	if w.done {
 		return
 	}
-	if w.overflowed = w.overflowed || w.buf.Len()+len(p) > maxAnswerBytes; !w.overflowed {
+	if w.overflowed = w.overflowed || w.buf.Len()+len(p) > wire.MaxAnswerBytes; !w.overflowed {
 		w.buf.Write(p)
 	}
 	if !last {
 		return
 	}
 	w.done = true
-	taints := w.g.check(decodeBody(w.buf.Bytes(), w.g.encoding)) // of a longer stream, its beginning
+	taints := w.g.check(wire.Decode(w.buf.Bytes(), w.g.encoding)) // of a longer stream, its beginning
 	w.buf = bytes.Buffer{}
 	if len(taints) > 0 {
 		w.g.setTrailer("flagged", taints)
@@ -340,7 +207,7 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 type callGate struct {
 	g     *taintGuard
 	body  io.ReadCloser
-	calls openCalls
+	calls wire.OpenCalls
 
 	partial []byte // an event that is not whole yet
 	scanned int    // how much of partial was searched for the event's end
@@ -353,7 +220,7 @@ type callGate struct {
 
 // maxHeld bounds what is held of calls. Arguments are checked by their first 4 MiB, so more
 // would add nothing.
-const maxHeld = 2 * maxAnswerBytes
+const maxHeld = 2 * wire.MaxAnswerBytes
 
 // Read implements io.Reader.
 func (t *callGate) Read(p []byte) (int, error) {
@@ -380,8 +247,8 @@ func (t *callGate) Close() error { return t.body.Close() }
 func (t *callGate) feed(p []byte) {
 	t.partial = append(t.partial, p...)
 	for t.err == nil {
-		from := max(t.scanned-maxEventEnd, 0)
-		n := t.eventEnd(t.partial[from:])
+		from := max(t.scanned-wire.MaxEventEnd, 0)
+		n := wire.EventEnd(t.calls.Dialect, t.partial[from:])
 		switch {
 		case n > 0:
 			n += from
@@ -399,13 +266,13 @@ func (t *callGate) feed(p []byte) {
 
 // event decides about one event.
 func (t *callGate) event(raw []byte) {
-	touched := t.calls.event(raw)
+	touched := t.calls.Read(raw)
 	if !touched && len(t.held) == 0 {
 		t.out = append(t.out, raw...)
 		return
 	}
 	t.held = append(t.held, raw...)
-	if !t.calls.anyOpen() || len(t.held) > maxHeld {
+	if !t.calls.Any() || len(t.held) > maxHeld {
 		t.checkHeld()
 	}
 }
@@ -439,48 +306,4 @@ func (t *callGate) finish(err error) {
 	if errors.Is(t.err, io.EOF) {
 		t.err = io.EOF
 	}
-}
-
-// maxEventEnd is the length of the longest end of an event: two line ends.
-const maxEventEnd = 4
-
-// eventEnd returns where the first event of b ends; 0 if it is not whole. Ollama's events are
-// lines.
-func (t *callGate) eventEnd(b []byte) int {
-	if t.calls.dialect == wire.Ollama {
-		return bytes.IndexByte(b, '\n') + 1
-	}
-	return eventEnd(b)
-}
-
-// eventEnd returns where the first event of b ends, after its empty line; 0 if it is not whole.
-func eventEnd(b []byte) int {
-	for i := 0; i < len(b); {
-		n := bytes.IndexAny(b[i:], "\r\n")
-		if n < 0 {
-			return 0
-		}
-		i += n
-		first := lineEnd(b[i:])
-		if i+first == len(b) && b[i] == '\r' { // a \n may follow
-			return 0
-		}
-		i += first
-		if i < len(b) && (b[i] == '\r' || b[i] == '\n') {
-			second := lineEnd(b[i:])
-			if b[i] == '\r' && i+1 == len(b) && first == 2 { // half of the second \r\n
-				return 0
-			}
-			return i + second
-		}
-	}
-	return 0
-}
-
-// lineEnd returns the length of the line end at the beginning of b.
-func lineEnd(b []byte) int {
-	if b[0] == '\r' && len(b) > 1 && b[1] == '\n' {
-		return 2
-	}
-	return 1
 }

@@ -76,9 +76,6 @@ func (r *Registry) Add(tools ...Tool) {
 	}
 }
 
-// Layer returns the layer of the tools.
-func (r *Registry) Layer() *middleware.Layer { return r.layer }
-
 // Tools lists the tools that are offered to a caller and that it may use, always in the
 // same order. Tools that a program added are always offered. The caller owns the slice.
 func (r *Registry) Tools(c Caller) []Tool {
@@ -164,9 +161,6 @@ type Call struct {
 	changed []string
 	shown   []claimView // that the answer shows, for the echo guard
 }
-
-// Layer returns the layer that the call works on.
-func (c *Call) Layer() *middleware.Layer { return c.r.layer }
 
 // Now returns the time of the registry's clock.
 func (c *Call) Now() time.Time { return c.r.o.Now().Round(0).UTC() }

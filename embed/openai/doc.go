@@ -3,8 +3,8 @@
 //
 // Only POST /embeddings and GET /models are used. Texts are sent as strings,
 // never as token arrays, which most gateways don't read. One [Embedder.Embed] may
-// send several requests, one after the other; none is ever sent twice. Wrap it in
-// embed.Retry for background work and in embed.Guard for a turn.
+// send several requests, one after the other; none is ever sent twice:
+// what Ken puts around an embedder tries again in the background.
 //
 // Every wrong answer is a *ken.Error that says what to do about it: of code
 // invalid when the configuration is wrong (the key, the model, the address), of

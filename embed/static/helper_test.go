@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/internal/evaldata"
 )
@@ -20,11 +21,11 @@ import (
 // sample is the sample model, read once for all tests.
 var sample struct {
 	once  sync.Once
-	model *static.Model
+	model embed.Embedder
 	err   error
 }
 
-func tiny(t testing.TB) *static.Model {
+func tiny(t testing.TB) embed.Embedder {
 	t.Helper()
 	folder := evaldata.Dir(t, "model2vec-tiny")
 	sample.once.Do(func() { sample.model, sample.err = static.Open(folder) })
@@ -34,7 +35,7 @@ func tiny(t testing.TB) *static.Model {
 	return sample.model
 }
 
-func embedAll(t testing.TB, m *static.Model, texts ...string) [][]float32 {
+func embedAll(t testing.TB, m embed.Embedder, texts ...string) [][]float32 {
 	t.Helper()
 	vectors, err := m.Embed(context.Background(), texts)
 	if err != nil {
@@ -130,7 +131,7 @@ func write(t testing.TB, files map[string][]byte) string {
 	return folder
 }
 
-func open(t testing.TB, tokenizer string, tensors map[string]tensor) *static.Model {
+func open(t testing.TB, tokenizer string, tensors map[string]tensor) embed.Embedder {
 	t.Helper()
 	m, err := static.Open(write(t, map[string][]byte{"tokenizer.json": []byte(tokenizer), "model.safetensors": safetensors(tensors)}))
 	if err != nil {

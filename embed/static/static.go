@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/embed/tokenizer"
 )
 
-var _ embed.Embedder = (*Model)(nil)
+var _ embed.Embedder = (*model)(nil)
 
 // Limits on what is read: the largest published models stay well below.
 const (
@@ -27,9 +27,8 @@ const (
 	maxText      = 32 << 10 // bytes of a text; the rest is not embedded
 )
 
-// Model is an embed.Embedder over a table of token vectors in memory: 4 bytes a
-// number, whatever the file holds. It is safe for concurrent use.
-type Model struct {
+// model is the embed.Embedder of one table of token vectors.
+type model struct {
 	name      string
 	tokenizer *tokenizer.Tokenizer
 	table     *table
@@ -42,10 +41,11 @@ type scratch struct {
 	ids        []int32
 }
 
-// Open reads a model2vec folder. Errors are *ken.Error: invalid when the folder
+// Open reads a model2vec folder. The embedder keeps its table in memory, 4 bytes a number, and is
+// safe for concurrent use. Errors are *ken.Error: invalid when the folder
 // isn't one or its tokenizer is of a type that can't be read, corrupt when a file
 // contradicts itself.
-func Open(folder string) (*Model, error) {
+func Open(folder string) (embed.Embedder, error) {
 	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), safetensors.MaxBytes)
 	if err != nil {
 		return nil, notAModel(folder, err)
@@ -65,7 +65,7 @@ func Open(folder string) (*Model, error) {
 	sum := sha256.New()
 	sum.Write(tensors)
 	sum.Write(tokens)
-	m := &Model{name: "static:" + hex.EncodeToString(sum.Sum(nil)[:8]), tokenizer: tok, table: table}
+	m := &model{name: "static:" + hex.EncodeToString(sum.Sum(nil)[:8]), tokenizer: tok, table: table}
 	m.scratch.New = func() any { return new(scratch) }
 	return m, nil
 }
@@ -112,16 +112,16 @@ func explain(path string, err error) error {
 
 // Model implements embed.Embedder: "static:" and a hash of the two files, so a
 // model that is replaced under the same path is another space.
-func (m *Model) Model() string { return m.name }
+func (m *model) Model() string { return m.name }
 
 // Dim implements embed.Embedder.
-func (m *Model) Dim() int { return m.table.dim }
+func (m *model) Dim() int { return m.table.dim }
 
 // Local reports true: nothing leaves the process.
-func (m *Model) Local() bool { return true }
+func (m *model) Local() bool { return true }
 
 // Embed implements embed.Embedder. Large batches use all cores.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (m *model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return embed.Batch(ctx, texts, func(text string) []float32 {
 		s := m.scratch.Get().(*scratch)
 		defer m.scratch.Put(s)
@@ -129,7 +129,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	})
 }
 
-func (m *Model) embed(s *scratch, text string) []float32 {
+func (m *model) embed(s *scratch, text string) []float32 {
 	if len(text) > maxText {
 		text = text[:maxText] // a character cut in two is dropped as invalid
 	}
@@ -142,4 +142,87 @@ func (m *Model) embed(s *scratch, text string) []float32 {
 		return nil
 	}
 	return v
+}
+
+// table is the vectors of the tokens. With a quantised vocabulary, tokens share
+// rows and differ in weight.
+type table struct {
+	dim    int
+	values []float32 // row after row
+	row    []int32   // by token; nil: a token's row is its number
+	weight []float32 // by token; nil: all 1
+}
+
+// parseTable reads model.safetensors for a vocabulary of so many tokens.
+func parseTable(file []byte, tokens int) (*table, error) {
+	tensors, err := safetensors.Parse(file)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := tensors["embeddings"]
+	if !ok {
+		e, ok = tensors["embedding.weight"] // as sentence-transformers names it
+	}
+	if !ok || len(e.Shape) != 2 || e.Shape[1] == 0 {
+		return nil, fmt.Errorf("no tensor embeddings of two dimensions")
+	}
+	t := &table{dim: e.Shape[1]}
+	if t.values, err = e.Floats(); err != nil {
+		return nil, fmt.Errorf("embeddings: %w", err)
+	}
+	rows := e.Shape[0]
+	if m, ok := tensors["mapping"]; ok {
+		if t.row, err = m.Rows(rows); err != nil {
+			return nil, fmt.Errorf("mapping: %w", err)
+		}
+		rows = len(t.row)
+	}
+	if rows < tokens {
+		return nil, fmt.Errorf("%d rows for the tokenizer's %d tokens", rows, tokens)
+	}
+	if w, ok := tensors["weights"]; ok {
+		if t.weight, err = w.Floats(); err != nil {
+			return nil, fmt.Errorf("weights: %w", err)
+		}
+		if len(t.weight) < tokens {
+			return nil, fmt.Errorf("%d weights for the tokenizer's %d tokens", len(t.weight), tokens)
+		}
+	}
+	return t, nil
+}
+
+// mean adds the weighted vectors of the tokens, nil for no tokens. It is not
+// divided by their number: the caller scales it to unit length.
+func (t *table) mean(ids []int32) []float32 {
+	if len(ids) == 0 {
+		return nil
+	}
+	sum := make([]float32, t.dim)
+	for _, id := range ids {
+		row, weight := int(id), float32(1)
+		if t.row != nil {
+			row = int(t.row[id])
+		}
+		if t.weight != nil {
+			weight = t.weight[id]
+		}
+		addScaled(sum, t.values[row*t.dim:][:t.dim], weight)
+	}
+	return sum
+}
+
+// addScaled adds k*v to sum. Four at a time is twice as fast as one.
+func addScaled(sum, v []float32, k float32) {
+	v = v[:len(sum)]
+	for len(sum) >= 4 {
+		a, b := sum[:4:4], v[:4:4]
+		a[0] += k * b[0]
+		a[1] += k * b[1]
+		a[2] += k * b[2]
+		a[3] += k * b[3]
+		sum, v = sum[4:], v[4:]
+	}
+	for i := range sum {
+		sum[i] += k * v[i]
+	}
 }

@@ -29,8 +29,8 @@ func TestSuite(t *testing.T) {
 
 func TestTinyModel(t *testing.T) {
 	m := tiny(t)
-	if m.Dim() != 64 || !m.Local() || !strings.HasPrefix(m.Model(), "static:") {
-		t.Errorf("%d dimensions, local %v, %s", m.Dim(), m.Local(), m.Model())
+	if m.Dim() != 64 || !embed.IsLocal(m) || !strings.HasPrefix(m.Model(), "static:") {
+		t.Errorf("%d dimensions, local %v, %s", m.Dim(), embed.IsLocal(m), m.Model())
 	}
 	for _, tt := range []struct{ a, near, far string }{
 		{"The cat sat on the sofa.", "A kitten slept on the couch.", "The central bank raised interest rates."},

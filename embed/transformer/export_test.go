@@ -1,4 +1,6 @@
 package transformer
 
-// Bytes returns the memory that the weights take.
-func (e *Embedder) Bytes() int { return e.encoder.Bytes() }
+import "github.com/kenlayer/ken/embed"
+
+// Bytes is what the weights of an embedder of this package take in memory.
+func Bytes(e embed.Embedder) int { return e.(*embedder).encoder.Bytes() }

@@ -23,7 +23,7 @@ import (
 // The models tiny-bert and tiny-xlm, and what PyTorch computes with them, are made by
 // testdata/make.py.
 
-func open(t testing.TB, folder string, o transformer.Options) *transformer.Embedder {
+func open(t testing.TB, folder string, o transformer.Options) embed.Embedder {
 	t.Helper()
 	e, err := transformer.Open(folder, o)
 	if err != nil {
@@ -220,7 +220,7 @@ func TestTinySuite(t *testing.T) {
 func TestNamesFollowFromTheFiles(t *testing.T) {
 	whole := files(t, "tiny-bert")
 	names := map[string]string{}
-	for what, e := range map[string]*transformer.Embedder{
+	for what, e := range map[string]embed.Embedder{
 		"the model":           open(t, write(t, whole), transformer.Options{}),
 		"in 8 bits":           open(t, write(t, whole), transformer.Options{Int8: true}),
 		"another pooling":     open(t, write(t, with(whole, "1_Pooling/config.json", to(`{"pooling_mode":"cls"}`))), transformer.Options{}),
@@ -352,7 +352,7 @@ func FuzzEmbed(f *testing.F) {
 	}
 	bert, xlm := open(f, filepath.Join("testdata", "tiny-bert"), transformer.Options{}), open(f, filepath.Join("testdata", "tiny-xlm"), transformer.Options{Int8: true})
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, e := range []*transformer.Embedder{bert, xlm} {
+		for _, e := range []embed.Embedder{bert, xlm} {
 			v, err := e.Embed(t.Context(), []string{text})
 			if err != nil {
 				t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"github.com/kenlayer/ken/internal/embed/tokenizer"
 )
 
-var _ embed.Embedder = (*Embedder)(nil)
+var _ embed.Embedder = (*embedder)(nil)
 
-// Options configures an Embedder. The zero value is the default.
+// Options configures [Open]. The zero value is the default.
 type Options struct {
 	// Int8 keeps the weights in 8 bits, a quarter of the memory, and computes with them, some
 	// three times as fast where the processor has VNNI. Its vectors are a space of their own.
@@ -31,13 +31,12 @@ type Options struct {
 	Cores int
 }
 
-// Embedder is an embed.Embedder over an encoder in memory: 4 bytes a weight, or 1 with
-// Options.Int8, and some 15 KB for each token of the texts at work. It is safe for concurrent use.
-type Embedder struct {
+// embedder is the embed.Embedder of one encoder.
+type embedder struct {
 	encoder *bert.Encoder
 	name    string
 	prefix  string
-	queries *Embedder     // nil: questions are embedded as other texts are
+	queries *embedder     // nil: questions are embedded as other texts are
 	slots   chan struct{} // held by whoever works on one of several texts
 }
 
@@ -45,9 +44,10 @@ type Embedder struct {
 // a static table.
 func IsFolder(folder string) bool { return bert.Describes(folder) }
 
-// Open reads a model's folder. Errors are *ken.Error: invalid when the folder is none, or holds a
+// Open reads a model's folder. The embedder keeps the encoder in memory: 4 bytes a weight, or 1 with
+// Options.Int8, and some 15 KB for each token of the texts at work. It is safe for concurrent use. Errors are *ken.Error: invalid when the folder is none, or holds a
 // model that can't be run here, corrupt when a file contradicts itself.
-func Open(folder string, o Options) (*Embedder, error) {
+func Open(folder string, o Options) (embed.Embedder, error) {
 	encoder, err := bert.Read(folder, o.Int8)
 	if err != nil {
 		return nil, explain(folder, err)
@@ -57,7 +57,7 @@ func Open(folder string, o Options) (*Embedder, error) {
 		o.Cores = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	query, passage := encoder.Prefixes()
-	e := &Embedder{encoder: encoder, name: "transformer:" + encoder.Name(), prefix: passage, slots: make(chan struct{}, o.Cores)}
+	e := &embedder{encoder: encoder, name: "transformer:" + encoder.Name(), prefix: passage, slots: make(chan struct{}, o.Cores)}
 	if query != passage {
 		q := *e
 		q.prefix = query
@@ -85,20 +85,20 @@ func explain(folder string, err error) error {
 
 // Model implements embed.Embedder: "transformer:", the folder's name, and a hash of the files
 // that vectors follow from.
-func (e *Embedder) Model() string { return e.name }
+func (e *embedder) Model() string { return e.name }
 
 // Dim implements embed.Embedder.
-func (e *Embedder) Dim() int { return e.encoder.Dim() }
+func (e *embedder) Dim() int { return e.encoder.Dim() }
 
 // Local reports true: nothing leaves the process.
-func (e *Embedder) Local() bool { return true }
+func (e *embedder) Local() bool { return true }
 
 // Background reports true: a text takes milliseconds, so a write must not wait for its vector.
 // See embed.IsInline.
-func (e *Embedder) Background() bool { return true }
+func (e *embedder) Background() bool { return true }
 
 // Queries returns the embedder of questions, of the same space. See embed.Queries.
-func (e *Embedder) Queries() embed.Embedder {
+func (e *embedder) Queries() embed.Embedder {
 	if e.queries == nil {
 		return e
 	}
@@ -111,7 +111,7 @@ const groupTokens = 128
 
 // Embed implements embed.Embedder. A single text is computed at once by the caller; several share
 // Options.Cores with other calls that have several.
-func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 // split sends groups of texts of some groupTokens tokens, estimated at four bytes each.
-func (e *Embedder) split(ctx context.Context, texts []string, groups chan<- [2]int) {
+func (e *embedder) split(ctx context.Context, texts []string, groups chan<- [2]int) {
 	first, size := 0, 0
 	for i, text := range texts {
 		size += len(text)/4 + 3
@@ -162,7 +162,7 @@ func (e *Embedder) split(ctx context.Context, texts []string, groups chan<- [2]i
 }
 
 // group embeds texts on this goroutine, holding one of slots if there are any.
-func (e *Embedder) group(ctx context.Context, texts []string, vectors [][]float32, slots chan struct{}) error {
+func (e *embedder) group(ctx context.Context, texts []string, vectors [][]float32, slots chan struct{}) error {
 	if slots != nil {
 		select {
 		case slots <- struct{}{}:

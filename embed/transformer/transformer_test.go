@@ -27,11 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // opened are the models of KEN_MODEL, read once for all tests.
 var opened struct {
 	sync.Mutex
-	m map[bool]*transformer.Embedder
+	m map[bool]embed.Embedder
 }
 
 // minilm opens the all-MiniLM-L6-v2 that KEN_MODEL names, or skips the test.
-func minilm(t testing.TB, int8s bool) *transformer.Embedder {
+func minilm(t testing.TB, int8s bool) embed.Embedder {
 	t.Helper()
 	folder := os.Getenv("KEN_MODEL")
 	if folder == "" {
@@ -45,7 +45,7 @@ func minilm(t testing.TB, int8s bool) *transformer.Embedder {
 			t.Fatal(err)
 		}
 		if opened.m == nil {
-			opened.m = map[bool]*transformer.Embedder{}
+			opened.m = map[bool]embed.Embedder{}
 		}
 		opened.m[int8s] = e
 	}
@@ -155,7 +155,7 @@ func benchmark(b *testing.B, texts ...string) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(e.Bytes())/1e6, "MB")
+			b.ReportMetric(float64(transformer.Bytes(e))/1e6, "MB")
 		})
 	}
 }

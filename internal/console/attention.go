@@ -79,7 +79,7 @@ func (v *visit) attentionList(b *attentionBody, status int) error {
 		}
 		b.Total = len(items)
 		for i := range items {
-			if items[i].Severity == ken.SeverityWarning {
+			if items[i].Severity == attention.Warning {
 				b.Warnings++
 			}
 		}

@@ -347,7 +347,7 @@ func toggleParam(u *url.URL, name, value string) string {
 // row is a claim as a line of a list.
 type row struct {
 	ID, Kind, Status string
-	Tone             ken.Tone
+	Tone             string
 	Tier             string
 	Heading, Text    string
 	Says             string // the line that says where it stands
@@ -363,10 +363,23 @@ type row struct {
 
 // rowOf shows a claim as it stands at a moment.
 func rowOf(c *middleware.ClaimView, now time.Time) row {
-	_, tone := c.Severity()
-	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: tone, Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
+	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: toneOf(&c.Claim), Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
 		Says: statusLine(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
 		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
+}
+
+// toneOf is the colour of a claim's status: disputed claims and hypotheses below 0.5
+// confidence warn, what awaits validation informs.
+func toneOf(c *ken.Claim) string {
+	switch {
+	case c.Status == ken.StatusDisputed, c.Status == ken.StatusHypothesis && c.Confidence < 0.5:
+		return toneWarning
+	case c.Status == ken.StatusObserved, c.Status == ken.StatusInferred:
+		return toneInfo
+	case c.Status == ken.StatusVerified:
+		return toneSuccess
+	}
+	return toneNeutral
 }
 
 // statusLine says in a line why a claim stands where it does: "confidence 0.9 · from

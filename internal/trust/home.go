@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 
 	"github.com/kenlayer/ken"
 )
@@ -125,4 +126,24 @@ func Inside(dir, path string) bool {
 func key(root string) string {
 	sum := sha256.Sum256([]byte(Real(root)))
 	return hex.EncodeToString(sum[:16])
+}
+
+// DataFolder is the user's own folder for data that all projects share, which need not exist: $XDG_DATA_HOME/ken, or
+// what the system has for it; "" without a home folder.
+func DataFolder() string {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(dir) {
+		h, err := home()
+		switch {
+		case runtime.GOOS == "windows" && filepath.IsAbs(os.Getenv("LocalAppData")):
+			dir = os.Getenv("LocalAppData")
+		case err != nil:
+			return ""
+		case runtime.GOOS == "darwin":
+			dir = filepath.Join(h, "Library", "Application Support")
+		default:
+			dir = filepath.Join(h, ".local", "share")
+		}
+	}
+	return filepath.Join(dir, "ken")
 }

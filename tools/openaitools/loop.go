@@ -16,9 +16,9 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// DefaultRounds is the number of answers with tool calls after which a model has to answer
+// defaultRounds is the number of answers with tool calls after which a model has to answer
 // in words.
-const DefaultRounds = 8
+const defaultRounds = 8
 
 // maxCalls is the most calls of one answer that are run; the model must repeat the rest.
 const maxCalls = 16
@@ -31,7 +31,7 @@ type Loop struct {
 	Registry *tools.Registry
 	Caller   tools.Caller // who the agent is; see tools.Caller
 	Ask      Ask
-	Rounds   int // most answers that call tools; <= 0 means DefaultRounds
+	Rounds   int // most answers that call tools; <= 0 means 8
 	// Refuse is called before each call runs. If it returns an error, the call does not run
 	// and the model gets the error. May be nil.
 	Refuse func(call openai.ToolCall) error
@@ -72,7 +72,7 @@ func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage)
 	all := slices.Clip(messages)
 	offered := append(Tools(l.Registry, l.Caller), l.Offered...)
 	for round := 0; ; round++ {
-		if round == cmp.Or(max(l.Rounds, 0), DefaultRounds) {
+		if round == cmp.Or(max(l.Rounds, 0), defaultRounds) {
 			offered = nil
 		}
 		m, err := l.Ask(ctx, all, offered)

@@ -467,16 +467,7 @@ func taskNote(t objective.Task) string {
 }
 
 func (a *commands) printObjective(o *objective.Objective) {
-	line := func(name, text string) {
-		if text = cli.Cell(text); text != "" {
-			fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)
-		}
-	}
-	at := func(name string, when time.Time) {
-		if !when.IsZero() {
-			line(name, when.UTC().Format(cli.TimeFormat)+" UTC")
-		}
-	}
+	line, at := a.printLine, a.printTime
 	line("objective", o.ID)
 	line("title", o.Title)
 	line("status", string(o.Status))
@@ -491,5 +482,19 @@ func (a *commands) printObjective(o *objective.Objective) {
 	a.printTasksOf(o, true)
 	if o.Description != "" {
 		fmt.Fprintf(a.Out, "\n%s\n", cli.Printable(o.Description))
+	}
+}
+
+// printLine prints a line of a form; nothing where there is no text.
+func (a *commands) printLine(name, text string) {
+	if text = cli.Cell(text); text != "" {
+		fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)
+	}
+}
+
+// printTime is printLine for a time.
+func (a *commands) printTime(name string, when time.Time) {
+	if !when.IsZero() {
+		a.printLine(name, when.UTC().Format(cli.TimeFormat)+" UTC")
 	}
 }

@@ -268,16 +268,7 @@ func (a *commands) taskShowCommand() *cobra.Command {
 }
 
 func (a *commands) printTask(t *task.Task) {
-	line := func(name, text string) {
-		if text = cli.Cell(text); text != "" {
-			fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)
-		}
-	}
-	at := func(name string, when time.Time) {
-		if !when.IsZero() {
-			line(name, when.UTC().Format(cli.TimeFormat)+" UTC")
-		}
-	}
+	line, at := a.printLine, a.printTime
 	line("task", t.ID)
 	line("title", t.Title)
 	state := string(t.Status)

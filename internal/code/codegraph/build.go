@@ -60,7 +60,7 @@ func (g *Graph) update(ctx context.Context, root string, paths []string, o Optio
 		return Report{}, err
 	}
 	start := o.Now()
-	tree, err := repository.Files(ctx, root, repository.Options{MaxFileBytes: o.MaxFileBytes, Include: o.Include, Exclude: o.Exclude}, paths...)
+	tree, err := repository.Files(ctx, root, repository.Options{MaxFileBytes: o.MaxFileBytes, Exclude: o.Exclude}, paths...)
 	if err != nil {
 		return Report{}, err
 	}
@@ -373,8 +373,8 @@ type Options struct {
 	// because what names in them stand for has: a module has another path by now.
 	Reread func(path string) bool
 
-	// Include and Exclude are as in repository.Options.
-	Include, Exclude []string
+	// Exclude is as in repository.Options.
+	Exclude []string
 
 	Workers  int                       // files read at a time; 0 means one a processor, at most 8
 	Problems int                       // most problems in the report; 0 means 100

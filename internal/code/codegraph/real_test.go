@@ -50,7 +50,9 @@ func TestThisRepository(t *testing.T) {
 		t.Errorf("who calls repository.Files: %+v, %v", refs, err)
 	}
 	deps, err := v.Dependents("package:github.com/kenlayer/ken/breaker", 1, codegraph.Page{Limit: codegraph.MaxLimit})
-	if err != nil || !slices.ContainsFunc(deps.Dependents, func(d codegraph.Dependent) bool { return d.ID == "package:github.com/kenlayer/ken/embed" }) {
+	if err != nil || !slices.ContainsFunc(deps.Dependents, func(d codegraph.Dependent) bool {
+		return d.ID == "package:github.com/kenlayer/ken/internal/embed/guard"
+	}) {
 		t.Errorf("what depends on breaker: %d, %v", deps.Total, err)
 	}
 	found, _ := v.Search("codegraph apply", nil, 3)

@@ -87,23 +87,6 @@ func (d BarsData) share(b Bar) string {
 	return percent(share(b.Value, d.Whole))
 }
 
-// Table is the data to read.
-func (d BarsData) Table() template.HTML {
-	head := []string{"", heading("value", d.Unit)}
-	if d.Whole > 0 {
-		head = append(head, "share")
-	}
-	var rows [][]string
-	for _, b := range d.Bars {
-		row := []string{b.Label, number(b.Value)}
-		if d.Whole > 0 {
-			row = append(row, d.share(b))
-		}
-		rows = append(rows, row)
-	}
-	return table(d.Title, 0, head, rows)
-}
-
 // heading names a column with its unit.
 func heading(name, unit string) string {
 	if unit == "" {

@@ -140,31 +140,6 @@ func (s succession) draw(c *canvas, lane int) {
 	c.put(`<polygon class="head" points="%v,%v %v,%v %v,%v"/></g>`, x, y, x-4, y-8, x+4, y-8)
 }
 
-// Table is the data to read.
-func (d ChainData) Table() template.HTML {
-	labels := map[string]string{}
-	for _, v := range d.Versions {
-		labels[v.ID] = v.Label
-	}
-	var rows [][]string
-	for _, v := range d.Versions {
-		by, holds := "", ""
-		for _, s := range d.Steps {
-			if label, ok := labels[s.Newer]; ok && s.Older == v.ID {
-				if by != "" {
-					by += "; "
-				}
-				by += label
-			}
-		}
-		if v.Current {
-			holds = "current"
-		}
-		rows = append(rows, []string{v.Label, v.Note, holds, by})
-	}
-	return table(d.Title, 3, []string{"version", "note", "state", "superseded by"}, rows)
-}
-
 // chainRows puts each version a row below the lowest of those that it superseded.
 func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
 	byID := map[string]*knot{}

@@ -31,15 +31,14 @@ func all(label string, values ...float64) []template.HTML {
 	timed := lines
 	timed.Log, timed.Times = true, []time.Time{noon, when, noon.Add(time.Hour)}
 	group := GroupsData{Title: label, Unit: label, Max: at(3), Names: []string{label, "b"}, Groups: []Group{{label, []Interval{{at(0), at(1), at(2)}, {at(1), at(0), at(3)}, {}}}, {"b", nil}}}
-	spark := SparkData{label, label, values, Tone(label)}
 	fall := WaterfallData{Title: label, Stages: []Stage{{label, at(0), at(1), label, Tone(label)}, {"b", at(1), at(2), "", ""}}}
 	rank := int(bounded(at(0)))
 	fuse := FusionData{Title: label, Legs: []string{label, "b"}, Items: []Fused{{label, href, []int{rank}, false, label, label}, {label, label, []int{1, 2, 3}, true, label, ""}}}
 	graph := GraphData{Title: label, Nodes: []Node{{label, label, label, href, rank, true, label}, {"b", label, "", label, 0, true, ""}, {"b", "twice", "", "", 0, false, ""}},
 		Edges: []Edge{{label, "b", label, at(0), true}, {"b", label, label, at(1), false}, {label, label, label, at(2), false}, {"b", "nobody", "", 0, false}}}
 	chain := ChainData{Title: label, Versions: []Version{{label, label, href, label, true}, {"b", "b", label, label, false}}, Steps: []Supersession{{label, "b"}, {"b", label}, {"b", "b"}, {"b", "nobody"}}}
-	return []template.HTML{Bars(bars), bars.Table(), Stack(stack), stack.Table(), Shares(shares), shares.Table(), Lines(lines), lines.Table(), Lines(timed), timed.Table(),
-		Groups(group), group.Table(), Spark(spark), spark.Table(), Waterfall(fall), fall.Table(), Fusion(fuse), fuse.Table(), Graph(graph), graph.Table(), GraphList(graph), Chain(chain), chain.Table()}
+	return []template.HTML{Bars(bars), Stack(stack), stack.Table(), Shares(shares), shares.Table(), Lines(lines), lines.Table(), Lines(timed), timed.Table(),
+		Groups(group), group.Table(), Waterfall(fall), fall.Table(), Fusion(fuse), fuse.Table(), Graph(graph), graph.Table(), GraphList(graph), Chain(chain)}
 }
 
 // allowed are the elements and attributes that a strict policy has nothing against.
@@ -122,8 +121,8 @@ func TestNoNumberBreaksAPicture(t *testing.T) {
 }
 
 func TestNothingIsFine(t *testing.T) {
-	for i, markup := range []template.HTML{Bars(BarsData{}), Stack(StackData{}), Shares(SharesData{}), Lines(LinesData{}), Groups(GroupsData{}), Spark(SparkData{}), Waterfall(WaterfallData{}),
-		Fusion(FusionData{}), Graph(GraphData{}), GraphList(GraphData{}), Chain(ChainData{}), BarsData{}.Table(), StackData{}.Table()} {
+	for i, markup := range []template.HTML{Bars(BarsData{}), Stack(StackData{}), Shares(SharesData{}), Lines(LinesData{}), Groups(GroupsData{}), Waterfall(WaterfallData{}),
+		Fusion(FusionData{}), Graph(GraphData{}), GraphList(GraphData{}), Chain(ChainData{}), StackData{}.Table()} {
 		if err := check(markup); err != nil {
 			t.Errorf("picture %d: %v", i, err)
 		}
@@ -147,10 +146,10 @@ func TestSamplesAreWellFormedAndNeedNoStyle(t *testing.T) {
 func TestALongLabelIsCutAndItsWholeIsATooltip(t *testing.T) {
 	label := strings.Repeat("long ", 2047) + "long"
 	for i, markup := range all(label, 1, 2, 3) {
-		if i%2 == 1 && i < 20 || i == 12 || i == 22 {
-			continue // tables have it whole, and the small line shows none
-		}
 		s := string(markup)
+		if strings.Contains(s, "<table>") {
+			continue // tables have it whole
+		}
 		if !strings.Contains(s, "…<") || !strings.Contains(s, label) {
 			t.Errorf("picture %d: cut %v, whole %v", i, strings.Contains(s, "…<"), strings.Contains(s, label))
 		}

@@ -75,23 +75,21 @@ func samples() []sample {
 		unknown.Stages[i].Start = math.NaN()
 	}
 	compare := groups()
-	spark := SparkData{Label: "turns an hour", Values: []float64{3, 5, 4, 8, 13, 11, math.NaN(), 9, 14, 18, 16, 21}}
 	return []sample{
-		{"bars", Bars(kinds), kinds.Table()},
-		{"bars-below-zero", Bars(change), change.Table()},
+		{"bars", Bars(kinds), ""},
+		{"bars-below-zero", Bars(change), ""},
 		{"stack", Stack(context), context.Table()},
 		{"shares", Shares(modes()), modes().Table()},
 		{"lines", Lines(latencies(true)), latencies(true).Table()},
 		{"lines-linear", Lines(recalls()), recalls().Table()},
 		{"groups", Groups(compare), compare.Table()},
-		{"spark", Spark(spark), spark.Table()},
 		{"waterfall", Waterfall(turns), turns.Table()},
 		{"waterfall-unknown", Waterfall(unknown), unknown.Table()},
 		{"fusion", Fusion(retrieval(14)), retrieval(14).Table()},
 		{"graph", Graph(payments()), payments().Table()},
 		{"graph-list", GraphList(payments()), ""},
 		{"graph-crowded", Graph(crowd(rand.New(rand.NewPCG(1, 1)), 60, 200)), ""},
-		{"chain", Chain(versions()), versions().Table()},
+		{"chain", Chain(versions()), ""},
 	}
 }
 

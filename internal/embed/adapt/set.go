@@ -1,5 +1,88 @@
 package adapt
 
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/embed/train"
+)
+
+// maxPositives is how many passages of one pair are trained on.
+const maxPositives = 3
+
+// split divides the pairs by file: whole files are set aside, in the order of
+// their seeded hashes, until they have a share of the pairs that are not weak and
+// at least so many of them.
+// What is left is for training, without the pairs that tell about a file set aside
+// or share a passage or a question with it.
+func split(set *Set, seed uint64, share float64, least int) (tune, held []Pair) {
+	count := map[string]int{} // that are not weak
+	all := 0
+	for _, p := range set.Pairs {
+		count[p.File] += 0
+		if !p.Weak {
+			count[p.File]++
+			all++
+		}
+	}
+	type file struct {
+		name string
+		hash uint64
+	}
+	files := make([]file, 0, len(count))
+	for name := range count {
+		files = append(files, file{name, hash(seed, name)})
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.name, b.name)) })
+	want := max(least, int(math.Ceil(share*float64(all))))
+	aside := map[string]bool{}
+	for _, f := range files {
+		if want <= 0 {
+			break
+		}
+		aside[f.name] = true
+		want -= count[f.name]
+	}
+	passages, questions := map[int]bool{}, map[string]bool{}
+	for _, p := range set.Pairs {
+		if aside[p.File] {
+			held = append(held, p)
+			questions[p.Q] = true
+			for _, i := range p.Passages {
+				passages[i] = true
+			}
+		}
+	}
+	for _, p := range set.Pairs {
+		leaks := aside[p.File] || questions[p.Q] || slices.ContainsFunc(p.Touches, func(f string) bool { return aside[f] }) ||
+			slices.ContainsFunc(p.Passages, func(i int) bool { return passages[i] })
+		if !leaks {
+			tune = append(tune, p)
+		}
+	}
+	return tune, held
+}
+
+// positives are the texts to train on.
+func positives(set *Set, pairs []Pair) []train.Pair {
+	var out []train.Pair
+	for _, p := range pairs {
+		for _, i := range p.Passages[:min(len(p.Passages), maxPositives)] {
+			out = append(out, train.Pair{Q: p.Q, P: set.Passages[i], Src: p.Src})
+		}
+	}
+	return out
+}
+
+func hash(seed uint64, name string) uint64 {
+	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), name...))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
 // Set is what a repository has to learn from.
 type Set struct {
 	// Passages are all texts that a search could find, none of which holds the Q

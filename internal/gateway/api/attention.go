@@ -55,7 +55,7 @@ func (a *API) listAttention(c *call) (*reply, error) {
 		out := AttentionList{Warnings: warnings}
 		out.Attention, out.Next, err = page(c, items, func(i *attention.Item) position {
 			p := position{at: i.At.UnixNano(), id: i.ID}
-			if i.Severity != ken.SeverityWarning {
+			if i.Severity != attention.Warning {
 				p.rank = 1
 			}
 			return p

@@ -124,7 +124,7 @@ func TestVerifiedClaimThatIsDisputed(t *testing.T) {
 			k.Fatalf("got %+v", items)
 		}
 		i := items[0]
-		if i.Event != attention.Disputed || i.Severity != ken.SeverityWarning || i.Action != "Review conflicting evidence" ||
+		if i.Event != attention.Disputed || i.Severity != attention.Warning || i.Action != "Review conflicting evidence" ||
 			!slices.Equal(i.Claims, []string{id}) || !strings.Contains(i.Text, "5 s") || !strings.Contains(i.Text, "9 s in the trace") ||
 			!slices.Contains(i.Commands, "ken verify "+id) || i.At.Before(epoch) {
 			k.Errorf("got %+v", i)
@@ -161,7 +161,7 @@ func TestClaimsThatContradictEachOther(t *testing.T) {
 			k.Fatalf("one pair is %d items: %+v", len(items), items)
 		}
 		i := items[0]
-		if i.Event != attention.Contradicts || i.Severity != ken.SeverityWarning || !slices.Equal(i.Claims, []string{a, b}) ||
+		if i.Event != attention.Contradicts || i.Severity != attention.Warning || !slices.Equal(i.Claims, []string{a, b}) ||
 			!strings.Contains(i.Text, "8080 and 9090") || i.Commands[0] != "ken supersede "+a+" "+b {
 			k.Errorf("got %+v", i)
 		}
@@ -199,7 +199,7 @@ func TestClaimSupersededByALessCertainOne(t *testing.T) {
 			k.Fatalf("got %+v", items)
 		}
 		i := items[0]
-		if i.Event != attention.Superseded || i.Severity != ken.SeverityWarning || i.Action != "Review supersession" ||
+		if i.Event != attention.Superseded || i.Severity != attention.Warning || i.Action != "Review supersession" ||
 			!slices.Equal(i.Claims, []string{old, next}) || !strings.Contains(i.Text, "90 %") || !strings.Contains(i.Text, "60 %") {
 			k.Errorf("got %+v", i)
 		}
@@ -233,7 +233,7 @@ func TestRulesThatNobodyApproved(t *testing.T) {
 		}
 		id := k.write("Never deploy on Fridays.", said)
 		items := k.list()
-		if len(items) != 1 || items[0].Event != attention.Rule || items[0].Severity != ken.SeverityInfo || !slices.Equal(items[0].Claims, []string{id}) ||
+		if len(items) != 1 || items[0].Event != attention.Rule || items[0].Severity != attention.Info || !slices.Equal(items[0].Claims, []string{id}) ||
 			items[0].Commands[0] != "ken memory approve "+id || !strings.Contains(items[0].Text, "Fridays") {
 			k.Fatalf("got %+v", items)
 		}
@@ -266,7 +266,7 @@ func TestUnsureClaims(t *testing.T) {
 			k.Fatalf("got %+v", items)
 		}
 		i := items[1]
-		if i.Event != attention.Unsure || i.Severity != ken.SeverityInfo || i.Action != "Verify or discard" || i.Commands[0] != "ken verify "+old {
+		if i.Event != attention.Unsure || i.Severity != attention.Info || i.Action != "Verify or discard" || i.Commands[0] != "ken verify "+old {
 			k.Errorf("got %+v", i)
 		}
 		items = k.list(attention.Options{Now: epoch, Age: 20 * day, Below: 0.6})

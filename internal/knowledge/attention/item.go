@@ -37,22 +37,32 @@ var actions = map[Event]string{
 	DisputeRequested: "Dispute, or dismiss the request",
 }
 
+// Severity ranks an item in the queue.
+type Severity string
+
+// The severities; nothing about a claim is critical.
+const (
+	Neutral Severity = "neutral"
+	Info    Severity = "info"
+	Warning Severity = "warning"
+)
+
 // Severity is how much the event matters.
-func (e Event) Severity() ken.Severity {
+func (e Event) Severity() Severity {
 	switch e {
 	case Disputed, Contradicts, Superseded, ForgetRequested, DisputeRequested:
-		return ken.SeverityWarning
+		return Warning
 	}
-	return ken.SeverityInfo
+	return Info
 }
 
 // Item is one entry of the queue.
 type Item struct {
 	// ID names the item as it is now: something about it changes, and it is another
 	// item. 12 hexadecimal digits.
-	ID       string       `json:"id"`
-	Event    Event        `json:"event"`
-	Severity ken.Severity `json:"severity"`
+	ID       string   `json:"id"`
+	Event    Event    `json:"event"`
+	Severity Severity `json:"severity"`
 	// Claims are the ids of the claims that it is about, the one at fault first;
 	// empty for a refused write.
 	Claims []string  `json:"claims,omitempty"`
@@ -89,7 +99,7 @@ func item(e Event, at time.Time, text string, claims, commands []string, about .
 // order is warnings first, then the newest, then by id.
 func order(a, b Item) int {
 	rank := func(i Item) int {
-		if i.Severity == ken.SeverityWarning {
+		if i.Severity == Warning {
 			return 0
 		}
 		return 1

@@ -64,7 +64,7 @@ func TestMarks(t *testing.T) {
 		}
 		var forget attention.Item
 		for _, it := range items {
-			if it.Severity != ken.SeverityWarning || it.Action == "" || it.Commands[len(it.Commands)-1] != "ken attention dismiss "+it.ID {
+			if it.Severity != attention.Warning || it.Action == "" || it.Commands[len(it.Commands)-1] != "ken attention dismiss "+it.ID {
 				k.Errorf("item %+v", it)
 			}
 			if it.Event == attention.ForgetRequested {

@@ -37,7 +37,7 @@ func TestRejectedWriteIsListed(t *testing.T) {
 			k.Fatalf("got %+v", items)
 		}
 		i := items[0]
-		if i.Event != attention.Rejected || i.Severity != ken.SeverityInfo || i.Action != "Agent attempted knowledge write without evidence" || len(i.Claims) != 0 ||
+		if i.Event != attention.Rejected || i.Severity != attention.Info || i.Action != "Agent attempted knowledge write without evidence" || len(i.Claims) != 0 ||
 			!i.At.Equal(epoch) || i.Text != "agent coder wanted to write without evidence: “the token is [redacted:github-token]” Session s-1." {
 			k.Errorf("got %+v", i)
 		}

@@ -127,6 +127,7 @@ func TestPiecesOfTheRepositoryHaveNoLife(t *testing.T) {
 		t.Fatalf("%d pieces, %v", len(found), err)
 	}
 	id, ctx, d := found[0].ID, t.Context(), k.desk
+	rewrite := operator.Verdict{ID: id, Decision: operator.Rewrite, Text: "x"}
 	for name, do := range map[string]func() error{
 		"verify":       func() error { return d.Verify(ctx, id, "") },
 		"dispute":      func() error { return d.Dispute(ctx, id, "no") },
@@ -135,9 +136,9 @@ func TestPiecesOfTheRepositoryHaveNoLife(t *testing.T) {
 		"archive":      func() error { return d.Archive(ctx, id, "") },
 		"approve":      func() error { return d.Approve(ctx, id) },
 		"reject":       func() error { return d.Reject(ctx, id) },
-		"rewrite":      func() error { _, err := d.Rewrite(ctx, id, "x"); return err },
 		"replace":      func() error { _, err := d.Replace(ctx, id, "x", ""); return err },
 		"forget":       func() error { _, err := d.Forget(ctx, id, ""); return err },
+		"rewrite":      func() error { return d.Decide(ctx, rewrite).Err },
 		"decide":       func() error { return d.Decide(ctx, operator.Verdict{ID: id, Decision: operator.Reject}).Err },
 	} {
 		if err := do(); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), "piece of the repository") || ken.Hint(err) == "" {

@@ -49,24 +49,17 @@ type Outcome struct {
 
 // Approve is a Review of one claim.
 func (d *Desk) Approve(ctx context.Context, id string) error {
-	_, err := d.reviewOne(ctx, Verdict{ID: id, Decision: Approve})
-	return err
+	return d.reviewOne(ctx, Verdict{ID: id, Decision: Approve})
 }
 
 // Reject is a Review of one claim.
 func (d *Desk) Reject(ctx context.Context, id string) error {
-	_, err := d.reviewOne(ctx, Verdict{ID: id, Decision: Reject})
-	return err
+	return d.reviewOne(ctx, Verdict{ID: id, Decision: Reject})
 }
 
-// Rewrite is a Review of one claim; it returns the id of the claim with the text.
-func (d *Desk) Rewrite(ctx context.Context, id, text string) (string, error) {
-	return d.reviewOne(ctx, Verdict{ID: id, Decision: Rewrite, Text: text})
-}
-
-func (d *Desk) reviewOne(ctx context.Context, v Verdict) (id string, err error) {
+func (d *Desk) reviewOne(ctx context.Context, v Verdict) error {
 	out, err := d.Review(ctx, []Verdict{v})
-	return out[0].ID, cmp.Or(out[0].Err, err)
+	return cmp.Or(out[0].Err, err)
 }
 
 // Review carries verdicts out in their order, each succeeding or failing by itself,

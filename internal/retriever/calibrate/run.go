@@ -8,6 +8,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/retriever/knownitem"
 	"github.com/kenlayer/ken/retriever"
 )
@@ -64,7 +65,7 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 	e = embed.Queries(e)
 	table := embed.IsInline(e)
 	if !table { // one call instead of one for each question
-		e = embed.Cached(e, embed.NewMemory(len(texts)))
+		e = guard.Cached(e, guard.NewCache(len(texts)))
 		if _, err := e.Embed(ctx, texts); err != nil {
 			return nil, fmt.Errorf("embed questions: %w", err)
 		}

@@ -2,7 +2,10 @@
 // events as JSON lines, one file a session.
 package telemetry
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ContextAssembly says what one turn's context is made of. The field names are a
 // contract with dashboards; new ones may come, none will go.
@@ -69,4 +72,54 @@ type Reasoning struct {
 
 	ReasoningChars  int `json:"reasoning_chars"`  // code points that came; providers may hide them
 	ReasoningTokens int `json:"reasoning_tokens"` // as the provider counts; 0 where it does not say
+}
+
+// causes tells the kinds of a receipt's cause apart, the first that fits. Receipts
+// say the cause in words for people, with names and numbers in it; metrics and
+// traces need one of a few.
+var causes = []struct {
+	class string
+	is    func(s, part string) bool
+	part  string
+}{
+	{"switched_off", strings.HasPrefix, "switched off"},
+	{"asks_nothing", strings.HasPrefix, "the message asks for nothing"},
+	{"weight", strings.HasPrefix, "the agent's weight"},
+	{"no_question", strings.HasPrefix, "there is no user message"},
+	{"store", strings.HasPrefix, "store:"},
+	{"breaker", strings.Contains, "stopped after"},
+	{"deadline", strings.Contains, "not there within"},
+	{"cancelled", strings.Contains, "the turn ended first"},
+	{"coverage", strings.Contains, "have a vector of this model yet"},
+	{"vector", strings.HasPrefix, "vector:"},
+	{"keyword", strings.HasPrefix, "keyword:"},
+}
+
+// CauseClass is the kind of a receipt's cause: one of a dozen words, "none" for no
+// cause, "other" for one that is not known.
+func CauseClass(cause string) string {
+	if cause == "" {
+		return "none"
+	}
+	for _, c := range causes {
+		if c.is(cause, c.part) {
+			return c.class
+		}
+	}
+	return "other"
+}
+
+// Taint says that a tool call of an answer repeats what an external claim said. The
+// field names are a contract, like those of ContextAssembly. It does not quote.
+type Taint struct {
+	Event     string    `json:"event"` // "taint"
+	Timestamp time.Time `json:"timestamp"`
+	SessionID string    `json:"session_id"`
+	Turn      string    `json:"turn"`
+
+	Tool   string `json:"tool"`
+	Call   string `json:"call"` // the tool call's id
+	Claim  string `json:"claim"`
+	Chars  int    `json:"chars"`  // code points of the longest span repeated
+	Action string `json:"action"` // flag or block
 }

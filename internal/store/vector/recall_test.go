@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/internal/evaldata"
 	"github.com/kenlayer/ken/internal/race"
@@ -23,7 +24,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // embeddings are the vectors of a set's texts and of its queries.
-func embeddings(t *testing.T, model *static.Model, set string) (texts, queries [][]float32) {
+func embeddings(t *testing.T, model embed.Embedder, set string) (texts, queries [][]float32) {
 	t.Helper()
 	embed := func(file string) (out [][]float32) {
 		f, err := os.Open(filepath.Join(evaldata.Dir(t, set), file))

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,7 +94,7 @@ type HTTP struct {
 
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !allowedOrigin(req, h.o.Origins) {
+	if !allowedOrigin(req) {
 		http.Error(w, "this origin may not call Ken", http.StatusForbidden)
 		return
 	}
@@ -201,9 +200,9 @@ func (h *HTTP) owns(c tools.Caller, id string) bool {
 }
 
 // allowedOrigin reports whether a request may come from where it says that it comes
-// from: no web page at all, one of the same host, one of those that are allowed, or, on
-// loopback, another program's page on loopback, such as an inspector's.
-func allowedOrigin(req *http.Request, allowed []string) bool {
+// from: no web page at all, one of the same host, or, on loopback, another program's page on
+// loopback, such as an inspector's.
+func allowedOrigin(req *http.Request) bool {
 	values := req.Header.Values("Origin")
 	if len(values) == 0 {
 		return true
@@ -211,11 +210,7 @@ func allowedOrigin(req *http.Request, allowed []string) bool {
 	if len(values) > 1 {
 		return false
 	}
-	origin := values[0]
-	if slices.Contains(allowed, origin) {
-		return true
-	}
-	u, err := url.Parse(origin)
+	u, err := url.Parse(values[0])
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}

@@ -233,7 +233,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	}
 	value := i
 	if s.op(i) == ':' {
-		value = s.memberTypeEnd(i+1, end)
+		value = s.typeEnd(i+1, end)
 	}
 	d.stop, d.last = value, value-1
 	if s.op(value) != '=' {
@@ -285,23 +285,6 @@ func (s *scriptReader) nameFollows(i, end int) bool {
 	}
 }
 
-func (s *scriptReader) memberTypeEnd(i, end int) int {
-	for from := i; i < end; {
-		o := s.op(i)
-		if o == '=' || o == ';' || closes(o) || o == ',' || i > from && s.toks[i].first() && !s.continues(i) {
-			return i
-		}
-		if o == '<' {
-			if shut := s.angle(i); shut > 0 {
-				i = shut + 1
-				continue
-			}
-		}
-		i = s.skip(i)
-	}
-	return end
-}
-
 // memberEnd skips a member without a name of its own.
 func (s *scriptReader) memberEnd(i, end int) int {
 	if s.op(i) == '<' {
@@ -329,7 +312,7 @@ func (s *scriptReader) memberEnd(i, end int) int {
 	case s.op(i) == ':' && method:
 		i = s.returnEnd(i+1, end)
 	case s.op(i) == ':':
-		i = s.memberTypeEnd(i+1, end)
+		i = s.typeEnd(i+1, end)
 	}
 	if s.op(i) == '{' {
 		return s.match(i) + 1

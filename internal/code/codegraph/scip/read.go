@@ -1,6 +1,11 @@
 package scip
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -129,4 +134,133 @@ func (in *reader) skipDocument(path, reason string) {
 	if len(in.report.Left) < maxLeft {
 		in.report.Left = append(in.report.Left, Left{path, reason})
 	}
+}
+
+// Source is how refinements made here are marked.
+const Source = "scip"
+
+// Options tunes Read. The zero value is good for an index made in the root.
+type Options struct {
+	// File returns what the graph knows of a file, by its path from the root, so that
+	// symbols become the nodes that are there. It counts when it has the hash of the
+	// file as it is now, or none. nil, and false, leave it to the index.
+	File func(path string) (codegraph.File, bool)
+
+	// Folder is where in the tree the paths of the index start, with slashes; "" stands
+	// for the folder that the index names, where it is in the tree, and else the root.
+	Folder string
+
+	// Made is when the index was made: files modified after it are left out. The zero
+	// time stands for when the file that is read was modified, and for no such check
+	// where r is not a file. Give the time of now to switch the check off.
+	Made time.Time
+}
+
+// Report says what an index had and what became of it.
+type Report struct {
+	Tool      string `json:"tool"`      // the indexer, with its version
+	Documents int    `json:"documents"` // in the index
+	Files     int    `json:"files"`     // that still are what was indexed
+
+	// Missing documents have no file that can be read; Stale ones have one with
+	// another content.
+	Missing int `json:"missing"`
+	Stale   int `json:"stale"`
+
+	Symbols int `json:"symbols"` // defined in Files, with a node
+	Placed  int `json:"placed"`  // of them, those that are a node of the graph's
+	Edges   int `json:"edges"`
+
+	// Left are the first documents that were left out, with the reason.
+	Left []Left `json:"left,omitempty"`
+}
+
+// Left is a document that was left out.
+type Left struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+const maxLeft = 50
+
+// maxDocument is how many bytes one document of an index may have.
+const maxDocument = 64 << 20
+
+// stream reads an index field by field. The slice that visit gets is good until it
+// returns.
+func stream(r io.Reader, visit func(num protowire.Number, v []byte) error) error {
+	in := &counter{r: bufio.NewReaderSize(r, 1<<16)}
+	var buf bytes.Buffer
+	for {
+		start := in.n
+		tag, err := binary.ReadUvarint(in)
+		if errors.Is(err, io.EOF) && in.n == start {
+			return nil
+		}
+		if err != nil {
+			return broken(start, err)
+		}
+		num, typ := protowire.DecodeTag(tag)
+		if num < protowire.MinValidNumber {
+			return broken(start, errWire)
+		}
+		switch typ {
+		case protowire.VarintType:
+			_, err = binary.ReadUvarint(in)
+		case protowire.Fixed32Type:
+			_, err = io.CopyN(io.Discard, in, 4)
+		case protowire.Fixed64Type:
+			_, err = io.CopyN(io.Discard, in, 8)
+		case protowire.BytesType:
+			var size uint64
+			if size, err = binary.ReadUvarint(in); err != nil {
+				break
+			}
+			if size > maxDocument {
+				return broken(start, fmt.Errorf("a document of %d bytes", size))
+			}
+			buf.Reset()
+			if _, err = io.CopyN(&buf, in, int64(size)); err == nil { // grows with what comes, not with what is promised
+				if err = visit(num, buf.Bytes()); errors.Is(err, errWire) {
+					return broken(start, err)
+				} else if err != nil {
+					return err
+				}
+			}
+		default:
+			err = errWire
+		}
+		if err != nil {
+			return broken(start, err)
+		}
+	}
+}
+
+func broken(at int64, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("at byte %d: %w", at, err)
+}
+
+// counter counts what is read.
+type counter struct {
+	r *bufio.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// ReadByte implements io.ByteReader.
+func (c *counter) ReadByte() (byte, error) {
+	b, err := c.r.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
 }

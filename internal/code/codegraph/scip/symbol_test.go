@@ -51,3 +51,31 @@ func FuzzSymbol(f *testing.F) {
 		}
 	})
 }
+
+// String writes a symbol in the notation that parse reads.
+func (s symbol) String() string {
+	var b strings.Builder
+	for i, w := range []string{s.scheme, s.manager, s.pkg, s.version} {
+		if w == "" && i > 0 {
+			w = "."
+		}
+		b.WriteString(strings.ReplaceAll(w, " ", "  ") + " ")
+	}
+	for _, d := range s.descriptors {
+		n := d.name
+		if strings.ContainsFunc(n, func(r rune) bool { return !simple(r) }) {
+			n = "`" + strings.ReplaceAll(n, "`", "``") + "`"
+		}
+		switch d.suffix {
+		case parameter:
+			b.WriteString("(" + n + ")")
+		case typeParameter:
+			b.WriteString("[" + n + "]")
+		case method:
+			b.WriteString(n + "().")
+		default:
+			b.WriteString(n + string(rune(d.suffix)))
+		}
+	}
+	return b.String()
+}

@@ -308,10 +308,9 @@ type Dependency struct {
 
 // Options configure a view; the zero value works.
 type Options struct {
-	Now       func() time.Time        // default time.Now
-	Stands    func(ken.Evidence) bool // as of ken.Claim.Support; nil: all of it
-	DecayDays int                     // as of ken.Support.At
-	Utility   structure.Utility       // for the weight of aspects; nil counts nothing
+	Now       func() time.Time  // default time.Now
+	DecayDays int               // as of ken.Support.At
+	Utility   structure.Utility // for the weight of aspects; nil counts nothing
 
 	Aspects    int // most aspects; default DefaultAspects
 	Attributes int // most attributes of an aspect; default DefaultAttributes
@@ -363,7 +362,7 @@ type Claim struct {
 }
 
 func (v *viewer) claim(c ken.Claim) Claim {
-	support := c.Support(v.o.Stands)
+	support := c.Support(nil)
 	return Claim{ID: c.ID, Kind: c.Kind, Status: c.Status, Tier: support.At(v.o.Now(), v.o.DecayDays).String(),
 		Trust: max(support.Trust, ken.TrustExternal).String(), Text: strings.TrimSpace(c.Text), Entities: c.Entities, Aspect: c.Aspect,
 		Constraint: c.Constraint, AssignedBy: c.AssignedBy, Source: cmp.Or(c.Source, c.SourceType), Scope: c.Scope.String(),

@@ -60,39 +60,25 @@ func clip(v string) string {
 	return v
 }
 
-// counters are a counter with one bounded label. Those that were used before are
-// found without a lock.
-type counters struct {
+// vector is a metric with one bounded label, of counters or of observers. Those that were used
+// before are found without a lock.
+type vector[M any] struct {
 	bounded
-	vec *prometheus.CounterVec
-	by  sync.Map // value → prometheus.Counter
+	vec interface{ WithLabelValues(...string) M }
+	by  sync.Map // value → M
 }
 
-func (c *counters) add(value string, n float64) {
-	if have, ok := c.by.Load(value); ok {
-		have.(prometheus.Counter).Add(n)
-		return
+func (v *vector[M]) with(value string) M {
+	if have, ok := v.by.Load(value); ok {
+		return have.(M)
 	}
-	value = c.value(value)
-	one := c.vec.WithLabelValues(value)
-	c.by.Store(value, one)
-	one.Add(n)
+	value = v.value(value)
+	one := v.vec.WithLabelValues(value)
+	v.by.Store(value, one)
+	return one
 }
 
-// histograms are a histogram with one bounded label.
-type histograms struct {
-	bounded
-	vec *prometheus.HistogramVec
-	by  sync.Map // value → prometheus.Observer
-}
-
-func (h *histograms) observe(value string, x float64) {
-	if have, ok := h.by.Load(value); ok {
-		have.(prometheus.Observer).Observe(x)
-		return
-	}
-	value = h.value(value)
-	one := h.vec.WithLabelValues(value)
-	h.by.Store(value, one)
-	one.Observe(x)
-}
+type (
+	counters   = vector[prometheus.Counter]
+	histograms = vector[prometheus.Observer]
+)

@@ -118,7 +118,7 @@ func (m *Metrics) HandlerOf(owner string) http.Handler {
 // it: "flag" or "block".
 func (m *Metrics) Taint(action string) {
 	if m != nil {
-		m.taints.add(action, 1)
+		m.taints.with(action).Inc()
 	}
 }
 

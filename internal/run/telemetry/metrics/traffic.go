@@ -29,9 +29,9 @@ func (m *Metrics) Request(route string, status int, total, firstByte time.Durati
 	}
 	route = m.routes.value(route)
 	m.requests.WithLabelValues(route, class(status)).Inc()
-	m.duration.observe(route, total.Seconds())
+	m.duration.with(route).Observe(total.Seconds())
 	if firstByte > 0 {
-		m.first.observe(route, firstByte.Seconds())
+		m.first.with(route).Observe(firstByte.Seconds())
 	}
 }
 
@@ -57,7 +57,7 @@ func (m *Metrics) Stream() (done func()) {
 // words, such as connect, timeout, cut, rate_limited or server.
 func (m *Metrics) UpstreamError(kind string) {
 	if m != nil {
-		m.upstream.add(kind, 1)
+		m.upstream.with(kind).Inc()
 	}
 }
 
@@ -65,14 +65,14 @@ func (m *Metrics) UpstreamError(kind string) {
 // few reasons.
 func (m *Metrics) Untouched(reason string) {
 	if m != nil {
-		m.untouched.add(reason, 1)
+		m.untouched.with(reason).Inc()
 	}
 }
 
 // Policy counts a model call about which a rule decided, by the rule's name.
 func (m *Metrics) Policy(rule string) {
 	if m != nil {
-		m.policies.add(rule, 1)
+		m.policies.with(rule).Inc()
 	}
 }
 

@@ -50,14 +50,14 @@ func (m *Metrics) Turn(r *ken.Receipt) {
 	m.overflowed.Add(float64(max(r.OverflowedConstraints, 0)))
 	for stage, ms := range r.MS {
 		if stage != "total" && stage != "assemble" { // those are the whole
-			m.stages.observe(stage, ms/1000)
+			m.stages.with(stage).Observe(ms / 1000)
 		}
 	}
 	m.blocks(r.Items)
 	m.cutOff(r.Cut)
 	for _, d := range r.Degraded {
 		stage, _, _ := strings.Cut(d, ":")
-		m.degraded.add(stage, 1)
+		m.degraded.with(stage).Inc()
 	}
 }
 
@@ -95,14 +95,14 @@ next:
 			}
 		}
 		if known == cutReasons {
-			m.cuts.add(string(cuts[i].Reason), 1)
+			m.cuts.with(string(cuts[i].Reason)).Inc()
 			continue
 		}
 		reasons[known], n[known] = cuts[i].Reason, 1
 		known++
 	}
 	for k := range known {
-		m.cuts.add(string(reasons[k]), float64(n[k]))
+		m.cuts.with(string(reasons[k])).Add(float64(n[k]))
 	}
 }
 

@@ -4,8 +4,7 @@
 //
 // A request has a server span; in it are ken.assemble, with the stages of the turn
 // as events and the retrieval as a child, and the client span of the upstream call,
-// "chat MODEL". Tools have "execute_tool NAME", embeddings "embeddings MODEL". Names
-// and attributes follow the semantic conventions for HTTP and for generative AI;
+// "chat MODEL". Names and attributes follow the semantic conventions for HTTP and for generative AI;
 // what those have no name for starts with ken.
 //
 // Spans hold names, numbers and kinds. No span holds what a message, a claim, a tool's

@@ -22,20 +22,11 @@ type Call struct {
 
 // Chat begins the client span of a model call.
 func (t *Tracer) Chat(ctx context.Context, c Call) (context.Context, *Span) {
-	return t.call(ctx, "chat", c)
-}
-
-// Embeddings begins the client span of an embeddings call.
-func (t *Tracer) Embeddings(ctx context.Context, c Call) (context.Context, *Span) {
-	return t.call(ctx, "embeddings", c)
-}
-
-func (t *Tracer) call(ctx context.Context, operation string, c Call) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
 	attrs := make([]attribute.KeyValue, 0, 8)
-	attrs = append(attrs, semconv.GenAIOperationNameKey.String(operation), semconv.GenAIProviderNameKey.String(clip(cmp.Or(c.Provider, "openai"))))
+	attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(clip(cmp.Or(c.Provider, "openai"))))
 	if c.Model != "" {
 		attrs = append(attrs, semconv.GenAIRequestModel(clip(c.Model)))
 	}
@@ -51,20 +42,7 @@ func (t *Tracer) call(ctx context.Context, operation string, c Call) (context.Co
 	if c.Stream {
 		attrs = append(attrs, semconv.GenAIRequestStreamKey.Bool(true))
 	}
-	return t.start(ctx, strings.TrimRight(operation+" "+clip(c.Model), " "), trace.SpanKindClient, attrs...)
-}
-
-// Tool begins the span of a tool that is run: its name and the id of the call, never
-// its arguments or its result.
-func (t *Tracer) Tool(ctx context.Context, name, call string) (context.Context, *Span) {
-	if t == nil {
-		return ctx, nil
-	}
-	attrs := []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(clip(name)), semconv.GenAIToolType("function")}
-	if call != "" {
-		attrs = append(attrs, semconv.GenAIToolCallID(clip(call)))
-	}
-	return t.start(ctx, "execute_tool "+clip(name), trace.SpanKindInternal, attrs...)
+	return t.start(ctx, strings.TrimRight("chat "+clip(c.Model), " "), trace.SpanKindClient, attrs...)
 }
 
 // FirstByte says that the first byte of the answer is there. Call it once.

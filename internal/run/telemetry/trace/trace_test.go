@@ -214,23 +214,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestToolsAndEmbeddings(t *testing.T) {
-	got := record(t, func(tr *trace.Tracer) {
-		_, s := tr.Tool(t.Context(), "memory_recall", "call-1")
-		s.End(0, nil)
-		_, s = tr.Embeddings(t.Context(), trace.Call{Model: "bge-m3", Provider: "vllm"})
-		s.End(200, nil)
-	})
-	for name, want := range map[string][]string{
-		"execute_tool memory_recall": {"gen_ai.operation.name=execute_tool", "gen_ai.tool.call.id=call-1", "gen_ai.tool.name=memory_recall", "gen_ai.tool.type=function"},
-		"embeddings bge-m3":          {"gen_ai.operation.name=embeddings", "gen_ai.provider.name=vllm", "gen_ai.request.model=bge-m3", "http.response.status_code=200"},
-	} {
-		if d := cmp.Diff(want, attributes(got[name])); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
-		}
-	}
-}
-
 // What a client sends as a model or a session must not fill the collector.
 func TestLongValuesAreCut(t *testing.T) {
 	long := strings.Repeat("日", 1<<20)
@@ -278,7 +261,7 @@ func TestOffByDefault(t *testing.T) {
 func TestNilRecordsNothing(t *testing.T) {
 	var tr *trace.Tracer
 	exchange(tr)
-	_, s := tr.Tool(t.Context(), "x", "")
+	_, s := tr.Chat(t.Context(), trace.Call{Model: "x"})
 	s.End(0, nil)
 	if err := tr.Close(); err != nil {
 		t.Error(err)
@@ -420,13 +403,13 @@ func ExampleTracer() {
 	if err != nil {
 		panic(err)
 	}
-	_, span := tr.Tool(context.Background(), "memory_recall", "call-1")
+	_, span := tr.Chat(context.Background(), trace.Call{Model: "gpt-4.1-mini"})
 	span.End(0, nil)
 	if err := tr.Close(); err != nil {
 		panic(err)
 	}
 	fmt.Println(k.spans[0].Name)
-	// Output: execute_tool memory_recall
+	// Output: chat gpt-4.1-mini
 }
 
 func BenchmarkOff(b *testing.B) {

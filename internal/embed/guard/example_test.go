@@ -1,16 +1,16 @@
-package embed_test
+package guard_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/guard"
 )
 
 func ExampleGuard() {
 	down := &endpoint{fault: errors.New("connection refused")}
-	g := embed.NewGuard(down, embed.GuardOptions{Failures: 2})
+	g := guard.New(down, guard.Options{Failures: 2})
 	defer g.Close()
 	for range 3 {
 		_, err := g.Embed(context.Background(), []string{"where do we deploy?"})

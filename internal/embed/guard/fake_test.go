@@ -1,4 +1,4 @@
-package embed_test
+package guard_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package embed
+package guard
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/breaker"
+	"github.com/kenlayer/ken/embed"
 )
 
 // ErrLate is wrapped by the error of a call whose caller's deadline passed first.
 // The call itself goes on: see [Guard.Embed].
 var ErrLate = errors.New("too late for this turn")
 
-// GuardOptions configures a Guard. The zero value is the default.
-type GuardOptions struct {
+// Options configures a [Guard]. The zero value is the default.
+type Options struct {
 	// Timeout ends a call, whether somebody still waits for it or not; <= 0
 	// means 2 s. The turn's own context usually ends earlier.
 	Timeout time.Duration
@@ -29,7 +30,7 @@ type GuardOptions struct {
 	ProbeEvery time.Duration
 	// Cache, when set, is asked before anything else, even while the circuit is
 	// open, and keeps every result, late ones included.
-	Cache Cache
+	Cache *Cache
 	// OnChange hears of the circuit's changes; see breaker.Options. It must not
 	// call Close, which waits for it.
 	OnChange func(breaker.Change)
@@ -42,9 +43,9 @@ type GuardOptions struct {
 //
 // A Guard is an Embedder. Close it when done.
 type Guard struct {
-	embedder Embedder // as given
-	checked  Embedder // answers checked, and cached when there is a cache
-	opts     GuardOptions
+	embedder embed.Embedder // as given
+	checked  embed.Embedder // answers checked, and cached when there is a cache
+	opts     Options
 	circuit  *breaker.Breaker
 	slots    chan struct{}
 
@@ -56,8 +57,8 @@ type Guard struct {
 	running sync.WaitGroup // calls and the probing goroutine
 }
 
-// NewGuard wraps e. Nothing is called until the first Embed or Probe.
-func NewGuard(e Embedder, o GuardOptions) *Guard {
+// New wraps e. Nothing is called until the first Embed or Probe.
+func New(e embed.Embedder, o Options) *Guard {
 	o.Timeout = orDefault(o.Timeout, 2*time.Second)
 	o.InFlight = orDefault(o.InFlight, 4)
 	o.ProbeEvery = orDefault(o.ProbeEvery, breaker.DefaultOpenFor)
@@ -83,10 +84,10 @@ func (g *Guard) Model() string { return g.embedder.Model() }
 func (g *Guard) Dim() int { return g.embedder.Dim() }
 
 // Local reports whether the embedder behind is.
-func (g *Guard) Local() bool { return IsLocal(g.embedder) }
+func (g *Guard) Local() bool { return embed.IsLocal(g.embedder) }
 
-// Background reports whether the embedder behind is too slow to wait for: see [IsInline].
-func (g *Guard) Background() bool { return !IsInline(g.embedder) }
+// Background reports whether the embedder behind is too slow to wait for: see [embed.IsInline].
+func (g *Guard) Background() bool { return !embed.IsInline(g.embedder) }
 
 // State returns where the circuit stands.
 func (g *Guard) State() breaker.State { return g.circuit.State() }
@@ -96,7 +97,7 @@ func (g *Guard) State() breaker.State { return g.circuit.State() }
 // calls pass.
 func (g *Guard) Cause() string {
 	if g.off() {
-		return ErrOff.Error()
+		return embed.ErrOff.Error()
 	}
 	return g.circuit.Cause()
 }
@@ -113,7 +114,7 @@ func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		return nil, err
 	}
 	if g.off() {
-		return nil, ErrOff
+		return nil, embed.ErrOff
 	}
 	if g.opts.Cache != nil {
 		if vectors, ok := lookup(g.embedder, g.opts.Cache, texts); ok {
@@ -194,7 +195,7 @@ func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 
 // embed asks the embedder and puts its errors into words. A panic in it is an
 // error here, because it would end a process whose turns can do without vectors.
-func (g *Guard) embed(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, err error) {
+func (g *Guard) embed(ctx context.Context, e embed.Embedder, texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			vectors, err = nil, &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the embedder panicked: %v", p)}
@@ -217,30 +218,33 @@ func (g *Guard) timedOut() error {
 }
 
 func (g *Guard) off() bool {
-	_, off := g.embedder.(none)
-	return off
+	return g.embedder == embed.None()
 }
 
 // checked refuses wrong answers, whoever gives them.
-type checked struct{ Embedder }
+type checked struct{ embed.Embedder }
 
-func (c checked) Local() bool { return IsLocal(c.Embedder) }
+func (c checked) Local() bool { return embed.IsLocal(c.Embedder) }
 
-func (c checked) Background() bool { return !IsInline(c.Embedder) }
+func (c checked) Background() bool { return !embed.IsInline(c.Embedder) }
 
 func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.Embedder.Embed(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(vectors, len(texts), c.Dim()); err != nil {
+	if err := embed.Check(vectors, len(texts), c.Dim()); err != nil {
 		return nil, err
 	}
 	// A local model may know no token of a text. A remote one that answers
 	// nothing has failed, and silently finding nothing would hide it.
 	for i, v := range vectors {
 		if v == nil && !c.Local() && strings.TrimSpace(texts[i]) != "" {
-			return nil, broken(fmt.Sprintf("vector %d is empty", i))
+			return nil, &ken.Error{
+				Code: ken.CodeUnavailable,
+				Msg:  fmt.Sprintf("the embedder answered an unusable vector: vector %d is empty", i),
+				Try:  "Try the model by hand with a short text; ken doctor shows what it answers.",
+			}
 		}
 	}
 	return vectors, nil
@@ -255,7 +259,7 @@ const probeText = "hello"
 // and from diagnostics. While the circuit is open it is refused like any call.
 func (g *Guard) Probe(ctx context.Context) error {
 	if g.off() {
-		return ErrOff
+		return embed.ErrOff
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.opts.Timeout)
 	defer cancel()

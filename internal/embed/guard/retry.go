@@ -1,32 +1,13 @@
-package embed
+package guard
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
 )
-
-// Throttled is the cause of an unavailable error whose endpoint said how long to
-// wait before the next call.
-type Throttled struct {
-	After time.Duration
-	Err   error // what the endpoint said; may be nil
-}
-
-// Error names the wait and the cause.
-func (t *Throttled) Error() string {
-	s := fmt.Sprintf("asked to wait %v", t.After)
-	if t.Err != nil {
-		s += ": " + t.Err.Error()
-	}
-	return s
-}
-
-// Unwrap returns the cause.
-func (t *Throttled) Unwrap() error { return t.Err }
 
 // RetryOptions configures Retry. The zero value is the default.
 type RetryOptions struct {
@@ -44,7 +25,7 @@ type RetryOptions struct {
 
 // Retry returns an embedder for background work: when e is unavailable it waits
 // and tries again, as often as o says or until ctx ends. Never use it on a turn.
-func Retry(e Embedder, o RetryOptions) Embedder {
+func Retry(e embed.Embedder, o RetryOptions) embed.Embedder {
 	o.Attempts = orDefault(o.Attempts, 5)
 	o.Wait = orDefault(o.Wait, time.Second)
 	o.MaxWait = orDefault(o.MaxWait, time.Minute)
@@ -60,15 +41,15 @@ func orDefault[T int | time.Duration](v, def T) T {
 }
 
 type retrying struct {
-	Embedder
+	embed.Embedder
 	opts RetryOptions
 }
 
 // Local reports whether the embedder behind is.
-func (r *retrying) Local() bool { return IsLocal(r.Embedder) }
+func (r *retrying) Local() bool { return embed.IsLocal(r.Embedder) }
 
 // Background reports whether the embedder behind is too slow to wait for.
-func (r *retrying) Background() bool { return !IsInline(r.Embedder) }
+func (r *retrying) Background() bool { return !embed.IsInline(r.Embedder) }
 
 // Embed implements Embedder.
 func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -93,7 +74,7 @@ func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, erro
 			return vectors, err
 		}
 		pause := wait
-		var t *Throttled
+		var t *embed.Throttled
 		if errors.As(err, &t) {
 			pause = max(pause, t.After)
 		}
@@ -109,5 +90,5 @@ func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 func worthRetrying(err error) bool {
-	return errors.Is(err, ken.ErrUnavailable) && !errors.Is(err, ErrOff)
+	return errors.Is(err, ken.ErrUnavailable) && !errors.Is(err, embed.ErrOff)
 }

@@ -1,4 +1,4 @@
-package embed_test
+package guard_test
 
 import (
 	"context"
@@ -14,21 +14,22 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/guard"
 )
 
 // guarded runs f in a bubble with a fake clock, a guard and the endpoint behind it.
-func guarded(t *testing.T, o embed.GuardOptions, f func(t *testing.T, g *embed.Guard, e *endpoint)) {
+func guarded(t *testing.T, o guard.Options, f func(t *testing.T, g *guard.Guard, e *endpoint)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
-		g := embed.NewGuard(e, o)
+		g := guard.New(e, o)
 		defer g.Close()
 		f(t, g, e)
 	})
 }
 
 // turn embeds one question within a turn's deadline and says how long it took.
-func turn(t *testing.T, g *embed.Guard, question string) (took time.Duration, err error) {
+func turn(t *testing.T, g *guard.Guard, question string) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
 	start := time.Now()
@@ -42,7 +43,7 @@ func turn(t *testing.T, g *embed.Guard, question string) (took time.Duration, er
 // An endpoint that is down must not be found out by every turn anew, and a turn
 // must never be the one that tries whether it is back.
 func TestEndpointDownFailsAtOnceAndSaysWhy(t *testing.T) {
-	guarded(t, embed.GuardOptions{}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(errRefused, 0)
 		for range 5 {
 			if _, err := turn(t, g, "a"); !errors.Is(err, errRefused) {
@@ -64,7 +65,7 @@ func TestEndpointDownFailsAtOnceAndSaysWhy(t *testing.T) {
 }
 
 func TestRecoveryIsProbedInTheBackground(t *testing.T) {
-	guarded(t, embed.GuardOptions{Failures: 1}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Failures: 1}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(errRefused, 0)
 		turn(t, g, "a")
 		pass(95 * time.Second) // three probes fail
@@ -91,8 +92,8 @@ func TestRecoveryIsProbedInTheBackground(t *testing.T) {
 
 func TestFlappingEndpointKeepsOneProber(t *testing.T) {
 	var changes []string
-	o := embed.GuardOptions{Failures: 1, OnChange: func(c breaker.Change) { changes = append(changes, c.To.String()) }}
-	guarded(t, o, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	o := guard.Options{Failures: 1, OnChange: func(c breaker.Change) { changes = append(changes, c.To.String()) }}
+	guarded(t, o, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		for range 3 {
 			e.set(errRefused, 0)
 			turn(t, g, "a")
@@ -114,10 +115,10 @@ func TestFlappingEndpointKeepsOneProber(t *testing.T) {
 
 // The fault of a rival: a slow endpoint held up the first token for a minute.
 func TestSlowEndpointNeverHoldsATurnLongerThanItsDeadline(t *testing.T) {
-	guarded(t, embed.GuardOptions{InFlight: 100}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{InFlight: 100}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(nil, time.Hour)
 		for range 7 {
-			if took, err := turn(t, g, "a"); !errors.Is(err, embed.ErrLate) || took != 150*time.Millisecond {
+			if took, err := turn(t, g, "a"); !errors.Is(err, guard.ErrLate) || took != 150*time.Millisecond {
 				t.Fatalf("%v after %v, want ErrLate after the turn's 150 ms", err, took)
 			}
 		}
@@ -131,9 +132,9 @@ func TestSlowEndpointNeverHoldsATurnLongerThanItsDeadline(t *testing.T) {
 // Slower than a turn but quicker than the timeout is late, not broken: the
 // circuit stays closed, and the next turn has the vector.
 func TestLateResultIsKeptForTheNextTurn(t *testing.T) {
-	guarded(t, embed.GuardOptions{Cache: embed.NewMemory(0), Failures: 1}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Cache: guard.NewCache(0), Failures: 1}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(nil, time.Second)
-		if _, err := turn(t, g, "a"); !errors.Is(err, embed.ErrLate) {
+		if _, err := turn(t, g, "a"); !errors.Is(err, guard.ErrLate) {
 			t.Fatalf("error %v, want ErrLate", err)
 		}
 		pass(time.Second)
@@ -147,7 +148,7 @@ func TestLateResultIsKeptForTheNextTurn(t *testing.T) {
 }
 
 func TestCacheAnswersWhileTheCircuitIsOpen(t *testing.T) {
-	guarded(t, embed.GuardOptions{Cache: embed.NewMemory(0), Failures: 1}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Cache: guard.NewCache(0), Failures: 1}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		turn(t, g, "known")
 		e.set(errRefused, 0)
 		turn(t, g, "new")
@@ -161,12 +162,12 @@ func TestCacheAnswersWhileTheCircuitIsOpen(t *testing.T) {
 }
 
 func TestCallsInFlightAreBounded(t *testing.T) {
-	guarded(t, embed.GuardOptions{InFlight: 2}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{InFlight: 2}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(nil, time.Second)
 		turn(t, g, "a")
 		turn(t, g, "b")
 		took, err := turn(t, g, "c")
-		if !errors.Is(err, ken.ErrUnavailable) || errors.Is(err, embed.ErrLate) || took != 0 || len(e.asked()) != 2 {
+		if !errors.Is(err, ken.ErrUnavailable) || errors.Is(err, guard.ErrLate) || took != 0 || len(e.asked()) != 2 {
 			t.Errorf("third call: %v after %v, %d calls; want a refusal at once", err, took, len(e.asked()))
 		}
 		pass(time.Second)
@@ -180,7 +181,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 }
 
 func TestCallerWithoutDeadlineWaitsForTheTimeoutAtMost(t *testing.T) {
-	guarded(t, embed.GuardOptions{Timeout: time.Second}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Timeout: time.Second}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(nil, time.Hour)
 		start := time.Now()
 		_, err := g.Embed(t.Context(), []string{"a"})
@@ -191,7 +192,7 @@ func TestCallerWithoutDeadlineWaitsForTheTimeoutAtMost(t *testing.T) {
 }
 
 func TestCallersCancellationIsNoFailure(t *testing.T) {
-	guarded(t, embed.GuardOptions{Failures: 1}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Failures: 1}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(nil, time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
@@ -223,7 +224,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 	}
 	for name, wrong := range tests {
 		t.Run(name, func(t *testing.T) {
-			guarded(t, embed.GuardOptions{Failures: 1, Cache: embed.NewMemory(0)}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+			guarded(t, guard.Options{Failures: 1, Cache: guard.NewCache(0)}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 				e.wrong = wrong
 				vectors, err := g.Embed(t.Context(), []string{"a", "b"})
 				var kenErr *ken.Error
@@ -244,7 +245,7 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 func TestCloseEndsCallsAndProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
-		g := embed.NewGuard(e, embed.GuardOptions{Failures: 1, Timeout: time.Hour})
+		g := guard.New(e, guard.Options{Failures: 1, Timeout: time.Hour})
 		e.set(errRefused, 0)
 		turn(t, g, "a") // starts the prober
 		pass(time.Minute)
@@ -274,7 +275,7 @@ func TestCloseEndsCallsAndProbes(t *testing.T) {
 }
 
 func TestCloseStopsAWaitingProber(t *testing.T) {
-	guarded(t, embed.GuardOptions{Failures: 1}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Failures: 1}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(errRefused, 0)
 		turn(t, g, "a")
 		g.Close() // synctest fails the test if a goroutine is left
@@ -282,7 +283,7 @@ func TestCloseStopsAWaitingProber(t *testing.T) {
 }
 
 func TestProbeReportsAndCounts(t *testing.T) {
-	guarded(t, embed.GuardOptions{Failures: 2}, func(t *testing.T, g *embed.Guard, e *endpoint) {
+	guarded(t, guard.Options{Failures: 2}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		if err := g.Probe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +300,7 @@ func TestProbeReportsAndCounts(t *testing.T) {
 }
 
 func TestGuardOfNoneNamesTheCause(t *testing.T) {
-	g := embed.NewGuard(embed.None(), embed.GuardOptions{Failures: 1})
+	g := guard.New(embed.None(), guard.Options{Failures: 1})
 	defer g.Close()
 	for range 3 {
 		if _, err := g.Embed(t.Context(), []string{"a"}); !errors.Is(err, embed.ErrOff) {

@@ -1,83 +1,67 @@
-package embed
+package guard
 
 import (
 	"container/list"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
 )
 
-// Hash identifies a text by its content: the first 16 bytes of its SHA-256.
-func Hash(text string) [16]byte {
-	sum := sha256.Sum256([]byte(text))
-	return [16]byte(sum[:16])
-}
-
-// Cache keeps vectors by model and content hash. It is never needed for a right
-// answer, so it has no errors: an implementation that can't read has a miss, one
-// that can't write keeps nothing, and each reports that itself. Implementations
-// are safe for concurrent use.
-type Cache interface {
-	// Get returns one vector a hash, in order, nil for those it lacks.
-	Get(model string, hashes [][16]byte) [][]float32
-	// Put keeps vectors[i] for hashes[i]; none of them is nil.
-	Put(model string, hashes [][16]byte, vectors [][]float32)
-}
-
-// DefaultMemorySize is the number of vectors that NewMemory(0) holds: 25 MB at
+// defaultCacheSize is the number of vectors that [NewCache] of size 0 holds: 25 MB at
 // 1,536 dimensions.
-const DefaultMemorySize = 4096
+const defaultCacheSize = 4096
 
-// Memory is a Cache that forgets what was unused for longest.
-type Memory struct {
+// Cache keeps vectors by model and content hash, and forgets what was unused for longest.
+// It is safe for concurrent use.
+type Cache struct {
 	size int
 
 	mu     sync.Mutex // guards the rest
-	byKey  map[memoryKey]*list.Element
-	recent *list.List // of memoryEntry, latest use first
+	byKey  map[cacheKey]*list.Element
+	recent *list.List // of cacheEntry, latest use first
 }
 
-type memoryKey struct {
+type cacheKey struct {
 	model string
 	hash  [16]byte
 }
 
-type memoryEntry struct {
-	key    memoryKey
+type cacheEntry struct {
+	key    cacheKey
 	vector []float32
 }
 
-// NewMemory returns a cache of at most size vectors; <= 0 means DefaultMemorySize.
-func NewMemory(size int) *Memory {
+// NewCache returns a cache of at most size vectors; <= 0 means 4,096.
+func NewCache(size int) *Cache {
 	if size <= 0 {
-		size = DefaultMemorySize
+		size = defaultCacheSize
 	}
-	return &Memory{size: size, byKey: map[memoryKey]*list.Element{}, recent: list.New()}
+	return &Cache{size: size, byKey: map[cacheKey]*list.Element{}, recent: list.New()}
 }
 
-// Get implements Cache.
-func (m *Memory) Get(model string, hashes [][16]byte) [][]float32 {
+// Get returns one vector a hash, in order, nil for those it lacks.
+func (m *Cache) Get(model string, hashes [][16]byte) [][]float32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	vectors := make([][]float32, len(hashes))
 	for i, h := range hashes {
-		if el, ok := m.byKey[memoryKey{model, h}]; ok {
+		if el, ok := m.byKey[cacheKey{model, h}]; ok {
 			m.recent.MoveToFront(el)
-			vectors[i] = el.Value.(memoryEntry).vector
+			vectors[i] = el.Value.(cacheEntry).vector
 		}
 	}
 	return vectors
 }
 
-// Put implements Cache.
-func (m *Memory) Put(model string, hashes [][16]byte, vectors [][]float32) {
+// Put keeps vectors[i] for hashes[i]; none of them is nil.
+func (m *Cache) Put(model string, hashes [][16]byte, vectors [][]float32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, h := range hashes {
-		entry := memoryEntry{memoryKey{model, h}, vectors[i]}
+		entry := cacheEntry{cacheKey{model, h}, vectors[i]}
 		if el, ok := m.byKey[entry.key]; ok {
 			el.Value = entry
 			m.recent.MoveToFront(el)
@@ -85,7 +69,7 @@ func (m *Memory) Put(model string, hashes [][16]byte, vectors [][]float32) {
 		}
 		m.byKey[entry.key] = m.recent.PushFront(entry)
 		if m.recent.Len() > m.size {
-			oldest := m.recent.Remove(m.recent.Back()).(memoryEntry)
+			oldest := m.recent.Remove(m.recent.Back()).(cacheEntry)
 			delete(m.byKey, oldest.key)
 		}
 	}
@@ -94,18 +78,18 @@ func (m *Memory) Put(model string, hashes [][16]byte, vectors [][]float32) {
 // Cached returns an embedder that asks e only for the texts that c lacks, each
 // once however often it occurs, and keeps the answers in c. Cached vectors of a
 // dimension that e doesn't answer any more are asked for again.
-func Cached(e Embedder, c Cache) Embedder { return &cached{e, c} }
+func Cached(e embed.Embedder, c *Cache) embed.Embedder { return &cached{e, c} }
 
 type cached struct {
-	Embedder
-	cache Cache
+	embed.Embedder
+	cache *Cache
 }
 
 // Local reports whether the embedder behind the cache is.
-func (c *cached) Local() bool { return IsLocal(c.Embedder) }
+func (c *cached) Local() bool { return embed.IsLocal(c.Embedder) }
 
 // Background reports whether what the cache lacks is too slow to wait for.
-func (c *cached) Background() bool { return !IsInline(c.Embedder) }
+func (c *cached) Background() bool { return !embed.IsInline(c.Embedder) }
 
 // Embed implements Embedder.
 func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -128,7 +112,7 @@ func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 // lookup answers from the cache alone, or reports that it can't.
-func lookup(e Embedder, c Cache, texts []string) ([][]float32, bool) {
+func lookup(e embed.Embedder, c *Cache, texts []string) ([][]float32, bool) {
 	b := newBatch(texts)
 	b.look(c, e.Model(), e.Dim())
 	for _, v := range b.vectors {
@@ -156,7 +140,7 @@ func newBatch(texts []string) *batch {
 			at = len(b.texts)
 			seen[t] = at
 			b.texts = append(b.texts, t)
-			b.hashes = append(b.hashes, Hash(t))
+			b.hashes = append(b.hashes, embed.Hash(t))
 		}
 		b.place[i] = at
 	}
@@ -164,7 +148,7 @@ func newBatch(texts []string) *batch {
 }
 
 // look fills in what the cache holds.
-func (b *batch) look(c Cache, model string, dim int) {
+func (b *batch) look(c *Cache, model string, dim int) {
 	b.vectors = make([][]float32, len(b.texts))
 	copy(b.vectors, c.Get(model, b.hashes))
 	b.forget(dim)
@@ -183,7 +167,7 @@ func (b *batch) forget(dim int) bool {
 }
 
 // ask embeds what is missing and keeps it.
-func (b *batch) ask(ctx context.Context, e Embedder, c Cache) error {
+func (b *batch) ask(ctx context.Context, e embed.Embedder, c *Cache) error {
 	var missing []string
 	var at []int
 	for i, v := range b.vectors {

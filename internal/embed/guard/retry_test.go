@@ -1,4 +1,4 @@
-package embed_test
+package guard_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/embed/guard"
 )
 
 // script answers with its errors in turn, and with vectors after that.
@@ -58,7 +59,7 @@ func TestRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{errs: tt.errs}
 				start := time.Now()
-				_, err := embed.Retry(s, embed.RetryOptions{}).Embed(t.Context(), []string{"a"})
+				_, err := guard.Retry(s, guard.RetryOptions{}).Embed(t.Context(), []string{"a"})
 				if err != tt.want || len(s.calls) != tt.calls {
 					t.Errorf("%d calls, error %v; want %d, %v", len(s.calls), err, tt.calls, tt.want)
 				}
@@ -73,7 +74,7 @@ func TestRetry(t *testing.T) {
 func TestRetryRepeatsOnlyTheBatchThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{errs: []error{nil, ken.ErrUnavailable}}
-		_, err := embed.Retry(s, embed.RetryOptions{Batch: 2}).Embed(t.Context(), []string{"a", "b", "c", "d", "e"})
+		_, err := guard.Retry(s, guard.RetryOptions{Batch: 2}).Embed(t.Context(), []string{"a", "b", "c", "d", "e"})
 		if got := fmt.Sprint(s.calls); err != nil || got != "[[a b] [c d] [c d] [e]]" {
 			t.Errorf("calls %s, error %v", got, err)
 		}
@@ -85,7 +86,7 @@ func TestRetryStopsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		s := &script{errs: []error{ken.ErrUnavailable}}
-		_, err := embed.Retry(s, embed.RetryOptions{}).Embed(ctx, []string{"a"})
+		_, err := guard.Retry(s, guard.RetryOptions{}).Embed(ctx, []string{"a"})
 		if !errors.Is(err, ken.ErrUnavailable) || len(s.calls) != 1 {
 			t.Errorf("%d calls, error %v; want one call and what it answered", len(s.calls), err)
 		}

@@ -1,4 +1,4 @@
-package embed_test
+package guard_test
 
 import (
 	"context"
@@ -11,14 +11,15 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/embed/guard"
 )
 
 func TestSuite(t *testing.T) {
 	makers := map[string]func(t *testing.T) embed.Embedder{
-		"cached": func(t *testing.T) embed.Embedder { return embed.Cached(embedtest.Bag{}, embed.NewMemory(0)) },
-		"retry":  func(t *testing.T) embed.Embedder { return embed.Retry(embedtest.Bag{}, embed.RetryOptions{Batch: 2}) },
+		"cached": func(t *testing.T) embed.Embedder { return guard.Cached(embedtest.Bag{}, guard.NewCache(0)) },
+		"retry":  func(t *testing.T) embed.Embedder { return guard.Retry(embedtest.Bag{}, guard.RetryOptions{Batch: 2}) },
 		"guard": func(t *testing.T) embed.Embedder {
-			g := embed.NewGuard(&endpoint{}, embed.GuardOptions{Cache: embed.NewMemory(0)})
+			g := guard.New(&endpoint{}, guard.Options{Cache: guard.NewCache(0)})
 			t.Cleanup(func() { g.Close() })
 			return g
 		},
@@ -30,7 +31,7 @@ func TestSuite(t *testing.T) {
 
 func TestCachedAsksOnlyForWhatIsMissing(t *testing.T) {
 	e := &endpoint{}
-	c := embed.Cached(e, embed.NewMemory(0))
+	c := guard.Cached(e, guard.NewCache(0))
 	for _, texts := range [][]string{{"a", "b", "a"}, {"b", "a"}, {"c", "b", "c", " "}} {
 		got, err := c.Embed(t.Context(), texts)
 		if err != nil {
@@ -47,9 +48,9 @@ func TestCachedAsksOnlyForWhatIsMissing(t *testing.T) {
 }
 
 func TestCacheNeverMixesModels(t *testing.T) {
-	cache := embed.NewMemory(0)
+	cache := guard.NewCache(0)
 	e := &endpoint{}
-	for _, c := range []embed.Embedder{embed.Cached(embedtest.Bag{}, cache), embed.Cached(e, cache)} {
+	for _, c := range []embed.Embedder{guard.Cached(embedtest.Bag{}, cache), guard.Cached(e, cache)} {
 		if _, err := c.Embed(t.Context(), []string{"a"}); err != nil {
 			t.Fatal(err)
 		}
@@ -77,11 +78,11 @@ func (s *sized) Embed(_ context.Context, texts []string) ([][]float32, error) {
 // The model behind a name was replaced by one of another dimension: what the
 // cache holds is stale, and no answer may mix the two.
 func TestChangedDimensionIsAskedForAgain(t *testing.T) {
-	cache := embed.NewMemory(0)
-	if _, err := embed.Cached(&sized{dim: 3}, cache).Embed(t.Context(), []string{"a", "b"}); err != nil {
+	cache := guard.NewCache(0)
+	if _, err := guard.Cached(&sized{dim: 3}, cache).Embed(t.Context(), []string{"a", "b"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := embed.Cached(&sized{dim: 5}, cache).Embed(t.Context(), []string{"a", "b", "c"})
+	got, err := guard.Cached(&sized{dim: 5}, cache).Embed(t.Context(), []string{"a", "b", "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +95,14 @@ func TestChangedDimensionIsAskedForAgain(t *testing.T) {
 
 func TestCachedRefusesAWrongCount(t *testing.T) {
 	e := &endpoint{wrong: func(v [][]float32) [][]float32 { return v[1:] }}
-	_, err := embed.Cached(e, embed.NewMemory(0)).Embed(t.Context(), []string{"a", "b"})
+	_, err := guard.Cached(e, guard.NewCache(0)).Embed(t.Context(), []string{"a", "b"})
 	if !errors.Is(err, ken.ErrUnavailable) {
 		t.Errorf("error %v, want unavailable", err)
 	}
 }
 
 func TestMemoryForgetsTheLeastRecentlyUsed(t *testing.T) {
-	m := embed.NewMemory(2)
+	m := guard.NewCache(2)
 	a, b, c := embed.Hash("a"), embed.Hash("b"), embed.Hash("c")
 	put := func(h [16]byte) { m.Put("m", [][16]byte{h}, [][]float32{{1}}) }
 	put(a)
@@ -117,18 +118,8 @@ func TestMemoryForgetsTheLeastRecentlyUsed(t *testing.T) {
 	}
 }
 
-func TestNoneSaysThatEmbeddingsAreOff(t *testing.T) {
-	_, err := embed.None().Embed(t.Context(), []string{"a"})
-	if !errors.Is(err, embed.ErrOff) || !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
-		t.Errorf("error %v with hint %q", err, ken.Hint(err))
-	}
-	if embed.None().Dim() != 0 || !embed.IsLocal(embed.None()) {
-		t.Error("none has no dimensions and is local")
-	}
-}
-
 func ExampleCached() {
-	e := embed.Cached(embedtest.Bag{}, embed.NewMemory(1000))
+	e := guard.Cached(embedtest.Bag{}, guard.NewCache(1000))
 	vectors, err := e.Embed(context.Background(), []string{"vacuum the table", "", "vacuum the table"})
 	fmt.Println(len(vectors), len(vectors[0]), vectors[1] == nil, err)
 	// Output: 3 64 true <nil>
