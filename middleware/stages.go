@@ -374,9 +374,10 @@ func excerptFor(st *State) func(text string, most int) string {
 	}
 }
 
-// wholeItems is the number of the best pieces of files that may be twice as long as other items:
-// the function that answers a question is best shown whole.
-const wholeItems = 2
+// pieceLengths are how long the best pieces of files may be, as parts of budget.item_chars, and then
+// all others: the function that answers a question is best shown whole, and what is less likely
+// to answer it must not take the room of several. Chosen on 540 questions: docs/decisions/0048.
+var pieceLengths = [...]float64{2, 1.33, 1, 0.53}
 
 // candidates returns what the block may hold: the session's checkpoint, the objectives, claims
 // that no longer hold, and what was found. The text of a claim is read when the budgeter asks for
@@ -395,9 +396,8 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 		c := &st.Found.Candidates[i]
 		most := 0
 		if !c.Memory && !c.Row.Constraint && c.Row.Facts.Kind == ken.KindDocument {
-			if pieces++; pieces <= wholeItems {
-				most = 2 * l.cfg.Budget.ItemChars
-			}
+			most = int(pieceLengths[min(pieces, len(pieceLengths)-1)] * float64(l.cfg.Budget.ItemChars))
+			pieces++
 		}
 		version := c.Row.Version
 		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store mean nothing here

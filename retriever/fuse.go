@@ -215,6 +215,7 @@ type ranking struct {
 	likeness float64
 	prior    float64  // what keyword and likeness count by the record's origin, 0..1
 	score    float64  // what orders the pool
+	learned  float64  // of a piece of a file: what orders those among themselves, see weighFiles
 	reranked *float64 // what the reranker said; nil if it was not asked
 
 	form  analysis.Form        // how the record speaks
@@ -349,7 +350,7 @@ func (r *ranking) signals() map[string]float64 {
 	m := map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
 		"manner": r.manner}
 	if r.form.Traits.Origin() != analysis.OriginNone {
-		m["origin"] = r.prior
+		m["origin"], m["content"], m["words"], m["learned"] = r.prior, r.content, float64(r.form.Words), r.learned
 	}
 	if r.reranked != nil {
 		m["rerank"] = *r.reranked

@@ -243,13 +243,6 @@ const freeShare = 0.2
 // What having all words is worth alone.
 const allWords = 0.2
 
-// The floor of pieces of files. Chosen on 304 questions about fourteen repositories, 58 of which
-// have no answer there: docs/decisions/0046.
-const (
-	fileEvidence = 0.15 // of the best piece; with less, all are left out
-	fileShare    = 0.5  // of the best piece's score; a piece with less is left out
-)
-
 // What a source that a turn goes without is taken to have said.
 const (
 	absentShare  = 0.35
@@ -266,8 +259,8 @@ func evidence(share, cosine float64) float64 {
 
 // floor parts the pool by evidence. Below the floor is everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
-// the records that are far below it. Pieces of files have a floor of their own besides: see
-// fileEvidence. Rules don't come out of it.
+// the records that are far below it. Pieces of files have a floor of their own: see
+// fileFloor. Rules don't come out of it.
 //
 // What is filed under an entity that the turn names has that name, as if it stood in
 // the text, and to name something that is known is evidence by itself, as much as
@@ -289,26 +282,17 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 		cosine = absentCosine
 	}
 	s.out.Evidence = evidence(share, cosine)
-	best, files := 0.0, 0.0
-	for _, e := range pool {
-		if e.ofFile() {
-			c := e.rank.cosine
-			if !vector {
-				c = absentCosine
-			}
-			best, files = math.Max(best, e.rank.score), math.Max(files, evidence(math.Max(e.rank.content, e.rank.named), c))
-		}
-	}
+	files := fileFloorOf(pool, found, vector)
 	kept := pool[:0]
 	for _, e := range pool {
 		if ruled[e.ref] {
 			continue
 		}
-		if e.ofFile() && (files < fileEvidence || e.rank.score < fileShare*best) {
-			below = append(below, e)
-			continue
+		turn := s.out.Evidence >= r.o.Floor || e.rank.named > 0 && allWords >= r.o.Floor
+		if e.ofFile() {
+			turn = files.admits(e, r.o.Floor)
 		}
-		if (s.out.Evidence >= r.o.Floor || e.rank.named > 0 && allWords >= r.o.Floor) && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
+		if turn && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
 			below = append(below, e)

@@ -177,6 +177,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) (best, near []*entry) {
 	pool = s.capped(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
+	weighFiles(pool)
 	r.order(pool, found)
 	r.rerank(ctx, pool, t, s.out)
 	s.grade(pool, ruled)

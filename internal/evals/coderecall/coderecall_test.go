@@ -106,18 +106,21 @@ func TestBadSets(t *testing.T) {
 	}
 }
 
-// The sets of this folder are well formed.
+// The sets of this folder and those below it are well formed.
 func TestSets(t *testing.T) {
-	sets, err := Load("testdata")
-	if err != nil {
-		t.Fatal(err)
+	sets, questions := 0, 0
+	for _, folder := range []string{"testdata", "testdata/development", "testdata/sealed", "testdata/training"} {
+		list, err := Load(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets += len(list)
+		for i := range list {
+			questions += len(list[i].Questions)
+		}
 	}
-	questions := 0
-	for i := range sets {
-		questions += len(sets[i].Questions)
-	}
-	if len(sets) < 10 || questions < 200 {
-		t.Errorf("%d sets, %d questions", len(sets), questions)
+	if sets < 39 || questions < 800 {
+		t.Errorf("%d sets, %d questions", sets, questions)
 	}
 }
 
