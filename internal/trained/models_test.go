@@ -353,7 +353,7 @@ func TestModels(t *testing.T) {
 		least    float64 // average precision
 	}{
 		{"worth.model", worthExamples(t, all), 0.95},
-		{"replaces.model", replacesExamples(t, all), 0.68},
+		{"replaces.model", replacesExamples(t, all), 0.7},
 	} {
 		res := crossValidate(m.examples)
 		average, line := figures(res)
@@ -366,8 +366,8 @@ func TestModels(t *testing.T) {
 	sentences := choices(all)
 	right, line := choicesRight(sentences)
 	t.Logf("subject.model: %d sentences, %.3f right; right/share at%s", len(sentences), right, line)
-	if right < 0.58 {
-		t.Errorf("subject.model: %.3f of the subjects are right, want 0.58", right)
+	if right < 0.5 {
+		t.Errorf("subject.model: %.3f of the subjects are right, want 0.5", right)
 	}
 	write("subject.model", func() *model { return trainChoice(sentences) })
 }

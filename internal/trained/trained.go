@@ -1,22 +1,23 @@
-// Package trained judges statements with two small models, made from examples that people would
+// Package trained judges statements with three small models, made from examples that people would
 // agree on rather than from lists of words.
 //
 //   - [Worth] is how likely a sentence of a user is worth knowing in a later session and can be
 //     understood by itself.
 //   - [Replaces] is how likely a later statement replaces an earlier one, wholly or in one value.
+//   - [Subject] is which words of a sentence are what it is about.
 //
-// The examples are in testdata/worlds: small worlds, each with what people said in two or three
-// sessions, and contrasts, in which four statements follow the same one. Five authors wrote and
-// labelled them, who knew neither the rules of the harvest nor its evaluation. TestModels measures
-// on worlds that the model at hand was not trained on; with -update it trains on all.
+// The examples are in testdata/worlds: small worlds (a to i), each with what people said in two or
+// three sessions, and contrasts (p to u), in which several statements follow the same one. Their
+// authors knew neither the rules of the harvest nor its evaluation. TestModels measures on worlds
+// that the model at hand was not trained on; with -update it trains on all.
 //
 // A model is a sum of weights over features, which are found by the hashes of their names: words
 // that name nothing as they are, other words by their stems or their kind (a name, a number, a
 // date), what two statements share and where they differ, and likeness by the built-in embedding
 // table.
 //
-// Caveats. Both judge words, not the world: a joke told in earnest is worth keeping. The languages
-// of the examples are English and, with a sixth as many, German, French, Spanish, Portuguese,
+// Caveats. All judge words, not the world: a joke told in earnest is worth keeping. The languages
+// of the examples are English and, with half as many together, German, French, Spanish, Portuguese,
 // Chinese and Japanese.
 package trained
 

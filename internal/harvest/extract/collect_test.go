@@ -25,14 +25,14 @@ func heardOf(text string) ([]string, dropped) {
 func TestListenToALongMessage(t *testing.T) {
 	var b strings.Builder
 	for i := range 12 {
-		fmt.Fprintf(&b, "Module %d depends on module %d. ", i, i+1) // the first of them is typed, and worth little
+		fmt.Fprintf(&b, "Module %d depends on module %d. ", i, i+1)
 	}
 	got, drop := heardOf("The ledger runs in Oslo. " + b.String() + "I own module 7. Module 20 is Priya's. The export belongs to team 4.")
-	want := []string{"The ledger runs in Oslo.", "I own module 7.", "Module 20 is Priya's.", "The export belongs to team 4."}
+	want := []string{"The ledger runs in Oslo.", "Module 0 depends on module 1.", "I own module 7.", "Module 20 is Priya's.", "The export belongs to team 4."}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if drop[reasonPasted] != 11 || drop[reasonEmpty] != 1 {
+	if drop[reasonPasted] != 11 {
 		t.Errorf("dropped %v", drop)
 	}
 }
@@ -92,10 +92,11 @@ func TestWorth(t *testing.T) {
 		for i, text := range tt {
 			drop := dropped{}
 			found := collect(speeches(entries(ken.Message{Role: "user", Text: text})), true, 300, drop)
-			if len(found) != 1 {
+			if len(found) == 1 {
+				worth[i] = found[0].worth()
+			} else if i == 0 || drop[reasonEmpty] != 1 { // what is left out is worth nothing
 				t.Fatalf("%q: %v", text, drop)
 			}
-			worth[i] = found[0].worth()
 		}
 		if worth[0] <= worth[1] {
 			t.Errorf("%q is worth %.2f, %q %.2f", tt[0], worth[0], tt[1], worth[1])

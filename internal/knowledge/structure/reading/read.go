@@ -78,7 +78,7 @@ func read(c *ken.Claim, known Names, judged bool) Reading {
 		primary = r.filed
 	}
 	out := Reading{Dependencies: r.dependencies(&primary), Aliases: r.aliases()}
-	if judged && !r.rule {
+	if judged && !r.rule && c.Session != "" { // who writes by hand says what it is about
 		primary = r.judged(primary)
 	}
 	if out.Entities = r.entities(&primary); r.conduct(&primary) {
