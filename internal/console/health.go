@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/breaker"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/facet"

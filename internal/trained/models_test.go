@@ -288,8 +288,16 @@ type judged struct {
 
 const folds = 5
 
+// tried is how many of the folds are tried: one is enough to see that the models can be trained.
+func tried() int {
+	if *update {
+		return folds
+	}
+	return 1
+}
+
 func crossValidate(all []example) (out []judged) {
-	for k := range folds {
+	for k := range tried() {
 		var learn []example
 		for _, e := range all {
 			if e.world%folds != k {
@@ -380,7 +388,7 @@ func choicesRight(all []choice) (share float64, line string) {
 		right  bool
 	}
 	var out []result
-	for k := range folds {
+	for k := range tried() {
 		var learn []choice
 		for _, c := range all {
 			if c.world%folds != k {
