@@ -57,6 +57,10 @@ func (r *reader) scan() {
 			if text[j] == "—"[0] && j > i && strings.HasPrefix(text[j:], "—") {
 				break
 			}
+			if n := wideMark(text[j:]); n > 0 { // no space follows it
+				j += n
+				break
+			}
 			j++
 		}
 		a, b := i, j
@@ -303,14 +307,29 @@ func closing(s string) (int, byte) {
 	switch {
 	case strings.HasSuffix(s, "”"), strings.HasSuffix(s, "»"), strings.HasSuffix(s, "“"):
 		return lastLen(s), '"'
-	case strings.HasSuffix(s, "—"), strings.HasSuffix(s, "–"):
+	case strings.HasSuffix(s, "—"), strings.HasSuffix(s, "–"), strings.HasSuffix(s, "，"), strings.HasSuffix(s, "、"):
 		return lastLen(s), ','
+	case strings.HasSuffix(s, "。"), strings.HasSuffix(s, "！"), strings.HasSuffix(s, "；"):
+		return lastLen(s), '.'
+	case strings.HasSuffix(s, "？"):
+		return lastLen(s), '?'
 	case strings.HasSuffix(s, "…"):
 		return lastLen(s), '.'
 	case strings.HasSuffix(s, "’"), strings.HasSuffix(s, "‘"):
 		return lastLen(s), 0
 	}
 	return 0, 0
+}
+
+// wideMark is the length of the mark of Chinese or Japanese that s begins with, 0 for none.
+func wideMark(s string) int {
+	if s[0] < utf8.RuneSelf {
+		return 0
+	}
+	if r, n := utf8.DecodeRuneInString(s); strings.ContainsRune("。，、！？；", r) {
+		return n
+	}
+	return 0
 }
 
 func markLen(s string) int { _, n := utf8.DecodeRuneInString(s); return n }
