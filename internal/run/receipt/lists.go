@@ -29,7 +29,7 @@ import (
 //	list, map 0 for nil, or 1 more than its length and its elements
 //
 // coder writes or reads that form. A function for each type lists its fields, for both
-// directions.
+// directions. To write changes nothing of the receipt, which others may read meanwhile.
 type coder struct {
 	reads bool
 	b     []byte // written, or left to be read
@@ -131,13 +131,16 @@ func (c *coder) uint32(v *uint32) {
 	if c.uint(&n); n > math.MaxUint32 {
 		c.fail(errLists)
 	}
-	*v = uint32(n)
+	if c.reads {
+		*v = uint32(n)
+	}
 }
 
 func (c *coder) int(v *int) {
 	n := uint64(*v)<<1 ^ uint64(*v>>(bits.UintSize-1)) // -1 is short, too
-	c.uint(&n)
-	*v = int(n>>1) ^ -int(n&1)
+	if c.uint(&n); c.reads {
+		*v = int(n>>1) ^ -int(n&1)
+	}
 }
 
 func (c *coder) bool(v *bool) {
@@ -145,8 +148,9 @@ func (c *coder) bool(v *bool) {
 	if *v {
 		n = 1
 	}
-	c.uint(&n)
-	*v = n != 0
+	if c.uint(&n); c.reads {
+		*v = n != 0
+	}
 }
 
 // float refuses what JSON can't say: whoever asks for a receipt gets it as JSON.
@@ -156,7 +160,9 @@ func (c *coder) float(v *float64) {
 		return
 	}
 	n := bits.ReverseBytes64(math.Float64bits(*v))
-	c.uint(&n)
+	if c.uint(&n); !c.reads {
+		return
+	}
 	if *v = math.Float64frombits(bits.ReverseBytes64(n)); math.IsNaN(*v) || math.IsInf(*v, 0) {
 		c.fail(errLists)
 	}
@@ -192,8 +198,9 @@ func (c *coder) name(v *string) {
 	switch {
 	case n > uint64(len(c.names)):
 		c.fail(errLists)
-	case n > 0:
+	case n > 0 && c.reads:
 		*v = c.names[n-1]
+	case n > 0:
 	default:
 		if c.string(v); len(c.names) < maxNames {
 			c.names = append(c.names, *v)
