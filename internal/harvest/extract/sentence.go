@@ -430,11 +430,11 @@ func sentenceEnd(s string) int {
 
 // reader is where a text stands between two lines.
 type reader struct {
-	text  string
-	fence bool
-	tag   string // the block that is open
-	open  bool   // the line before was prose
-	width int    // of the longest line, in bytes; 0 is not measured yet
+	text   string
+	fence  bool
+	tag    string // the block that is open
+	open   bool   // the line before was prose
+	broken *bool  // the text's lines were broken to fit; nil is not known yet
 }
 
 // line reads text[start:end].
@@ -494,28 +494,57 @@ func opens(line string) string {
 	return line[1:i]
 }
 
-// widest is the longest line, in bytes, of a text whose lines were broken to fit.
-const widest = 100
+// Bounds of lines that were broken to fit, in bytes.
+const (
+	shortest  = 40
+	widest    = 100 // its longest line
+	narrowest = 70  // where it has one break alone, which may be chance
+)
 
-// joins reports whether a line goes on with what the one before began: behind a comma, and where
-// the text was broken to fit. There the next word had no room, and no line is long. People who
-// chat begin a new line for a new thought, with or without a capital.
+// joins reports whether a line goes on with what the one before began: behind a comma or a word that
+// ends no sentence, and where the text was broken to fit. People who chat begin a new line for a new thought, with or without
+// a capital.
 func (r *reader) joins(before, line string) bool {
-	last, _ := utf8.DecodeLastRuneInString(before)
-	if strings.ContainsRune(".!?:;…。！？", last) {
+	switch last, _ := utf8.DecodeLastRuneInString(before); {
+	case strings.ContainsRune(sentenceEnds, last):
+		return false
+	case last == ',' || last == '，' || last == '、':
+		return true
+	case analysis.IsStopWord(lower(before[strings.LastIndexAny(before, " \n")+1:])): // "so it", "part of the"
+		return len(before)-strings.LastIndexByte(before, '\n')-1 >= shortest
+	}
+	if r.broken == nil {
+		fits := brokenToFit(r.text)
+		r.broken = &fits
+	}
+	return *r.broken
+}
+
+const sentenceEnds = ".!?:;…。！？"
+
+// brokenToFit reports a text whose lines were broken where the next word had no room: all of them
+// that end within a sentence.
+func brokenToFit(text string) bool {
+	width := 0
+	for l := range strings.Lines(text) {
+		width = max(width, len(strings.TrimRight(l, " \r\n")))
+	}
+	if width > widest {
 		return false
 	}
-	if last == ',' || last == '，' || last == '、' {
-		return true
-	}
-	if r.width == 0 {
-		for l := range strings.Lines(r.text) {
-			r.width = max(r.width, len(strings.TrimRight(l, " \r\n")))
+	breaks, before := 0, ""
+	for l := range strings.Lines(text) {
+		line := strings.TrimSpace(l)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		if before != "" && line != "" && !strings.ContainsRune(sentenceEnds, last) {
+			if word, _, _ := strings.Cut(line, " "); len(before)+1+len(word) <= width {
+				return false
+			}
+			breaks++
 		}
+		before = line
 	}
-	n := len(before) - strings.LastIndexByte(before, '\n') - 1
-	word := strings.IndexByte(line+" ", ' ')
-	return r.width <= widest && n >= 40 && n+1+word > r.width
+	return breaks > 1 || breaks == 1 && width >= narrowest
 }
 
 // bullet takes the mark of a list's item off.

@@ -156,3 +156,21 @@ func TestLeans(t *testing.T) {
 		}
 	}
 }
+
+// A line of a chat is a sentence of its own, and a line that was broken to fit is none.
+func TestLinesOfAChat(t *testing.T) {
+	for _, tt := range []struct {
+		said string
+		want int
+	}{
+		{"gates talk to us over MQTT, the broker is a mosquitto on port 1884\nnumber plates are wiped after 30 days\npprof says 4100 goroutines at the moment", 3},
+		{"lessons are tuesdays at 5 with Mr Okonjo-Reyes\nkeep wednesdays free in any plan, thats choir", 2},
+		{"levels are 64 tiles wide\nIsmene draws all the sprites, in aseprite, files are under art/src\nshes also the one with taste", 3},
+		{"The retention of number plates was set to thirty days by the legal\ndepartment, and the cleanup job that was written for it in spring\nruns every night.", 1},
+		{"We moved the database of the ledger to another region because of the\nprice.", 1},
+	} {
+		if got := sentences(tt.said); len(got) != tt.want {
+			t.Errorf("%q: %d sentences, want %d: %+v", tt.said, len(got), tt.want, got)
+		}
+	}
+}
