@@ -46,6 +46,9 @@ func FuzzScores(f *testing.F) {
 				t.Errorf("%v for %q and %q", x, a, b)
 			}
 		}
+		if from, to, likely := Subject(a); from < 0 || to > len(a) || from > to || !(likely >= 0 && likely <= 1) {
+			t.Errorf("%d to %d, %v for %q", from, to, likely, a)
+		}
 	})
 }
 
