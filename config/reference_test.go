@@ -30,7 +30,7 @@ func Reference() string {
 	return b.String()
 }
 
-// allowed is what the key takes, in words.
+// allowed returns the values that a key takes, in words.
 func (k *key) allowed() string {
 	if k.list {
 		return "a list; each is " + k.want

@@ -276,7 +276,7 @@ func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.
 	}
 }
 
-// welcome is what a store without a turn shows: how clients are pointed at it.
+// welcome is the page of a store without a turn: it shows how to connect clients.
 type welcome struct {
 	Clients  []clientLines
 	Upstream string

@@ -225,13 +225,7 @@ func pairFeatures(before, after string) []feature {
 		prev := "^"
 		for i := range all {
 			t := &all[i]
-			form := t.form
-			switch {
-			case t.kind == number || t.kind == ident || t.kind == month || t.kind == name:
-				form = string(t.kind)
-			case t.kind == plain && !t.empty:
-				form = t.stem
-			}
+			form := t.word()
 			both := "own"
 			if in[i] >= 0 {
 				both = "both"

@@ -18,6 +18,7 @@ func Subject(text string) (from, to int, likely float64) {
 	return all[s.from].from, all[s.to-1].to, likely
 }
 
+// subjectSpan is Subject for a sentence that was cut into words; ok is false where it has none.
 func subjectSpan(all []token) (s span, likely float64, ok bool) {
 	spans := spansOf(all)
 	if len(spans) == 0 {
@@ -78,12 +79,8 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 			return "^"
 		case i >= len(all):
 			return "$"
-		case all[i].kind == number || all[i].kind == ident || all[i].kind == month || all[i].kind == name:
-			return string(all[i].kind)
-		case all[i].kind == plain && !all[i].empty:
-			return all[i].stem
 		}
-		return all[i].form
+		return all[i].word()
 	}
 	kindAt := func(i int) string {
 		switch {

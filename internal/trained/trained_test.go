@@ -25,6 +25,7 @@ func TestPlainCases(t *testing.T) {
 	}{
 		{"We keep the invoices in MinIO.", "Invoices are in S3 these days.", true},
 		{"The deploy day is Tuesday.", "The deploy day is Thursday now.", true},
+		{"Paint tins are stored in aisle 12", "All paint went to bay 31", true}, // docs/sessions.md
 		{"The EU cluster has 12 nodes.", "The US cluster has 20 nodes now.", false},
 		{"The deploy day is Tuesday.", "Dana signs off the releases.", false},
 		{"Redis on the cache hosts is 7.2.", "Redis on the queue hosts is 7.4 now.", false},

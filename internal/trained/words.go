@@ -39,6 +39,18 @@ func (t *token) value() bool {
 	return t.kind == number || t.kind == ident || t.kind == name || t.kind == month
 }
 
+// word is the token as a model sees it: its kind for a value, its stem for a word that names
+// something, and else its form.
+func (t *token) word() string {
+	switch {
+	case t.value():
+		return string(t.kind)
+	case t.kind == plain && !t.empty:
+		return t.stem
+	}
+	return t.form
+}
+
 // mostTokens bounds the work: of a longer statement, the rest is not read.
 const mostTokens = 80
 

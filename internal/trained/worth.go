@@ -14,20 +14,11 @@ func worthFeatures(text string) []feature {
 	f := &features{}
 	f.is("bias")
 	kinds := map[kind]int{}
-	form := func(t *token) string {
-		switch {
-		case t.kind == number || t.kind == ident || t.kind == month || t.kind == name:
-			return string(t.kind)
-		case t.kind == plain && !t.empty:
-			return t.stem
-		}
-		return t.form
-	}
 	prev, prev2 := "^", ""
 	n := 0
 	for i := range all {
 		t := &all[i]
-		w := form(t)
+		w := t.word()
 		if t.content() {
 			kinds[t.kind]++
 			n++

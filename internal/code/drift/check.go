@@ -160,7 +160,7 @@ func (c *checker) rankLayers(files []string) (layers []int) {
 	return layers
 }
 
-// Rule is what a violation is against.
+// Rule names the rule that a violation breaks.
 type Rule string
 
 // The rules.
@@ -194,7 +194,7 @@ func fingerprint(r Rule, file, imported string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Imports is what is imported as people write it: the ID without its kind.
+// Imports returns the imported package as people write it: the ID without its kind.
 func (v *Violation) Imports() string {
 	if _, name, ok := codegraph.Split(v.Import); ok {
 		return name
@@ -202,7 +202,7 @@ func (v *Violation) Imports() string {
 	return v.Import
 }
 
-// Message says what is wrong, in one line without the place.
+// Message describes the violation in one line, without its place.
 func (v *Violation) Message() string {
 	if v.Rule == RuleUnassigned {
 		return "the file is in no layer"

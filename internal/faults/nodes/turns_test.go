@@ -91,7 +91,7 @@ func beTurns() {
 	say("closed after %v", time.Since(closing).Round(100*time.Millisecond))
 }
 
-// sayMemory says what this process has in memory.
+// sayMemory logs the memory of this process.
 func sayMemory(after time.Duration) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -156,7 +156,7 @@ type Options struct {
 	Made time.Time
 }
 
-// Report says what an index had and what became of it.
+// Report counts the contents of an index, and how they were used.
 type Report struct {
 	Tool      string `json:"tool"`      // the indexer, with its version
 	Documents int    `json:"documents"` // in the index
