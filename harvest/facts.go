@@ -28,6 +28,9 @@ const (
 // facts writes the statements, in the order in which they were made, each against
 // what is known by then.
 func (r *harvestRun) facts(ctx context.Context) error {
+	if len(r.statements) == 0 { // most of a session's notes: reading what was injected would be for nothing
+		return nil
+	}
 	told := newInjectedText(r.tr.Injected)
 	at := make(map[uint64]*session.Entry, len(r.tr.Entries))
 	for i := range r.tr.Entries {
