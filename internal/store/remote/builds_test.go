@@ -23,10 +23,10 @@ import (
 var update = flag.Bool("update", false, "add this build's schema to testdata/schemas")
 
 // between serves a new store; its clients and its server take each other for another build.
-func between(t testing.TB, o storetest.Options, po remotetest.Options) (*served, *remotetest.Proxy) {
+func between(t testing.TB, o storetest.Options, so remote.ServerOptions, po remotetest.Options) (*served, *remotetest.Proxy) {
 	t.Helper()
 	var p *remotetest.Proxy
-	s := serveAs(t, o, remote.ServerOptions{}, func(behind string) string {
+	s := serveAs(t, o, so, func(behind string) string {
 		path := socket(t)
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
 		must(t, err)
@@ -42,24 +42,30 @@ func between(t testing.TB, o storetest.Options, po remotetest.Options) (*served,
 // its server answers.
 func TestStoreOfAnotherBuild(t *testing.T) {
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
-	storetest.Run(t, func(t *testing.T, o storetest.Options) ken.Store { s, _ := between(t, o, po); return s })
+	storetest.Run(t, func(t *testing.T, o storetest.Options) ken.Store {
+		s, _ := between(t, o, remote.ServerOptions{}, po)
+		return s
+	})
 }
 
 func TestProjectionsOfAnotherBuild(t *testing.T) {
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
-	storetest.RunProjections(t, func(t *testing.T, o storetest.Options) *served { s, _ := between(t, o, po); return s })
+	storetest.RunProjections(t, func(t *testing.T, o storetest.Options) *served {
+		s, _ := between(t, o, remote.ServerOptions{}, po)
+		return s
+	})
 }
 
 func TestShelfOfAnotherBuild(t *testing.T) {
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
 	storetest.Shelf(t, func(t *testing.T) store.Shelf {
-		s, _ := between(t, storetest.Options{}, po)
+		s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, po)
 		return s.Shelf()
 	})
 }
 
 func TestAClientOfAnotherBuildReturnsWhatTheStoreReturns(t *testing.T) {
-	s, p := between(t, embedding, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"})
+	s, p := between(t, embedding, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"})
 	_, ids := populate(t, s)
 	compareAnswers(t, s, ids)
 	if p.Met() == 0 {
@@ -69,7 +75,7 @@ func TestAClientOfAnotherBuildReturnsWhatTheStoreReturns(t *testing.T) {
 
 // An earlier build has fewer fields: those are zero, and the rest is there.
 func TestAnEarlierBuild(t *testing.T) {
-	s, _ := between(t, storetest.Options{}, remotetest.Options{Schema: remotetest.Own().Without("Session").Without("Rank"), Version: "v0"})
+	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Without("Session").Without("Rank"), Version: "v0"})
 	c := claim(t, "the port is 8080")
 	c.Session, c.Key = "s", "k"
 	id := write(t, s, c)
@@ -86,7 +92,7 @@ func TestAnEarlierBuild(t *testing.T) {
 
 // A request with a value that the holder does not know is refused, and nothing is done.
 func TestAValueThatTheHolderDoesNotKnowIsRefused(t *testing.T) {
-	s, _ := between(t, storetest.Options{}, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9", Fill: true})
+	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9", Fill: true})
 	ctx := t.Context()
 	known := write(t, s.disk, claim(t, "the port is 8080"))
 	seq := s.disk.Seq()
@@ -170,7 +176,7 @@ func TestEarlierSchemas(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			b, err := os.ReadFile(file)
 			must(t, err)
-			s, _ := between(t, embedding, remotetest.Options{Schema: remotetest.Read(b), Version: file})
+			s, _ := between(t, embedding, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Read(b), Version: file})
 			populate(t, s)
 			id := write(t, s, claim(t, "written by way of another schema"))
 			must(t, s.Transition(context.Background(), ken.Transition{ID: id, To: ken.StatusVerified}))

@@ -270,7 +270,7 @@ func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	cn, w, err := c.connect(ctx)
 	if err == nil && w.Forms != c.forms {
 		_ = cn.nc.Close()
-		err = errAnother
+		err = errInvalid
 	}
 	if err != nil && ctx.Err() == nil {
 		c.broken.Store(true)
@@ -292,9 +292,6 @@ func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	<-c.slots
 	return nil, err
 }
-
-// errAnother is that a process of another build holds the store by now.
-var errAnother = errors.New("another process holds the store")
 
 // errClosed is what a client says after Close: whoever closed it knows better.
 var errClosed = &LostError{Err: net.ErrClosed}

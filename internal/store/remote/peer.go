@@ -199,7 +199,7 @@ func understood(high, low int) bool { return high >= oldest && cmp.Or(low, high)
 // version of the other program, "" if it is not known.
 func otherVersion(theirs string, cause error) *ken.Error {
 	return &ken.Error{Code: ken.CodeHeld, Field: "version", Err: cause,
-		Msg: fmt.Sprintf("the store is held by a process of another version of ken, %s; the messages of this one, %s, are not its own", cmp.Or(theirs, "unknown"), programVersion()),
+		Msg: fmt.Sprintf("the store is held by a process of another version of ken, %s, whose messages this one, %s, can't read", cmp.Or(theirs, "unknown"), programVersion()),
 		Try: "Stop that process, or use the same version."}
 }
 
