@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/internal/store/remote/remotetest"
 	"github.com/kenlayer/ken/store"
@@ -41,6 +42,7 @@ func between(t testing.TB, o storetest.Options, so remote.ServerOptions, po remo
 // A later build has its fields in another order, and more of them, which have values in what
 // its server answers.
 func TestStoreOfAnotherBuild(t *testing.T) {
+	race.LeaveToWhole(t)
 	po := remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"}
 	storetest.Run(t, func(t *testing.T, o storetest.Options) ken.Store {
 		s, _ := between(t, o, remote.ServerOptions{}, po)
