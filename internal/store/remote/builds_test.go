@@ -77,7 +77,7 @@ func TestAClientOfAnotherBuildReturnsWhatTheStoreReturns(t *testing.T) {
 
 // An earlier build has fewer fields: those are zero, and the rest is there.
 func TestAnEarlierBuild(t *testing.T) {
-	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Without("Session").Without("Rank"), Version: "v0"})
+	s, _ := between(t, storetest.Options{}, remote.ServerOptions{}, remotetest.Options{Schema: remotetest.Own().Without("Session"), Version: "v0"})
 	c := claim(t, "the port is 8080")
 	c.Session, c.Key = "s", "k"
 	id := write(t, s, c)
