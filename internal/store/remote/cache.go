@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/engine"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -23,6 +24,8 @@ const (
 
 // cache is what a client knows of records, as of one commit of the server.
 type cache struct {
+	classes *codec.Reader // of the holder's sights
+
 	mu        sync.Mutex // guards the rest
 	store     string     // id of the store
 	commit    uint64
@@ -112,7 +115,7 @@ func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error 
 	if newest {
 		c.room()
 	}
-	err := readSight(sight, rows, links)
+	err := readSight(c.classes, sight, rows, links)
 	switch {
 	case !newest:
 		c.drop(rows)

@@ -24,8 +24,6 @@ type Options struct {
 	Dir   string // the store's folder
 	Token string // to be shown to the server
 	PID   int    // of the holder, for errors
-	// Ahead is ServerOptions.Ahead.
-	Ahead int
 	// TLS is for a holder on another machine; nil for none.
 	TLS *tls.Config
 	// Embedder is what this process embeds questions with; nil for none. Vectors are
@@ -58,6 +56,8 @@ type Client struct {
 	o                Options
 	model            string
 	id               string
+	forms            string // the holder's fingerprint
+	peer             *peer  // how to read what it writes
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -86,11 +86,13 @@ type conn struct {
 	nc  net.Conn
 	r   *bufio.Reader
 	out []byte
+
+	peer *peer
 }
 
 // Dial connects with the process that serves the store at an address, and waits
 // until that has opened it. Errors: a LostError when nobody answers there, or
-// something else does; ErrHeld for a process of another version; ErrRefused for
+// something else does; ErrHeld for a process whose messages this one can't read; ErrRefused for
 // another owner's store, or a token that is not the server's; what kept the holder
 // from opening the store; ctx's.
 func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
@@ -105,8 +107,9 @@ func Dial(ctx context.Context, network, address string, o Options) (*Client, err
 		cancel()
 		return nil, err
 	}
-	c.id = welcome.Store
+	c.id, c.forms, c.peer = welcome.Store, welcome.Forms, w.peer
 	c.cache.of(c.id)
+	c.cache.classes = c.peer.answer(kClass)
 	if err := sendFrame(w.nc, kWatch, startFrame(nil)); err != nil {
 		cancel()
 		return nil, errors.Join(&LostError{Err: err}, w.nc.Close())
@@ -134,7 +137,7 @@ func (c *Client) listen(w *conn) {
 	c.broken.Store(true)
 	var last closeNotice
 	if err == nil && f.kind == kBye {
-		_ = codec.Decode(f.body, &last) // else it is gone all the same
+		_ = c.peer.answer(kBye).Decode(f.body, &last) // else it is gone all the same
 	}
 	if c.o.Lost != nil {
 		go c.o.Lost(last.Evicted)
@@ -202,8 +205,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 }
 
 func (c *Client) handshake(cn *conn) (*welcome, error) {
-	err := sendJSON(cn.nc, kHello, hello{Ken: version + c.o.Ahead, Forms: fingerprint(), Owner: c.o.Owner, Token: c.o.Token})
-	if err != nil {
+	if err := sendJSON(cn.nc, kHello, hello{Ken: version, Forms: own().forms, Owner: c.o.Owner, Token: c.o.Token}); err != nil {
 		return nil, &LostError{Err: err}
 	}
 	for {
@@ -212,12 +214,25 @@ func (c *Client) handshake(cn *conn) (*welcome, error) {
 		if err := receiveJSON(cn.r, kWelcome, &w); err != nil {
 			return nil, &LostError{Err: err}
 		}
-		if err := w.check(version + c.o.Ahead); err != nil {
-			return nil, err
+		if !understood(w.Ken, w.Oldest) {
+			return nil, otherVersion(w.Version, nil)
+		}
+		if w.Schema != nil { // it is of another build, and waits for this one's schema
+			var err error
+			if cn.peer, err = peerOf(w.Forms, w.Schema); err != nil {
+				return nil, otherVersion(w.Version, err)
+			}
+			_ = cn.nc.SetWriteDeadline(time.Now().Add(helloWait))
+			if err := sendJSON(cn.nc, kSchema, introduction{programVersion(), own().schema}); err != nil {
+				return nil, &LostError{Err: err}
+			}
+			continue
 		}
 		switch {
 		case w.Refused != nil:
 			return nil, &ken.Error{Code: w.Refused.Code, Field: w.Refused.Field, Msg: w.Refused.Msg, Try: w.Refused.Try}
+		case cn.peer == nil && w.Forms != own().forms:
+			return nil, otherVersion(w.Version, nil)
 		case w.Ready && w.Owner != c.o.Owner:
 			return nil, &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("the store belongs to owner %q, not %q", w.Owner, c.o.Owner),
 				Try: "Open the folder with its own owner."}
@@ -252,7 +267,11 @@ func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 		return cn, nil
 	}
 	c.mu.Unlock()
-	cn, _, err := c.connect(ctx)
+	cn, w, err := c.connect(ctx)
+	if err == nil && w.Forms != c.forms {
+		_ = cn.nc.Close()
+		err = errInvalid
+	}
 	if err != nil && ctx.Err() == nil {
 		c.broken.Store(true)
 		if _, lost := Lost(err); !lost {
@@ -375,7 +394,7 @@ var errTooLong = &ken.Error{Code: ken.CodeInvalid, Msg: "more than fits into one
 // head reads an answer's head, and notes what it says of the store. rest is what
 // was asked for.
 func (c *Client) head(f frame) (a answer, rest []byte, err error) {
-	rest, err = codec.DecodeSome(f.body, &a)
+	rest, err = c.peer.answer(kAnswer).DecodeSome(f.body, &a)
 	if err != nil {
 		return a, nil, &LostError{Sent: true, Err: err}
 	}
@@ -403,7 +422,7 @@ func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, com
 		return out, 0, err
 	}
 	err = a.Err.err()
-	if wrong := codec.Decode(rest, &out); wrong != nil && err == nil {
+	if wrong := c.peer.answer(kind).Decode(rest, &out); wrong != nil && err == nil {
 		err = &LostError{Sent: true, Err: wrong}
 	}
 	return out, a.Commit, err

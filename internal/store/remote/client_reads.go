@@ -99,7 +99,7 @@ func (c *Client) prefetchRow(ref store.Ref, reach int) (rows map[store.Ref]seenR
 		return nil, nil
 	}
 	rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
-	if readSight(sight, rows, links) != nil {
+	if readSight(c.cache.classes, sight, rows, links) != nil {
 		return nil, nil
 	}
 	c.cache.put(commit, rows, links)

@@ -4,10 +4,12 @@
 //
 // # Protocol
 //
-// A connection begins with a hello (see hello.go): the client says which version
-// and which types it speaks, whose store it wants, and shows the token; the server
-// answers with signs of life while the store is still being opened, and then that
-// it is ready, or why not. After that the client asks and the server answers, one
+// A connection begins with a hello (see hello.go): the client says which version of
+// the protocol it speaks, the fingerprint of its messages, whose store it wants, and
+// shows the token. If the fingerprints differ, both sides send a schema of their
+// messages, and each reads with the other's (see peer.go). The server answers with
+// signs of life while the store is still being opened, and then that it is ready, or
+// why not. After that the client asks and the server answers, one
 // exchange at a time; a client that wants several opens several connections, and
 // keeps them. Both sides write frames: length 4, big endian; kind 1; body. Bodies
 // are values as package codec writes them, but for the hello, which is JSON so that

@@ -11,18 +11,14 @@ import (
 // programRequest is something for the program that holds the store.
 type programRequest struct{ Body []byte }
 
-// program serves an programRequest.
-func program(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
-	var q programRequest
-	if err := codec.Decode(body, &q); err != nil {
-		return nil, err
-	}
+// program serves a programRequest.
+func program(ctx context.Context, c *session, q *programRequest, commit uint64) []byte {
 	var out []byte
 	err := error(&ken.Error{Code: ken.CodeRefused, Msg: "the process that holds the store answers no events", Try: "Open the store."})
 	if answer := c.s.o.OnEvent; answer != nil {
 		out, err = answer(ctx, q.Body)
 	}
-	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &out) }), nil
+	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &out) })
 }
 
 // SendEvent has the program that holds the store answer an event. It opens one connection
@@ -45,9 +41,9 @@ func SendEvent(ctx context.Context, network, address string, o Options, body []b
 		return nil, err
 	}
 	var a answer
-	rest, err := codec.DecodeSome(f.body, &a)
+	rest, err := cn.peer.answer(kAnswer).DecodeSome(f.body, &a)
 	if err == nil && a.Err == nil {
-		err = codec.Decode(rest, &out)
+		err = cn.peer.answer(kProgram).Decode(rest, &out)
 	}
 	if err != nil {
 		return nil, &LostError{Sent: true, Err: err}

@@ -7,18 +7,27 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/remote"
+	"github.com/kenlayer/ken/internal/store/remote/remotetest"
 	"github.com/kenlayer/ken/store/storetest"
 )
 
 // An event is the program's: its answer and its error come back, and who shows no token is
 // not heard.
 func TestEvents(t *testing.T) {
-	s := serve(t, storetest.Options{}, remote.ServerOptions{OnEvent: func(_ context.Context, body []byte) ([]byte, error) {
+	so := remote.ServerOptions{OnEvent: func(_ context.Context, body []byte) ([]byte, error) {
 		if string(body) == "bad" {
 			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "event", Msg: "is bad", Try: "Send another."}
 		}
 		return append([]byte("heard "), body...), nil
-	}})
+	}}
+	t.Run("of this build", func(t *testing.T) { testEvents(t, serve(t, storetest.Options{}, so)) })
+	t.Run("of another build", func(t *testing.T) {
+		s, _ := between(t, storetest.Options{}, so, remotetest.Options{Schema: remotetest.Own().Later(), Version: "v9"})
+		testEvents(t, s)
+	})
+}
+
+func testEvents(t *testing.T, s *served) {
 	send := func(owner, body string) (string, error) {
 		out, err := remote.SendEvent(t.Context(), "unix", s.socket, remote.Options{Owner: owner}, []byte(body))
 		return string(out), err

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
@@ -207,69 +206,89 @@ func Lost(err error) (sent, ok bool) {
 	return l.Sent, true
 }
 
-// version is of the protocol: frames, hello, and what the messages mean. Their form
-// is compared by itself, see forms.
-const version = 2
+// Versions of the protocol: frames, hello, and what the messages mean. This program
+// understands those from oldest to version. Fields of messages may come and go without a
+// new version, see peer.go.
+const (
+	version = 3
+	oldest  = 3
+)
 
-// Kinds of frames.
+// Kinds of frames. A number is never used again for something else, and is not changed.
 const (
 	kHello   = 'h' // client: JSON of a hello
 	kWelcome = 'w' // server: JSON of a welcome
+	kSchema  = 's' // client of another build: JSON of an introduction
 	kAnswer  = 'a' // server: an answer, then what was asked for
 	kBye     = 'b' // server, to who watches: a bye
 	kBeat    = 'c' // server, to who watches: it is there
+	kClass   = 'k' // is not sent: it stands for the classes of a sight
+
 	// The rest is what a client asks.
-	kWatch byte = 128 + iota
-	kImport
-	kQuery
-	kTransition
-	kSupersede
-	kHistory
-	kGet
-	kByKey
-	kReinforce
-	kArchive
-	kForget
-	kGlances
-	kRecords
-	kKeyword
-	kVector
-	kCosines
-	kPinned
-	kNewest
-	kSight
-	kHas
-	kCounts
-	kDocumentHashes
-	kPutDocuments
-	kRemoveDocuments
-	kTouchDocuments
-	kOrphans
-	kPruneOrphans
-	kEvents
-	kWait
-	kVerifyLog
-	kEmbedMissing
-	kCompact
-	kRebuild
-	kCopy
-	kView
-	kUpdate
-	kShelfGet
-	kShelfScan
-	kShelfStage
-	kShelfCommit
-	kShelfEnd
-	kAssign
-	kKnown
-	kOutlines
-	kNames
-	kReferring
-	kCheck
-	kFaults
-	kProgram
-	kMove
+	kWatch           = 133
+	kImport          = 134
+	kQuery           = 135
+	kTransition      = 136
+	kSupersede       = 137
+	kHistory         = 138
+	kGet             = 139
+	kByKey           = 140
+	kReinforce       = 141
+	kArchive         = 142
+	kForget          = 143
+	kGlances         = 144
+	kRecords         = 145
+	kKeyword         = 146
+	kVector          = 147
+	kCosines         = 148
+	kPinned          = 149
+	kNewest          = 150
+	kSight           = 151
+	kHas             = 152
+	kCounts          = 153
+	kDocumentHashes  = 154
+	kPutDocuments    = 155
+	kRemoveDocuments = 156
+	kTouchDocuments  = 157
+	kOrphans         = 158
+	kPruneOrphans    = 159
+	kEvents          = 160
+	kWait            = 161
+	kVerifyLog       = 162
+	kEmbedMissing    = 163
+	kCompact         = 164
+	kRebuild         = 165
+	kCopy            = 166
+	kView            = 167
+	kUpdate          = 168
+	kShelfGet        = 169
+	kShelfScan       = 170
+	kShelfStage      = 171
+	kShelfCommit     = 172
+	kShelfEnd        = 173
+	kAssign          = 174
+	kKnown           = 175
+	kOutlines        = 176
+	kNames           = 177
+	kReferring       = 178
+	kCheck           = 179
+	kFaults          = 180
+	kProgram         = 181
+	kMove            = 182
 )
+
+// names are those of the kinds in the schema, and in errors. They are not changed either.
+var names = map[byte]string{
+	kAnswer: "answer", kBye: "bye", kClass: "class",
+	kWatch: "watch", kImport: "import", kQuery: "query", kTransition: "transition", kSupersede: "supersede", kHistory: "history", kGet: "get",
+	kByKey: "by key", kReinforce: "reinforce", kArchive: "archive", kForget: "forget", kGlances: "glances", kRecords: "records", kKeyword: "keyword",
+	kVector: "vector", kCosines: "cosines", kPinned: "pinned", kNewest: "newest", kSight: "sight", kHas: "has", kCounts: "counts",
+	kDocumentHashes: "document hashes", kPutDocuments: "put documents", kRemoveDocuments: "remove documents", kTouchDocuments: "touch documents",
+	kOrphans: "orphans", kPruneOrphans: "prune orphans", kEvents: "events", kWait: "wait", kVerifyLog: "verify log", kEmbedMissing: "embed missing",
+	kCompact: "compact", kRebuild: "rebuild", kCopy: "copy", kView: "view", kUpdate: "update", kShelfGet: "shelf get", kShelfScan: "shelf scan",
+	kShelfStage: "shelf stage", kShelfCommit: "shelf commit", kShelfEnd: "shelf end", kAssign: "assign", kKnown: "known", kOutlines: "outlines",
+	kNames: "names", kReferring: "referring", kCheck: "check", kFaults: "faults", kProgram: "program", kMove: "move",
+}
 
 // answer is the head of every answer. What was asked for follows, be there an error
 // or not.
@@ -467,11 +486,3 @@ type class struct {
 
 	Approved bool
 }
-
-// forms lists the types of all messages, for the fingerprint that both sides
-// compare.
-var forms = []any{answer{}, closeNotice{}, copyRequest{}, importRequest{}, []outcome{}, ken.Query{}, []ken.Claim{}, transitionRequest{}, supersedeRequest{}, oneClaim{},
-	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
-	prefetchRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
-	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
-	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}, programRequest{}, engine.Move{}}

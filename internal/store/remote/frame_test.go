@@ -83,7 +83,7 @@ func FuzzSight(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 1, 7, rowNamed, 1, 'x', 0, 1, 2, 9, 0, 0, 0, 0, 3, 1, 2, 2, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rows, links := map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
-		if readSight(b, rows, links) != nil {
+		if readSight(nil, b, rows, links) != nil {
 			return
 		}
 		if len(rows)+len(links) > 2*len(b) {
@@ -180,7 +180,7 @@ func FuzzSession(f *testing.F) {
 		s.Ready(disk)
 		client, server := net.Pipe()
 		s.begin(server, nil)
-		if err := sendJSON(client, kHello, hello{Ken: version, Forms: fingerprint(), Owner: ken.DefaultOwner}); err != nil {
+		if err := sendJSON(client, kHello, hello{Ken: version, Forms: own().forms, Owner: ken.DefaultOwner}); err != nil {
 			t.Fatal(err)
 		}
 		var w welcome

@@ -18,20 +18,30 @@ const pageBytes = 1 << 20
 
 func appendTo[T any](b []byte, v *T) []byte { return codec.Append(b, v) }
 
-// handler serves one kind of request: it returns the frame of the answer, or why
-// the request makes no sense.
-type handler func(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error)
+// handler serves one kind of request.
+type handler struct {
+	form
+	// serve returns the frame of the answer, or why the request makes no sense.
+	serve func(ctx context.Context, c *session, f frame, commit uint64) ([]byte, error)
+}
+
+// answering makes a handler of what answers a Q, which it is given, with a frame of an A.
+func answering[Q, A any](do func(ctx context.Context, c *session, q *Q, commit uint64) []byte) handler {
+	return handler{formOf[Q, A](), func(ctx context.Context, c *session, f frame, commit uint64) ([]byte, error) {
+		var q Q
+		if err := c.decode(f, &q); err != nil {
+			return c.refuse(commit, err)
+		}
+		return do(ctx, c, &q, commit), nil
+	}}
+}
 
 // on makes a handler of what answers a Q with an A, an error or both.
 func on[Q, A any](do func(ctx context.Context, s engine.Served, q *Q) (A, error)) handler {
-	return func(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
-		var q Q
-		if err := codec.Decode(body, &q); err != nil {
-			return nil, err
-		}
-		a, err := do(ctx, c.store, &q)
-		return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &a) }), nil
-	}
+	return answering[Q, A](func(ctx context.Context, c *session, q *Q, commit uint64) []byte {
+		a, err := do(ctx, c.store, q)
+		return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &a) })
+	})
 }
 
 // act makes a handler of what answers with an error or without.
@@ -40,13 +50,12 @@ func act[Q any](do func(ctx context.Context, s engine.Served, q *Q) error) handl
 }
 
 // move has the process that holds the store leave it for another place.
-func move(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
-	var m engine.Move
-	if err := codec.Decode(body, &m); err != nil {
-		return nil, err
-	}
-	return c.answer(commit, c.s.o.Move(ctx, m), func(b []byte) []byte { return b }), nil
+func move(ctx context.Context, c *session, m *engine.Move, commit uint64) []byte {
+	return c.answer(commit, c.s.o.Move(ctx, *m), nothing)
 }
+
+// nothing is the rest of an answer that is an error.
+func nothing(b []byte) []byte { return b }
 
 // answer is the frame of an answer.
 func (c *session) answer(commit uint64, err error, rest func(b []byte) []byte) []byte {
@@ -101,7 +110,7 @@ var handlers = map[byte]handler{
 		a.Page, a.Next, a.Done, err = s.Glances(ctx, q.Filter, q.From, min(max(q.N, 1), 1<<14))
 		return a, err
 	}),
-	kRecords: records,
+	kRecords: answering[recordsRequest, recordsAnswer](records),
 	kKeyword: search(func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error) {
 		return s.Keyword(ctx, q.Text, &q.Filter, q.Limit)
 	}, sightNear, sightReach),
@@ -185,8 +194,8 @@ var handlers = map[byte]handler{
 	}),
 	kCheck:        on(func(ctx context.Context, s engine.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
 	kFaults:       on(func(ctx context.Context, s engine.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
-	kProgram:      program,
-	kMove:         move,
+	kProgram:      answering[programRequest, []byte](program),
+	kMove:         answering[engine.Move, empty](move),
 	kEmbedMissing: on(func(ctx context.Context, s engine.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
 	kCompact:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Compact(ctx) }),
 	kCopy:         act(func(ctx context.Context, s engine.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),
@@ -228,11 +237,7 @@ func search(do func(ctx context.Context, s engine.Served, q *searchRequest) (sto
 
 // records reads claims up to about pageBytes. Their rows are read first: a claim may
 // then be newer than its row says, and is never older.
-func records(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
-	var q recordsRequest
-	if err := codec.Decode(body, &q); err != nil {
-		return nil, err
-	}
+func records(ctx context.Context, c *session, q *recordsRequest, commit uint64) []byte {
 	var sight []byte
 	if q.Sight {
 		sight = sightOf(c.store, nil, q.Refs, 0, 0)
@@ -260,7 +265,7 @@ func records(ctx context.Context, c *session, body []byte, commit uint64) ([]byt
 		left = left[n:]
 	}
 	a.Left, a.Sight = len(left), sight
-	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &a) }), nil //nolint:nilerr // the answer says it
+	return c.answer(commit, err, func(b []byte) []byte { return appendTo(b, &a) })
 }
 
 // remembered reads claims by way of what the store remembers.
@@ -297,8 +302,8 @@ func events(ctx context.Context, s engine.Served, q *eventsRequest) (page []*sto
 // the next holder knows.
 func (c *session) wait(f frame) error {
 	var q eventsRequest
-	if err := codec.Decode(f.body, &q); err != nil {
-		return err
+	if err := c.decode(f, &q); err != nil {
+		return c.sendRefusal(err)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()

@@ -103,13 +103,13 @@ func speak(t *testing.T, s *served, kind byte, body string) []byte {
 // Another version is told which one this is, whatever it says beside.
 func TestAnotherVersionIsToldSo(t *testing.T) {
 	s := serve(t, storetest.Options{}, remote.ServerOptions{})
-	for _, hello := range []string{`{"ken":3,"forms":"x","owner":"default","colour":"red"}`, `{"ken":2,"forms":"of another build","owner":"default"}`} {
+	for _, hello := range []string{`{"ken":4,"oldest":4,"forms":"x","owner":"default","colour":"red"}`, `{"ken":2,"forms":"of another build","owner":"default"}`} {
 		var w struct {
 			Ken   int
 			Forms string
 			Ready bool
 		}
-		if err := json.Unmarshal(speak(t, s, 'h', hello), &w); err != nil || w.Ken != 2 || w.Forms == "" || w.Ready {
+		if err := json.Unmarshal(speak(t, s, 'h', hello), &w); err != nil || w.Ken != 3 || w.Forms == "" || w.Ready {
 			t.Errorf("%s: %+v, %v", hello, w, err)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 // is written by hand, because a turn brings hundreds of rows: they are 40 bytes
 // instead of 150, and what many share is written once.
 //
-//	classes: how many, then each as codec writes it
+//	classes: how many, then each as codec writes it: only they may differ between builds of
+//	   one version of the protocol
 //	rows: how many, then each
 //	   ref; flags 1; unless it is gone:
 //	   id 16, or length and text; class; tier 1; trust 1; version; form: speaker 4, words, traits 1;
@@ -203,14 +204,15 @@ const (
 var errSight = errors.New("what is said of the records found makes no sense")
 
 // readSight adds what a sight says to rows and links.
-func readSight(b []byte, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) error {
+func readSight(as *codec.Reader, b []byte, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) error {
 	if len(b) == 0 {
 		return nil
 	}
 	r := prefetchReader{b: b}
 	classes := make([]class, r.count())
 	for i := range classes {
-		if r.b, r.bad = mustDecode(r.b, &classes[i]); r.bad {
+		var err error
+		if r.b, err = as.DecodeSome(r.b, &classes[i]); err != nil {
 			return errSight
 		}
 	}
@@ -257,11 +259,6 @@ func readSight(b []byte, rows map[store.Ref]seenRow, links map[store.Ref]neighbo
 		return errSight
 	}
 	return nil
-}
-
-func mustDecode(b []byte, c *class) ([]byte, bool) {
-	rest, err := codec.DecodeSome(b, c)
-	return rest, err != nil
 }
 
 // prefetchReader reads until something is bad, and zeros from then on.

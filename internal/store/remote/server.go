@@ -3,10 +3,8 @@ package remote
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/engine"
-	"github.com/kenlayer/ken/internal/store/remote/codec"
 )
 
 // ServerOptions configures a server. Only Owner is needed.
@@ -26,8 +23,6 @@ type ServerOptions struct {
 	// Use is called when a client asks for something, and what it returns when that
 	// was answered: for who closes stores that nobody uses. May be nil.
 	Use func() (done func())
-	// Ahead is by how many versions the protocol is later than this program's: for tests.
-	Ahead int
 	// Valid reports whether this process still has the right to the store. Without it nothing
 	// is answered any more. May be nil.
 	Valid func() bool
@@ -223,6 +218,9 @@ type session struct {
 	frames chan frame
 	store  engine.Served
 	out    []byte // for answers, used again
+
+	peer    *peer  // how to read what the client writes
+	version string // of the client's program, if it is of another build
 }
 
 func (c *session) serve() {
@@ -260,7 +258,7 @@ func (c *session) read() {
 	defer c.cancel()
 	for {
 		f, err := readFrame(c.nc, maxFrame)
-		if err != nil {
+		if err != nil || !c.peer.has(f.kind) {
 			return
 		}
 		select {
@@ -282,7 +280,7 @@ func (c *session) handshake() bool {
 			return false
 		}
 	}
-	mine := welcome{Ken: version + c.s.o.Ahead, Forms: fingerprint()}
+	mine := welcome{Ken: version, Forms: own().forms}
 	refuse := func(e *ken.Error) bool {
 		mine.Refused = &refusal{e.Code, e.Field, e.Error(), e.Try}
 		_ = sendJSON(c.nc, kWelcome, mine)
@@ -291,7 +289,8 @@ func (c *session) handshake() bool {
 	switch {
 	case !c.s.o.Valid() || !c.s.o.Takes():
 		return false // who holds the store is found out again
-	case h.Ken != mine.Ken || h.Forms != mine.Forms:
+	case !understood(h.Ken, h.Oldest):
+		mine.Version = programVersion()
 		_ = sendJSON(c.nc, kWelcome, mine) // who reads it sees the difference
 		return false
 	case subtle.ConstantTimeCompare([]byte(h.Token), []byte(c.s.o.Token)) != 1:
@@ -299,6 +298,10 @@ func (c *session) handshake() bool {
 	case h.Owner != c.s.o.Owner:
 		return refuse(&ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("the store belongs to another owner, not to %q", h.Owner),
 			Try: "Open the folder with its own owner."})
+	case h.Forms != mine.Forms:
+		if !c.introduce(h.Forms, mine, refuse) {
+			return false
+		}
 	}
 	tick := time.NewTicker(lifeEvery)
 	defer tick.Stop()
@@ -346,7 +349,7 @@ func (c *session) handle(f frame) (err error) {
 		if p := recover(); p != nil {
 			c.s.o.Log.Error("serve the store", "panic", p, "stack", string(debug.Stack()))
 			oops := &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the process that holds the store panicked: %v", p), Try: "Report this with what stands in its log."}
-			if err = c.send(c.answer(0, oops, func(b []byte) []byte { return b })); f.kind == kView || f.kind == kUpdate {
+			if err = c.send(c.answer(0, oops, nothing)); f.kind == kView || f.kind == kUpdate {
 				err = errors.Join(err, oops) // who knows what the client takes the connection for
 			}
 		}
@@ -367,10 +370,10 @@ func (c *session) handle(f frame) (err error) {
 	}
 	h, ok := handlers[f.kind]
 	if !ok {
-		return fmt.Errorf("a frame of kind %d", f.kind)
+		return c.sendRefusal(c.unknown(f.kind))
 	}
 	commit := c.store.Commit() // what follows is at least as new
-	b, err := h(c.ctx, c, f.body, commit)
+	b, err := h.serve(c.ctx, c, f, commit)
 	if err != nil {
 		return err
 	}
@@ -399,68 +402,4 @@ func (c *session) sendShutdown() {
 	c.s.mu.Unlock()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
 	_ = sendFrame(c.nc, kBye, appendTo(startFrame(nil), &last)) // else it is gone before this process is
-}
-
-// hello is the client's first frame.
-type hello struct {
-	Ken   int    `json:"ken"`   // version of the protocol
-	Forms string `json:"forms"` // fingerprint of the messages' types
-	Owner string `json:"owner"`
-	Token string `json:"token"`
-}
-
-// welcome answers it: any number of times that the store is being opened, then once
-// that it is ready, or why the client is refused.
-type welcome struct {
-	Ken   int    `json:"ken"`
-	Forms string `json:"forms"`
-
-	Ready bool   `json:"ready,omitempty"`
-	Owner string `json:"owner,omitempty"`
-	Store string `json:"store,omitempty"` // its id
-	Stage string `json:"stage,omitempty"` // while it is being opened: what is done, and how far
-	Done  int    `json:"done,omitempty"`
-	Total int    `json:"total,omitempty"`
-
-	Refused *refusal `json:"refused,omitempty"`
-}
-
-// refusal says why a client is not served.
-type refusal struct {
-	Code  ken.Code `json:"code"`
-	Field string   `json:"field,omitempty"`
-	Msg   string   `json:"msg"`
-	Try   string   `json:"try,omitempty"`
-}
-
-// fingerprint is of the messages' types.
-var fingerprint = sync.OnceValue(func() string { return fmt.Sprintf("%016x", codec.Fingerprint(forms...)) })
-
-func sendJSON(w io.Writer, kind byte, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return sendFrame(w, kind, append(startFrame(nil), b...))
-}
-
-// receiveJSON reads a frame of this kind.
-func receiveJSON(r io.Reader, kind byte, v any) error {
-	f, err := readFrame(r, maxHello)
-	if err != nil {
-		return err
-	}
-	if f.kind != kind {
-		return fmt.Errorf("a frame of kind %q, not %q", f.kind, kind)
-	}
-	return json.Unmarshal(f.body, v)
-}
-
-// check compares what two sides speak.
-func (w *welcome) check(mine int) error {
-	if w.Ken != mine || w.Forms != fingerprint() {
-		return &ken.Error{Code: ken.CodeHeld, Field: "version", Msg: "the store is held by a process of another version of ken",
-			Try: "Stop that process, or use the same version."}
-	}
-	return nil
 }

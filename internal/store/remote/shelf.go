@@ -126,11 +126,12 @@ func (t *transaction) end() {
 // ask is one exchange within the transaction.
 func (t *transaction) ask(kind byte, q *shelfRequest) (a shelfAnswer, err error) {
 	t.cn.out = codec.Append(startFrame(t.cn.out), q)
-	return t.answered(t.c.exchange(t.ctx, t.cn, kind, t.cn.out))
+	f, err := t.c.exchange(t.ctx, t.cn, kind, t.cn.out)
+	return t.answered(kind, f, err)
 }
 
 // answered reads an exchange's answer.
-func (t *transaction) answered(f frame, err error) (a shelfAnswer, _ error) {
+func (t *transaction) answered(kind byte, f frame, err error) (a shelfAnswer, _ error) {
 	if err != nil {
 		if t.bad = true; !errors.Is(err, errSpent) {
 			return a, err
@@ -145,7 +146,7 @@ func (t *transaction) answered(f frame, err error) (a shelfAnswer, _ error) {
 		t.over, t.bad = true, true // the server may have closed it
 		return a, err
 	}
-	if err := codec.Decode(rest, &a); err != nil {
+	if err := t.c.peer.answer(kind).Decode(rest, &a); err != nil {
 		t.bad = true
 		return a, &LostError{Sent: true, Err: err}
 	}
@@ -238,7 +239,8 @@ func (t *transaction) lose(err error) error {
 	if errors.Is(err, errTooLarge) {
 		return &ken.Error{Code: ken.CodeInvalid, Msg: "a value is too large for a shelf", Try: "Keep it in parts."}
 	}
-	_, err = t.answered(t.cn.last(err))
+	f, err := t.cn.last(err)
+	_, err = t.answered(kShelfCommit, f, err)
 	return unsent(err)
 }
 
@@ -258,8 +260,8 @@ var (
 // shelf runs a transaction for a client: its function runs there, and asks.
 func (c *session) shelf(f frame) error {
 	var q shelfRequest
-	if err := codec.Decode(f.body, &q); err != nil {
-		return err
+	if err := c.decode(f, &q); err != nil {
+		return c.sendRefusal(err)
 	}
 	if f.kind == kView {
 		err := c.store.Shelf().View(c.ctx, func(r store.ShelfReader) error {
@@ -323,6 +325,7 @@ func (c *session) transact(r store.ShelfReader) (todo changes, err error) {
 	}
 	var s scan
 	defer s.end()
+	var refused error // what can't be done of what was staged: the client hears of it with the commit
 	silence := time.NewTimer(c.s.o.Silence)
 	defer silence.Stop()
 	for {
@@ -337,20 +340,27 @@ func (c *session) transact(r store.ShelfReader) (todo changes, err error) {
 		silence.Reset(c.s.o.Silence)
 		if f.kind == kShelfStage {
 			var part changes
-			if err := codec.Decode(f.body, &part); err != nil || len(part.Keys) != len(part.Values) {
+			if err := c.decode(f, &part); isRefusal(err) {
+				refused = err
+			} else if err != nil || len(part.Keys) != len(part.Values) {
 				return todo, errGone
 			}
 			todo.Keys, todo.Values = append(todo.Keys, part.Keys...), append(todo.Values, part.Values...)
 			continue
 		}
 		var q shelfRequest
-		if err := codec.Decode(f.body, &q); err != nil {
+		if names[f.kind] == "" {
+			return todo, c.unknown(f.kind)
+		}
+		if err := c.decode(f, &q); isRefusal(err) {
+			return todo, err
+		} else if err != nil {
 			return todo, errGone
 		}
 		a := &shelfAnswer{}
 		switch f.kind {
 		case kShelfCommit:
-			return todo, nil
+			return todo, refused
 		case kShelfEnd:
 			return todo, errEnded
 		case kShelfGet:

@@ -125,6 +125,12 @@ type served struct {
 // serve serves a new store. All of it ends with the test.
 func serve(t testing.TB, o storetest.Options, so remote.ServerOptions) *served {
 	t.Helper()
+	return serveAs(t, o, so, func(socket string) string { return socket })
+}
+
+// serveAs is serve with clients that come by way of another socket.
+func serveAs(t testing.TB, o storetest.Options, so remote.ServerOptions, by func(socket string) string) *served {
+	t.Helper()
 	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
 	if o.Embed != nil {
 		b.Embedder = suiteEmbedder{o}
@@ -140,6 +146,7 @@ func serve(t testing.TB, o storetest.Options, so remote.ServerOptions) *served {
 	ended := make(chan error, 1)
 	go func() { ended <- s.server.Serve(l) }()
 	s.server.Ready(disk)
+	s.socket = by(s.socket)
 	s.Client = dial(t, s, b.Embedder)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

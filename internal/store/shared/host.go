@@ -46,11 +46,8 @@ func (s *ownerConn) hold() (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
-	n, ahead := s.w.o.Node, 0
-	if n != nil {
-		ahead = n.o.Ahead
-	}
-	h.server = remote.NewServer(remote.ServerOptions{Ahead: ahead, Owner: s.owner, Token: h.token, Log: s.w.o.Log,
+	n := s.w.o.Node
+	h.server = remote.NewServer(remote.ServerOptions{Owner: s.owner, Token: h.token, Log: s.w.o.Log,
 		Use: func() func() { return s.w.use(s) }, Valid: h.entitled, Takes: h.valid, Move: h.move, OnEvent: s.onEvent()})
 	tell := o.Progress
 	o.Progress = func(stage string, done, total int) {

@@ -33,10 +33,9 @@ type NodeOptions struct {
 	Server, Client *tls.Config
 	Version        string
 	Wall           func() time.Time // the clock of the machine, which may be set; default time.Now
-	// Ahead is by how many versions this node's protocol and records are later than this
-	// program's: for tests of nodes of several versions.
-	Ahead  int
-	Logger *slog.Logger // default slog.Default()
+	Logger         *slog.Logger     // default slog.Default()
+
+	later commitlog.Format // by how much its records are of a later format than this program's: for tests
 }
 
 // Node is this process among those that share a log. It is safe for concurrent use.
@@ -114,13 +113,13 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 }
 
 // format is that of the node's records.
-func (n *Node) format() commitlog.Format { return commitlog.Current + commitlog.Format(n.o.Ahead) }
+func (n *Node) format() commitlog.Format { return commitlog.Current + n.o.later }
 
-// otherVersion says which node is of another version than this one.
-func (n *Node) otherVersion(ctx context.Context, owner, id string) error {
+// otherVersion says which node has messages that this one can't read.
+func (n *Node) otherVersion(ctx context.Context, owner, id string, cause error) error {
 	other, _ := n.o.Log.Node(ctx, id) // else its version is not known
-	return &ken.Error{Code: ken.CodeHeld, Field: "version",
-		Msg: fmt.Sprintf("owner %q is served by node %s at %s, version %s, whose protocol is not that of version %s", owner, id, other.Address, cmp.Or(other.Version, "unknown"), cmp.Or(n.o.Version, "unknown")),
+	return &ken.Error{Code: ken.CodeHeld, Field: "version", Err: cause,
+		Msg: fmt.Sprintf("owner %q is served by node %s at %s, version %s, whose messages version %s can't read", owner, id, other.Address, cmp.Or(other.Version, "unknown"), cmp.Or(n.o.Version, "unknown")),
 		Try: "Start all nodes with one version. Until then, ask that node, or stop it: another node takes over."}
 }
 

@@ -256,11 +256,7 @@ func (s *ownerConn) join() (*role, error) {
 func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*role, error) {
 	r := &role{}
 	mine := make(chan struct{})
-	ahead := 0
-	if s.w.o.Node != nil {
-		ahead = s.w.o.Node.o.Ahead
-	}
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config, Ahead: ahead,
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID, TLS: config,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
@@ -269,7 +265,7 @@ func (s *ownerConn) joinAt(h bolt.Holder, config *tls.Config, node string) (*rol
 		}
 		var e *ken.Error
 		if node != "" && errors.As(err, &e) && e.Code == ken.CodeHeld && e.Field == "version" {
-			err = s.w.o.Node.otherVersion(s.ctx, s.owner, node)
+			err = s.w.o.Node.otherVersion(s.ctx, s.owner, node, e.Err)
 		}
 		return nil, err
 	}

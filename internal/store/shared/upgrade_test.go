@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,33 +19,67 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/commitlog"
 	"github.com/kenlayer/ken/internal/store/commitlog/logtest"
+	"github.com/kenlayer/ken/internal/store/remote/remotetest"
 	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/store"
 )
 
-// versioned is a node of this program's version, or of a later one.
-func versioned(t *testing.T, log *logtest.Memory, id string, ahead int) (*shared.Owners, func()) {
+// foreign is a log that lets other nodes take the one at this log for a node of another
+// build: they reach it by way of a proxy.
+type foreign struct {
+	commitlog.Log
+	proxy *remotetest.Proxy
+	at    string
+}
+
+func (f *foreign) SetLease(ctx context.Context, owner string, l commitlog.Lease) (commitlog.Lease, error) {
+	if l.Node != "" {
+		f.proxy.To("tcp", l.Address)
+		l.Address = f.at
+	}
+	return f.Log.SetLease(ctx, owner, l)
+}
+
+// versioned is a node whose messages are of another build for all other nodes, and whose records
+// are of this program's format, or of a later one.
+func versioned(t *testing.T, log *logtest.Memory, id string, later commitlog.Format, met *atomic.Int64) (*shared.Owners, func()) {
+	t.Helper()
+	return ofBuild(t, log, id, remotetest.Own().Later(), later, met)
+}
+
+// ofBuild is a node whose messages have this schema for all other nodes.
+func ofBuild(t *testing.T, log *logtest.Memory, id string, s remotetest.Schema, later commitlog.Format, met *atomic.Int64) (*shared.Owners, func()) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	node, err := shared.StartNode(t.Context(), shared.NodeOptions{Log: log.Join(), ID: id, Ahead: ahead, Version: fmt.Sprint("v", 1+ahead), Logger: quiet})
+	version := fmt.Sprint("v", 1+later)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	proxy := remotetest.Listen(l, remotetest.Options{Schema: s, Version: version})
+	node, err := shared.StartNode(t.Context(), shared.Later(shared.NodeOptions{Log: &foreign{log.Join(), proxy, l.Addr().String()}, ID: id, Version: version, Logger: quiet}, later))
 	must(t, err)
 	w := shared.NewOwners(t.TempDir(), 0, shared.Options{Node: node, Log: quiet})
-	end := sync.OnceFunc(func() { must(t, errors.Join(w.Close(), node.Close())) })
+	end := sync.OnceFunc(func() {
+		must(t, errors.Join(w.Close(), node.Close(), proxy.Close()))
+		met.Add(int64(proxy.Met()))
+	})
 	t.Cleanup(end)
 	return w, end
 }
 
 // Nodes are replaced by those of a later version, one after another, while clients write through
-// whichever node takes it. Nothing is lost, and nothing is there twice. A node of the earlier
-// version refuses an owner that a later one has written to, and says why.
+// whichever node takes it. Nothing is refused because of a node's version, nothing is lost, and
+// nothing is there twice. A node of the earlier version goes on with an owner that a later one
+// serves and has written to. When none does it refuses that owner, and says why.
 func TestARollingUpgrade(t *testing.T) {
 	log := logtest.NewMemory()
 	const nodes, owners, clients = 3, 4, 6
-	var mu sync.Mutex // guards all
+	var met atomic.Int64 // how often nodes found that they are of different builds
+	var mu sync.Mutex    // guards all
 	all, ends := make([]*shared.Owners, nodes), make([]func(), nodes)
 	for i := range all {
-		all[i], ends[i] = versioned(t, log, fmt.Sprint("old", i), 0)
+		all[i], ends[i] = versioned(t, log, fmt.Sprint("old", i), 0, &met)
 	}
 	var versions, later atomic.Int64 // refusals
 	once := func(ctx context.Context, i int, owner, text string) error {
@@ -83,7 +118,7 @@ func TestARollingUpgrade(t *testing.T) {
 					case errors.As(err, &e) && e.Field == "version" && e.Code == ken.CodeHeld:
 						versions.Add(1)
 					case errors.As(err, &e) && e.Field == "version":
-						later.Add(1)
+						later.Add(1) // no other node serves the owner at this moment
 					}
 				}
 				mu.Lock()
@@ -108,7 +143,7 @@ func TestARollingUpgrade(t *testing.T) {
 	flow()
 	for i := range nodes {
 		ends[i]()
-		w, end := versioned(t, log, fmt.Sprint("new", i), 1)
+		w, end := versioned(t, log, fmt.Sprint("new", i), 1, &met)
 		mu.Lock()
 		all[i], ends[i] = w, end
 		mu.Unlock()
@@ -116,11 +151,16 @@ func TestARollingUpgrade(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
-	// A node of the earlier version that comes back leaves the owners alone.
-	old, _ := versioned(t, log, "back", 0)
-	if _, _, err := old.Get(t.Context(), "o0"); !errors.Is(err, ken.ErrHeld) || !strings.Contains(err.Error(), "version v2") || !strings.Contains(err.Error(), "version v1") {
-		t.Errorf("while a later node serves the owner it says %v", err)
+	// A node of the earlier version that comes back works with what the later ones serve.
+	old, _ := versioned(t, log, "back", 0, &met)
+	back, release, err := old.Get(t.Context(), "o0")
+	must(t, err)
+	write(t, back, claim(t, "written by way of an earlier node"))
+	acked[0]["written by way of an earlier node"] = true
+	if old.Holds("o0") {
+		t.Error("it holds what a later node serves")
 	}
+	release()
 	for i := range nodes - 1 {
 		ends[i]()
 	}
@@ -133,7 +173,7 @@ func TestARollingUpgrade(t *testing.T) {
 	if last, err := log.Last(t.Context(), "o0"); err != nil || last != before {
 		t.Errorf("it has appended to the log: %d, %d, %v", before, last, err)
 	}
-	verify, _ := versioned(t, log, "verify", 1)
+	verify, _ := versioned(t, log, "verify", 1, &met)
 	for i := range owners {
 		there := map[string]int{}
 		s, release, err := verify.Get(t.Context(), fmt.Sprint("o", i))
@@ -154,9 +194,35 @@ func TestARollingUpgrade(t *testing.T) {
 		must(t, err)
 		release()
 	}
-	t.Logf("%d writes; a node of another version was met %d times, a later record %d times", count.Load(), versions.Load(), later.Load())
-	if versions.Load() == 0 {
+	t.Logf("%d writes; a later record was met %d times", count.Load(), later.Load())
+	if met.Load() == 0 {
 		t.Error("the two versions never met")
+	}
+	if versions.Load() > 0 {
+		t.Errorf("%d writes were refused because of a node's version", versions.Load())
+	}
+}
+
+// Nodes whose messages do not fit together leave each other's owners alone, and say which node,
+// which versions and which field.
+func TestNodesWhoseMessagesDoNotFit(t *testing.T) {
+	log := logtest.NewMemory()
+	var met atomic.Int64
+	first, _ := ofBuild(t, log, "first", remotetest.Own().Retype("WithoutWords", "Reason"), 1, &met)
+	s, release, err := first.Get(t.Context(), "ada")
+	must(t, err)
+	write(t, s, claim(t, "the port is 8080"))
+	release()
+	second, _ := versioned(t, log, "second", 0, &met)
+	_, _, err = second.Get(t.Context(), "ada")
+	var e *ken.Error
+	if !errors.As(err, &e) || e.Code != ken.CodeHeld || e.Field != "version" || ken.Hint(err) == "" {
+		t.Fatalf("it says %v", err)
+	}
+	for _, part := range []string{"node first", "version v2", "version v1", "remote.supersedeRequest.WithoutWords is of kind string there, and of kind bool here"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("it does not say %q, but %v", part, err)
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-func TestAFingerprintTellsTypesApart(t *testing.T) {
+func TestASchemaTellsTypesApart(t *testing.T) {
 	type a struct{ X, Y string }
 	type renamed struct{ X, Z string }
 	type swapped struct{ Y, X string }
@@ -176,14 +176,14 @@ func TestAFingerprintTellsTypesApart(t *testing.T) {
 		Y []string
 	}
 	type same struct{ X, Y string }
-	of := func(v any) uint64 { return codec.Fingerprint(v) }
+	of := func(v any) string { return string(described(t, v)) }
 	again := of(tree{})
 	if of(a{}) != of(same{}) || of(tree{}) != again {
-		t.Error("one form, two fingerprints")
+		t.Error("one form, two schemas")
 	}
 	for _, other := range []any{renamed{}, swapped{}, more{}, wider{}, &a{}, []a{}} {
 		if of(other) == of(a{}) {
-			t.Errorf("%T has the fingerprint of %T", other, a{})
+			t.Errorf("%T has the schema of %T", other, a{})
 		}
 	}
 }

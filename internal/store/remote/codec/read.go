@@ -12,7 +12,11 @@ import (
 // Decode reads into what v points to, which must be all that b holds. What it
 // makes shares no memory with b. After an error the value is of no use.
 func Decode(b []byte, v any) error {
-	rest, err := DecodeSome(b, v)
+	return all(DecodeSome(b, v))
+}
+
+// all makes an error of what is left.
+func all(rest []byte, err error) error {
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("codec: %d bytes too many", len(rest))
 	}
@@ -38,9 +42,10 @@ const maxDepth = 64
 
 // reader is what is left to read. After the first error every read gives zero.
 type reader struct {
-	b     []byte
-	err   error
-	depth int
+	b      []byte
+	err    error
+	depth  int32
+	strict bool // of a Reader: see UnknownError
 }
 
 func (r *reader) fail(err error) {
@@ -158,15 +163,71 @@ func readBytes(r *reader, v reflect.Value) {
 	v.SetBytes(append(make([]byte, 0, n), r.take(uint64(n))...))
 }
 
-func readTime(r *reader, v reflect.Value) {
-	var t time.Time
+func readSlice(p, elem *plan) {
+	p.read = func(r *reader, v reflect.Value) {
+		n, some := r.length(elem.least)
+		if !some {
+			v.SetZero()
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := 0; i < n && r.err == nil; i++ {
+			elem.read(r, v.Index(i))
+		}
+	}
+}
+
+func readMap(p *plan, t reflect.Type, key, elem *plan) {
+	p.read = func(r *reader, v reflect.Value) {
+		n, some := r.length(key.least + elem.least)
+		if !some {
+			v.SetZero()
+			return
+		}
+		m := reflect.MakeMapWithSize(t, n)
+		for i := 0; i < n && r.err == nil; i++ {
+			k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			key.read(r, k)
+			elem.read(r, e)
+			m.SetMapIndex(k, e)
+		}
+		v.Set(m)
+	}
+}
+
+func readPointer(p *plan, t reflect.Type, elem *plan) {
+	p.read = func(r *reader, v reflect.Value) {
+		if r.byte() == 0 {
+			v.SetZero()
+			return
+		}
+		e := reflect.New(t.Elem())
+		elem.read(r, e.Elem())
+		v.Set(e)
+	}
+}
+
+func readArray(p, elem *plan) {
+	p.read = func(r *reader, v reflect.Value) {
+		if v.Len() == 0 {
+			r.byte()
+		}
+		for i := 0; i < v.Len() && r.err == nil; i++ {
+			elem.read(r, v.Index(i))
+		}
+	}
+}
+
+func readTime(r *reader, v reflect.Value) { v.Set(reflect.ValueOf(r.time())) }
+
+func (r *reader) time() (t time.Time) {
 	switch how := r.byte(); how {
 	case timeZero:
 	case timeUTC, timeZoned:
 		sec, nsec := r.varint(), r.uvarint()
 		if nsec >= 1e9 {
 			r.fail(errValue)
-			return
+			return t
 		}
 		if t = time.Unix(sec, int64(nsec)).UTC(); how == timeUTC {
 			break
@@ -174,12 +235,11 @@ func readTime(r *reader, v reflect.Value) {
 		offset := r.varint()
 		if offset <= -24*60*60 || offset >= 24*60*60 {
 			r.fail(errValue)
-			return
+			return t
 		}
 		t = t.In(time.FixedZone("", int(offset)))
 	default:
 		r.fail(errValue)
-		return
 	}
-	v.Set(reflect.ValueOf(t))
+	return t
 }

@@ -46,7 +46,8 @@ func writeBytes(b []byte, v reflect.Value) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))+1), s...)
 }
 
-func planSlice(p *plan, elem *plan) {
+func planSlice(p, elem *plan) {
+	readSlice(p, elem)
 	p.write = func(b []byte, v reflect.Value) []byte {
 		if v.IsNil() {
 			return append(b, 0)
@@ -58,20 +59,10 @@ func planSlice(p *plan, elem *plan) {
 		}
 		return b
 	}
-	p.read = func(r *reader, v reflect.Value) {
-		n, some := r.length(elem.least)
-		if !some {
-			v.SetZero()
-			return
-		}
-		v.Set(reflect.MakeSlice(v.Type(), n, n))
-		for i := 0; i < n && r.err == nil; i++ {
-			elem.read(r, v.Index(i))
-		}
-	}
 }
 
 func planMap(p *plan, t reflect.Type, key, elem *plan) {
+	readMap(p, t, key, elem)
 	p.write = func(b []byte, v reflect.Value) []byte {
 		if v.IsNil() {
 			return append(b, 0)
@@ -82,38 +73,15 @@ func planMap(p *plan, t reflect.Type, key, elem *plan) {
 		}
 		return b
 	}
-	p.read = func(r *reader, v reflect.Value) {
-		n, some := r.length(key.least + elem.least)
-		if !some {
-			v.SetZero()
-			return
-		}
-		m := reflect.MakeMapWithSize(t, n)
-		for i := 0; i < n && r.err == nil; i++ {
-			k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-			key.read(r, k)
-			elem.read(r, e)
-			m.SetMapIndex(k, e)
-		}
-		v.Set(m)
-	}
 }
 
 func planPointer(p *plan, t reflect.Type, elem *plan) {
+	readPointer(p, t, elem)
 	p.write = func(b []byte, v reflect.Value) []byte {
 		if v.IsNil() {
 			return append(b, 0)
 		}
 		return elem.write(append(b, 1), v.Elem())
-	}
-	p.read = func(r *reader, v reflect.Value) {
-		if r.byte() == 0 {
-			v.SetZero()
-			return
-		}
-		e := reflect.New(t.Elem())
-		elem.read(r, e.Elem())
-		v.Set(e)
 	}
 }
 
