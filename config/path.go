@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,20 +25,25 @@ func Keys() []string {
 }
 
 // Get returns the value at a dotted key as text: lists joined by commas, nothing
-// quoted. Set reads it back. An unknown key is an ErrInvalid that names the
-// nearest one.
+// quoted, or as JSON where an element has a comma. Set reads it back. An unknown
+// key is an ErrInvalid that names the nearest one.
 func (c Config) Get(path string) (string, error) {
 	k, err := c.key(path)
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(k.get(), ","), nil
+	words := k.get()
+	if k.list && slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, ",[") }) {
+		text, err := json.Marshal(words)
+		return string(text), err
+	}
+	return strings.Join(words, ","), nil
 }
 
-// Set changes the value at a dotted key, from text as Get returns it. What is
-// not allowed at that key is an ErrInvalid and changes nothing; rules that join
-// several keys are left to Validate. An element with a comma in it can only be
-// written in a file.
+// Set changes the value at a dotted key, from text as Get returns it. A list may
+// also be written as in YAML or JSON, in brackets: an element with a comma in it
+// needs that. What is not allowed at that key is an ErrInvalid and changes
+// nothing; rules that join several keys are left to Validate.
 func (c *Config) Set(path, text string) error {
 	k, err := c.key(path)
 	if err != nil {
@@ -44,14 +51,26 @@ func (c *Config) Set(path, text string) error {
 	}
 	words := []string{text}
 	if k.list {
-		words = nil
-		for w := range strings.SplitSeq(text, ",") {
-			if w = strings.TrimSpace(w); w != "" {
-				words = append(words, w)
-			}
+		if words, err = elements(text); err != nil {
+			return k.at(wrong("", "not a list", "Give the elements with commas between them, or a list in brackets as in YAML."))
 		}
 	}
 	return k.at(k.set(words))
+}
+
+// elements reads a list from one line of text.
+func elements(text string) (words []string, err error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		err = yaml.Unmarshal([]byte(text), &words)
+		return words, err
+	}
+	for w := range strings.SplitSeq(text, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	return words, nil
 }
 
 func (c *Config) key(path string) (*key, error) {

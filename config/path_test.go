@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ func TestGetAndSet(t *testing.T) {
 	for _, tt := range [][2]string{
 		{"retrieval.floor", "0.25"}, {"retrieval.legs.vector", "80"}, {"injection.sticky", "false"}, {"upstream.timeout", "1h"},
 		{"retrieval.weight", "none"}, {"retrieval.scopes", "repo:a/b,agent:x"}, {"repository.exclude", ""}, {"upstream.model", "a, b"},
+		{"harvest.command", `["sh","-c","a, b"]`},
 	} {
 		if err := c.Set(tt[0], tt[1]); err != nil {
 			t.Error(err)
@@ -24,6 +26,17 @@ func TestGetAndSet(t *testing.T) {
 	}
 	if got := config.Default().Retrieval.Floor; got != 0.16 {
 		t.Errorf("Set changed the defaults: %v", got)
+	}
+}
+
+func TestSetReadsLists(t *testing.T) {
+	for text, want := range map[string][]string{
+		"codex, exec": {"codex", "exec"}, `[codex, exec, "-"]`: {"codex", "exec", "-"}, `["sh", "-c", "a, b"]`: {"sh", "-c", "a, b"}, "[]": nil, "": nil,
+	} {
+		c := config.Default()
+		if err := c.Set("harvest.command", text); err != nil || !slices.Equal(c.Harvest.Command, want) {
+			t.Errorf("%q: %q, %v; want %q", text, c.Harvest.Command, err, want)
+		}
 	}
 }
 
@@ -48,6 +61,7 @@ func TestSetRefuses(t *testing.T) {
 		{"retrieval.flor", "0.2", "Use retrieval.floor."},
 		{"floor", "0.2", "Use middleware.floor or retrieval.floor."},
 		{"retrieval.legs", "0.2", "Use one of retrieval.legs.keyword, retrieval.legs.vector, retrieval.legs.structure."},
+		{"harvest.command", "[a: b]", "Give the elements with commas between them, or a list in brackets as in YAML."},
 		{"retrieval.pool", "0", "Give a whole number from 1 to 1000, or leave the key out for its default."},
 	} {
 		c := config.Default()

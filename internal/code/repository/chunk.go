@@ -20,7 +20,7 @@ import (
 // chunkerVersion changes whenever the same source would be cut, rated or dated
 // differently than before, so that what was indexed by an older version is cut
 // again.
-const chunkerVersion = "3"
+const chunkerVersion = "4"
 
 const (
 	maxTitle    = 100 // characters of one heading in a path

@@ -79,6 +79,21 @@ func TestIndexSkipsWhatIsNoText(t *testing.T) {
 	}
 }
 
+// Compiled packages carry their source maps at the end of each file.
+func TestASourceMapIsLeftOut(t *testing.T) {
+	dir := tree(t, map[string]string{"a.js": "\"use strict\";\n\n// pay sends the money.\nfunction pay() {\n  send();\n}\n//# sourceMappingURL=data:application/json;base64," +
+		strings.Repeat("eyJ2ZXJz", 500) + "\n"})
+	sink := newMemory(t)
+	r := index(t, dir, sink, Options{NoHistory: true})
+	var text strings.Builder
+	for _, c := range sink.chunks["a.js"] {
+		text.WriteString(c.Text)
+	}
+	if len(r.Skipped) > 0 || !strings.Contains(text.String(), "function pay") || strings.Contains(text.String(), "eyJ2") {
+		t.Errorf("skipped %v, indexed %q", r.Skipped, &text)
+	}
+}
+
 func TestIndexRespectsGitignore(t *testing.T) {
 	files := map[string]string{
 		".git/info/exclude": "excluded.txt\n", ".gitignore": "*.log\n/build/\n!keep.log\ntmp/\n# comment\n", ".kenignore": "drafts\n!vendor/\n",

@@ -23,6 +23,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/sourcemap"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -88,7 +89,7 @@ func (x *indexer) read(f file) reading {
 		}
 		return reading{doc: doc}
 	}
-	text := string(got.content)
+	text := sourcemap.Trim(string(got.content))
 	s := source{path: f.path, text: text, hash: doc.Hash, changed: x.dates.of(f.path, got.content, got.modTime)}
 	if x.o.Declarations != nil {
 		s.declared = x.o.Declarations(f.path, got.content)
@@ -125,7 +126,7 @@ func contentReason(rel string, content []byte, lim limits) Reason {
 		return ReasonSecret
 	case generatedText(path.Base(rel), text):
 		return ReasonGenerated
-	case !markdownFile(rel) && !proseFile(rel) && mostlyLongLines(text, lim.line()):
+	case !markdownFile(rel) && !proseFile(rel) && mostlyLongLines(sourcemap.Trim(text), lim.line()):
 		return ReasonData
 	}
 	return ""

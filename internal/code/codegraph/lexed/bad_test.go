@@ -44,6 +44,7 @@ func TestRecovery(t *testing.T) {
 		{"rubbish before", "A.cs", "]]} ;;; \nclass A { int f; }", "A f"},
 		{"a merge conflict", "a.py", "<<<<<<< HEAD\ndef a(): pass\n=======\ndef b(): pass\n>>>>>>> other\nx = 1\n", "a b x"},
 		{"a tag that is none", "a.js", "const a = <T>(x) => x;\nfunction b() {}\n", "a b"},
+		{"a source map", "a.js", "function a() {}\n//# sourceMappingURL=data:application/json;base64," + strings.Repeat("x", 1<<20) + "\n", "a"},
 		{"branches of the preprocessor", "a.c", "#ifdef A\nint a(int x) {\n#else\nint a(long x) {\n#endif\n  return 1;\n}\nint b(void) { return 2; }\n", "a b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

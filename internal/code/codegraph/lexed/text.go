@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/sourcemap"
 )
 
 const (
@@ -41,6 +42,9 @@ func decode(file string, src []byte, lang *language) (string, *codegraph.Problem
 	text := string(src)
 	if strings.IndexByte(text, '\r') >= 0 && strings.IndexByte(text, '\n') < 0 {
 		text = strings.ReplaceAll(text, "\r", "\n")
+	}
+	if lang.family == script {
+		text = sourcemap.Trim(text)
 	}
 	if p := packed(file, text, lang); p != nil {
 		return "", p
