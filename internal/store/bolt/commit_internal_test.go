@@ -130,7 +130,7 @@ func TestADiskThatHangs(t *testing.T) {
 		s.beforeCommit = func() { <-answers }
 		first := make(chan error, 1)
 		go func() { first <- write("the host is example") }()
-		time.Sleep(stallTold + time.Second)
+		time.Sleep(stallReported + time.Second)
 		if faults, _ := s.Faults(t.Context()); len(faults) != 1 || faults[0].Name != store.FaultDisk {
 			t.Errorf("faults %v", faults)
 		}
@@ -142,7 +142,7 @@ func TestADiskThatHangs(t *testing.T) {
 			t.Errorf("it ended too early: %v", err)
 		default:
 		}
-		time.Sleep(stallEnds)
+		time.Sleep(stallAborts)
 		for what, err := range map[string]error{"first": <-first, "next": write("the user is ada"),
 			"shelf": s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error { return tx.Put("k", nil) })} {
 			if !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
