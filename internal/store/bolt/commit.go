@@ -325,7 +325,7 @@ func lock[T any](db *bbolt.DB, name string) *T {
 // once.
 const (
 	stallReported = 2 * time.Second
-	stallAborts = 10 * time.Second
+	stallAborts   = 10 * time.Second
 )
 
 // stallDetector detects commits that hang. It is safe for concurrent use.

@@ -212,7 +212,7 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 		"a new document":           func(x *Index) error { return x.Apply([]Doc{{Ref: 5, Text: "zebra five"}}, nil, 9) },
 		"a document again":         func(x *Index) error { return x.Apply([]Doc{{Ref: 1, Text: "zebra again"}}, nil, 9) },
 		"a document that is gone":  func(x *Index) error { return x.Apply(nil, []uint32{2}, 9) },
-		"more than is kept aside":  func(x *Index) error { return x.Apply(many(through), nil, 9) },
+		"more than is kept aside":  func(x *Index) error { return x.Apply(many(directBatch), nil, 9) },
 		"erasing what was removed": func(x *Index) error { return x.Scrub(context.Background()) },
 		"merging": func(x *Index) error {
 			engine, done, err := x.use()

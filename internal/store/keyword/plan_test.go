@@ -194,7 +194,7 @@ func TestWhatIsHeldChangesNoResult(t *testing.T) {
 // is in the next search.
 func TestWhatIsHeldIsNeverOld(t *testing.T) {
 	x := openTest(t, t.TempDir(), Options{})
-	docs := newCorpus(1).docs(0, through)
+	docs := newCorpus(1).docs(0, directBatch)
 	docs[7].Text, docs[8].Text, docs[9].Text = "zebra", "zebra", "zebra"
 	apply(t, x, docs, nil, 1)
 	find := func() []uint32 { return refs(search(t, x, Query{Text: "zebra"}).Hits) }
