@@ -7,6 +7,6 @@
 //
 //	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
 //
-// gets its hash chain checked after every test. Get, ByKey, Reinforce, Archive, Assign
-// and Forget, where a store has them, are held to what the store on disk says of them.
+// gets its hash chain checked after every test. If a store has Get, ByKey, Reinforce,
+// Archive, Assign or Forget, they are tested against the contract of the store on disk.
 package storetest

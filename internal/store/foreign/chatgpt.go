@@ -11,7 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// conversation is one of ChatGPT's export, as far as memory is in it.
+// conversation is a conversation in ChatGPT's export; only the fields with memories are
+// decoded.
 type conversation struct {
 	Mapping map[string]struct {
 		Message *chatMessage `json:"message"`
@@ -32,16 +33,16 @@ type chatMessage struct {
 	} `json:"content"`
 }
 
-// saved is a memory of ChatGPT.
+// saved is one memory of ChatGPT.
 type saved struct {
 	at   time.Time
 	text string
 }
 
-// chatGPT reads the memory in an export of ChatGPT. The model saves a memory by a message to
-// "bio"; from time to time a conversation begins with all memories as they are then, and with
-// the user's custom instructions. What counts is the last such list and what was saved after
-// it. What was said otherwise is left out.
+// chatGPT reads the memories in an export of ChatGPT. The model saves a memory by a message
+// to "bio". Some conversations begin with a list of all current memories and the user's
+// custom instructions. chatGPT returns the last such list and the memories saved after it.
+// Everything else in the conversations is left out.
 func (out *output) chatGPT(text string) {
 	var list struct { // the last of each
 		memories, profile, instructions saved
@@ -54,7 +55,7 @@ func (out *output) chatGPT(text string) {
 			return
 		}
 		conversations++
-		raw, _ := json.Marshal(m) // it came from JSON
+		raw, _ := json.Marshal(m) // it was decoded from JSON
 		var c conversation
 		if err := json.Unmarshal(raw, &c); err != nil {
 			out.fail(n, &ken.Error{Code: ken.CodeInvalid, Field: "mapping", Msg: "a conversation can't be read", Err: err, Try: "Leave it out, or export it again."}, nil)
@@ -120,7 +121,7 @@ func (out *output) chatGPT(text string) {
 	}
 }
 
-// loose reads an entry of a list of memories that was saved by itself.
+// loose reads an entry that is a memory by itself, in a list of memories.
 func (out *output) loose(n int, m map[string]any) {
 	c := ken.Claim{Text: textOf(m, "content", "text", "memory"), CreatedAt: timeOf(m["created_at"])}
 	if on, ok := m["enabled"].(bool); ok && !on {
@@ -131,7 +132,8 @@ func (out *output) loose(n int, m map[string]any) {
 	out.entry(n, c, textOf(m, "id"), m, "content")
 }
 
-// listed is the beginning of a memory in the list of all: "12. [2024-10-05]. User …".
+// listed matches the start of a memory in the list of all memories: "12. [2024-10-05]. User
+// …".
 var listed = lazyregexp.New(`(?m)^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*`)
 
 // dated splits the list of all memories.
@@ -154,7 +156,7 @@ func dated(text string) (out []saved) {
 	return out
 }
 
-// unwrapped takes a custom instruction out of the words that ChatGPT puts around it.
+// unwrapped extracts a custom instruction from the text that ChatGPT puts around it.
 func unwrapped(text string) string {
 	if _, inside, ok := strings.Cut(text, "```"); ok {
 		inside, _, _ = strings.Cut(inside, "```")

@@ -8,36 +8,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Set is all that was forgotten in a store, at hand. A nil Set has nothing. It does not
-// change, and is safe for concurrent use.
+// Set holds everything that was forgotten in a store, in memory. A nil Set is empty. It
+// is immutable and safe for concurrent use.
 type Set struct {
 	version string
 	key     []byte
 	ids     map[string]bool
 	prints  []Print
-	of      []int // the record of each print
+	of      []int // index of the record of each print
 	records []Record
-	sizes   [shingle + 1]bool // lengths of shingles
+	sizes   [shingle + 1]bool // the shingle lengths in use
 	at      map[uint64][]place
 	words   map[uint64]bool
 	newest  time.Time
-	going   bool // some claims may still be there
+	going   bool // some claims may not be deleted yet
 }
 
-// place is one shingle of a print.
+// place identifies one shingle of a print.
 type place struct{ print, shingle int }
 
-// remembered are the sets that were read last. Versions are hashes over all changes, so
-// that one names the same set in every store.
+// remembered caches the sets that were read last. A version is a hash over all changes,
+// so it identifies the same set in every store.
 var remembered struct {
 	mu   sync.Mutex // guards the rest
-	sets []*Set     // the last used first
+	sets []*Set     // most recently used first
 }
 
 const maxRemembered = 64
 
-// In is what was forgotten in the store that r reads, nil for nothing. It costs one Get
-// as long as nothing more was forgotten.
+// In returns what was forgotten in the store that r reads; nil if nothing was. It costs
+// one Get as long as the version is the same.
 func In(r store.ShelfReader) (*Set, error) {
 	version := r.Get(keyVersion)
 	if version == nil {
@@ -97,12 +97,12 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 // Has reports whether a claim was forgotten.
 func (s *Set) Has(id string) bool { return s != nil && s.ids[id] }
 
-// After reports whether all that was forgotten was gone at a time, so that no turn from
-// then on was given any of it.
+// After reports whether everything forgotten was deleted before a time, so that no later
+// turn could contain any of it.
 func (s *Set) After(at time.Time) bool { return s == nil || !s.going && !at.Before(s.newest) }
 
-// Worded are the records of what was forgotten before a time and is still recognised by
-// single words.
+// Worded returns the records of claims that were forgotten before a time and are still
+// recognized by single words.
 func (s *Set) Worded(before time.Time) (out []Record) {
 	if s == nil {
 		return nil
@@ -115,7 +115,7 @@ func (s *Set) Worded(before time.Time) (out []Record) {
 	return out
 }
 
-// Says reports whether a text says what a forgotten claim said.
+// Says reports whether a text contains the text of a forgotten claim.
 func (s *Set) Says(text string) bool {
 	if s == nil || len(s.prints) == 0 {
 		return false
@@ -123,7 +123,7 @@ func (s *Set) Says(text string) bool {
 	return len(s.Scan([]byte(text))) > 0
 }
 
-// Names reports whether a text has a word that only a forgotten claim had.
+// Names reports whether a text contains a word that occurred only in forgotten claims.
 func (s *Set) Names(text string) bool {
 	if s == nil || len(s.words) == 0 {
 		return false
@@ -133,8 +133,8 @@ func (s *Set) Names(text string) bool {
 	return found
 }
 
-// Scan looks through bytes, such as those of a file, and returns the ids of the forgotten
-// claims whose words are there.
+// Scan searches bytes, such as those of a file, and returns the ids of the forgotten
+// claims whose texts they contain.
 func (s *Set) Scan(b []byte) (ids []string) {
 	if s == nil || len(s.prints) == 0 {
 		return nil
@@ -151,23 +151,23 @@ func (s *Set) Scan(b []byte) (ids []string) {
 	return ids
 }
 
-// scan is a Scan on its way.
+// scan is the state of one Scan.
 type scan struct {
 	s     *Set
 	last  [shingle]string // words, the newest last
-	n     int             // words so far
+	n     int             // number of words so far
 	seen  map[int]*sighting
-	found []int // prints
+	found []int // indexes of prints
 }
 
-// sighting is what was found of a print since its words ended last.
+// sighting holds the shingles of a print that were found close together.
 type sighting struct {
-	upto     int // the word at which the last shingle was found
+	upto     int // number of the word at which the last shingle was found
 	shingles map[int]bool
 	found    bool
 }
 
-// apart is how many words may stand between two shingles of one text.
+// apart is the maximum number of words between two shingles of one text.
 const apart = 64
 
 func (c *scan) word(w []byte) {
