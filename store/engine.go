@@ -204,8 +204,8 @@ type Projections interface {
 	Referring(ctx context.Context, names []string, f *ken.Filter) ([]Ref, error)
 	// Row returns the properties of a record.
 	Row(ref Ref) (Row, bool)
-	// Form returns the form of a record's text, such as question or statement; zero if
-	// it was removed.
+	// Form returns the analysis.Form of a record's text; zero if the record was
+	// removed.
 	Form(ref Ref) analysis.Form
 	// Around returns up to n records before ref and n after it in the same session or
 	// file, nearest first. No filter applies; the caller has to filter.

@@ -1,6 +1,6 @@
-// Package storetest is the suite that every store passes. [Run] holds a store to
-// the contract written on ken.Store, [RunProjections] one that a turn reads from
-// to the contract on store.Projections, [Shelf] a shelf to that on store.Shelf.
+// Package storetest is the suite that every store passes. [Run] tests a store
+// against the contract of ken.Store, [RunProjections] against that of
+// store.Projections, and [Shelf] a shelf against that of store.Shelf.
 //
 // A test that protects against a fault known from other memory layers is named
 // for the fault. A store that also has the method
