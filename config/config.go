@@ -7,8 +7,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/plan"
 )
 
-// Config is everything that can be configured. A value is plain data: copying it
-// copies all but the backing arrays of its lists, which nothing here modifies.
+// Config holds all settings. It is plain data: a copy shares only the backing arrays of its lists, which this package
+// never modifies.
 type Config struct {
 	Upstream   Upstream
 	Knowledge  Knowledge
@@ -32,9 +32,8 @@ type Config struct {
 	Gateway    Gateway
 }
 
-// section is a mapping of the file: its dotted name, what it is about, and the
-// keys that stand directly in it. One that is a list instead has a single key, of the
-// section's own name.
+// section is a mapping of the file: its dotted name, its description, and the keys directly in it. A section that is
+// a list has a single key, with the section's own name.
 type section struct {
 	name string
 	doc  string

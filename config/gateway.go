@@ -14,64 +14,64 @@ import (
 // Gateway is the proxy that ken serve runs.
 type Gateway struct {
 	Listen  string   // host:port, or unix: and the path of a socket
-	Hosts   []string // names that clients may use for it beside the loopback ones
+	Hosts   []string // host names that clients may use, besides the loopback names
 	TLSCert string   // PEM file; empty serves without TLS
 	TLSKey  string   // PEM file
 
-	DebugListen string // host:port or a socket for profiles; empty serves none
+	DebugListen string // host:port or a socket for Go's profiles; empty serves none
 
-	Console bool // pages for a person, at /console/
+	Console bool // serve web pages at /console/
 
 	Anthropic       string // base URL for Anthropic's API; empty decides by the upstream
-	UpstreamKeyEnv  string // the environment variable that holds what is lent to clients; empty lends nothing
+	UpstreamKeyEnv  string // environment variable with the API key that is sent for clients; empty sends none
 	AnthropicKeyEnv string // the same for Anthropic's API
 
-	Keys   []GatewayKey   // empty: whoever reaches the gateway may use it, on loopback alone
-	Prices []GatewayPrice // of models; the first whose pattern matches counts
-	Rate   float64        // requests a second that one key may make; 0 is no limit
-	Burst  int            // requests that may come at once within Rate
+	Keys   []GatewayKey   // empty: no key is needed, only on loopback
+	Prices []GatewayPrice // the first entry whose pattern matches the model applies
+	Rate   float64        // requests per second for each key; 0 is no limit
+	Burst  int            // requests that may exceed Rate at once
 
 	HeaderBytes int           // of a request
 	BodyBytes   int           // of a request
-	LookBytes   int           // of the bodies that are looked into at once
-	InFlight    int           // requests at once
-	ReadHeader  time.Duration // for a request's headers to arrive
-	Stall       time.Duration // that a client may keep one read or write waiting
-	Idle        time.Duration // between two requests of a connection
-	Connect     time.Duration // to the upstream
-	Response    time.Duration // for the upstream's headers to arrive
-	Notice      time.Duration // that it serves on after it was told to stop
-	Drain       time.Duration // for streams to end at shutdown
+	LookBytes   int           // total size of the bodies that are inspected at the same time
+	InFlight    int           // maximum number of concurrent requests
+	ReadHeader  time.Duration // timeout for reading a request's headers
+	Stall       time.Duration // timeout for one read or write by a client
+	Idle        time.Duration // timeout between two requests on a connection
+	Connect     time.Duration // timeout for connecting to the upstream
+	Response    time.Duration // timeout for the upstream's response headers
+	Notice      time.Duration // how long it still accepts requests after the stop signal
+	Drain       time.Duration // timeout for streams to end at shutdown
 
 	Taint TaintAction
 
-	Policy []PolicyRule // the section policy: the first rule that fits a call decides
+	Policy []PolicyRule // the section policy: the first rule that matches a call applies
 }
 
-// GatewayKey is a key that opens the gateway, known by its hash.
+// GatewayKey is a key for the gateway, identified by its hash.
 type GatewayKey struct {
-	Name    string   `json:"name"`              // in logs and limits
+	Name    string   `json:"name"`              // for logs and limits
 	Hash    string   `json:"hash"`              // sha256: and 64 hexadecimal digits
-	Owner   string   `json:"owner,omitempty"`   // whose knowledge it works with; empty is Knowledge.Owner
-	Project string   `json:"project,omitempty"` // that its turns belong to; may be empty
+	Owner   string   `json:"owner,omitempty"`   // owner whose knowledge it uses; empty is Knowledge.Owner
+	Project string   `json:"project,omitempty"` // project of its turns; may be empty
 	Rights  []string `json:"rights,omitempty"`  // chat, read, write, operate, upstream; empty is the first three
 
-	Models         []string  `json:"models,omitempty"`           // patterns of the models that it may ask; empty is all
-	Expires        time.Time `json:"expires,omitzero"`           // zero is never
+	Models         []string  `json:"models,omitempty"`           // patterns of the models that it may use; empty allows all
+	Expires        time.Time `json:"expires,omitzero"`           // zero never expires
 	RequestsPerDay int       `json:"requests_per_day,omitempty"` // in UTC; 0 is no limit
 	TokensPerDay   int       `json:"tokens_per_day,omitempty"`   // in UTC; 0 is no limit
 }
 
-// GatewayPrice is the price of a model, for a million tokens.
+// GatewayPrice is the price of a model per million tokens.
 type GatewayPrice struct {
 	Model       string  // a pattern, see access.Match
-	Input       float64 // that no cache served
-	CachedInput float64 // that the provider's cache served; 0 is the same as Input
+	Input       float64 // for tokens not served from a cache
+	CachedInput float64 // for tokens served from the provider's cache; 0 means Input
 	Output      float64
 }
 
-// Cost returns the cost of a call by the table of prices, and false when the table has no
-// price for the model. input and output are in tokens, and cached is a part of input.
+// Cost returns the cost of a call, computed from Prices. It returns false if no price
+// matches the model. input and output are in tokens, and cached is part of input.
 func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, ok bool) {
 	for _, p := range g.Prices {
 		if !access.Match(p.Model, model) {
@@ -86,7 +86,7 @@ func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, o
 	return 0, false
 }
 
-// TaintAction is the response to an answer that calls a tool with the words of an
+// TaintAction is what the gateway does when a response calls a tool with words from an
 // external claim.
 type TaintAction string
 
@@ -165,7 +165,7 @@ func gatewayKeyFields(k *GatewayKey) []key {
 	}
 }
 
-// maxPerDay bounds what a key may use on one day.
+// maxPerDay is the largest value for a key's limits per day.
 const maxPerDay = 1_000_000_000_000
 
 func gatewayPriceFields(p *GatewayPrice) []key {
@@ -177,7 +177,7 @@ func gatewayPriceFields(p *GatewayPrice) []key {
 	}
 }
 
-// moment is a point in time: a date, which begins at midnight UTC, or a time of RFC 3339.
+// moment is a point in time: a date, meaning midnight UTC, or an RFC 3339 time.
 func moment() kind[time.Time] {
 	return kind[time.Time]{
 		rule{want: "a date or a time", try: "Write it as in 2031-05-01 or 2031-05-01T12:00:00Z.", types: textual},
@@ -199,15 +199,15 @@ func moment() kind[time.Time] {
 
 var keyHashForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
-// keyHash is the hash of a key. Who puts the key itself there must not find it in
-// a message.
+// keyHash is the hash of a key. If somebody puts the key itself there, messages don't
+// repeat it.
 func keyHash() kind[string] {
 	k := words("sha256: and 64 hexadecimal digits", "Make a key with ken key create, or with ken serve key and copy the hash that it prints.", keyHashForm.MatchString)
 	k.secret = true
 	return k
 }
 
-// check reports what can't be seen in one key alone.
+// check returns an error for combinations of keys that are not allowed.
 func (g *Gateway) check() error {
 	if (g.TLSCert == "") != (g.TLSKey == "") {
 		return wrong("gateway.tls_cert", "one of certificate and key is missing", "Set both gateway.tls_cert and gateway.tls_key, or neither.")
@@ -231,10 +231,11 @@ func (g *Gateway) check() error {
 	return nil
 }
 
-// UpstreamKey returns the API key that is lent to clients of the upstream; "" for none.
+// UpstreamKey returns the API key that is sent to the upstream for clients; "" for none.
 func (g *Gateway) UpstreamKey() string { return variableValue(g.UpstreamKeyEnv) }
 
-// AnthropicKey returns the API key that is lent to clients of Anthropic's API; "" for none.
+// AnthropicKey returns the API key that is sent to Anthropic's API for clients; "" for
+// none.
 func (g *Gateway) AnthropicKey() string { return variableValue(g.AnthropicKeyEnv) }
 
 func variableValue(name string) string {
@@ -244,9 +245,9 @@ func variableValue(name string) string {
 	return os.Getenv(name)
 }
 
-// PolicyRule says which model calls get knowledge and are learned from. It fits a call
-// that meets every condition which is set. In patterns, a star stands for any characters,
-// and case does not matter.
+// PolicyRule says which model calls get knowledge and are learned from. It matches a call
+// that meets every condition that is set. In patterns, * matches any characters, and case
+// does not matter.
 type PolicyRule struct {
 	Model string // pattern of the model that the request names
 	Path  string // pattern of the request's path
@@ -258,8 +259,8 @@ type PolicyRule struct {
 	Learn     *bool // whether the call is journaled and harvested; nil is true
 }
 
-// policyKeys are those of the section policy, which is a list: one key without a name of
-// its own.
+// policyKeys returns the single key of the section policy, which is a list: it has the
+// section's name.
 func policyKeys(rules *[]PolicyRule) []key {
 	k := bindRecords("", rules, policyFields, nil,
 		"The first rule that fits a call decides. Conditions, of which all that are set must hold: model, path and agent are patterns with * for any "+
@@ -289,14 +290,14 @@ func policyFields(r *PolicyRule) []key {
 	}
 }
 
-// pattern is one line of text in which a star stands for any characters.
+// pattern is one line of text in which * matches any characters.
 func pattern() kind[string] {
 	k := name()
 	k.want, k.try = "a pattern", "Write it as in gpt-4o-mini or claude-*, in quotes where it begins with a star."
 	return k
 }
 
-// ternary is true, false, or not set, which is nil.
+// ternary is true, false, or unset, which is nil.
 func ternary() kind[*bool] {
 	return kind[*bool]{rule{want: "true or false", types: boolean},
 		func(s string) (*bool, bool) {
@@ -311,7 +312,7 @@ func ternary() kind[*bool] {
 		}}
 }
 
-// optionalFlag is a flag that need not be set: auto is nil.
+// optionalFlag is true, false or auto, which is nil.
 func optionalFlag() kind[*bool] {
 	k := ternary()
 	parse, format := k.parse, k.format
@@ -348,7 +349,7 @@ func (t *Tools) keys() []key {
 
 // Telemetry configures where events and traces of turns go.
 type Telemetry struct {
-	Events string // a folder; relative to the project's root unless absolute
+	Events string // folder; relative to the project's root unless absolute
 	Traces string // the URL of an OpenTelemetry collector; empty leaves it to the environment
 }
 
@@ -367,15 +368,15 @@ func (t *Telemetry) keys() []key {
 // Upstream is the model that answers.
 type Upstream struct {
 	BaseURL   string        // of the API, version included; empty means there is none
-	Model     string        // for requests that Ken makes itself; empty means gpt-4o-mini in a chat, and no harvest by a model
-	APIKeyEnv string        // the environment variable that holds the key; empty sends none
+	Model     string        // for requests that Ken makes itself; empty means gpt-4o-mini in a chat, and no model for the harvest
+	APIKeyEnv string        // environment variable that holds the key; empty sends none
 	Timeout   time.Duration // of a whole model call, streaming included
 }
 
-// defaultChatModel is the model of ken chat and ken ask where none is named.
+// defaultChatModel is the model of ken chat and ken ask if none is configured.
 const defaultChatModel = "gpt-4o-mini"
 
-// ChatModel is the model that answers a person.
+// ChatModel returns the model for ken chat and ken ask.
 func (u Upstream) ChatModel() string { return cmp.Or(u.Model, defaultChatModel) }
 
 func (u *Upstream) keys() []key {

@@ -9,52 +9,52 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Knowledge is the store and the embeddings of what it holds.
+// Knowledge configures the store and the embeddings of its content.
 type Knowledge struct {
 	DBPath string // the state folder; relative to the project's root unless absolute
-	Owner  string // the isolation boundary of everything that is written
+	Owner  string // isolation boundary of all stored data
 
-	// Shares are the owners whose repository content and approved claims every other
-	// owner may read as well.
+	// Shares lists the owners whose repository content and approved claims every other owner
+	// may read as well.
 	Shares []string
 
-	// Embeddings switches the vector side on or off. The fields below say where
-	// vectors come from; Config.EmbedProvider and its neighbours resolve them.
+	// Embeddings turns vector search on or off. The fields below say where vectors come from;
+	// Config.EmbedProvider and related methods resolve them.
 	Embeddings      bool
-	Provider        Provider      // how to embed
+	Provider        Provider      // how texts are embedded
 	EmbedModel      string        // a model that the gateway serves
 	EmbedBaseURL    string        // empty means Upstream.BaseURL
 	EmbedAPIKeyEnv  string        // empty means Upstream.APIKeyEnv, if the address is the same
-	EmbedDimensions int           // 0 leaves it to the model
-	EmbedPath       string        // a folder of a sentence encoder or a model2vec table, or a table file
-	EmbedInt8       bool          // weights of a sentence encoder in 8 bits
-	EmbedTimeout    time.Duration // of one embeddings call
+	EmbedDimensions int           // 0 uses the model's default
+	EmbedPath       string        // folder of a sentence encoder or a model2vec table, or a table file
+	EmbedInt8       bool          // use 8-bit weights in a sentence encoder
+	EmbedTimeout    time.Duration // timeout of one embeddings call
 
-	Facts     bool  // statements are extracted when a session ends
-	TrustUser *bool // what the user of a session says may be a rule; nil is as TrustsUser says
-	TopK      int   // most items in a block
-	Sessions  int   // most recent sessions in a block; 0 is none
-	Nearest   int   // fewest claims in the block of a conversation's first turn, evident or not; 0 is none
-	Playbooks int   // most playbooks in a block; 0 is none
-	DecayDays int   // see ken.Support.At; 0 means that nothing decays
+	Facts     bool  // extract facts when a session ends
+	TrustUser *bool // whether a user's statement in a session may become a rule; nil: see TrustsUser
+	TopK      int   // maximum number of items in a block
+	Sessions  int   // maximum number of recent sessions in a block; 0 for none
+	Nearest   int   // minimum number of claims in the block of a conversation's first turn, even without evidence; 0 for none
+	Playbooks int   // maximum number of playbooks in a block; 0 for none
+	DecayDays int   // see ken.Support.At; 0 disables decay
 }
 
-// TrustsUser reports whether what the user of a session says may be a rule.
+// TrustsUser reports whether a user's statement in a session may become a rule.
 func (k *Knowledge) TrustsUser() bool { return k.TrustUser != nil && *k.TrustUser }
 
-// trustedUnlessSet is the value that TrustUserUnlessSet sets: TrustUser points to it, so that it
-// is told from a value of the configuration.
+// trustedUnlessSet is the value that TrustUserUnlessSet sets. The address of this variable
+// distinguishes it from a configured value.
 var trustedUnlessSet = true
 
-// TrustUserUnlessSet trusts the user of sessions unless the configuration decides it.
+// TrustUserUnlessSet trusts the user of sessions, unless the configuration sets TrustUser.
 func (k *Knowledge) TrustUserUnlessSet() {
 	if k.TrustUser == nil {
 		k.TrustUser = &trustedUnlessSet
 	}
 }
 
-// TrustsAnyTurn reports whether the configuration itself trusts the user, so that a
-// ken.Turn.DistrustUser does not matter.
+// TrustsAnyTurn reports whether the configuration itself trusts the user, so that
+// ken.Turn.DistrustUser has no effect.
 func (k *Knowledge) TrustsAnyTurn() bool { return k.TrustsUser() && k.TrustUser != &trustedUnlessSet }
 
 func (k *Knowledge) keys() []key {
@@ -120,22 +120,22 @@ func (k *Knowledge) keys() []key {
 	}
 }
 
-// Harvest configures what is kept of a session after its end.
+// Harvest configures what is kept of a session when it ends.
 type Harvest struct {
-	Model     string        // of the calls that extract; empty means Upstream.Model, HarvestOff none
-	Command   []string      // asked in place of an address: a program with its arguments
-	Sampling  bool          // ask the model of a connected MCP client where no other is configured
-	Tokens    int           // of an owner's requests in a day
+	Model     string        // for the calls that extract; empty means Upstream.Model, HarvestOff none
+	Command   []string      // program with arguments that is run instead of calling an API
+	Sampling  bool          // use the model of a connected MCP client if no other is configured
+	Tokens    int           // limit for an owner's requests per day
 	BaseURL   string        // empty means Upstream.BaseURL
 	APIKeyEnv string        // empty means Upstream.APIKeyEnv, if the address is the same
-	Timeout   time.Duration // of one call
-	Window    int           // tokens that the model reads at once
+	Timeout   time.Duration // timeout of one call
+	Window    int           // number of tokens that the model reads at once
 
-	MaxFacts    int      // from one extraction by a model
-	FactChars   int      // of one fact
-	AtOnce      bool     // learn what a user states when the turn is journaled
-	Tools       []string // role:name[:argument], or -name
-	IngestChars int      // of one tool output, with middleware.ingest
+	MaxFacts    int      // maximum from one extraction by a model
+	FactChars   int      // maximum length of a fact
+	AtOnce      bool     // extract a user's statements as soon as the turn is journaled
+	Tools       []string // role:name[:argument] to add a tool, or -name to remove it
+	IngestChars int      // maximum length of a stored tool output, with middleware.ingest
 }
 
 func (h *Harvest) keys() []key {
@@ -173,12 +173,12 @@ func (h *Harvest) keys() []key {
 	}
 }
 
-// HarvestOff is the value of harvest.model with which no model is asked, whatever else is
-// configured.
+// HarvestOff is the value of harvest.model that turns off all models for the harvest,
+// whatever else is configured.
 const HarvestOff = "off"
 
-// HarvestModel is the name of the model that harvests and files; empty where none is asked at
-// an address.
+// HarvestModel returns the model that harvests and files claims through an API; empty if
+// there is none.
 func (c Config) HarvestModel() string {
 	switch {
 	case c.Harvest.Model == HarvestOff, len(c.Harvest.Command) > 0:
@@ -189,7 +189,7 @@ func (c Config) HarvestModel() string {
 	return c.Harvest.Model
 }
 
-// HarvestCommand is the program that is asked in place of an address; nil for none.
+// HarvestCommand returns the program that is run instead of calling an API; nil for none.
 func (c Config) HarvestCommand() []string {
 	if c.Harvest.Model == HarvestOff {
 		return nil
@@ -197,7 +197,7 @@ func (c Config) HarvestCommand() []string {
 	return c.Harvest.Command
 }
 
-// HarvestSampling reports whether the model of an MCP client is asked.
+// HarvestSampling reports whether the model of an MCP client is used.
 func (c Config) HarvestSampling() bool {
 	return c.Harvest.Sampling && c.Harvest.Model != HarvestOff && c.HarvestModel() == "" && len(c.Harvest.Command) == 0
 }
@@ -205,8 +205,8 @@ func (c Config) HarvestSampling() bool {
 // HarvestBaseURL returns the base URL of the model that extracts claims.
 func (c Config) HarvestBaseURL() string { return cmp.Or(c.Harvest.BaseURL, c.Upstream.BaseURL) }
 
-// HarvestAPIKey is the key for it, "" for none: a key goes only to the service
-// that it belongs to.
+// HarvestAPIKey returns the key for HarvestBaseURL, "" for none. The upstream's key is only
+// used at the upstream's address.
 func (c Config) HarvestAPIKey() string {
 	if v := c.Harvest.APIKeyEnv; v != "" {
 		return os.Getenv(v)
@@ -217,11 +217,11 @@ func (c Config) HarvestAPIKey() string {
 	return ""
 }
 
-// Session configures when a conversation ends, and how much of it is kept until then.
+// Session configures when a conversation ends, and what is kept of it.
 type Session struct {
-	Idle         time.Duration // without a message, after which it is over
-	MessageBytes int           // of a message that the journal keeps
-	Receipts     int           // of turns that are kept
+	Idle         time.Duration // time without a message after which it ends
+	MessageBytes int           // maximum size of a journaled message
+	Receipts     int           // maximum number of turn receipts that are kept
 }
 
 func (s *Session) keys() []key {
@@ -236,8 +236,7 @@ func (s *Session) keys() []key {
 	}
 }
 
-// InProject resolves a configured path. One that is not absolute is below the project's
-// root.
+// InProject returns path, or if it is relative, the path below the project's root.
 func InProject(root, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -245,21 +244,21 @@ func InProject(root, path string) string {
 	return filepath.Join(root, path)
 }
 
-// State is the folder that holds the stores of the project in root, one for each owner.
+// State returns the folder that holds the stores of the project in root, one for each owner.
 func (c Config) State(root string) string { return InProject(root, c.Knowledge.DBPath) }
 
-// Structure configures how a turn uses the things that claims are about. The defaults are
+// Structure configures how a turn uses the names that claims are about. The defaults are
 // those of package structure.
 type Structure struct {
-	Enabled      bool    // constraints of the turn's entities, and the leg of their attributes
-	Focal        int     // entities whose attributes are looked at
-	Aspects      int     // of an entity
-	Attributes   int     // of an aspect
-	Dependencies int     // of an entity
-	MinStrength  float64 // of a dependency
+	Enabled      bool    // include constraints of the turn's entities, and search their attributes
+	Focal        int     // maximum number of entities whose attributes are searched
+	Aspects      int     // maximum number per entity
+	Attributes   int     // maximum number per aspect
+	Dependencies int     // maximum number per entity
+	MinStrength  float64 // minimum strength of a dependency
 
-	Filing   // how claims come under their entities
-	Learning // what comes first, by what was of use
+	Filing   // how claims are assigned to entities
+	Learning // reranking by earlier use
 }
 
 func (s *Structure) keys() []key {
@@ -278,22 +277,22 @@ func (s *Structure) keys() []key {
 	}, append(s.Filing.keys(), s.Learning.keys()...)...)
 }
 
-// ClassifyBy selects what files claims in the background, after rules have filed them
-// as they were written.
+// ClassifyBy selects what assigns claims to entities in the background, after rules did so
+// when the claims were written.
 type ClassifyBy string
 
-// Who files claims.
+// Values of ClassifyBy.
 const (
-	ClassifyAuto  ClassifyBy = "auto"  // the model of harvest.model beside the rules; without one, rules alone
-	ClassifyModel ClassifyBy = "model" // the model, and dependencies are its affair alone
-	ClassifyRules ClassifyBy = "rules" // rules alone
-	ClassifyOff   ClassifyBy = "off"   // nobody: what the writing itself files is all
+	ClassifyAuto  ClassifyBy = "auto"  // the model of harvest.model and the rules; without a model, only the rules
+	ClassifyModel ClassifyBy = "model" // the model; only the model assigns dependencies
+	ClassifyRules ClassifyBy = "rules" // only the rules
+	ClassifyOff   ClassifyBy = "off"   // nothing in the background
 )
 
-// Filing configures how claims are filed in the background.
+// Filing configures how claims are assigned to entities in the background.
 type Filing struct {
 	Classify      ClassifyBy
-	ClassifyFacts int // in one request
+	ClassifyFacts int // maximum number of claims in one request
 }
 
 func (f *Filing) keys() []key {
@@ -306,22 +305,22 @@ func (f *Filing) keys() []key {
 	}
 }
 
-// ClassifyModel reports whether a model is to file claims.
+// ClassifyModel reports whether a model assigns claims to entities.
 func (c Config) ClassifyModel() bool {
 	return (c.HarvestModel() != "" || len(c.HarvestCommand()) > 0) && (c.Structure.Classify == ClassifyAuto || c.Structure.Classify == ClassifyModel)
 }
 
-// ScorerMode selects when the order that was learned from use applies.
+// ScorerMode selects when the order learned from earlier use applies.
 type ScorerMode string
 
-// When the learned order is in force.
+// Values of ScorerMode.
 const (
-	ScorerAuto ScorerMode = "auto" // once it has proved to be better than the plain one
-	ScorerOff  ScorerMode = "off"  // never, and nothing is explored
-	ScorerOn   ScorerMode = "on"   // from the first turn that was learned from
+	ScorerAuto ScorerMode = "auto" // once it has proved better than the default order
+	ScorerOff  ScorerMode = "off"  // never; nothing is explored either
+	ScorerOn   ScorerMode = "on"   // from the first turn with feedback
 )
 
-// Learning configures what is learned from the items that answers used.
+// Learning configures what is learned from which items answers used.
 type Learning struct {
 	Scorer ScorerMode
 }
@@ -335,12 +334,12 @@ func (l *Learning) keys() []key {
 	}
 }
 
-// Repository configures what is read from the project's files and history.
+// Repository configures which of the project's files and history are indexed.
 type Repository struct {
-	Index        bool     // whether files are searchable
+	Index        bool     // make files searchable
 	MaxFileBytes int      // larger files are skipped
-	ChunkChars   int      // of a piece of a file, aimed at
-	GitCommits   int      // newest commits to read; 0 reads no history
+	ChunkChars   int      // target length of a chunk of a file
+	GitCommits   int      // number of newest commits to read; 0 reads no history
 	Exclude      []string // patterns in the syntax of .gitignore
 }
 
@@ -359,10 +358,10 @@ func (r *Repository) keys() []key {
 
 // Graph configures the graph of the repository's code.
 type Graph struct {
-	Types     bool // whether Go is read with its types, too
-	Generated bool // whether what generated files declare counts
-	Symbols   int  // of a turn
-	Watch     bool // whether processes that stay follow files as they change
+	Types     bool // use Go's type checker
+	Generated bool // include the declarations of generated files
+	Symbols   int  // maximum number of symbols in a turn
+	Watch     bool // long-running processes follow file changes
 }
 
 func (g *Graph) keys() []key {
@@ -376,9 +375,9 @@ func (g *Graph) keys() []key {
 	}
 }
 
-// Decisions configures where architecture decisions are kept.
+// Decisions configures the folders of architecture decisions.
 type Decisions struct {
-	Folders []string // from the project's root; empty means where teams keep them
+	Folders []string // relative to the project's root; empty uses the usual folders
 }
 
 func (d *Decisions) keys() []key {
@@ -388,10 +387,10 @@ func (d *Decisions) keys() []key {
 	}
 }
 
-// Objectives are goals that outlast a session.
+// Objectives configures goals that span several sessions.
 type Objectives struct {
-	Folder string // from the project's root
-	Chars  int    // of what a turn is told about those that are active
+	Folder string // relative to the project's root
+	Chars  int    // maximum length of the text about active objectives in a turn
 }
 
 func (o *Objectives) keys() []key {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Store configures where knowledge is kept.
+// Store configures where knowledge is stored.
 type Store struct {
-	URL         string // "" keeps it in the folder of knowledge.db_path alone
-	Next        string // the engine that owners are moved to, while they are
-	Credentials string // a file
+	URL         string // "" stores it only in the folder of knowledge.db_path
+	Next        string // engine that owners are being moved to, during a migration
+	Credentials string // path of a file
 	CA          string // PEM files for the connections to the engine and between nodes
 	Cert        string
 	Key         string
 	Listen      string
 	Advertise   string
-	Replicas    int // 0 is as many as there are servers, 3 at most
+	Replicas    int // 0 uses the number of servers, at most 3
 	OpenOwners  int
 }
 
@@ -45,7 +45,7 @@ func (s *Store) keys() []key {
 	}
 }
 
-// engineURL is the address of an engine, or nothing. It can't carry a password.
+// engineURL is the address of an engine, or empty. It can't contain a password.
 func engineURL() kind[string] {
 	k := words("a nats, tls or postgres URL without a password", "Give the address alone, such as nats://localhost:4222. See docs/scaling.md.",
 		func(s string) bool {
@@ -56,7 +56,7 @@ func engineURL() kind[string] {
 			if strings.HasPrefix(s, "postgres") {
 				all = []string{s}
 			}
-			for i, one := range all { // of NATS, further servers may follow without a scheme
+			for i, one := range all { // for NATS, more servers may follow without a scheme
 				one = strings.TrimSpace(one)
 				if i > 0 && !strings.Contains(one, "://") {
 					one = "nats://" + one
@@ -84,7 +84,7 @@ func engineURL() kind[string] {
 	return k
 }
 
-// advertised is a host, with or without a port, or nothing.
+// advertised is a host with or without a port, or empty.
 func advertised() kind[string] {
 	return words("a host name or address, with or without a port", "Such as node-1.internal, or 10.0.0.1:7400.",
 		func(s string) bool { return !strings.ContainsAny(s, "/ @") })

@@ -7,31 +7,31 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Rank selects what orders the pool after fusion.
+// Rank selects how hits are ordered after fusion.
 type Rank string
 
 // Rankers.
 const (
-	RankEvidence Rank = "evidence" // absolute evidence that a hit bears on the turn
-	RankRRF      Rank = "rrf"      // the fused rank alone
-	RankWeighted Rank = "weighted" // the fused rank, in which legs count by RRFWeight
+	RankEvidence Rank = "evidence" // absolute evidence that a hit is relevant to the turn
+	RankRRF      Rank = "rrf"      // only the fused rank
+	RankWeighted Rank = "weighted" // the fused rank, with the vector leg weighted by RRFWeight
 )
 
 // Retrieval configures how a turn finds knowledge.
 type Retrieval struct {
 	Deadline  time.Duration // for all legs together
-	AtOnce    int           // turns that are composed at once
+	AtOnce    int           // maximum number of turns that retrieve at the same time
 	Legs      Legs
 	Signals   Signals
-	Pool      int         // hits kept after fusion
+	Pool      int         // number of hits kept after fusion
 	RRFK      int         // the constant of reciprocal rank fusion
-	Rank      Rank        // what orders the pool
-	RRFWeight float64     // of the vector leg's ranks, with RankWeighted
-	Floor     float64     // least evidence, 0..1
-	Calibrate bool        // measure how far the embedder is to be trusted
-	MinTrust  ken.Trust   // of the least trusted evidence of an item
-	Weight    ken.Weight  // of agents that don't say
-	Scopes    []ken.Scope // what a turn may see besides unscoped claims; nil sees every scope
+	Rank      Rank        // how the pool is ordered
+	RRFWeight float64     // weight of the vector leg's ranks, with RankWeighted
+	Floor     float64     // minimum evidence, 0..1
+	Calibrate bool        // measure how reliable the embedder is
+	MinTrust  ken.Trust   // minimum trust of an item's evidence
+	Weight    ken.Weight  // for agents that don't set one
+	Scopes    []ken.Scope // scopes that a turn may see besides unscoped claims; nil allows every scope
 }
 
 func (r *Retrieval) keys() []key {
@@ -65,19 +65,19 @@ func (r *Retrieval) keys() []key {
 	}
 }
 
-// Signals are the weights of the ranker's signals beside the words. 0 switches one
+// Signals holds the weights of the ranker's signals besides the words. 0 turns a signal
 // off.
 type Signals struct {
-	Context     float64 // of a word in a neighbouring record
-	Cosine      float64 // of the likeness to the question
-	Speaker     float64 // added for who is asked about
+	Context     float64 // for a word in a neighbouring record
+	Cosine      float64 // for the similarity to the question
+	Speaker     float64 // added if the question names the speaker
 	When        float64 // added for a date in the text
-	Date        float64 // added for the time that is asked about
+	Date        float64 // added if the time matches that of the question
 	Self        float64 // added for the first person
 	Instruction float64 // added for a standing instruction
 	Question    float64 // taken from a short question
-	Structure   float64 // added for what is filed under the turn's entities
-	Origin      float64 // of the kind of file that a record was cut from
+	Structure   float64 // added for records filed under the turn's entities
+	Origin      float64 // for the kind of file that a record comes from
 }
 
 func (s *Signals) keys() []key {
@@ -99,12 +99,12 @@ func (s *Signals) keys() []key {
 	}
 }
 
-// Legs are the numbers of hits that each leg contributes.
+// Legs holds the maximum number of hits of each leg.
 type Legs struct {
 	Keyword int // of the keyword leg
 	Vector  int // of the vector leg
-	// Structure is of the leg of what is filed under the turn's entities; constraints
-	// don't count.
+	// Structure is for the leg of records that are filed under the turn's entities,
+	// except constraints.
 	Structure int
 }
 
@@ -116,18 +116,19 @@ func (l *Legs) keys() []key {
 	}
 }
 
-// Breaker guards the embedding service.
+// Breaker stops calls to a failing embedding service.
 type Breaker struct {
-	Failures int           // in a row, until calls stop
-	Open     time.Duration // until the next attempt
+	Failures int           // failures in a row until calls stop
+	Open     time.Duration // time until the next attempt
 }
 
-// Rerank is a service that orders what a turn found. Without an address there is none.
+// Rerank configures a service that reorders what a turn found. It is off without
+// BaseURL.
 type Rerank struct {
 	BaseURL string
 	Model   string
 	KeyEnv  string
-	Timeout time.Duration // added to the time that a turn may take
+	Timeout time.Duration // added to the time limit of a turn
 }
 
 func (r *Rerank) keys() []key {
@@ -144,7 +145,7 @@ func (r *Rerank) keys() []key {
 	}
 }
 
-// RerankTimeout returns how long a turn waits for the reranker; 0 without one.
+// RerankTimeout returns how long a turn waits for the reranker; 0 if there is none.
 func (c Config) RerankTimeout() time.Duration {
 	if c.Rerank.BaseURL == "" {
 		return 0
@@ -179,13 +180,13 @@ const (
 	EncodingR50K   Encoding = "r50k_base"
 )
 
-// Budget bounds the block. Characters are Unicode code points.
+// Budget limits the block. Characters are Unicode code points.
 type Budget struct {
-	Chars       int      // of the whole block with its frame
-	MemoryChars int      // of pinned items and sessions; 0 leaves them out
-	Tokens      int      // of the whole block; 0 sets no limit
-	ItemChars   int      // of one item
-	Encoding    Encoding // that Tokens is counted in
+	Chars       int      // for the whole block with its frame
+	MemoryChars int      // for pinned items and sessions; 0 leaves them out
+	Tokens      int      // for the whole block; 0 sets no limit
+	ItemChars   int      // for one item
+	Encoding    Encoding // encoding in which Tokens is counted
 }
 
 func (b *Budget) keys() []key {
@@ -202,20 +203,20 @@ func (b *Budget) keys() []key {
 	}
 }
 
-// As selects the form of the block in the request.
+// As selects how the block is placed in the request.
 type As string
 
-// Forms of the block.
+// Values of As.
 const (
-	AsMessage As = "message" // a user message of its own, before the last one
-	AsMerge   As = "merge"   // at the head of the last user message
+	AsMessage As = "message" // a separate user message before the last one
+	AsMerge   As = "merge"   // at the start of the last user message
 )
 
 // Injection configures how the block reaches the model.
 type Injection struct {
 	As     As   // the form of the block
-	Sticky bool // keep earlier blocks where they were
-	Memory int  // megabytes of earlier blocks
+	Sticky bool // keep earlier blocks at their place
+	Memory int  // memory for earlier blocks, in megabytes
 }
 
 func (i *Injection) keys() []key {
@@ -232,26 +233,26 @@ func (i *Injection) keys() []key {
 	}
 }
 
-// Middleware switches the parts of a turn on and off. Without Knowledge, none of
-// the others has an effect.
+// Middleware turns the parts of a turn on and off. Without Knowledge, the others have
+// no effect.
 type Middleware struct {
 	Knowledge  bool // the whole subsystem
-	Guard      bool // cleaning of what the stages read
-	Intent     bool // signals from the messages
-	Keyword    bool // the leg of words
-	Vector     bool // the leg of meaning
-	Pinned     bool // the leg of what always surfaces
-	Sessions   bool // the leg of recent sessions
-	Playbooks  bool // the leg of playbooks that fit the turn
-	Graph      bool // what the code says of the symbols that a turn names
-	Decisions  bool // the decisions that govern those symbols
-	Objectives bool // the goals that are active
-	Floor      bool // the least evidence
-	Inject     bool // the block itself; without it, a dry run
-	Journal    bool // of sessions, which harvesting reads
-	Harvest    bool // what ended sessions taught
-	Ingest     bool // tool outputs as findings
-	Events     bool // the record of turns
+	Guard      bool // clean what the stages read
+	Intent     bool // read signals from the messages
+	Keyword    bool // keyword search
+	Vector     bool // vector search
+	Pinned     bool // items that are always included
+	Sessions   bool // recent sessions
+	Playbooks  bool // playbooks that match the turn
+	Graph      bool // facts of the code graph about the symbols that a turn names
+	Decisions  bool // decisions that govern those symbols
+	Objectives bool // active objectives
+	Floor      bool // minimum evidence
+	Inject     bool // add the block; without it, a dry run
+	Journal    bool // keep the messages of sessions for harvesting
+	Harvest    bool // extract knowledge from ended sessions
+	Ingest     bool // keep tool outputs as findings
+	Events     bool // record turns
 }
 
 func (m *Middleware) keys() []key {
@@ -295,15 +296,15 @@ type Provider string
 // Providers.
 const (
 	ProviderAuto    Provider = "auto"    // decided by Config.EmbedProvider
-	ProviderOpenAI  Provider = "openai"  // an OpenAI-compatible gateway
+	ProviderOpenAI  Provider = "openai"  // the table that comes with Ken
 	ProviderBuiltin Provider = "builtin" // the token-embedding table that comes with Ken
 	ProviderStatic  Provider = "static"  // a sentence encoder or another table, in EmbedPath
-	ProviderNone    Provider = "none"    // keyword search alone
+	ProviderNone    Provider = "none"    // only keyword search
 )
 
-// EmbedProvider returns the provider to use, never ProviderAuto: static when a
-// path is named, else openai when a model and an address are, else the built-in
-// table. It is ProviderNone when embeddings are switched off.
+// EmbedProvider returns the provider to use, never ProviderAuto. It is static when a
+// path is set, else openai when a model and an address are set, else builtin. It is
+// ProviderNone when embeddings are off.
 func (c Config) EmbedProvider() Provider {
 	k := &c.Knowledge
 	switch {
@@ -319,8 +320,8 @@ func (c Config) EmbedProvider() Provider {
 	return ProviderBuiltin
 }
 
-// EmbedBaseURL returns the address of the embeddings API, which is the
-// upstream's unless it has its own. It may be empty.
+// EmbedBaseURL returns the address of the embeddings API: its own, or else the
+// upstream's. It may be empty.
 func (c Config) EmbedBaseURL() string {
 	if c.Knowledge.EmbedBaseURL != "" {
 		return c.Knowledge.EmbedBaseURL
@@ -328,8 +329,8 @@ func (c Config) EmbedBaseURL() string {
 	return c.Upstream.BaseURL
 }
 
-// EmbedAPIKey reads the key of the embeddings API from the environment. The
-// upstream's key is used only at the upstream's own address; "" means to send none.
+// EmbedAPIKey reads the key of the embeddings API from the environment. The upstream's
+// key is used only at the upstream's own address; "" sends none.
 func (c Config) EmbedAPIKey() string {
 	switch {
 	case c.Knowledge.EmbedAPIKeyEnv != "":
@@ -340,7 +341,7 @@ func (c Config) EmbedAPIKey() string {
 	return ""
 }
 
-// APIKey reads the upstream's key from the environment; "" means to send none.
+// APIKey reads the upstream's key from the environment; "" sends none.
 func (u Upstream) APIKey() string {
 	if u.APIKeyEnv == "" {
 		return ""
