@@ -17,8 +17,8 @@ import (
 func agentKeys(agents *[]plan.Agent) []key {
 	k := bindRecords("", agents, agentFields, []string{"name"},
 		"Each agent has a name, tokens that it produces and requires (artifact:NAME, file:PATH, symbol:NAME), a command and a timeout; "+
-			"all but the name may be left out. The command is a program and its arguments, which no shell reads; [\"sh\", \"-c\", \"…\"] asks one. "+
-			"Cycles, and what nobody produces, are errors.")
+			"only the name is required. The command is a program and its arguments, run without a shell; for a shell, write [\"sh\", \"-c\", "+
+			"\"…\"]. Cycles, and required tokens that no agent produces, are errors.")
 	k.example = agentsExample
 	return []key{k.withConsentRule(needsConsent(reachCommand))}
 }

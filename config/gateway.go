@@ -100,53 +100,57 @@ const (
 func (g *Gateway) keys() []key {
 	return []key{
 		bind("listen", &g.Listen, "127.0.0.1:8484", listenAddress(),
-			"Where it listens: an address and port, or unix: and a path for a socket that only its owner can open. An address that "+
-				"others can reach needs gateway.keys.").withConsentRule(needsConsent(reachListen)),
+			"The address that ken serve listens on: an address and port, or unix: and a path for a socket that only its owner can open. An "+
+				"address that others can reach needs gateway.keys.").withConsentRule(needsConsent(reachListen)),
 		bindList("hosts", &g.Hosts, hostName(),
-			"Names that clients may use for it, such as host.docker.internal. Without keys, a request for any other name than "+
-				"localhost is refused, so that no web page can reach it by pointing a name of its own here.").withConsentRule(needsConsent(reachListen)),
+			"Host names that clients may use, such as host.docker.internal. Without keys, a request for any other name than localhost is "+
+				"refused, so that no web page can reach the gateway through a host name of its own.").withConsentRule(needsConsent(reachListen)),
 		bind("tls_cert", &g.TLSCert, "", optionalPath(), "The certificate's PEM file. Empty: no TLS.").withConsentRule(needsConsent(reachPath)),
 		bind("tls_key", &g.TLSKey, "", optionalPath(), "The PEM file of the certificate's key.").withConsentRule(needsConsent(reachPath)),
 		bind("debug_listen", &g.DebugListen, "", optionalListenAddress(),
-			"Where Go's profiles are served (/debug/pprof/), such as 127.0.0.1:6060; with keys, to who may operate. An address that others "+
-				"can reach needs gateway.keys. Empty: nowhere.").withConsentRule(needsConsent(reachListen)),
+			"The address that serves Go's profiles (/debug/pprof/), such as 127.0.0.1:6060; with keys, they need the right operate. An "+
+				"address that others can reach needs gateway.keys. Empty: none.").withConsentRule(needsConsent(reachListen)),
 		bind("console", &g.Console, true, flag(),
-			"Pages for a person at /console/: what is known, why a turn was told it, and what waits for a decision. With keys, they ask for "+
-				"one, and show what it may see.").withConsentRule(stricter("whether pages about what is known are served", "true", "false")),
+			"Web pages at /console/: what Ken knows, why a turn got it, and which decisions are pending. With keys, they ask for one, and "+
+				"show what that key may see.").withConsentRule(stricter("whether pages about what is known are served", "true", "false")),
 		bind("anthropic", &g.Anthropic, "", address(),
-			"Where requests with the header anthropic-version and those to /v1/messages go. Empty: to the same upstream as all others, "+
-				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com.").withConsentRule(needsConsent(reachAddress)),
+			"The address for requests with the header anthropic-version and those to /v1/messages. Empty: the same upstream as all other "+
+				"requests, which many gateways support; https://api.anthropic.com if the upstream is https://api.openai.com.").withConsentRule(needsConsent(reachAddress)),
 		bind("upstream_key_env", &g.UpstreamKeyEnv, "", variable(),
-			"The environment variable that holds the upstream's API key, sent for clients that bring a key of Ken and no other. Empty: "+
-				"clients bring their own, and Ken's goes into the header X-Ken-Key.").withConsentRule(needsConsent(reachKey)),
+			"The environment variable that holds the upstream's API key, sent for clients that only send a key of Ken. Empty: clients send "+
+				"their own API key, and Ken's key in the header X-Ken-Key.").withConsentRule(needsConsent(reachKey)),
 		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic.").withConsentRule(needsConsent(reachKey)),
 		bindRecords("keys", &g.Keys, gatewayKeyFields, []string{"name", "hash"},
-			"Who may use it, beside the keys that ken key create makes; ken serve key makes one for this list. With keys, each request needs one, and "+
-				"works with what the key's owner knows. Rights are chat, read, write, operate and upstream; without any, the first three. Models are "+
-				"patterns such as gpt-5 or claude-*. Days are UTC's. Empty, and no other keys: everybody who reaches it may do everything.").withConsentRule(needsConsent("who may use ken serve")),
+			"The keys that may use the gateway, besides those that ken key create makes; ken serve key makes one for this list. With keys, "+
+				"each request needs one, and uses the knowledge of the key's owner. Rights are chat, read, write, operate and upstream; the "+
+				"default is the first three. Models are patterns such as gpt-5 or claude-*. Days are in UTC. Empty, and no other keys: everybody "+
+				"who reaches the gateway may do everything.").withConsentRule(needsConsent("who may use ken serve")),
 		bindRecords("prices", &g.Prices, gatewayPriceFields, []string{"model", "input", "output"},
-			"What a million tokens of a model cost, in a currency of yours, such as {model: gpt-5*, input: 1.25, cached_input: 0.125, output: 10}. The "+
-				"first whose pattern matches counts. Without cached_input, cached tokens cost as much as others. Usage of other models has no cost.").withConsentRule(needsConsent("what tokens are said to cost")),
-		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
-		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
-		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+			"The price of a million tokens of a model, in a currency of your choice, such as {model: gpt-5*, input: 1.25, cached_input: "+
+				"0.125, output: 10}. The first entry whose pattern matches applies. Without cached_input, cached tokens cost as much as others. "+
+				"Other models have no cost.").withConsentRule(needsConsent("what tokens are said to cost")),
+		bind("rate", &g.Rate, 0, fraction(100_000), "The average number of requests per second that one key may make. 0: no limit.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+		bind("burst", &g.Burst, 20, whole(1, 100_000), "The number of requests that may exceed gateway.rate at once.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The maximum size of a request's headers, in bytes.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
 		bind("body_bytes", &g.BodyBytes, 512<<20, whole(1<<10, 16<<30),
-			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+			"The maximum size of a request's body, in bytes. Model calls above 32 MiB are passed on without knowledge.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
 		bind("look_bytes", &g.LookBytes, 256<<20, whole(1<<20, 1<<40),
-			"The most bytes of model calls that are looked into at once. A call that comes on top is passed on without knowledge, and its answer says so."),
-		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
-		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long a request's headers may take to arrive."),
+			"The maximum total size of model calls that are inspected at the same time, in bytes. A call beyond that is passed on without "+
+				"knowledge, and its response says so."),
+		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The maximum number of concurrent requests; others are told to retry.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "The timeout for reading a request's headers."),
 		bind("stall", &g.Stall, time.Minute, span(100*time.Millisecond, time.Hour),
-			"How long a client may take nothing of an answer, or send nothing of a request. A stream that flows may take forever."),
+			"How long a client may read nothing of a response, or send nothing of a request. A stream that makes progress has no time limit."),
 		bind("idle", &g.Idle, 2*time.Minute, span(time.Second, 24*time.Hour), "How long a connection stays open without a request."),
-		bind("connect", &g.Connect, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long connecting to the upstream may take."),
+		bind("connect", &g.Connect, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "The timeout for connecting to the upstream."),
 		bind("response", &g.Response, 15*time.Minute, span(time.Second, 24*time.Hour),
-			"How long the upstream may take until its answer begins. Models that reason think for minutes."),
+			"The timeout for the start of the upstream's response. Models that reason may think for minutes."),
 		bind("notice", &g.Notice, time.Second, span(0, 10*time.Minute),
-			"How long it goes on serving when it is told to stop, while /readyz says so. A load balancer needs as long as it takes to see that."),
-		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers that are under way may go on after that."),
+			"How long it still accepts requests after the signal to stop, while /readyz reports that it stops. Set it to the time that your "+
+				"load balancer needs to notice."),
+		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long running responses may continue after that."),
 		bind("taint", &g.Taint, TaintFlag, choice(TaintOff, TaintFlag, TaintBlock),
-			"What happens when a model's answer calls a tool with what an external claim said: nothing, a mark in the receipt and a "+
+			"What happens when a model's response calls a tool with words from an external claim: nothing, a mark in the receipt and a "+
 				"header, or a refusal.").withConsentRule(stricter("what happens when a model obeys a text from outside", string(TaintOff), string(TaintFlag), string(TaintBlock))),
 	}
 }
@@ -263,9 +267,10 @@ type PolicyRule struct {
 // section's name.
 func policyKeys(rules *[]PolicyRule) []key {
 	k := bindRecords("", rules, policyFields, nil,
-		"The first rule that fits a call decides. Conditions, of which all that are set must hold: model, path and agent are patterns with * for any "+
-			"characters, key is the name of one of gateway.keys, tools says whether the request offers any. knowledge: false adds no block, "+
-			"learn: false keeps nothing; each is true where it is not set, so that a rule without them exempts calls from the rules below and from being taken for side calls.")
+		"The first rule that matches a call applies. A rule matches if all its conditions hold: model, path and agent are patterns with * "+
+			"for any characters, key is the name of one of gateway.keys, tools says whether the request offers any. knowledge: false adds no "+
+			"block, and learn: false keeps nothing. Both are true by default, so a rule without them exempts calls from the rules below, and "+
+			"from being treated as side calls.")
 	k.example = policyExample
 	return []key{k.withConsentRule(needsConsent("which calls get knowledge and are learned from"))}
 }
@@ -342,8 +347,9 @@ var toolNames = lazyregexp.New(`^[a-z0-9_]+( *, *[a-z0-9_]+)*$`)
 func (t *Tools) keys() []key {
 	return []key{
 		bind("profile", &t.Profile, "core", words("names of profiles and tools, separated by commas", "Write it as in core,code.", toolNames.MatchString),
-			"The tools that are listed: profiles (core, memory, code, decisions, all) and names of tools, separated by commas. Each tool costs tokens in "+
-				"every request of the agent; docs/tools.md has the figures. What is not listed still answers when it is called by name."),
+			"The tools that are listed: profiles (core, memory, code, decisions, all) and names of tools, separated by commas. Each tool "+
+				"costs tokens in every request of the agent; docs/tools.md has the figures. A tool that is not listed can still be called by "+
+				"name."),
 	}
 }
 
@@ -359,9 +365,8 @@ func (t *Telemetry) keys() []key {
 			"The folder of the events, one file of JSON lines per session, relative to the project's root. To write none, set "+
 				"middleware.events to false.").withConsentRule(inFolder(".ken", reachPath)),
 		bind("traces", &t.Traces, "", address(),
-			"Where ken serve sends OpenTelemetry traces: a collector's address for OTLP over HTTP, such as http://localhost:4318. "+
-				"Empty: where OTEL_EXPORTER_OTLP_ENDPOINT says, and nowhere without it. Traces hold names, numbers and times, "+
-				"never what anybody wrote.").withConsentRule(needsConsent(reachAddress)),
+			"The address to which ken serve sends OpenTelemetry traces: an OTLP collector over HTTP, such as http://localhost:4318. Empty: "+
+				"OTEL_EXPORTER_OTLP_ENDPOINT, or none if that is not set. Traces contain names, numbers and times, but no text of messages.").withConsentRule(needsConsent(reachAddress)),
 	}
 }
 
@@ -382,14 +387,14 @@ func (u Upstream) ChatModel() string { return cmp.Or(u.Model, defaultChatModel) 
 func (u *Upstream) keys() []key {
 	return []key{
 		bind("base_url", &u.BaseURL, "", address(),
-			"Where the chat and embeddings API lives, version included, such as https://api.openai.com/v1 or "+
-				"http://localhost:11434/v1. Empty: no model is called, and ken ask prints the block alone.").withConsentRule(needsConsent(reachAddress)),
+			"The address of the chat and embeddings API, version included, such as https://api.openai.com/v1 or http://localhost:11434/v1. "+
+				"Empty: no model is called, and ken ask prints only the block.").withConsentRule(needsConsent(reachAddress)),
 		bind("model", &u.Model, "", optional(),
-			"The model for calls that Ken makes itself: in ken chat and ken ask, and, where harvest.model is empty, for harvesting sessions and filing "+
-				"claims. Programs that call through Ken name their own. Empty: "+defaultChatModel+" in ken chat and ken ask, and none for the harvest.").withConsentRule(needsConsent(reachModel)),
+			"The model for calls that Ken itself makes: in ken chat and ken ask, and, if harvest.model is empty, for harvesting sessions and "+
+				"filing claims. Programs that call through Ken name their own model. Empty: "+defaultChatModel+" in ken chat and ken ask, and no model for the harvest.").withConsentRule(needsConsent(reachModel)),
 		bind("api_key_env", &u.APIKeyEnv, "OPENAI_API_KEY", variable(),
 			"The environment variable that holds the API key, never the key itself. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
 		bind("timeout", &u.Timeout, 2*time.Minute, span(time.Second, time.Hour),
-			"The longest that one model call may take, streaming included."),
+			"The timeout of one model call, streaming included."),
 	}
 }
