@@ -58,7 +58,7 @@ type Item struct {
 type Cut struct {
 	ID     string    `json:"id"`
 	Reason CutReason `json:"reason"`
-	Detail string    `json:"detail,omitempty"` // such as the item that it duplicates
+	Detail string    `json:"detail,omitempty"` // for example the item that it duplicates
 }
 
 // Receipt explains one turn: what was known, what was injected, what was cut and why, what
@@ -155,7 +155,7 @@ type Features struct {
 
 	Rank int `json:"rank"` // in the default order, from 1
 
-	// Constraint marks a rule. Learned orders get no rules, so it is never set.
+	// Constraint marks a rule. Rules are never passed to a learned order.
 	Constraint bool `json:"is_constraint,omitempty"`
 
 	// Distance is the number of dependencies from the turn's entities to the candidate's

@@ -34,7 +34,7 @@ const (
 	EventArchived     EventType = "claim.archived"
 	EventAssigned     EventType = "claim.assigned"
 	EventForgotten    EventType = "claim.forgotten"
-	EventLost         EventType = "claim.lost" // an event that was damaged, and was not to be read any more
+	EventLost         EventType = "claim.lost" // an event that was damaged and could no longer be read
 )
 
 // ClaimEvent is one entry in a claim's history.

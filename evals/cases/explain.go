@@ -16,13 +16,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// everything is a filter that lets each record pass, expired ones too.
+// everything returns a filter that passes each record, including expired ones.
 func everything() ken.Filter {
 	return ken.Filter{Statuses: ken.Statuses(), Now: time.Unix(0, 0).UTC()}
 }
 
-// matching returns a store's records that m means, the repository's too, at most
-// limit.
+// matching returns at most limit records of a store that match m, including repository
+// chunks.
 func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out []ken.Claim, err error) {
 	for c, err := range generate.FromStore(s, everything())(ctx) {
 		if err != nil {
@@ -37,8 +37,8 @@ func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out [
 	return out, nil
 }
 
-// somewhere names the first owner, the case's first, who has a claim that m
-// means; "" when nobody has.
+// somewhere returns the first owner who has a claim that matches m, starting with the
+// case's owner; "" if none has.
 func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
 	key := e.owner + "\x00" + m.String()
 	if who, done := e.f.had[key]; done {
@@ -63,8 +63,8 @@ func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
 	return "", nil
 }
 
-// explain says why what m means is not where it should be, claim by claim, and
-// what to try about the first.
+// explain says why the claims that match m are not where they should be, claim by
+// claim, and what to try about the first.
 func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try string, err error) {
 	found, err := matching(ctx, e.s, m, most)
 	if err != nil {
