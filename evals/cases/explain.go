@@ -98,7 +98,7 @@ func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try 
 	return append(have, e.instead()...), reasons[0].try, nil
 }
 
-// instead lists the best of what was found.
+// instead describes the best candidates.
 func (e *examiner) instead() (have []string) {
 	for i := range e.candidates[:min(listed, len(e.candidates))] {
 		have = append(have, "found: "+e.candidates[i].String())
@@ -109,7 +109,7 @@ func (e *examiner) instead() (have []string) {
 	return have
 }
 
-// absent says that the owner has no such claim.
+// absent explains that the owner has no such claim.
 func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string, err error) {
 	owner, err := e.somewhere(ctx, m)
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try s
 	return append(have, e.instead()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
 }
 
-// why says why a claim of the owner's is not in the block, or not among the
+// why explains why a claim of the owner is not in the block, or not among the
 // candidates.
 func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	for i := range e.candidates {
@@ -186,13 +186,13 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	return why, "Give the claim the words that people ask with, or configure an embedder for search by meaning."
 }
 
-// floor says what the floor wants.
+// floor describes the evidence and the floor.
 func (e *examiner) floor() string {
 	o, _ := e.f.layer.Operator().Retrieval()
 	return fmt.Sprintf("the turn's evidence is %.2f, the floor wants %.2f", e.out.state.Found.Evidence, o.Floor)
 }
 
-// rejected explains what the filter says.
+// rejected explains why the filter rejected a claim.
 func rejected(why ken.CutReason, c *ken.Claim, f *ken.Filter) (text, try string) {
 	switch why {
 	case ken.CutScope:
@@ -223,8 +223,8 @@ var advice = map[ken.CutReason]string{
 	ken.CutStatus:    "Expect a claim that is current.",
 }
 
-// search asks every leg of a store by itself, without filter and floor, and
-// returns what each found, by its name.
+// search runs every leg of a store separately, without filter and floor, and returns
+// what each found, by its name.
 func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
 	f := everything()
 	q := &retriever.Query{Signals: ken.Signals{Keywords: []string{question}, Question: question}, Filter: &f, Limit: most}
@@ -241,7 +241,7 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err != nil { // the embedder; the others were asked
+		if err != nil { // of the embedder; the other legs were searched
 			e.note(fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err))
 			continue
 		}
@@ -268,18 +268,18 @@ func (e *examiner) note(s string) {
 	}
 }
 
-// outcome is what a conversation came to: its last request.
+// outcome is the result of a conversation's last request.
 type outcome struct {
 	receipt ken.Receipt
-	earlier []ken.Receipt     // of the requests before
+	earlier []ken.Receipt     // of the earlier requests
 	block   string            // the turn's own block, if the model gets it
-	text    string            // all that is put in front of the model
+	text    string            // all text that is added to the model's input
 	items   []ken.Item        // of the blocks in text, earlier ones first
-	state   *middleware.State // nil when nothing was retrieved at all
+	state   *middleware.State // nil when nothing was retrieved
 }
 
-// converse sends a conversation through the layer as a client does: one request
-// for each message of the user's, and one for the whole.
+// converse sends a conversation through the layer as a client does: one request after
+// each message of the user.
 func (r *runner) converse(ctx context.Context, f *fixture, c *Case, owner string) (outcome, error) {
 	r.turns++
 	t := ken.Turn{Owner: owner, Project: c.Project, Scopes: c.Scopes, Session: fmt.Sprintf("case-%d", r.turns)}
@@ -290,7 +290,7 @@ func (r *runner) converse(ctx context.Context, f *fixture, c *Case, owner string
 		if m.Role != "user" && i < len(c.Messages)-1 {
 			continue
 		}
-		if m.Role == "user" { // the requests after it repeat its block
+		if m.Role == "user" { // later requests repeat its block
 			f.seen = nil
 		}
 		t.Messages = c.Messages[:i+1]
