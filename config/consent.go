@@ -71,8 +71,8 @@ func offOnly(why string) consentRule {
 	return consentRule{"off", why, func(p proposal) bool { return p.words[0] == HarvestOff }}
 }
 
-// less returns the rule for limits on what is kept: a project may lower the user's limit.
-func less(why string) consentRule {
+// atMostUser returns the rule for limits on what is kept: a project may lower the user's limit.
+func atMostUser(why string) consentRule {
 	return consentRule{"less", why, func(p proposal) bool {
 		n, err := strconv.Atoi(p.words[0])
 		most, err2 := strconv.Atoi(p.beneath[0])
@@ -85,9 +85,9 @@ func unlessSet(why string) consentRule {
 	return consentRule{"unless set", why, func(p proposal) bool { return len(p.beneath) == 0 }}
 }
 
-// alone returns the rule for the owner. If projects share a folder of stores, the owner's
+// ownerUnlessShared returns the rule for the owner. If projects share a folder of stores, the owner's
 // name decides whose knowledge a project sees.
-func alone(why string) consentRule {
+func ownerUnlessShared(why string) consentRule {
 	return consentRule{"alone", why, func(p proposal) bool { return !filepath.IsAbs(p.below.Knowledge.DBPath) }}
 }
 

@@ -49,7 +49,7 @@ func TestStricterAndLess(t *testing.T) {
 			t.Errorf("%s over %s: %v", tt.word, tt.beneath, got)
 		}
 	}
-	if less("x").ok(proposal{beneath: []string{"10"}, words: []string{"11"}}) || !less("x").ok(proposal{beneath: []string{"10"}, words: []string{"9"}}) {
+	if atMostUser("x").ok(proposal{beneath: []string{"10"}, words: []string{"11"}}) || !atMostUser("x").ok(proposal{beneath: []string{"10"}, words: []string{"9"}}) {
 		t.Error("more is kept than the user wants, or less is not allowed")
 	}
 }

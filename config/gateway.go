@@ -163,7 +163,7 @@ func gatewayKeyFields(k *GatewayKey) []key {
 		bind("project", &k.Project, "", name(), ""),
 		bindList("rights", &k.Rights, choice("chat", "read", "write", "operate", "upstream"), ""),
 		bindList("models", &k.Models, name(), ""),
-		bind("expires", &k.Expires, time.Time{}, moment(), ""),
+		bind("expires", &k.Expires, time.Time{}, dateOrTime(), ""),
 		bind("requests_per_day", &k.RequestsPerDay, 0, whole(0, maxPerDay), ""),
 		bind("tokens_per_day", &k.TokensPerDay, 0, whole(0, maxPerDay), ""),
 	}
@@ -181,8 +181,8 @@ func gatewayPriceFields(p *GatewayPrice) []key {
 	}
 }
 
-// moment is a point in time: a date, meaning midnight UTC, or an RFC 3339 time.
-func moment() kind[time.Time] {
+// dateOrTime is a point in time: a date, meaning midnight UTC, or an RFC 3339 time.
+func dateOrTime() kind[time.Time] {
 	return kind[time.Time]{
 		rule{want: "a date or a time", try: "Write it as in 2031-05-01 or 2031-05-01T12:00:00Z.", types: textual},
 		func(s string) (time.Time, bool) {
@@ -289,9 +289,9 @@ func policyFields(r *PolicyRule) []key {
 		bind("path", &r.Path, "", pattern(), ""),
 		bind("agent", &r.Agent, "", pattern(), ""),
 		bind("key", &r.Key, "", name(), ""),
-		bind("tools", &r.Tools, nil, ternary(), ""),
-		bind("knowledge", &r.Knowledge, nil, ternary(), ""),
-		bind("learn", &r.Learn, nil, ternary(), ""),
+		bind("tools", &r.Tools, nil, optionalBool(), ""),
+		bind("knowledge", &r.Knowledge, nil, optionalBool(), ""),
+		bind("learn", &r.Learn, nil, optionalBool(), ""),
 	}
 }
 
@@ -302,8 +302,8 @@ func pattern() kind[string] {
 	return k
 }
 
-// ternary is true, false, or unset, which is nil.
-func ternary() kind[*bool] {
+// optionalBool is true, false, or unset, which is nil.
+func optionalBool() kind[*bool] {
 	return kind[*bool]{rule{want: "true or false", types: boolean},
 		func(s string) (*bool, bool) {
 			b := s == "true"
@@ -319,7 +319,7 @@ func ternary() kind[*bool] {
 
 // optionalFlag is true, false or auto, which is nil.
 func optionalFlag() kind[*bool] {
-	k := ternary()
+	k := optionalBool()
 	parse, format := k.parse, k.format
 	k.want, k.brief, k.types = "auto, true or false", "auto | true | false", slices.Concat(textual, boolean)
 	k.parse = func(s string) (*bool, bool) {

@@ -62,12 +62,12 @@ func (k *Knowledge) keys() []key {
 		bind("db_path", &k.DBPath, ".ken/state", path(),
 			"The folder of the log and its indexes, relative to the project's root.").withConsentRule(inFolder(".ken", reachPath)),
 		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
-			"The owner of this knowledge. Owners share no files, indexes or queries.").withConsentRule(alone("whose knowledge is seen, in stores that your projects share")),
+			"The owner of this knowledge. Owners share no files, indexes or queries.").withConsentRule(ownerUnlessShared("whose knowledge is seen, in stores that your projects share")),
 		bindList("shares", &k.Shares, owner(),
 			"Owners whose knowledge the turns and searches of every other owner may read, but not change: repository content, and claims that "+
 				"a person wrote, approved or verified. Sessions, findings, hypotheses and disputed claims stay private. A team lists the owner of "+
 				"the repository, such as [team]. If knowledge.owner is in the list, other owners' turns also get the project's code and "+
-				"decisions.").withConsentRule(alone("whose knowledge is seen, in stores that your projects share")),
+				"decisions.").withConsentRule(ownerUnlessShared("whose knowledge is seen, in stores that your projects share")),
 		bind("embeddings", &k.Embeddings, true, flag(),
 			"Search by words and by meaning. false: keyword search only.").withConsentRule(stricter("whether texts are sent to an embeddings service", "true", "false")),
 		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderBuiltin, ProviderOpenAI, ProviderStatic, ProviderNone),
@@ -151,7 +151,7 @@ func (h *Harvest) keys() []key {
 				"is connected to ken mcp. Most clients ask their user first. Clients of MCP 2026-07-28 and later don't support it.").withConsentRule(stricter(reachModel, "true", "false")),
 		bind("tokens_per_day", &h.Tokens, 1_000_000, whole(0, 1_000_000_000),
 			"The maximum number of tokens per day (UTC) for requests about one owner's sessions and claims, as the endpoint reports or as "+
-				"estimated. Beyond it, rules do the work until the next day, and the result says so. 0: no model is called.").withConsentRule(less("what a model costs")),
+				"estimated. Beyond it, rules do the work until the next day, and the result says so. 0: no model is called.").withConsentRule(atMostUser("what a model costs")),
 		bind("base_url", &h.BaseURL, "", address(), "The address of that model, if it differs from upstream.base_url.").withConsentRule(needsConsent(reachAddress)),
 		bind("api_key_env", &h.APIKeyEnv, "", variable(),
 			"The environment variable that holds the key for it. Empty: upstream.api_key_env when the address is the same, and no key when "+
@@ -170,7 +170,7 @@ func (h *Harvest) keys() []key {
 			"Tools of your agent that Ken does not know, as role:name or role:name:argument, such as [\"read:open_doc:doc_path\"]. Roles: read, "+
 				"search, list, write, delete, move, run, fetch. -name removes a known tool.").withConsentRule(needsConsent("how far the results of tools are believed")),
 		bind("ingest_chars", &h.IngestChars, 4000, whole(100, 100_000),
-			"The maximum number of characters of a stored tool output, if middleware.ingest is on.").withConsentRule(less("how much of what tools return is kept")),
+			"The maximum number of characters of a stored tool output, if middleware.ingest is on.").withConsentRule(atMostUser("how much of what tools return is kept")),
 	}
 }
 
@@ -230,10 +230,10 @@ func (s *Session) keys() []key {
 		bind("idle", &s.Idle, 30*time.Minute, span(time.Minute, 30*24*time.Hour),
 			"A session without a message for this long has ended, and is harvested. If it continues later, it is harvested again."),
 		bind("message_bytes", &s.MessageBytes, 16<<10, whole(1<<10, 1<<20),
-			"The maximum size of a message in the journal, in bytes; of a longer one, the beginning and the end are kept.").withConsentRule(less("how much of conversations is kept")),
+			"The maximum size of a message in the journal, in bytes; of a longer one, the beginning and the end are kept.").withConsentRule(atMostUser("how much of conversations is kept")),
 		bind("receipts", &s.Receipts, 2000, whole(0, 100_000),
 			"The number of newest turn receipts that are kept for each owner; 0 keeps none. They say what was injected and why, as ids and "+
-				"numbers, without the text of claims. No receipt is kept longer than lifecycle.yaml allows for the messages of a session.").withConsentRule(less("how much of conversations is kept")),
+				"numbers, without the text of claims. No receipt is kept longer than lifecycle.yaml allows for the messages of a session.").withConsentRule(atMostUser("how much of conversations is kept")),
 	}
 }
 

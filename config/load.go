@@ -100,9 +100,9 @@ const (
 	maxDepth = 64
 )
 
-// retired lists keys of earlier versions that have no effect. Files may still contain
+// obsoleteKeys lists keys of earlier versions that have no effect. Files may still contain
 // them.
-var retired = []string{"structure.dependency_facts"}
+var obsoleteKeys = []string{"structure.dependency_facts"}
 
 // decoder fills a Config from one file.
 type decoder struct {
@@ -187,7 +187,7 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 		path = prefix + "." + path
 	}
 	k, isSection := d.find(path, s.Value)
-	if !isSection && slices.Contains(retired, path) {
+	if !isSection && slices.Contains(obsoleteKeys, path) {
 		return nil
 	}
 	if !isSection && k == nil {

@@ -130,7 +130,7 @@ func (r *Resolved) projectFile(path string) error {
 		}
 	}
 	r.Config = whole
-	r.parting(&beneath)
+	r.dropForeignKeys(&beneath)
 	return r.Config.Validate()
 }
 
@@ -143,13 +143,13 @@ func (r *Resolved) listWithheld(beneath, whole *Config) {
 			continue
 		}
 		if p := (proposal{r.Root, below[i].get(), k.get(), beneath}); !k.allows(p) {
-			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.leads(k)})
+			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.outsideTargets(k)})
 		}
 	}
 }
 
-// leads returns where the paths of a key lead if they leave the project.
-func (r *Resolved) leads(k *key) string {
+// outsideTargets returns where the paths of a key lead if they leave the project.
+func (r *Resolved) outsideTargets(k *key) string {
 	var out []string
 	for _, w := range k.get() {
 		if to := trust.Real(InProject(r.Root, w)); k.reach == reachPath && w != "" && !trust.Inside(trust.Real(r.Root), to) {
@@ -198,9 +198,9 @@ func (r *Resolved) withholds(path string) bool {
 	return slices.ContainsFunc(r.Withheld, func(w Withheld) bool { return w.Key == path })
 }
 
-// parting removes a key variable of a lower layer when a higher layer changes the address
+// dropForeignKeys removes a key variable of a lower layer when a higher layer changes the address
 // that the key belongs to.
-func (r *Resolved) parting(beneath *Config) {
+func (r *Resolved) dropForeignKeys(beneath *Config) {
 	c := &r.Config
 	upstream := func(c *Config) string { return c.Upstream.BaseURL }
 	anthropic := func(c *Config) string { return c.Gateway.Anthropic + " " + c.Upstream.BaseURL }

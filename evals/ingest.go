@@ -49,10 +49,10 @@ type owner struct {
 
 // Records are written in batches, because a transaction with a few hundred records
 // takes little longer than one with a few. Owners are written concurrently once
-// mostInWait records wait; no more than these are in memory.
+// maxWaiting records wait; no more than these are in memory.
 const (
 	batch      = 500
-	mostInWait = 20000
+	maxWaiting = 20000
 )
 
 // now returns a time just after the newest record, so that nothing depends on today's
@@ -110,7 +110,7 @@ func (c *corpus) remember(ctx context.Context, l *middleware.Layer, set *dataset
 		if err := o.take(&r, sessions); err != nil {
 			return err
 		}
-		if waiting++; waiting == mostInWait || len(c.order) == 1 && waiting == batch {
+		if waiting++; waiting == maxWaiting || len(c.order) == 1 && waiting == batch {
 			if err := c.flush(ctx, l); err != nil {
 				return err
 			}
@@ -207,9 +207,9 @@ type Passage struct {
 
 // Limits of the list of faults.
 const (
-	mostFaults   = 20 // for each mode, of either kind
-	mostPassages = 3
-	mostText     = 240 // code points of a passage
+	maxFaults   = 20 // for each mode, of either kind
+	maxPassages = 3
+	maxText     = 240 // code points of a passage
 )
 
 // faults returns the worst questions: those with an answer by recall and then by the
@@ -231,7 +231,7 @@ func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Faul
 	})
 	var out []Fault
 	for _, list := range [][]int{missed, wrong} {
-		for _, i := range list[:min(len(list), mostFaults)] {
+		for _, i := range list[:min(len(list), maxFaults)] {
 			f, err := s.fault(ctx, l, &s.set.Queries[i], r, i)
 			if err != nil {
 				return nil, err
@@ -264,12 +264,12 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	for _, id := range ids[:min(len(ids), mostPassages)] {
+	for _, id := range ids[:min(len(ids), maxPassages)] {
 		p := passage(id, slices.Index(h.ranked, id)+1)
 		p.Good = true
 		f.Wanted = append(f.Wanted, p)
 	}
-	for rank, id := range h.ranked[:min(len(h.ranked), mostPassages)] {
+	for rank, id := range h.ranked[:min(len(h.ranked), maxPassages)] {
 		p := passage(id, rank+1)
 		p.Good = q.Relevant[id] > 0
 		f.Found = append(f.Found, p)
@@ -279,8 +279,8 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 
 func beginning(text string) string {
 	r := []rune(text)
-	if len(r) <= mostText {
+	if len(r) <= maxText {
 		return text
 	}
-	return string(r[:mostText]) + " …"
+	return string(r[:maxText]) + " …"
 }

@@ -300,9 +300,9 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// timed is the number of turns of each variant that run alone for timing: the 99th
+// timedTurns is the number of turns of each variant that run alone for timing: the 99th
 // percentile is then the third slowest.
-const timed = 300
+const timedTurns = 300
 
 // warmUp is asked before an owner's first timed turn, because a store that was just
 // opened still has to read its files.
@@ -360,7 +360,7 @@ func (s *sweep) schedule() (alone, together []int) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(place[ownerOf(&s.set.Queries[a])], place[ownerOf(&s.set.Queries[b])])
 	})
-	n := min(timed, len(order))
+	n := min(timedTurns, len(order))
 	for i, at := range order {
 		if (i+1)*n/len(order) > i*n/len(order) {
 			alone = append(alone, at)

@@ -25,21 +25,21 @@ type variant struct {
 // maxVariants limits a grid: more is probably a mistyped range.
 const maxVariants = 500
 
-// patience replaces the deadlines of a turn, so that results don't depend on how busy
+// turnDeadline replaces the deadlines of a turn, so that results don't depend on how busy
 // the machine is. The latencies show whether a turn would have been late.
-const patience = 30 * time.Second
+const turnDeadline = 30 * time.Second
 
-// ours are keys that a measurement sets itself.
-var ours = []string{"knowledge.db_path", "knowledge.owner", "telemetry.events", "middleware.events", "middleware.knowledge"}
+// reservedKeys are keys that a measurement sets itself.
+var reservedKeys = []string{"knowledge.db_path", "knowledge.owner", "telemetry.events", "middleware.events", "middleware.knowledge"}
 
 // variants returns every combination of modes and values, modes outermost.
 func variants(o *Options) ([]variant, error) {
 	base := *o.Config
-	if !slices.Contains(o.touched(), "retrieval.deadline") {
-		base.Retrieval.Deadline = patience
+	if !slices.Contains(o.userKeys(), "retrieval.deadline") {
+		base.Retrieval.Deadline = turnDeadline
 	}
-	if !slices.Contains(o.touched(), "knowledge.embed_timeout") {
-		base.Knowledge.EmbedTimeout = patience
+	if !slices.Contains(o.userKeys(), "knowledge.embed_timeout") {
+		base.Knowledge.EmbedTimeout = turnDeadline
 	}
 	for _, s := range o.Set {
 		if err := assign(&base, &s); err != nil {
@@ -118,15 +118,15 @@ func assign(c *config.Config, s *Setting) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(ours, key) {
+	if slices.Contains(reservedKeys, key) {
 		return &ken.Error{Code: ken.CodeInvalid, Field: key, Msg: "is set by the measurement itself", Try: "Vary another key."}
 	}
 	s.Key = key
 	return c.Set(key, s.Value)
 }
 
-// touched returns the full names of the keys that the user set.
-func (o *Options) touched() (keys []string) {
+// userKeys returns the full names of the keys that the user set.
+func (o *Options) userKeys() (keys []string) {
 	add := func(name string, values ...string) {
 		if key, err := Resolve(name, values...); err == nil {
 			keys = append(keys, key)
@@ -228,8 +228,8 @@ type IPS struct {
 	Learned float64 `json:"learned"`
 }
 
-// leastSlice is the minimum number of turns of a slice that is reported.
-const leastSlice = 5
+// minSlice is the minimum number of turns of a slice that is reported.
+const minSlice = 5
 
 // maxSlices is the maximum number of slices that are reported.
 const maxSlices = 10
@@ -341,7 +341,7 @@ func slicesOf(turns []measured, of func(*measured) string, seed uint64) []Contes
 	}
 	out := []Contest{}
 	for _, name := range sorted(by) {
-		if len(by[name]) >= leastSlice {
+		if len(by[name]) >= minSlice {
 			out = append(out, contest(name, by[name], seed))
 		}
 	}

@@ -85,10 +85,10 @@ func refresh(ctx context.Context, l *middleware.Layer, owner string) (notes []st
 	return notes
 }
 
-// unseen returns patterns that exclude the files of the cases, and the export, from the
+// excludePatterns returns patterns that exclude the files of the cases, and the export, from the
 // project's index. These files contain the questions and answers word for word, so a
 // case that finds its own file would prove nothing.
-func unseen(root string, files []string) (patterns []string) {
+func excludePatterns(root string, files []string) (patterns []string) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil

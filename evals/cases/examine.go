@@ -147,7 +147,7 @@ func (e *examiner) vacuous(ctx context.Context, check string, m *Matcher) error 
 	if m.textual() {
 		return nil
 	}
-	where, err := e.somewhere(ctx, m)
+	where, err := e.ownerWithMatch(ctx, m)
 	if err == nil && where == "" {
 		e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: no claim of anybody's has %s, so this can't fail", check, m))
 	}

@@ -37,9 +37,9 @@ func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out [
 	return out, nil
 }
 
-// somewhere returns the first owner who has a claim that matches m, starting with the
+// ownerWithMatch returns the first owner who has a claim that matches m, starting with the
 // case's owner; "" if none has.
-func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
+func (e *examiner) ownerWithMatch(ctx context.Context, m *Matcher) (string, error) {
 	key := e.owner + "\x00" + m.String()
 	if who, done := e.f.had[key]; done {
 		return who, nil
@@ -95,11 +95,11 @@ func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try 
 	if more := len(reasons) - listed; more > 0 {
 		have = append(have, fmt.Sprintf("and %d more that match", more))
 	}
-	return append(have, e.instead()...), reasons[0].try, nil
+	return append(have, e.bestFound()...), reasons[0].try, nil
 }
 
-// instead describes the best candidates.
-func (e *examiner) instead() (have []string) {
+// bestFound describes the best candidates.
+func (e *examiner) bestFound() (have []string) {
 	for i := range e.candidates[:min(listed, len(e.candidates))] {
 		have = append(have, "found: "+e.candidates[i].String())
 	}
@@ -111,12 +111,12 @@ func (e *examiner) instead() (have []string) {
 
 // absent explains that the owner has no such claim.
 func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string, err error) {
-	owner, err := e.somewhere(ctx, m)
+	owner, err := e.ownerWithMatch(ctx, m)
 	if err != nil {
 		return nil, "", err
 	}
 	if owner != "" {
-		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.instead()...),
+		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.bestFound()...),
 			"Set owner: " + owner + " in the case, if that is meant.", nil
 	}
 	have = []string{fmt.Sprintf("none of the %d records of %s matches", e.s.Len(), e.owner)}
@@ -131,10 +131,10 @@ func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try s
 			}
 		}
 		if near := nearest(m.Key, keys); near != "" {
-			return append(have, e.instead()...), "Did you mean the key " + near + "?", nil
+			return append(have, e.bestFound()...), "Did you mean the key " + near + "?", nil
 		}
 	}
-	return append(have, e.instead()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
+	return append(have, e.bestFound()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
 }
 
 // why explains why a claim of the owner is not in the block, or not among the

@@ -64,7 +64,7 @@ func Run(ctx context.Context, list []Case, o Options, each func(Result)) (err er
 			files = append(files, list[i].File)
 		}
 		slices.Sort(files)
-		r.cfg.Repository.Exclude = slices.Concat(cfg.Repository.Exclude, unseen(o.Root, slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" })))
+		r.cfg.Repository.Exclude = slices.Concat(cfg.Repository.Exclude, excludePatterns(o.Root, slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" })))
 	}
 	for i := range list {
 		res, err := r.run(ctx, &list[i])
@@ -223,8 +223,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// longest is the maximum of retrieval.deadline: see the package comment.
-const longest = 30 * time.Second
+// maxDeadline is the maximum of retrieval.deadline: see the package comment.
+const maxDeadline = 30 * time.Second
 
 // withDefaults fills in defaults and returns the configuration of the run: a copy whose
 // paths are independent of the test's folder.
@@ -245,7 +245,7 @@ func (o Options) withDefaults() (Options, config.Config, error) {
 	if o.Config != nil {
 		cfg = *o.Config
 	}
-	cfg.Retrieval.Deadline = longest
+	cfg.Retrieval.Deadline = maxDeadline
 	cfg.Middleware.Events = false
 	root, err := filepath.Abs(o.Root)
 	if err != nil {

@@ -36,14 +36,14 @@ func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows
 	if t.values, err = factor(ctx, m, o.Dim, o); err != nil {
 		return nil, err
 	}
-	lean(t, tokens, frequencies, o.Seed)
+	smoothRows(t, tokens, frequencies, o.Seed)
 	scale(t, frequencies)
 	return t, ctx.Err()
 }
 
-// lean scales all rows to length 1 and mixes rows of rare words with the mean of the
+// smoothRows scales all rows to length 1 and mixes rows of rare words with the mean of the
 // words with the same stem. A token with neither gets a random direction.
-func lean(t *rows, tokens []string, frequencies []int64, seed uint64) {
+func smoothRows(t *rows, tokens []string, frequencies []int64, seed uint64) {
 	own := make([]float32, len(tokens)) // how reliable a row is
 	stems := make([]string, len(tokens))
 	means := map[string][]float32{}

@@ -197,16 +197,16 @@ func (c *corpus) frequencies(n int) []int64 {
 }
 
 const (
-	// asked is the number of a query's rarest tokens that are looked up.
-	asked = 5
+	// maxLookups is the number of a query's rarest tokens that are looked up.
+	maxLookups = 5
 	// tooCommon is the maximum number of passages of a source with a token that is
 	// looked up.
 	tooCommon = 3000
 	// nearest is the number of passages from which a query's negatives are chosen.
 	nearest = 12
-	// skipped is the ratio to the pair's own score above which a passage probably also
+	// answerRatio is the ratio to the pair's own score above which a passage probably also
 	// answers the query, and is left out.
-	skipped = 1.2
+	answerRatio = 1.2
 )
 
 // mine finds for each pair up to o.Hard passages of its source that share rare words
@@ -297,7 +297,7 @@ func (x *inverted) negatives(c *corpus, s *search, i int32, n int) []int32 {
 	slices.SortFunc(s.terms, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(len(x.of(a)), len(x.of(b))), cmp.Compare(a, b))
 	})
-	s.terms = s.terms[:min(len(s.terms), asked)]
+	s.terms = s.terms[:min(len(s.terms), maxLookups)]
 	for _, id := range s.terms {
 		idf := float32(math.Log(1 + float64(len(x.pairs))/float64(len(x.of(id)))))
 		for _, place := range x.of(id) {
@@ -339,7 +339,7 @@ func (s *search) best(c *corpus, x *inverted, i int32, own float32, n int) []int
 	var best []int32
 	for _, place := range top[:k] {
 		j := x.pairs[place]
-		if c.passage[j] == c.passage[i] || c.query[j] == c.query[i] || own > 0 && s.scores[place] > skipped*own {
+		if c.passage[j] == c.passage[i] || c.query[j] == c.query[i] || own > 0 && s.scores[place] > answerRatio*own {
 			continue
 		}
 		if best = append(best, j); len(best) == n {

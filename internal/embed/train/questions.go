@@ -104,7 +104,7 @@ func aboutVerb(r *rand.Rand, name string, words []string) string {
 	for len(words) > 2 && slices.Contains(adverbs, words[0]) {
 		words = words[1:]
 	}
-	verb, object := words[0], third(r, name, words[1:])
+	verb, object := words[0], toThirdPerson(r, name, words[1:])
 	if len(object) == 0 {
 		return ""
 	}
@@ -140,9 +140,9 @@ func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
 func join(words []string) string { return strings.Join(words, " ") }
 
-// third converts an object to the third person. It keeps at most six words and omits
+// toThirdPerson converts an object to the third person. It keeps at most six words and omits
 // some, as users do.
-func third(r *rand.Rand, name string, words []string) []string {
+func toThirdPerson(r *rand.Rand, name string, words []string) []string {
 	var out []string
 	most := 2 + r.IntN(5)
 	for _, w := range words {

@@ -109,8 +109,8 @@ func (r *run) cut(ctx context.Context, pairs []Pair) error {
 	return nil
 }
 
-// warm is the share of the steps in which the rate rises.
-const warm = 0.05
+// warmUpShare is the share of the steps in which the rate rises.
+const warmUpShare = 0.05
 
 // epochs runs the remaining epochs.
 func (r *run) epochs(ctx context.Context) error {
@@ -148,7 +148,7 @@ func (r *run) epoch(ctx context.Context, tr *trainer, hard [][]int32, total int)
 		step := r.state.Step
 		tr.batch.fill(r.corpus, pairs, hard, uint64(step), r.o)
 		at := float64(step+1) / float64(total)
-		loss, err := tr.step(ctx, step, r.o.Rate*min(at/warm, (1-at)/(1-warm)+1e-3))
+		loss, err := tr.step(ctx, step, r.o.Rate*min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3))
 		if err != nil {
 			return err
 		}
@@ -289,9 +289,9 @@ func wrong(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "train embedding table: " + msg, Try: try}
 }
 
-// uniform is the share of a source's pairs that are in batches of only that source,
+// singleSourceShare is the share of a source's pairs that are in batches of only that source,
 // whose negatives are harder.
-const uniform = 0.6
+const singleSourceShare = 0.6
 
 // Streams of random numbers, one for each purpose.
 const (
@@ -326,7 +326,7 @@ func epoch(c *corpus, size, number int, o *Options) [][]int32 {
 	var rest []int32
 	for _, list := range bySource {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		for range int(uniform * float64(len(list)) / float64(size)) {
+		for range int(singleSourceShare * float64(len(list)) / float64(size)) {
 			batches = append(batches, list[:size:size])
 			list = list[size:]
 		}
@@ -343,9 +343,9 @@ func epoch(c *corpus, size, number int, o *Options) [][]int32 {
 	return batches
 }
 
-// rowsApart is the number of matrix rows in one piece of parallel work. It is constant,
+// rowsPerChunk is the number of matrix rows in one piece of parallel work. It is constant,
 // so that sums are added in the same order for any number of workers.
-const rowsApart = 32
+const rowsPerChunk = 32
 
 // trainer is a table being trained, with the working memory of a step.
 type trainer struct {
@@ -432,9 +432,9 @@ func (t *trainer) gradients(ctx context.Context) (float64, error) {
 	return loss, t.back(ctx)
 }
 
-func chunks(n int) int { return (n + rowsApart - 1) / rowsApart }
+func chunks(n int) int { return (n + rowsPerChunk - 1) / rowsPerChunk }
 
-func chunk(i, n int) (from, to int) { return i * rowsApart, min((i+1)*rowsApart, n) }
+func chunk(i, n int) (from, to int) { return i * rowsPerChunk, min((i+1)*rowsPerChunk, n) }
 
 // pool sums the rows of each text.
 func (t *trainer) pool(ctx context.Context) error {

@@ -48,8 +48,8 @@ type Report struct {
 	Answers    []Answer `json:"answers"`
 }
 
-// patience is the deadline of a turn: response times are not measured here.
-const patience = 10 * time.Second
+// turnDeadline is the deadline of a turn: response times are not measured here.
+const turnDeadline = 10 * time.Second
 
 // Run indexes the repository in root, with its state in a temporary folder, and asks every
 // question of s in a separate turn. cfg is not changed. progress may be nil.
@@ -60,7 +60,7 @@ func Run(ctx context.Context, s *Set, root string, cfg config.Config, progress f
 		return r, fmt.Errorf("make a folder for the state: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
-	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, patience
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, turnDeadline
 	cfg.Middleware.Events, cfg.Middleware.Journal = false, false
 	l, err := middleware.Open(ctx, middleware.Options{Root: root, Config: &cfg, Strict: true, Foreground: true, Progress: progress})
 	if err != nil {

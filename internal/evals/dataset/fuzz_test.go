@@ -97,7 +97,7 @@ func FuzzLongMemEval(f *testing.F) {
 	f.Add(haystackSample)
 	f.Add(`{"data": [{"id": "a", "conversation": [{"role": "user", "content": "x"}], "questions": [{"question": "y"}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for e, err := range elementsIn[asked](strings.NewReader(text), "f") {
+		for e, err := range elementsIn[longMemQuestion](strings.NewReader(text), "f") {
 			told(t, err)
 			if err != nil {
 				return

@@ -29,8 +29,8 @@ type conversation struct {
 	} `json:"qa"`
 }
 
-// said is one turn of a session.
-type said struct {
+// locomoTurn is one turn of a session.
+type locomoTurn struct {
 	Speaker string `json:"speaker"`
 	ID      string `json:"dia_id"`
 	Text    string `json:"text"`
@@ -123,7 +123,7 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 	var out []Record
 	for _, n := range sessions {
 		name := "session_" + strconv.Itoa(n)
-		var spoken []said
+		var spoken []locomoTurn
 		if err := json.Unmarshal(c.Conversation[name], &spoken); err != nil {
 			field, msg := explain(err)
 			return nil, e.fault("conversation."+name+dotted(field), msg, "Give a list of turns.")
@@ -163,10 +163,10 @@ func dotted(field string) string {
 	return "." + field
 }
 
-// asked is one element of a LongMemEval file (Wu et al. 2024): a question with the
+// longMemQuestion is one element of a LongMemEval file (Wu et al. 2024): a question with the
 // sessions of its memory. Some samples of the set have one conversation for several
 // questions, without the relevant turns.
-type asked struct {
+type longMemQuestion struct {
 	QuestionID     string     `json:"question_id"`
 	QuestionType   string     `json:"question_type"`
 	Question       string     `json:"question"`
@@ -202,7 +202,7 @@ func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) 
 		return s, err
 	}
 	unjudged := 0
-	for e, err := range elements[asked](ctx, path) {
+	for e, err := range elements[longMemQuestion](ctx, path) {
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +240,7 @@ func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) 
 // query determines what is relevant: the turns with has_answer if there are any, else
 // whole sessions. A question that is marked as unanswerable has no relevant turns,
 // although the set names the sessions that it was derived from.
-func (a *asked) query(conv string, want Level) Query {
+func (a *longMemQuestion) query(conv string, want Level) Query {
 	q := Query{ID: conv, Text: a.Question, Conv: conv, Category: a.QuestionType, Level: LevelRecord}
 	if strings.HasSuffix(a.QuestionID, abstention) {
 		q.Judged = true
@@ -269,7 +269,7 @@ func (a *asked) query(conv string, want Level) Query {
 
 // session returns the name of the i-th session; the set may list a session several
 // times.
-func (a *asked) session(i int) string {
+func (a *longMemQuestion) session(i int) string {
 	if i < len(a.SessionIDs) {
 		return a.SessionIDs[i]
 	}
@@ -277,9 +277,9 @@ func (a *asked) session(i int) string {
 }
 
 // turnID includes the index of the session, because names of sessions may repeat.
-func (a *asked) turnID(i, j int) string { return fmt.Sprintf("%s/%d/%d", a.session(i), i, j) }
+func (a *longMemQuestion) turnID(i, j int) string { return fmt.Sprintf("%s/%d/%d", a.session(i), i, j) }
 
-func haystackOf(e *element[asked]) (string, error) {
+func haystackOf(e *element[longMemQuestion]) (string, error) {
 	a := &e.value
 	id := cmp.Or(a.QuestionID, a.ID)
 	if id == "" {
@@ -293,7 +293,7 @@ func haystackOf(e *element[asked]) (string, error) {
 
 // remembered returns the turns of one question's sessions. Turns without words are left
 // out, because no search can find them.
-func remembered(e *element[asked]) ([]Record, error) {
+func remembered(e *element[longMemQuestion]) ([]Record, error) {
 	conv, err := haystackOf(e)
 	if err != nil {
 		return nil, err

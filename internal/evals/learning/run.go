@@ -45,8 +45,8 @@ type Report struct {
 	Dropped map[string]int `json:"dropped,omitempty"`
 }
 
-// patience is the deadline of a turn: response times are not measured here.
-const patience = 30 * time.Second
+// turnDeadline is the deadline of a turn: response times are not measured here.
+const turnDeadline = 30 * time.Second
 
 // Options configures how cases are run.
 type Options struct {
@@ -79,7 +79,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
 	cfg := o.Config
-	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = root, patience
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = root, turnDeadline
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
 	w := &world{}
 	w.set(c.Sessions[0].At.Add(-time.Hour))
@@ -106,7 +106,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 		background[written] = true
 	}
 	for i := range c.Sessions {
-		out, err := w.hold(ctx, c.Name+"-"+strconv.Itoa(i), &c.Sessions[i])
+		out, err := w.replay(ctx, c.Name+"-"+strconv.Itoa(i), &c.Sessions[i])
 		if err != nil {
 			return r, err
 		}
@@ -124,7 +124,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	for i := range o.Between {
 		between := o.Between[i]
 		between.At = w.now().Add(time.Hour)
-		if _, err := w.hold(ctx, "between-"+strconv.Itoa(i), &between); err != nil {
+		if _, err := w.replay(ctx, "between-"+strconv.Itoa(i), &between); err != nil {
 			return r, err
 		}
 	}
@@ -139,8 +139,8 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	return r, nil
 }
 
-// hold sends the turns of a session through the layer, ends it and harvests it.
-func (w *world) hold(ctx context.Context, id string, s *Session) (session.Outcome, error) {
+// replay sends the turns of a session through the layer, ends it and harvests it.
+func (w *world) replay(ctx context.Context, id string, s *Session) (session.Outcome, error) {
 	w.set(s.At)
 	t := ken.Turn{Owner: ken.DefaultOwner, Session: id}
 	var calls []string // calls whose results follow

@@ -51,7 +51,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 		return errClosed
 	default:
 	}
-	stalled := s.stalls.over()
+	stalled := s.stalls.hung()
 	select {
 	case s.queue <- r:
 	case <-s.quit:
@@ -188,7 +188,7 @@ func (s *Store) try(r *request, t *txn) (err error) {
 		p := recover()
 		switch {
 		case p == nil:
-		case ofFile(p):
+		case isFileFault(p):
 			err = s.notePageFault(p)
 		default:
 			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -334,8 +334,8 @@ type stallDetector struct {
 	ended chan struct{} // closed while a commit has been hanging for at least stallAborts
 }
 
-// over returns a channel that is closed while the disk hangs. Callers then stop waiting.
-func (x *stallDetector) over() <-chan struct{} {
+// hung returns a channel that is closed while the disk hangs. Callers then stop waiting.
+func (x *stallDetector) hung() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended == nil {
@@ -345,17 +345,17 @@ func (x *stallDetector) over() <-chan struct{} {
 }
 
 // set records whether the disk hangs.
-func (x *stallDetector) set(over bool) {
-	ended := x.over()
+func (x *stallDetector) set(hung bool) {
+	ended := x.hung()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	select {
 	case <-ended:
-		if !over {
+		if !hung {
 			x.ended = make(chan struct{})
 		}
 	default:
-		if over {
+		if hung {
 			close(x.ended)
 		}
 	}
@@ -368,12 +368,12 @@ var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the dis
 func (s *Store) committing() (done func()) {
 	begun := time.Now()
 	var mu sync.Mutex
-	over, late := false, false
+	hung, late := false, false
 	while := func(fn func()) func() {
 		return func() {
 			mu.Lock()
 			defer mu.Unlock()
-			if !over {
+			if !hung {
 				fn()
 			}
 		}
@@ -389,7 +389,7 @@ func (s *Store) committing() (done func()) {
 		ends.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		if over = true; late {
+		if hung = true; late {
 			s.stalls.set(false)
 			s.noteWrite(nil)
 			s.o.Log.Info("the disk answers again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))

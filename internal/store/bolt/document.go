@@ -70,10 +70,10 @@ func (d *docTable) get(path string) *docEntry {
 	return d.m[path]
 }
 
-// stands reports whether evidence still holds: if it includes a content hash of a file,
+// stillValid reports whether evidence still holds: if it includes a content hash of a file,
 // the file must have that content now. A file that was never indexed counts as
 // unchanged. staged overrides the committed entries.
-func (d *docTable) stands(e ken.Evidence, staged map[string]*docEntry) bool {
+func (d *docTable) stillValid(e ken.Evidence, staged map[string]*docEntry) bool {
 	if e.Kind != ken.EvidenceFile || e.ContentHash == "" {
 		return true
 	}

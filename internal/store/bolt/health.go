@@ -122,7 +122,7 @@ func (s *Store) protect(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			if !ofFile(p) {
+			if !isFileFault(p) {
 				panic(p)
 			}
 			err = s.notePageFault(p)
@@ -138,9 +138,9 @@ func (s *Store) protectFaults(fn func() error) error {
 	return fn()
 }
 
-// ofFile reports whether a panic comes from the file: a fault while reading mapped memory,
+// isFileFault reports whether a panic comes from the file: a fault while reading mapped memory,
 // or any panic inside bbolt. It must be called by the deferred function that recovered.
-func ofFile(p any) bool {
+func isFileFault(p any) bool {
 	if _, fault := p.(interface{ Addr() uintptr }); fault {
 		return true
 	}
@@ -184,7 +184,7 @@ func (s *Store) update(fn func(*writeTx) error) error {
 			if err := s.makeDurable(); err != nil {
 				return err
 			}
-			if err := s.here(tx); err != nil {
+			if err := s.checkNotMoved(tx); err != nil {
 				return err
 			}
 			changing := &writeTx{Tx: tx, noting: s.o.Replica != nil}

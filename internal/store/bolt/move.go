@@ -136,8 +136,8 @@ func (l *Lock) Events() (seq uint64, err error) {
 	return seq, err
 }
 
-// here returns an error if the store is in another place.
-func (s *Store) here(tx *bbolt.Tx) error {
+// checkNotMoved returns an error if the store is in another place.
+func (s *Store) checkNotMoved(tx *bbolt.Tx) error {
 	st, err := standingOf(tx)
 	if err != nil {
 		return err
@@ -148,10 +148,10 @@ func (s *Store) here(tx *bbolt.Tx) error {
 // MayMove returns an error if the store can't be moved to another place. Errors: ken.ErrRefused
 // when a different move brought it here than the one that m names.
 func (s *Store) MayMove(m engine.Move) error {
-	return s.view(func(tx *bbolt.Tx) error { return mayMove(tx, m) })
+	return s.view(func(tx *bbolt.Tx) error { return checkMove(tx, m) })
 }
 
-func mayMove(tx *bbolt.Tx, m engine.Move) error {
+func checkMove(tx *bbolt.Tx, m engine.Move) error {
 	st, err := standingOf(tx)
 	if err == nil && st.Arrival.ID != m.Arrived {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "the store was moved by another process meanwhile", Try: "Run ken migrate again."}
@@ -167,7 +167,7 @@ func (s *Store) Move(ctx context.Context, m engine.Move) error {
 	}
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
 		return s.update(func(tx *writeTx) error {
-			if err := mayMove(tx.Tx, m); err != nil {
+			if err := checkMove(tx.Tx, m); err != nil {
 				return err
 			}
 			return tx.Bucket(bMeta).Put(kMoved, v)
@@ -325,7 +325,7 @@ func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
 		case old == nil:
 			order = 1
 		}
-		own := bytes.Equal(name, bMeta) && order >= 0 && ofPlace(key) || bytes.Equal(name, bMeta) && order < 0 && ofPlace(old)
+		own := bytes.Equal(name, bMeta) && order >= 0 && isPlaceKey(key) || bytes.Equal(name, bMeta) && order < 0 && isPlaceKey(old)
 		switch {
 		case own:
 		case order < 0:
@@ -346,7 +346,7 @@ func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
 	return nil
 }
 
-// ofPlace reports whether a key of bMeta describes the place of the file rather than its content.
-func ofPlace(key []byte) bool {
+// isPlaceKey reports whether a key of bMeta describes the place of the file rather than its content.
+func isPlaceKey(key []byte) bool {
 	return bytes.Equal(key, kPosition) || bytes.Equal(key, kMoved) || bytes.Equal(key, kArrival)
 }

@@ -148,7 +148,7 @@ func newStore(dir string, o Options, db *bbolt.DB) *Store {
 
 // load reads meta data, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
-	if err := s.view(s.here); err != nil {
+	if err := s.view(s.checkNotMoved); err != nil {
 		return err
 	}
 	if s.o.readOnly {

@@ -218,7 +218,7 @@ func (f *rebuildFold) events() error {
 	var prev [sha256.Size]byte
 	stored := &prev
 	resealed := false
-	owners := f.trails()
+	owners := f.claimsByEvent()
 	for end, seq := last, uint64(0); seq < probe; seq++ { // a damaged page may hide the end of the log
 		if owners[end+seq] != nil {
 			last = end + seq

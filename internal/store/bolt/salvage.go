@@ -112,8 +112,8 @@ func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	})
 }
 
-// trails returns the claims of each event, by event number.
-func (f *rebuildFold) trails() map[uint64][]uuid.UUID {
+// claimsByEvent returns the claims of each event, by event number.
+func (f *rebuildFold) claimsByEvent() map[uint64][]uuid.UUID {
 	out := map[uint64][]uuid.UUID{}
 	f.each(bTrail, func(k, _ []byte) {
 		if len(k) == 24 {
@@ -137,7 +137,7 @@ func (f *rebuildFold) copyMeta() error {
 	if v := f.raw(bMeta, kCommit); len(v) == 8 {
 		f.to.commit = binary.BigEndian.Uint64(v)
 	}
-	if err := f.from.viewUnreported(f.from.here); err != nil { // remains of a moved store must not become a store again
+	if err := f.from.viewUnreported(f.from.checkNotMoved); err != nil { // remains of a moved store must not become a store again
 		return err
 	}
 	arrival := f.raw(bMeta, kArrival)

@@ -59,7 +59,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	var gone error
 	select {
 	case <-u.turn:
-	case <-h.s.stalls.over():
+	case <-h.s.stalls.hung():
 		gone = errStalled
 	case <-ctx.Done():
 		gone = ctx.Err()

@@ -67,7 +67,7 @@ func (s *Store) openStandby() error {
 		if err := old.load(s.t); err != nil {
 			return err
 		}
-		if old.helps(s.vecs) {
+		if old.coversMissing(s.vecs) {
 			s.standby.Store(old)
 			return nil
 		}
@@ -78,9 +78,9 @@ func (s *Store) openStandby() error {
 	return err
 }
 
-// helps reports whether v has a vector for a record that lacks one in n. Neither may be shared
+// coversMissing reports whether v has a vector for a record that lacks one in n. Neither may be shared
 // yet.
-func (v *vectors) helps(n *vectors) bool {
+func (v *vectors) coversMissing(n *vectors) bool {
 	for ref := range n.missing {
 		if _, too := v.missing[ref]; !too {
 			return true

@@ -40,19 +40,19 @@ func (s *Store) Known(names []string) []bool {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	for i, name := range names {
-		out[i] = s.t.about.Known(name, func(ref store.Ref) bool { return s.t.stands(ref, now) })
+		out[i] = s.t.about.Known(name, func(ref store.Ref) bool { return s.t.stillValid(ref, now) })
 	}
 	return out
 }
 
-// stands reports whether the record is active: not removed, not superseded and not
+// stillValid reports whether the record is active: not removed, not superseded and not
 // expired; t.mu is held.
-func (t *table) stands(ref store.Ref, now int64) bool {
+func (t *table) stillValid(ref store.Ref, now int64) bool {
 	r := &t.rows[ref]
-	return !r.gone() && standing(t.classes[r.class].Status) && (r.expires == 0 || now < r.expires)
+	return !r.gone() && activeStatus(t.classes[r.class].Status) && (r.expires == 0 || now < r.expires)
 }
 
-func standing(s ken.Status) bool {
+func activeStatus(s ken.Status) bool {
 	return s == ken.StatusObserved || s == ken.StatusVerified || s == ken.StatusInferred
 }
 
@@ -126,7 +126,7 @@ func (i requestStructure) Known(names []string) []bool {
 
 // note records the names of a claim that was just written, for later claims of the batch.
 func (t *txn) note(c *ken.Claim) {
-	if t.s.o.Assign == nil || len(c.Entities) == 0 || c.Kind == ken.KindDocument || !standing(c.Status) {
+	if t.s.o.Assign == nil || len(c.Entities) == 0 || c.Kind == ken.KindDocument || !activeStatus(c.Status) {
 		return
 	}
 	names := map[string]bool{}

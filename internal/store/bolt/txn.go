@@ -396,7 +396,7 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 // rowOf computes a record's row; s.t.mu is held.
 func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	c := rec.claim
-	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stands(e, l.docs) })
+	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stillValid(e, l.docs) })
 	n, err := s.t.intern(class{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: sup.Trust})
 	r := row{id: id, hash: hashOf(c), created: toMilli(c.CreatedAt), expires: toMilli(c.ExpiresAt),
 		newest: toMilli(sup.NewestAt), class: n, tier: sup.Tier}

@@ -124,10 +124,10 @@ func markRule(f *store.Filed, c *ken.Claim, rule, candidate bool) {
 	f.Candidate = !f.Constraint && !outside && (f.Candidate || rule || candidate)
 }
 
-// tame removes the rule and candidate marks from a claim of an external source, unless an
+// unmarkRule removes the rule and candidate marks from a claim of an external source, unless an
 // operator set them. Evidence that an imported claim gathered later in its prior history
 // does not change this.
-func tame(c *ken.Claim, prior []ken.ClaimEvent) {
+func unmarkRule(c *ken.Claim, prior []ken.ClaimEvent) {
 	if !c.Constraint && !c.RuleCandidate || c.AssignedBy == ken.AssignedByOperator {
 		return
 	}
@@ -164,7 +164,7 @@ func assign(c *ken.Claim, env store.Env) {
 		now.Aspect = clean.Text(strings.TrimSpace(found.Aspect))
 	}
 	setFiled(c, now)
-	tame(c, nil)
+	unmarkRule(c, nil)
 }
 
 // callAssign calls env.Assign and recovers a panic, so that a text can't end the process.

@@ -30,7 +30,7 @@ func Write(get Lookup, byKey func(key string) (string, error), c ken.Claim, prio
 		prior[i].Reason, prior[i].Evidence = clean.Text(prior[i].Reason), clean.Evidence(prior[i].Evidence, env.Now())
 		prior[i].At = clean.NotAhead(prior[i].At, env.Now())
 	}
-	tame(&c, prior)
+	unmarkRule(&c, prior)
 	if c.Key != "" {
 		id, err := byKey(c.Key)
 		if err != nil {
@@ -52,7 +52,7 @@ func Write(get Lookup, byKey func(key string) (string, error), c ken.Claim, prio
 			Try: "Leave id out to write a new claim, or supersede the old one."}
 	}
 	assign(&c, env)
-	standing(&c, env.Now())
+	unarchiveActive(&c, env.Now())
 	ev, err := newEvent(ken.EventWritten, &c, store.Payload{Prior: prior}, env)
 	return c.ID, ev, err
 }
@@ -75,7 +75,7 @@ func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.E
 		// Evidence and status gathered since then still hold for the same text.
 		c.Status, c.Evidence = have.Status, MergeEvidence(have.Evidence, c.Evidence)
 		if !have.Constraint {
-			tame(&c, nil) // by the merged evidence
+			unmarkRule(&c, nil) // by the merged evidence
 		}
 	} else {
 		if have.Status == ken.StatusSuperseded {
@@ -85,7 +85,7 @@ func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.E
 	}
 	c.Reinforcements, c.ReinforcedAt = have.Reinforcements, have.ReinforcedAt
 	c.ArchivedAt = have.ArchivedAt
-	standing(&c, env.Now())
+	unarchiveActive(&c, env.Now())
 	if at.Before(have.UpdatedAt) {
 		c.UpdatedAt = have.UpdatedAt
 	}
@@ -227,7 +227,7 @@ func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*st
 	if err != nil || !c.ArchivedAt.IsZero() {
 		return nil, err
 	}
-	why := over(c, env.Now())
+	why := inactiveReason(c, env.Now())
 	if why == "" {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "a claim that is " + string(c.Status) + " and has not expired can't be archived",
 			Try: "Supersede it with the claim that replaces it, or dispute it."}
@@ -238,8 +238,8 @@ func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*st
 	return newEvent(ken.EventArchived, c, store.Payload{Reason: clean.Text(reason), Actor: actor}, env)
 }
 
-// over returns why a claim is no longer active; "" if it is active.
-func over(c *ken.Claim, now time.Time) string {
+// inactiveReason returns why a claim is no longer active; "" if it is active.
+func inactiveReason(c *ken.Claim, now time.Time) string {
 	switch {
 	case c.Status == ken.StatusSuperseded:
 		return "superseded"
@@ -249,9 +249,9 @@ func over(c *ken.Claim, now time.Time) string {
 	return ""
 }
 
-// standing removes an active claim from the archive.
-func standing(c *ken.Claim, now time.Time) {
-	if over(c, now) == "" {
+// unarchiveActive removes an active claim from the archive.
+func unarchiveActive(c *ken.Claim, now time.Time) {
+	if inactiveReason(c, now) == "" {
 		c.ArchivedAt = time.Time{}
 	}
 }

@@ -51,7 +51,7 @@ func (out *output) chatGPT(text string) {
 	conversations := 0
 	out.values(text, []string{"conversations"}, func(n int, m map[string]any) {
 		if m["mapping"] == nil {
-			out.loose(n, m)
+			out.looseMemory(n, m)
 			return
 		}
 		conversations++
@@ -88,7 +88,7 @@ func (out *output) chatGPT(text string) {
 			}
 		}
 	})
-	all := dated(list.memories.text)
+	all := splitDated(list.memories.text)
 	for _, b := range bios {
 		if b.at.After(list.memories.at) || list.memories.text == "" {
 			all = append(all, b)
@@ -101,13 +101,13 @@ func (out *output) chatGPT(text string) {
 			out.skip(n, "an empty memory")
 			continue
 		}
-		out.put(n, ken.Claim{Text: s.text, CreatedAt: s.at, Evidence: out.toolsWord(s.at)}, "")
+		out.put(n, ken.Claim{Text: s.text, CreatedAt: s.at, Evidence: out.toolEvidence(s.at)}, "")
 	}
 	for _, own := range []struct {
 		heading string
 		saved
 	}{{"About me", list.profile}, {"How to answer me", list.instructions}} {
-		for _, s := range statements(unwrapped(own.text)) {
+		for _, s := range statements(unwrapInstruction(own.text)) {
 			if n++; s.skip != "" {
 				out.skip(n, s.skip)
 				continue
@@ -121,14 +121,14 @@ func (out *output) chatGPT(text string) {
 	}
 }
 
-// loose reads an entry that is a memory by itself, in a list of memories.
-func (out *output) loose(n int, m map[string]any) {
+// looseMemory reads an entry that is a memory by itself, in a list of memories.
+func (out *output) looseMemory(n int, m map[string]any) {
 	c := ken.Claim{Text: textOf(m, "content", "text", "memory"), CreatedAt: timeOf(m["created_at"])}
 	if on, ok := m["enabled"].(bool); ok && !on {
 		out.skip(n, "switched off")
 		return
 	}
-	c.Evidence = out.toolsWord(c.CreatedAt)
+	c.Evidence = out.toolEvidence(c.CreatedAt)
 	out.entry(n, c, textOf(m, "id"), m, "content")
 }
 
@@ -136,8 +136,8 @@ func (out *output) loose(n int, m map[string]any) {
 // …".
 var listed = lazyregexp.New(`(?m)^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*`)
 
-// dated splits the list of all memories.
-func dated(text string) (out []saved) {
+// splitDated splits the list of all memories.
+func splitDated(text string) (out []saved) {
 	at := listed.FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {
 		end := len(text)
@@ -156,8 +156,8 @@ func dated(text string) (out []saved) {
 	return out
 }
 
-// unwrapped extracts a custom instruction from the text that ChatGPT puts around it.
-func unwrapped(text string) string {
+// unwrapInstruction extracts a custom instruction from the text that ChatGPT puts around it.
+func unwrapInstruction(text string) string {
 	if _, inside, ok := strings.Cut(text, "```"); ok {
 		inside, _, _ = strings.Cut(inside, "```")
 		return inside

@@ -67,7 +67,7 @@ func (out *output) mem0(text string) {
 	out.values(text, []string{"results", "memories", "relations", "data"}, func(n int, m map[string]any) {
 		if from, how, to := textOf(m, "source"), textOf(m, "relationship", "relation"), textOf(m, "target", "destination"); from != "" && how != "" && to != "" {
 			c := ken.Claim{Text: spaced(from) + " " + spaced(how) + " " + spaced(to), Entities: []string{spaced(from), spaced(to)}}
-			c.Evidence = out.toolsWord(timeOf(m["created_at"]))
+			c.Evidence = out.toolEvidence(timeOf(m["created_at"]))
 			out.put(n, c, "")
 			return
 		}
@@ -79,7 +79,7 @@ func (out *output) mem0(text string) {
 		if meta, ok := m["metadata"].(map[string]any); ok && len(meta) > 0 {
 			c.Body, _ = json.Marshal(meta) // it was decoded from JSON
 		}
-		c.Evidence = out.toolsWord(c.CreatedAt)
+		c.Evidence = out.toolEvidence(c.CreatedAt)
 		out.entry(n, c, textOf(m, "id"), m, "memory")
 	})
 }
@@ -129,7 +129,7 @@ func (out *output) zep(text string) {
 				c.ExpiresAt = at
 			}
 		}
-		c.Evidence = out.toolsWord(c.CreatedAt)
+		c.Evidence = out.toolEvidence(c.CreatedAt)
 		out.entry(n, c, textOf(m, "uuid", "uuid_"), m, "fact")
 	})
 }
@@ -143,7 +143,7 @@ func (out *output) letta(text string) {
 		case label == "" && textOf(m, "text") != "" && m["role"] == nil:
 			n++
 			c := ken.Claim{Text: textOf(m, "text"), Tags: wordsOf(m["tags"]), CreatedAt: timeOf(m["created_at"])}
-			c.Evidence = out.toolsWord(c.CreatedAt)
+			c.Evidence = out.toolEvidence(c.CreatedAt)
 			out.put(n, c, textOf(m, "id"))
 		case label == "":
 			// An agent without blocks, or an object that is no block.
@@ -158,7 +158,7 @@ func (out *output) letta(text string) {
 					continue
 				}
 				c := ken.Claim{Text: s.text, Heading: joined(spaced(label), s.heading), Source: out.o.Name + ": " + label, Entities: s.links}
-				c.Evidence = out.toolsWord(timeOf(m["updated_at"]))
+				c.Evidence = out.toolEvidence(timeOf(m["updated_at"]))
 				out.put(n, c, "")
 			}
 		}

@@ -226,8 +226,8 @@ func (out *output) put(n int, c ken.Claim, id string) {
 	out.give(it)
 }
 
-// toolsWord returns the evidence for a fact found by another tool's model.
-func (out *output) toolsWord(at time.Time) []ken.Evidence {
+// toolEvidence returns the evidence for a fact found by another tool's model.
+func (out *output) toolEvidence(at time.Time) []ken.Evidence {
 	e := ken.FromAgentAssertion(string(out.format), "")
 	e.FetchedAt = at
 	return []ken.Evidence{e}

@@ -21,10 +21,10 @@ const (
 	whole      = 16 // maximum number of shingles that must all be found
 )
 
-// need returns how many shingles must be found to recognize the text: all, or nine tenths
+// minShingles returns how many shingles must be found to recognize the text: all, or nine tenths
 // of a long text. With fewer, a text that differs in one word, and says the same about
 // something else, would match.
-func (p *Print) need() int {
+func (p *Print) minShingles() int {
 	if n := len(p.Hashes); n > whole {
 		return max(whole, n*9/10)
 	}

@@ -21,15 +21,15 @@ type Set struct {
 	at      map[uint64][]place
 	words   map[uint64]bool
 	newest  time.Time
-	going   bool // some claims may not be deleted yet
+	erasing bool // some claims may not be deleted yet
 }
 
 // place identifies one shingle of a print.
 type place struct{ print, shingle int }
 
-// remembered caches the sets that were read last. A version is a hash over all changes,
+// setCache caches the sets that were read last. A version is a hash over all changes,
 // so it identifies the same set in every store.
-var remembered struct {
+var setCache struct {
 	mu   sync.Mutex // guards the rest
 	sets []*Set     // most recently used first
 }
@@ -43,23 +43,23 @@ func In(r store.ShelfReader) (*Set, error) {
 	if version == nil {
 		return nil, nil
 	}
-	remembered.mu.Lock()
-	for i, s := range remembered.sets {
+	setCache.mu.Lock()
+	for i, s := range setCache.sets {
 		if s.version == string(version) {
-			copy(remembered.sets[1:i+1], remembered.sets[:i])
-			remembered.sets[0] = s
-			remembered.mu.Unlock()
+			copy(setCache.sets[1:i+1], setCache.sets[:i])
+			setCache.sets[0] = s
+			setCache.mu.Unlock()
 			return s, nil
 		}
 	}
-	remembered.mu.Unlock()
+	setCache.mu.Unlock()
 	s, err := read(r, string(version))
 	if err != nil {
 		return nil, err
 	}
-	remembered.mu.Lock()
-	defer remembered.mu.Unlock()
-	remembered.sets = append([]*Set{s}, remembered.sets[:min(len(remembered.sets), maxRemembered-1)]...)
+	setCache.mu.Lock()
+	defer setCache.mu.Unlock()
+	setCache.sets = append([]*Set{s}, setCache.sets[:min(len(setCache.sets), maxRemembered-1)]...)
 	return s, nil
 }
 
@@ -89,7 +89,7 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 		if rec.Gone.After(s.newest) {
 			s.newest = rec.Gone
 		}
-		s.going = s.going || rec.Pending != nil && rec.Gone.IsZero()
+		s.erasing = s.erasing || rec.Pending != nil && rec.Gone.IsZero()
 	}
 	return s, nil
 }
@@ -99,7 +99,7 @@ func (s *Set) Has(id string) bool { return s != nil && s.ids[id] }
 
 // After reports whether everything forgotten was deleted before a time, so that no later
 // turn could contain any of it.
-func (s *Set) After(at time.Time) bool { return s == nil || !s.going && !at.Before(s.newest) }
+func (s *Set) After(at time.Time) bool { return s == nil || !s.erasing && !at.Before(s.newest) }
 
 // Worded returns the records of claims that were forgotten before a time and are still
 // recognized by single words.
@@ -139,7 +139,7 @@ func (s *Set) Scan(b []byte) (ids []string) {
 	if s == nil || len(s.prints) == 0 {
 		return nil
 	}
-	sc := scan{s: s, seen: map[int]*sighting{}}
+	sc := scan{s: s, seen: map[int]*printMatch{}}
 	each(b, sc.word)
 	done := map[int]bool{}
 	for _, p := range sc.found {
@@ -156,19 +156,19 @@ type scan struct {
 	s     *Set
 	last  [shingle]string // words, the newest last
 	n     int             // number of words so far
-	seen  map[int]*sighting
+	seen  map[int]*printMatch
 	found []int // indexes of prints
 }
 
-// sighting holds the shingles of a print that were found close together.
-type sighting struct {
+// printMatch holds the shingles of a print that were found close together.
+type printMatch struct {
 	upto     int // number of the word at which the last shingle was found
 	shingles map[int]bool
 	found    bool
 }
 
-// apart is the maximum number of words between two shingles of one text.
-const apart = 64
+// maxGap is the maximum number of words between two shingles of one text.
+const maxGap = 64
 
 func (c *scan) word(w []byte) {
 	copy(c.last[:], c.last[1:])
@@ -187,17 +187,17 @@ func (c *scan) word(w []byte) {
 func (c *scan) hit(p place) {
 	at := c.seen[p.print]
 	if at == nil {
-		at = &sighting{shingles: map[int]bool{}}
+		at = &printMatch{shingles: map[int]bool{}}
 		c.seen[p.print] = at
 	}
 	if at.found {
 		return
 	}
-	if c.n-at.upto > apart {
+	if c.n-at.upto > maxGap {
 		clear(at.shingles)
 	}
 	at.upto, at.shingles[p.shingle] = c.n, true
-	if len(at.shingles) >= c.s.prints[p.print].need() {
+	if len(at.shingles) >= c.s.prints[p.print].minShingles() {
 		at.found = true
 		c.found = append(c.found, p.print)
 	}

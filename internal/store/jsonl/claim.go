@@ -50,11 +50,11 @@ func readClaim(raw []byte, c *ken.Claim, history *[]ken.ClaimEvent) error {
 			return invalid(name, "given twice, once under another name", "Keep one of the two.")
 		}
 	}
-	return keep(c, unknown)
+	return keepUnknown(c, unknown)
 }
 
-// keep adds unknown fields to the claim's body.
-func keep(c *ken.Claim, unknown []field) error {
+// keepUnknown adds unknown fields to the claim's body.
+func keepUnknown(c *ken.Claim, unknown []field) error {
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -260,7 +260,7 @@ func mismatch(path, want string, raw []byte) error {
 func nearest[T any](name string, known map[string]T) string {
 	best := ""
 	for k := range known {
-		a, b := plain(name), plain(k)
+		a, b := normalizeName(name), normalizeName(k)
 		slip := a == b || swapped(a, b) || len(b) > 3 && added(a, b) || len(b) > 5 && changed(a, b)
 		if slip && (best == "" || k < best) {
 			best = k
@@ -270,7 +270,7 @@ func nearest[T any](name string, known map[string]T) string {
 }
 
 // plain lower-cases a name and removes separators.
-func plain(name string) string {
+func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }
 

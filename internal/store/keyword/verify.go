@@ -168,7 +168,7 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 			return err
 		}
 		if left.dirty {
-			if left.lone {
+			if left.single {
 				if err := engine.Update(document.NewDocument(fillerID)); err != nil {
 					return err
 				}
@@ -190,9 +190,9 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 
 // remains is the result of a check of the folder.
 type remains struct {
-	files int  // suspects that exist and are not segments without deletions
-	dirty bool // one of them is a segment, so it has to be merged
-	lone  bool // there is only one segment, for which the engine plans no merge
+	files  int  // suspects that exist and are not segments without deletions
+	dirty  bool // one of them is a segment, so it has to be merged
+	single bool // there is only one segment, for which the engine plans no merge
 }
 
 func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, error) {
@@ -208,7 +208,7 @@ func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, erro
 			clean[f.Path()] = s.LiveSize() == s.FullSize()
 		}
 	}
-	left := remains{lone: len(segments) == 1}
+	left := remains{single: len(segments) == 1}
 	for _, path := range suspects {
 		isClean, isSegment := clean[path]
 		if isClean || !isSegment && !exists(path) {

@@ -86,7 +86,7 @@ func (c *chunk) each(f func(i int)) {
 // would be among the best.
 func (c *chunk) exact(q *query, t *top) {
 	c.each(func(i int) {
-		if s := c.score(i, q); wants(t, s) && (q.accept == nil || q.accept(s.ref)) {
+		if s := c.score(i, q); wouldKeep(t, s) && (q.accept == nil || q.accept(s.ref)) {
 			t.Offer(c.finish(s, i, q))
 		}
 	})

@@ -76,14 +76,14 @@ func (x *Index) Set(ref uint32, vec []float32) error {
 	defer x.mu.Unlock()
 	slot, had := x.slots[ref]
 	if had {
-		x.account(slot, -1)
+		x.addToSum(slot, -1)
 	} else {
 		slot = x.take()
 		x.slots[ref] = slot
 	}
 	x.chunks[slot/chunkRows].set(slot%chunkRows, ref, vec)
-	x.account(slot, +1)
-	x.changed()
+	x.addToSum(slot, +1)
+	x.updateCenter()
 	return nil
 }
 
@@ -95,11 +95,11 @@ func (x *Index) Delete(ref uint32) bool {
 	if !had {
 		return false
 	}
-	x.account(slot, -1)
+	x.addToSum(slot, -1)
 	x.chunks[slot/chunkRows].remove(slot % chunkRows)
 	delete(x.slots, ref)
 	x.free = append(x.free, slot)
-	x.changed()
+	x.updateCenter()
 	return true
 }
 
@@ -117,17 +117,17 @@ func (x *Index) take() int {
 	return x.next - 1
 }
 
-// account adds a row to the sum (sign 1) or subtracts it (sign -1).
-func (x *Index) account(slot int, sign float64) {
+// addToSum adds a row to the sum (sign 1) or subtracts it (sign -1).
+func (x *Index) addToSum(slot int, sign float64) {
 	for i, v := range x.chunks[slot/chunkRows].row(slot % chunkRows) {
 		x.sum[i] += sign * float64(v)
 	}
 }
 
-// changed keeps the center near the mean. After as many writes as a quarter of the rows,
+// updateCenter keeps the center near the mean. After as many writes as a quarter of the rows,
 // the mean becomes the center, and each write after that updates one chunk to it. So the
 // cost of a write is limited to one chunk.
-func (x *Index) changed() {
+func (x *Index) updateCenter() {
 	x.changes++
 	if x.stale > 0 {
 		x.stale--
@@ -248,8 +248,8 @@ func (a scored) Better(b scored) bool {
 // top holds the best rows.
 type top = topk.Heap[scored]
 
-// wants reports whether s would be among the best so far.
-func wants(t *top, s scored) bool { return !t.Full() || s.Better(t.Worst()) }
+// wouldKeep reports whether s would be among the best so far.
+func wouldKeep(t *top, s scored) bool { return !t.Full() || s.Better(t.Worst()) }
 
 func newTops(workers, n int) []*top {
 	tops := make([]*top, workers)

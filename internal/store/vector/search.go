@@ -307,7 +307,7 @@ func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r 
 			scores[j] = vek32.Dot(q.toward, c.row(int(row)))
 		}
 		for j, row := range rows[:n] {
-			if s := (scored{ref: c.refs[row], score: scores[j]}); wants(tops[w], s) {
+			if s := (scored{ref: c.refs[row], score: scores[j]}); wouldKeep(tops[w], s) {
 				tops[w].Offer(c.finish(s, int(row), q))
 			}
 		}
