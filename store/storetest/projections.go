@@ -558,8 +558,7 @@ func testNewestFollows(k *kit, p Readable) {
 	}
 }
 
-// A value derived from a record must not be used after the record changed: the version
-// changes.
+// The version changes whenever the record does.
 func testVersions(k *kit, p Readable) {
 	id := k.write("ledger", withKey("k"))
 	other := k.write("ledger, another")
