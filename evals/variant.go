@@ -167,7 +167,7 @@ func Resolve(name string, values ...string) (string, error) {
 		_, err := config.Default().Get(name) // its error names the nearest key
 		return "", err
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "several keys end so", Try: "Write one of " + strings.Join(ends, ", ") + "."}
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "several keys have this ending", Try: "Write one of " + strings.Join(ends, ", ") + "."}
 }
 
 func accepts(key string, values []string) bool {

@@ -128,7 +128,7 @@ func (e *Embedder) otherDimension(got, want int) error {
 			Try: fmt.Sprintf("Set %s to 0 or %d.", fieldDimensions, got)}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel,
-		Msg: fmt.Sprintf("%s answers %d dimensions after %d before: another model has its name now", e.opts.Model, got, want),
+		Msg: fmt.Sprintf("%s answers %d dimensions after %d before: the name now belongs to another model", e.opts.Model, got, want),
 		Try: "Restart to use the new model; what was embedded with the old one is embedded again."}
 }
 

@@ -239,7 +239,7 @@ func (k *kit) wantErr(err error, want *ken.Error, field string) {
 	}
 }
 
-// many is more than any test writes.
+// many is more claims than any test writes.
 const many = 10_000
 
 func ids(claims []ken.Claim) []string {
@@ -386,8 +386,9 @@ func testUnclean(k *kit) {
 	})
 }
 
-// testAhead: what says that it is from the future counts as of when it is written, and
-// grows old from then on. Clocks may differ by some minutes.
+// testAhead checks that a time in the future becomes the time of the write, so that the
+// claim ages from then on. A difference of some minutes is accepted, since clocks
+// differ.
 func testAhead(k *kit) {
 	const days = 90
 	future := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)

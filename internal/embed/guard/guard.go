@@ -142,7 +142,7 @@ func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, ctx.Err()
 	case ctx.Err() != nil:
-		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedding is not there yet", Err: ErrLate}
+		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedding is not finished yet", Err: ErrLate}
 	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
 		return nil, g.timedOut()
 	}

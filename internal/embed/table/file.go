@@ -45,7 +45,7 @@ func Open(data []byte) (*Model, error) {
 	m, err := parse(data)
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read embedding table", Err: err,
-			Try: "Copy the file again, or train the table anew with ken embed train."}
+			Try: "Copy the file again, or train the table again with ken embed train."}
 	}
 	return m, nil
 }

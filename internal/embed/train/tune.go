@@ -179,7 +179,7 @@ func load(path, key string) (*state, error) {
 			return s, nil
 		}
 	}
-	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read checkpoint " + path, Err: err, Try: "Delete the file; the run then starts anew."}
+	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read checkpoint " + path, Err: err, Try: "Delete the file; the run then starts over."}
 }
 
 func parseState(data []byte) (*state, error) {

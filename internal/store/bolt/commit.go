@@ -192,7 +192,7 @@ func (s *Store) try(r *request, t *txn) (err error) {
 			err = s.notePageFault(p)
 		default:
 			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed in a way that nobody expected", Err: fmt.Errorf("%v", p),
+			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed with an unexpected panic", Err: fmt.Errorf("%v", p),
 				Try: "Report it with the stack from the log; nothing was written."}
 		}
 	}()
@@ -215,7 +215,7 @@ func (s *Store) publish(p *plan) {
 	defer s.shown.Store(p.commit) // after everything is visible
 	defer func() {
 		if p := recover(); p != nil {
-			s.o.Log.Error("showing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.o.Log.Error("publishing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			_ = s.notePageFault(p) // memory and file may differ
 		}
 	}()
@@ -361,8 +361,8 @@ func (x *stallDetector) set(hung bool) {
 	}
 }
 
-var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the disk has not answered for %v; what was to be written may still be written", stallAborts),
-	Try: "See whether the disk or its network is well. Writing goes on by itself when it answers."}
+var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the disk has not responded for %v; the write may still succeed", stallAborts),
+	Try: "Check the disk, or the network to it. Writes continue when it responds."}
 
 // committing watches a commit until the returned function is called.
 func (s *Store) committing() (done func()) {
@@ -381,7 +381,7 @@ func (s *Store) committing() (done func()) {
 	told := time.AfterFunc(stallReported, while(func() {
 		late = true
 		s.noteWrite(fmt.Errorf("the disk has not answered since %s", begun.UTC().Format(time.TimeOnly)))
-		s.o.Log.Error("the disk does not answer: turns go on, writes wait", "store", s.dir)
+		s.o.Log.Error("the disk does not respond: turns continue, writes wait", "store", s.dir)
 	}))
 	ends := time.AfterFunc(stallAborts, while(func() { s.stalls.set(true) }))
 	return func() {
@@ -392,7 +392,7 @@ func (s *Store) committing() (done func()) {
 		if hung = true; late {
 			s.stalls.set(false)
 			s.noteWrite(nil)
-			s.o.Log.Info("the disk answers again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
+			s.o.Log.Info("the disk responds again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (s *Store) notePageFault(p any) error {
 	}
 	h.mu.Unlock()
 	if first {
-		s.o.Log.Error("a page of the store is damaged: turns go on, writes are refused", "store", s.dir, "error", err, "try", err.Try)
+		s.o.Log.Error("a page of the store is damaged: turns continue, writes are refused", "store", s.dir, "error", err, "try", err.Try)
 	}
 	return err
 }
@@ -373,5 +373,5 @@ func (s *Store) decodeClaim(ref store.Ref, v []byte) (*ken.Claim, error) {
 // damaged returns the error for stored data that can't be read.
 func damaged(what string, cause error) *ken.Error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: what, Err: cause,
-		Try: "Run ken check to see what is damaged, and ken check --repair to mend it from the log."}
+		Try: "Run ken check to see what is damaged, and ken check --repair to repair it from the log."}
 }

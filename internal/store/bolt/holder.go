@@ -165,7 +165,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 
 // openRebuilt rebuilds the store from its log and loads it again.
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
-	l.o.Log.Warn("the store is damaged and is folded from its log again", "store", l.dir, "cause", cause)
+	l.o.Log.Warn("the store is damaged and is rebuilt from its log", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
 	if err == nil {
 		_, err = s.rebuild(ctx)
@@ -358,7 +358,7 @@ func OpenReadOnly(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-var errReadOnly = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store's folder can't be written, so it is read alone",
+var errReadOnly = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store's folder can't be written, so it is opened read-only",
 	Try: "Make the folder writable, or remove what made its file system read-only."}
 
 // readable returns an error if the file can't be used read-only, because opening it

@@ -177,7 +177,7 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	if err := s.openStandby(); err != nil {
-		s.o.Log.Warn("the vectors of the model before are not used", "store", s.dir, "error", err)
+		s.o.Log.Warn("the vectors of the previous model are not used", "store", s.dir, "error", err)
 	}
 	return s.openIndex(ctx)
 }

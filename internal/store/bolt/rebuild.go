@@ -121,7 +121,7 @@ func (s *Store) swap(f *rebuildFold) error {
 		if err := errors.Join(removed(f.report.Kept), os.Link(path, f.report.Kept)); err != nil {
 			return errors.Join(fmt.Errorf("keep the damaged file: %w", err), f.to.db.Close())
 		}
-		s.o.Log.Warn("the store was damaged and is mended", "store", s.dir, "report", f.report.String(), "kept", f.report.Kept)
+		s.o.Log.Warn("the store was damaged and has been repaired", "store", s.dir, "report", f.report.String(), "kept", f.report.Kept)
 	}
 	if err := os.Rename(filepath.Join(s.dir, rebuiltFile), path); err != nil {
 		return errors.Join(fmt.Errorf("put the rebuilt file into place: %w", err), f.to.db.Close())

@@ -329,7 +329,7 @@ func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	if err := s.beginStandby(); err != nil {
-		s.o.Log.Warn("the new embedder works alone until all records have a vector", "store", s.dir, "error", err)
+		s.o.Log.Warn("only the new embedder is searched until all records have a vector", "store", s.dir, "error", err)
 	}
 	if old := s.standby.Load(); old != nil && embed.IsInline(old.e) {
 		if _, err := s.embedMissing(ctx, old, func(int, int) {}); err != nil {

@@ -269,7 +269,7 @@ func nearest[T any](name string, known map[string]T) string {
 	return best
 }
 
-// plain lower-cases a name and removes separators.
+// normalizeName lower-cases a name and removes separators.
 func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }

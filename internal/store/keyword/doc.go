@@ -6,7 +6,7 @@
 // batch as the documents, so it is never ahead of them, whatever moment the
 // process dies at. Batches are not synced before Apply returns: what a crash
 // loses is applied again from the log. An index that can't be opened is removed
-// by its owner and built anew.
+// by its owner and rebuilt.
 //
 // Terms used here: a document is identified by its ref, the record's number in the
 // owner's tables. A Query is a text; its terms come from package analysis, and any of

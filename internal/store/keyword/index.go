@@ -283,7 +283,7 @@ func (x *Index) load() error {
 		return fmt.Errorf("its format is %q, not %q", strings.Split(string(got), "\x00")[0], format)
 	case string(got) != stamp(x.opts.StoreID):
 		return &ken.Error{Code: ken.CodeRefused, Field: x.dir, Msg: "the keyword index belongs to another store",
-			Try: "Remove the folder; it will be built anew."}
+			Try: "Remove the folder; the index is then rebuilt."}
 	}
 	s, err := readState(r)
 	if err != nil {
@@ -315,7 +315,7 @@ func openError(dir string, err error) error {
 		return fmt.Errorf("open keyword index: %w", err)
 	}
 	return &ken.Error{Code: ken.CodeCorrupt, Field: dir, Msg: "can't read the keyword index",
-		Try: "Remove the folder; it will be built anew.", Err: err}
+		Try: "Remove the folder; the index is then rebuilt.", Err: err}
 }
 
 // format is incremented when the content of an index, or its encoding, changes.

@@ -343,7 +343,7 @@ func (x *Index) searchIn(ctx context.Context, r index.IndexReader, recent recent
 		}
 		if p := recover(); p != nil {
 			res, err = Result{}, &ken.Error{Code: ken.CodeCorrupt, Field: x.dir, Msg: "can't read the keyword index",
-				Try: "Remove the folder; it will be built anew.", Err: fmt.Errorf("panic: %v", p)}
+				Try: "Remove the folder; the index is then rebuilt.", Err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
 	p, err := x.plan(ctx, r, recent, terms)

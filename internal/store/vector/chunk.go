@@ -139,7 +139,7 @@ func (f *File) load(each func(Hash, []float32)) error {
 		err = fmt.Errorf("it holds %d dimensions of model %q, not %d of %q", got.dim, got.model, f.head.dim, f.head.model)
 	}
 	if err != nil {
-		return &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "not the vector file that it should be",
+		return &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "not a vector file of this model",
 			Try: "Move the file away; its vectors will be computed again.", Err: err}
 	}
 	if err := f.scan(r, info.Size(), each); err != nil {
