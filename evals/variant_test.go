@@ -38,7 +38,7 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// The deadline is lifted, unless it is what is measured.
+// The deadline is raised, unless the deadline is what is measured.
 func TestDeadlineIsTheUsersIfAsked(t *testing.T) {
 	c := config.Default()
 	for want, o := range map[time.Duration]Options{
