@@ -374,7 +374,7 @@ func (g *Graph) keys() []key {
 		bind("types", &g.Types, true, flag(),
 			"Check the types of Go packages in the background, if a go command is installed, to know exactly what refers to what. false: "+
 				"match by names.").withConsentRule(stricter("whether the go command is run", "true", "false")),
-		bind("generated", &g.Generated, false, flag(), "Include the declarations of generated files. Their imports alone don't count as use."),
+		bind("generated", &g.Generated, false, flag(), "Include the declarations of generated files. false: only their imports are known."),
 		bind("symbols", &g.Symbols, 4, whole(0, 50),
 			"The maximum number of symbols that a turn describes, the most certain first: what they are, what depends on them, and which "+
 				"decision governs them."),

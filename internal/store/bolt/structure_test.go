@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// structured fills a store with one claim for each case that an index of names
+// structured fills a store with claims of all the kinds that an index of names
 // distinguishes.
 func structured(t *testing.T, s *bolt.Store) {
 	t.Helper()
