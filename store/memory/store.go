@@ -347,7 +347,7 @@ func unit(v []float32) []float32 {
 }
 
 // Archive archives a claim that was superseded or has expired. The reason is stored; if it
-// is empty, the status is the reason. A query that asks for its status or time still finds
+// is empty, the reason is "superseded" or "expired". A query that asks for its status or time still finds
 // it. Archiving it again changes nothing. Errors: ErrNotFound; ErrRefused for a claim that
 // is still active.
 func (s *memStore) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {

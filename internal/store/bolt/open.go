@@ -436,7 +436,7 @@ func (o Options) withDefaults() Options {
 func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, Log: o.Log} }
 
 // Archive archives a claim that was superseded or has expired. The reason is stored; if
-// it is empty, the status is the reason. Nothing is erased or moved: vectors and index
+// it is empty, the reason is "superseded" or "expired". Nothing is erased or moved: vectors and index
 // entries stay, so that a query for archived claims still finds it. Default recall has
 // excluded it since it was superseded or expired. Archiving it again changes nothing.
 // Errors: ErrNotFound; ErrRefused for a claim that is still active.
