@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultOwner is the isolation boundary of a claim that names none.
+// DefaultOwner is the owner of a claim that names none.
 const DefaultOwner = "default"
 
-// MaxTextBytes bounds a claim's text. Longer knowledge belongs in a document,
-// which is indexed in pieces.
+// MaxTextBytes is the maximum size of a claim's text. Longer knowledge belongs in a
+// document, which is indexed in chunks.
 const MaxTextBytes = 1 << 20
 
-// Kind is the sort of a claim, such as fact or episode. Any name in lower case with
-// underscores may be used; the layer gives meaning to the constants below.
+// Kind is the type of a claim, such as fact or episode. Any name in lower case with
+// underscores may be used; the constants below have a special meaning.
 type Kind string
 
-// Kinds with a meaning of their own.
+// Kinds with a special meaning.
 const (
 	KindFact      Kind = "fact"
 	KindHot       Kind = "hot"      // injected on every turn
@@ -31,42 +31,40 @@ const (
 	KindPattern   Kind = "pattern"  // recurring across sessions
 	KindDecision  Kind = "decision" // an architecture decision
 	KindObjective Kind = "objective"
-	KindDocument  Kind = "document" // a piece of the repository; never in the log
+	KindDocument  Kind = "document" // a chunk of the repository; never in the log
 )
 
-// Kinds of the structure that claims stand in. They are recalled only where they
-// are asked for by name: see Filter.
+// Structural kinds. A recall returns them only when the Filter names them.
 const (
-	KindEntity     Kind = "entity"     // a thing that claims are about: its type, or a task's state, in the body
-	KindDependency Kind = "dependency" // the first of its entities on the second; the aspect is how, the importance how strongly
-	KindAlias      Kind = "alias"      // the second of its entities is another name of the first
+	KindEntity     Kind = "entity"     // a thing that claims are about; the body holds its type, or a task's state
+	KindDependency Kind = "dependency" // its first entity depends on the second; the aspect is the type of the dependency, the importance its strength
+	KindAlias      Kind = "alias"      // its second entity is another name of the first
 )
 
-// Structural reports whether the kind is one of the structure's own.
+// Structural reports whether k is a structural kind.
 func (k Kind) Structural() bool { return k == KindEntity || k == KindDependency || k == KindAlias }
 
-// Actor identifies the person, agent or process that wrote or moved a claim.
+// Actor identifies the person, agent or process that wrote or changed a claim.
 type Actor struct {
 	Type string `json:"type,omitempty"` // agent, user, system or tool
 	ID   string `json:"id,omitempty"`
 }
 
-// Claim is the unit of knowledge: one statement, the evidence for it, and where
-// it stands in its life cycle. Build one with NewClaim; stores validate what
-// they are given with Validate.
+// Claim is the unit of knowledge: one statement, the evidence for it, and its state in
+// the life cycle. Build one with NewClaim; stores check claims with Validate.
 type Claim struct {
 	ID    string `json:"id,omitempty"`  // a UUID; stores assign a version 7 one when empty
-	Key   string `json:"key,omitempty"` // the source's own name; unique per owner, makes writes idempotent
+	Key   string `json:"key,omitempty"` // a name that the source chose; unique per owner, makes writes idempotent
 	Owner string `json:"owner,omitempty"`
 	Kind  Kind   `json:"kind"`
 
 	Heading  string          `json:"heading,omitempty"`
 	Text     string          `json:"text"`
-	Body     json.RawMessage `json:"body,omitempty"` // the kind's own fields
+	Body     json.RawMessage `json:"body,omitempty"` // fields specific to the kind
 	Evidence []Evidence      `json:"evidence"`       // never empty
 
 	Status     Status  `json:"status"`
-	Confidence float64 `json:"confidence"` // that the statement is true, 0..1
+	Confidence float64 `json:"confidence"` // confidence that the statement is true, 0..1
 	Importance float64 `json:"importance"` // 0..1
 
 	Scope    Scope    `json:"scope,omitzero"`
@@ -76,23 +74,24 @@ type Claim struct {
 	Actor    Actor    `json:"actor,omitzero"`
 	Domain   string   `json:"domain,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	Entities []string `json:"entities,omitempty"` // what it is about, the primary one first, as it was written: whoever compares spells them with analysis.Entity
+	Entities []string `json:"entities,omitempty"` // what it is about, the primary one first, as written; spell them with analysis.Entity to compare
 	Aspect   string   `json:"aspect,omitempty"`   // of the primary entity
 
-	// Constraint marks a rule that always surfaces when one of its entities is in
-	// scope, and in every turn when it has none. What an external source says is one
-	// only by an operator's assignment.
+	// Constraint marks a rule. A rule is included in every turn that is about one of its
+	// entities, and in every turn if it has none. A claim from an external source
+	// becomes a rule only if an operator assigns it.
 	Constraint bool `json:"constraint,omitempty"`
 
-	// RuleCandidate marks what reads like a rule, or was said to be one, without the
-	// word of an operator: it counts as any other claim until one makes it a Constraint.
+	// RuleCandidate marks a claim that reads like a rule, or was stated as one, but that
+	// no operator confirmed. It is treated like any other claim until an operator makes
+	// it a Constraint.
 	RuleCandidate bool `json:"rule_candidate,omitempty"`
 
-	// AssignedBy names the step that set Entities, Aspect and Constraint; empty when the
-	// claim came with them, or has none yet.
+	// AssignedBy is the assigner that set Entities, Aspect and Constraint. It is empty
+	// when the claim's writer set them, or nobody did.
 	AssignedBy Assigner `json:"assigned_by,omitempty"`
 
-	Source     string `json:"source,omitempty"`      // where it came from, for people
+	Source     string `json:"source,omitempty"`      // where it came from, for display
 	SourceType string `json:"source_type,omitempty"` // harvest, import, tool:NAME, repository, …
 
 	CreatedAt time.Time `json:"created_at,omitzero"`
@@ -106,7 +105,7 @@ type Claim struct {
 	Supersedes   string `json:"supersedes,omitempty"`
 	SupersededBy string `json:"superseded_by,omitempty"`
 
-	Reinforcements int       `json:"reinforcements,omitempty"` // times seen again
+	Reinforcements int       `json:"reinforcements,omitempty"` // number of times that it was observed again
 	ReinforcedAt   time.Time `json:"reinforced_at,omitzero"`
 }
 
@@ -119,8 +118,7 @@ func NewClaim(text string, evidence ...Evidence) (Claim, error) {
 	return c, c.Validate()
 }
 
-// Validate reports the first thing that no store may accept, as an ErrInvalid
-// that names the field in its JSON spelling.
+// Validate returns an ErrInvalid for the first invalid field, named as in JSON.
 func (c *Claim) Validate() error {
 	switch {
 	case strings.TrimSpace(c.Text) == "":
@@ -170,20 +168,20 @@ func (c *Claim) Validate() error {
 	return nil
 }
 
-// Approved reports whether a person stands behind the claim: it rests on their word
-// outside of a conversation, as of who wrote, approved, edited or verified it. What was
-// said in a session, or proven by tools alone, is not approved; nor is a rule that waits
-// for it.
+// Approved reports whether a person approved the claim: it has a person's evidence from
+// outside of a conversation, given when the person wrote, approved, edited or verified
+// it. A claim with only statements from a session or results of tools is not approved,
+// nor is a candidate for a rule.
 func (c *Claim) Approved() bool {
 	return !c.RuleCandidate && slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
 		return e.Kind == EvidenceHumanAssertion && e.Speaker() == TrustOperator
 	})
 }
 
-// Expired reports whether the claim's time is over at now.
+// Expired reports whether the claim has expired at now.
 func (c *Claim) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
-// writable reports a time that RFC 3339 can't write.
+// writable returns an error for a time that RFC 3339 can't represent.
 func writable(field string, t time.Time) error {
 	if y := t.Year(); y < 0 || y > 9999 {
 		return invalid(field, "year "+strconv.Itoa(y)+" is outside 0..9999", "Give a date that RFC 3339 can write, or leave it out.")
@@ -205,16 +203,15 @@ func validKind(k Kind) bool {
 // Assigner names the source of a claim's entities and aspect.
 type Assigner string
 
-// Assigners, the weakest first: what one has found out, a weaker one does not
-// change.
+// Assigners, weakest first. A weaker assigner does not change what a stronger one set.
 const (
 	AssignedByRules    Assigner = "rules"
 	AssignedByModel    Assigner = "model"
 	AssignedByOperator Assigner = "operator"
 )
 
-// Rank orders assigners: 0 for none, then rules, model and operator; -1 for an
-// unknown one.
+// Rank returns the order of assigners: 0 for none, then rules, model and operator; -1
+// for an unknown one.
 func (a Assigner) Rank() int {
 	switch a {
 	case "":
@@ -236,20 +233,20 @@ type Assignment struct {
 	By Assigner
 
 	// Entities names the subjects of the claim, the primary one first. Rules and models
-	// add to what is there already; an operator replaces it, unless they are nil.
+	// add to the existing ones; an operator replaces them, unless Entities is nil.
 	Entities []string
-	Aspect   string // of the primary entity; empty leaves it as it is
-	// Constraint says that it is a rule. Only an operator takes that back. From others
-	// it makes a rule of what an operator vouches for, a candidate of what was said in a
-	// session, and nothing of what an external source says.
+	Aspect   string // of the primary entity; empty leaves it unchanged
+	// Constraint says that the claim is a rule. Only an operator can unset it. When
+	// rules or a model set it, a claim that an operator vouches for becomes a rule, a
+	// claim from a session becomes a candidate, and a claim from an external source
+	// stays as it is.
 	Constraint bool
-	// RuleCandidate says that it may be a rule, for an operator to decide.
+	// RuleCandidate says that the claim may be a rule, which an operator has to decide.
 	RuleCandidate bool
 	Actor         Actor
 }
 
-// Validate reports the first thing that no store may accept, as an ErrInvalid that
-// names the field.
+// Validate returns an ErrInvalid for the first invalid field.
 func (a *Assignment) Validate() error {
 	if a.By.Rank() < 1 {
 		return invalid("by", "unknown assigner "+strconv.Quote(string(a.By)), "Use rules, model or operator.")

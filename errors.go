@@ -5,29 +5,28 @@ import (
 	"strings"
 )
 
-// Code classifies an error for machines: a program branches on it, a person
-// reads the message.
+// Code classifies an error for programs; the message is for people.
 type Code string
 
-// The closed set of codes.
+// The codes. No others exist.
 const (
-	CodeInternal    Code = "internal"    // a fault of ours; the detail is for operators
+	CodeInternal    Code = "internal"    // a bug in Ken; the detail is for operators
 	CodeInvalid     Code = "invalid"     // the input is wrong; Field names where
 	CodeNotFound    Code = "not_found"   // no such claim for this owner
 	CodeExists      Code = "exists"      // the id is taken by different content
-	CodeRefused     Code = "refused"     // a rule forbids it (a status transition, an owner)
+	CodeRefused     Code = "refused"     // a rule forbids it, such as a status transition or an owner
 	CodeHeld        Code = "held"        // another process holds the folder
-	CodeCorrupt     Code = "corrupt"     // what is on disk can't be read; it was not changed
+	CodeCorrupt     Code = "corrupt"     // data on disk can't be read; it was not changed
 	CodeUnavailable Code = "unavailable" // a dependency is down, slow or full; try later
 )
 
-// Error is an error that a caller can branch on and a person can act on.
-// Code, Field and Try may be shown to users; Err is detail for operators.
+// Error is an error with a code for programs and advice for people. Code, Field and Try
+// may be shown to users; Err is detail for operators.
 type Error struct {
 	Code  Code
 	Field string // the input field at fault, in its external spelling; may be empty
 	Msg   string // what happened, lower case, no trailing stop
-	Try   string // what to do about it, an imperative sentence; may be empty
+	Try   string // what the user should do, an imperative sentence; may be empty
 	Err   error  // the cause; may be nil
 }
 
@@ -51,14 +50,14 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is a bare sentinel of the same code, so that
-// errors.Is(err, ken.ErrNotFound) works however the error was dressed.
+// Is reports whether target is a sentinel with the same code, so that errors.Is(err,
+// ken.ErrNotFound) works for any error with that code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && t.Msg == "" && t.Field == "" && t.Err == nil
 }
 
-// Sentinels, one per code that callers branch on.
+// Sentinels, one for each code that callers test for.
 var (
 	ErrInvalid     = &Error{Code: CodeInvalid}
 	ErrNotFound    = &Error{Code: CodeNotFound}
@@ -69,8 +68,8 @@ var (
 	ErrUnavailable = &Error{Code: CodeUnavailable}
 )
 
-// Hint returns the advice carried by err or anything that it wraps, and "" when
-// there is none. Command lines print it on a line that starts with "Try:".
+// Hint returns the Try of err or of an error that it wraps, and "" when there is none.
+// Command lines print it on a line that starts with "Try:".
 func Hint(err error) string {
 	for err != nil {
 		var e *Error

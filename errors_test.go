@@ -45,7 +45,8 @@ func TestErrorIsByCode(t *testing.T) {
 	}
 }
 
-// Only a bare sentinel stands for its whole code: a dressed error is itself.
+// Only a bare sentinel matches every error of its code; an error with a message matches
+// only itself.
 func TestErrorIsNotAnyOfItsCode(t *testing.T) {
 	empty := &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "empty"}
 	if other := (&ken.Error{Code: ken.CodeInvalid, Msg: "too long"}); other.Is(empty) || ken.ErrInvalid.Is(empty) {

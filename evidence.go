@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// EvidenceKind is the sort of a piece of evidence.
+// EvidenceKind is the type of a piece of evidence.
 type EvidenceKind string
 
-// The kinds of evidence. The first eight speak of conversations, artifacts and
-// people; the rest are what checks, the repository and the layer itself produce.
+// The kinds of evidence. The first eight come from conversations, artifacts and people;
+// the others come from checks, the repository and the layer itself.
 const (
 	EvidenceMessage        EvidenceKind = "message"
 	EvidenceToolResult     EvidenceKind = "tool_result"
@@ -30,11 +30,11 @@ const (
 	EvidenceRepositoryMemory EvidenceKind = "repository_memory"
 )
 
-// evidenceRule is what the layer believes of a kind: how strong it is, and who
-// speaks through it when the evidence itself does not say.
+// evidenceRule holds how a kind is rated: its strength, and the trust in its source if
+// the evidence does not set it.
 type evidenceRule struct {
 	hard   bool // mechanical proof: two independent pieces verify a claim
-	backed bool // something outside the conversation: one piece infers a claim
+	backed bool // refers to something outside the conversation: one piece makes a claim Inferred
 	trust  Trust
 }
 
@@ -44,7 +44,7 @@ var evidenceRules = map[EvidenceKind]evidenceRule{
 	EvidenceUserStatement:    {trust: TrustOperator},
 	EvidenceArtifact:         {backed: true, trust: TrustAgent},
 	EvidenceFile:             {backed: true, trust: TrustOperator},
-	EvidenceURL:              {trust: TrustExternal}, // backed only when hashed
+	EvidenceURL:              {trust: TrustExternal}, // backed only with a content hash
 	EvidenceModelInference:   {trust: TrustAgent},
 	EvidenceHumanAssertion:   {backed: true, trust: TrustOperator},
 	EvidenceTestResult:       {hard: true, trust: TrustAgent},
@@ -56,7 +56,7 @@ var evidenceRules = map[EvidenceKind]evidenceRule{
 	EvidenceRepositoryMemory: {backed: true, trust: TrustAgent},
 }
 
-// EvidenceKinds lists every kind that the layer knows, in the order above.
+// EvidenceKinds returns every known kind, in the order of the constants.
 func EvidenceKinds() []EvidenceKind {
 	return []EvidenceKind{
 		EvidenceMessage, EvidenceToolResult, EvidenceUserStatement, EvidenceArtifact, EvidenceFile,
@@ -65,11 +65,11 @@ func EvidenceKinds() []EvidenceKind {
 	}
 }
 
-// Evidence is a typed reference to what makes somebody believe a claim. Only
-// the fields that its kind uses are set; the FromX constructors set them.
+// Evidence is a typed reference to something that supports a claim. Only the fields
+// that its kind uses are set; the FromX constructors set them.
 type Evidence struct {
 	Kind        EvidenceKind `json:"kind"`
-	ID          string       `json:"id,omitempty"` // user, test, validator, or the id of another claim
+	ID          string       `json:"id,omitempty"` // id of a user, test, validator or other claim
 	SessionID   string       `json:"session_id,omitempty"`
 	MessageID   string       `json:"message_id,omitempty"`
 	ToolCallID  string       `json:"tool_call_id,omitempty"`
@@ -83,11 +83,11 @@ type Evidence struct {
 	ExitCode    *int         `json:"exit_code,omitempty"`
 	FetchedAt   time.Time    `json:"fetched_at,omitzero"` // when it was collected
 	Detail      string       `json:"detail,omitempty"`    // a quote, a summary, a rationale
-	Trust       Trust        `json:"trust,omitzero"`      // who speaks; unknown means by kind
+	Trust       Trust        `json:"trust,omitzero"`      // trust in its source; TrustUnknown uses the kind's default
 }
 
-// Reference identifies the piece within its kind: two pieces of one kind with
-// the same reference are one piece, however often they were recorded.
+// Reference identifies the piece within its kind: pieces of one kind with the same
+// reference count as one piece.
 func (e Evidence) Reference() string {
 	line := ""
 	if e.Line > 0 {
@@ -110,17 +110,17 @@ func (e Evidence) Speaker() Trust {
 	return TrustExternal
 }
 
-// Hard reports whether the piece is mechanical proof: a test result, an exit
-// code, a validator's verdict, or git history.
+// Hard reports whether the piece is a mechanical proof: a test result, an exit code, a
+// validator's result, or git history.
 func (e Evidence) Hard() bool { return evidenceRules[e.Kind].hard }
 
-// Backed reports whether the piece points at something outside the
-// conversation. A URL counts only with a content hash: an unhashed page rots.
+// Backed reports whether the piece refers to something outside the conversation. A URL
+// counts only with a content hash, because a page may change.
 func (e Evidence) Backed() bool {
 	return evidenceRules[e.Kind].backed || e.Kind == EvidenceURL && e.ContentHash != ""
 }
 
-// Validate reports a piece that names no known kind or lacks its reference.
+// Validate returns an error for a piece with an unknown kind or without its reference.
 func (e Evidence) Validate() error {
 	if _, ok := evidenceRules[e.Kind]; !ok {
 		return invalid("kind", "unknown evidence kind "+strconv.Quote(string(e.Kind)),
@@ -149,82 +149,84 @@ func joinKinds[T ~string](kinds []T) string {
 	return strings.Join(s, ", ")
 }
 
-// FromMessage is evidence from a chat message; quote is the passage relied on.
+// FromMessage returns evidence from a chat message; quote is the relevant passage.
 func FromMessage(sessionID, messageID, quote string) Evidence {
 	return Evidence{Kind: EvidenceMessage, SessionID: sessionID, MessageID: messageID, Detail: quote}
 }
 
-// FromToolResult is evidence from the result of a tool call.
+// FromToolResult returns evidence from the result of a tool call.
 func FromToolResult(toolCallID, summary string) Evidence {
 	return Evidence{Kind: EvidenceToolResult, ToolCallID: toolCallID, Detail: summary}
 }
 
-// FromUserStatement is evidence from something that the user said in a session.
+// FromUserStatement returns evidence from a user's statement in a session.
 func FromUserStatement(sessionID, messageID string) Evidence {
 	return Evidence{Kind: EvidenceUserStatement, SessionID: sessionID, MessageID: messageID}
 }
 
-// FromArtifact is evidence from a produced file, report or output.
+// FromArtifact returns evidence from a produced file, report or output.
 func FromArtifact(artifactID, path string) Evidence {
 	return Evidence{Kind: EvidenceArtifact, ArtifactID: artifactID, Path: path}
 }
 
-// FromFile is evidence from a file. Set ContentHash on the result when the
-// claim should stop standing once the file changes.
+// FromFile returns evidence from a file. Set ContentHash on the result if the evidence
+// should no longer count once the file changes.
 func FromFile(path, repo, commit string) Evidence {
 	return Evidence{Kind: EvidenceFile, Path: path, Repo: repo, CommitSHA: commit}
 }
 
-// FromURL is evidence from a web page. Without a content hash ("sha256:…") it
-// is weak, because the page may change or vanish.
+// FromURL returns evidence from a web page. Without a content hash ("sha256:…") it is
+// weak, because the page may change or vanish.
 func FromURL(url string, fetchedAt time.Time, contentHash string) Evidence {
 	return Evidence{Kind: EvidenceURL, URL: url, FetchedAt: fetchedAt, ContentHash: contentHash}
 }
 
-// FromModelInference is evidence from a model's own reasoning: the weakest kind.
+// FromModelInference returns evidence from a model's own reasoning: the weakest kind.
 func FromModelInference(sessionID, messageID, rationale string) Evidence {
 	return Evidence{Kind: EvidenceModelInference, SessionID: sessionID, MessageID: messageID, Detail: rationale}
 }
 
-// FromHumanAssertion is a person's word outside the conversation ("I checked
-// this by hand"). It is as good as that person's check: say what was checked.
+// FromHumanAssertion returns evidence from a person's statement outside the
+// conversation ("I checked this by hand"). detail should say what the person checked.
 func FromHumanAssertion(userID string, assertedAt time.Time, detail string) Evidence {
 	return Evidence{Kind: EvidenceHumanAssertion, ID: userID, FetchedAt: assertedAt, Detail: detail}
 }
 
-// FromTestResult is evidence from a test run; id names the test.
+// FromTestResult returns evidence from a test run; id names the test.
 func FromTestResult(id, summary string) Evidence {
 	return Evidence{Kind: EvidenceTestResult, ID: id, Detail: summary}
 }
 
-// FromExitCode is evidence from a command's exit status; command is the
+// FromExitCode returns evidence from a command's exit status. The command is the
 // reference, so the same command run twice is one piece.
 func FromExitCode(command string, code int) Evidence {
 	return Evidence{Kind: EvidenceExitCode, ID: command, ExitCode: &code}
 }
 
-// FromValidator is evidence from a check that passed; id names the validator.
+// FromValidator returns evidence from a check that passed; id names the validator.
 func FromValidator(id, summary string) Evidence {
 	return Evidence{Kind: EvidenceValidator, ID: id, Detail: summary}
 }
 
-// FromGitHistory is evidence from a commit of a repository.
+// FromGitHistory returns evidence from a commit of a repository.
 func FromGitHistory(repo, commit, subject string) Evidence {
 	return Evidence{Kind: EvidenceGitHistory, Repo: repo, CommitSHA: commit, Detail: subject}
 }
 
-// FromAgentAssertion is an agent's word, with nothing behind it.
+// FromAgentAssertion returns evidence from an agent's statement without further
+// support.
 func FromAgentAssertion(agentID, detail string) Evidence {
 	return Evidence{Kind: EvidenceAgentAssertion, ID: agentID, Detail: detail}
 }
 
-// FromDecision is evidence from a recorded decision; id is that claim's id.
+// FromDecision returns evidence from a recorded decision; id is the id of its claim.
 func FromDecision(id string) Evidence {
 	return Evidence{Kind: EvidenceDecision, ID: id}
 }
 
-// FromRepositoryMemory is evidence from another claim that the layer harvested;
-// id is that claim's id. Forgetting it forgets what was derived from it.
+// FromRepositoryMemory returns evidence from another claim that the layer harvested; id
+// is the id of that claim. Forgetting that claim also forgets the claims derived from
+// it.
 func FromRepositoryMemory(id string) Evidence {
 	return Evidence{Kind: EvidenceRepositoryMemory, ID: id}
 }

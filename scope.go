@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ScopeType is the level that a claim speaks about.
+// ScopeType is the type of thing to which a claim is limited.
 type ScopeType string
 
 // Scope types, widest first.
@@ -24,7 +24,7 @@ type Scope struct {
 	ID   string    `json:"id,omitempty"`
 }
 
-// IsZero reports an unscoped value.
+// IsZero reports whether s is unscoped.
 func (s Scope) IsZero() bool { return s == Scope{} }
 
 // String returns "type:id", and "" when unscoped.
@@ -35,7 +35,7 @@ func (s Scope) String() string {
 	return string(s.Type) + ":" + s.ID
 }
 
-// Validate reports an unknown type or a missing id.
+// Validate returns an error for an unknown type or a missing id.
 func (s Scope) Validate() error {
 	switch s.Type {
 	case "":
@@ -52,7 +52,7 @@ func (s Scope) Validate() error {
 	return invalid("scope.type", "unknown type "+strconv.Quote(string(s.Type)), "Use one of project, repo, agent, run.")
 }
 
-// ParseScope reads "type:id".
+// ParseScope parses "type:id".
 func ParseScope(s string) (Scope, error) {
 	for i := range len(s) {
 		if s[i] == ':' {
@@ -63,10 +63,10 @@ func ParseScope(s string) (Scope, error) {
 	return Scope{}, invalid("scope", strconv.Quote(s)+" is not type:id", "Write it as in repo:github.com/acme/payments.")
 }
 
-// Filter says which claims a query may see. The same value goes to every leg of
-// a retrieval, and Reject is the only implementation of what it means, so that
-// no leg can forget a condition. The zero value is the default recall: current
-// statuses, any scope, any kind, any trust.
+// Filter says which claims a query may see. Every leg of a retrieval gets the same
+// Filter, and only Reject implements it, so that no leg can miss a condition. The zero
+// value is the default recall: current statuses, any scope, any non-structural kind, any
+// trust.
 type Filter struct {
 	// Scopes, when not empty, admits only claims of one of these scopes, and
 	// unscoped claims as well if Unscoped is set.
@@ -74,19 +74,20 @@ type Filter struct {
 	Unscoped bool
 	Statuses []Status // nil means RecallStatuses
 	Kinds    []Kind   // nil means every kind that is not Structural
-	// Structural admits the structural kinds, too, where Kinds is nil: for who counts
-	// or keeps all that there is, rather than recalls.
+	// Structural also admits the structural kinds if Kinds is nil. It is for code that
+	// counts or exports all claims.
 	Structural bool
-	// ClaimsOnly keeps repository documents out, whatever Kinds says.
+	// ClaimsOnly excludes repository documents, whatever Kinds says.
 	ClaimsOnly bool
-	// Shared admits only what an owner shares with others, see Facts: whatever else is
-	// asked for, nothing that is not current, approved and trusted passes.
+	// Shared admits only what an owner shares with others, see Facts: repository
+	// documents, and current, approved and trusted claims, whatever the other fields say.
 	Shared   bool
 	MinTrust Trust     // unknown admits everything
-	Now      time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
+	Now      time.Time // claims that have expired by then are excluded; zero means the time of the call in Store.Query, and no expiry test elsewhere
 }
 
-// Facts are the properties of a claim that a filter reads; projections keep them at hand.
+// Facts holds the properties of a claim that a filter tests; projections keep them in
+// memory.
 type Facts struct {
 	Scope     Scope
 	Status    Status
@@ -97,24 +98,24 @@ type Facts struct {
 }
 
 // sharedKinds are the kinds of claims that owners share once they are approved. Sessions,
-// what tools found, tasks and objectives are private whoever approves them.
+// findings, tasks and objectives stay private even if approved.
 var sharedKinds = []Kind{KindFact, KindHot, KindPattern, KindPlaybook, KindDecision, KindDependency, KindAlias}
 
-// shared reports whether other owners may see the claim: pieces of the repository, and
-// current claims that a person approved and no external source takes part in.
+// shared reports whether other owners may see the claim: a chunk of the repository, or a
+// current claim that a person approved and that has no external evidence.
 func (c *Facts) shared() bool {
 	return slices.Contains(RecallStatuses(), c.Status) && c.Trust.AtLeast(TrustAgent) &&
 		(c.Kind == KindDocument || c.Approved && slices.Contains(sharedKinds, c.Kind))
 }
 
-// Facts returns the claim's own.
+// Facts returns the properties of the claim that a filter tests.
 func (c *Claim) Facts() Facts {
 	return Facts{c.Scope, c.Status, c.Kind, c.Support(nil).Trust, c.Approved(), c.ExpiresAt}
 }
 
-// Reject returns why the filter keeps a claim out, and "" when it lets it in.
-// The reason is one of CutScope, CutStatus, CutTrust and CutExpired; a kind
-// that was not asked for counts as scope.
+// Reject returns why the filter excludes a claim, and "" when it admits it. The reason is
+// one of CutScope, CutStatus, CutTrust and CutExpired; a kind that is not admitted counts
+// as scope.
 func (f *Filter) Reject(c Facts) CutReason {
 	if f.Shared && !c.shared() {
 		return CutScope

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Query asks a store for claims that bear on a question.
+// Query describes a search for claims that are relevant to a question.
 type Query struct {
 	Question string // empty matches everything, newest first
 	Filter   Filter
 	Limit    int // at most this many claims; <= 0 means 10
 }
 
-// Transition moves a claim through its life cycle.
+// Transition changes the status of a claim.
 type Transition struct {
 	ID       string
 	To       Status
@@ -21,10 +21,10 @@ type Transition struct {
 	Actor    Actor
 }
 
-// EventType names what happened to a claim.
+// EventType is the type of a change of a claim.
 type EventType string
 
-// The events of a claim's life.
+// The event types.
 const (
 	EventWritten      EventType = "claim.written"
 	EventRevised      EventType = "claim.revised"
@@ -34,7 +34,7 @@ const (
 	EventArchived     EventType = "claim.archived"
 	EventAssigned     EventType = "claim.assigned"
 	EventForgotten    EventType = "claim.forgotten"
-	EventLost         EventType = "claim.lost" // an event that was damaged, and was not to be read any more
+	EventLost         EventType = "claim.lost" // an event that was damaged and could no longer be read
 )
 
 // ClaimEvent is one entry in a claim's history.
@@ -45,29 +45,30 @@ type ClaimEvent struct {
 	From     Status     `json:"from,omitempty"`
 	To       Status     `json:"to,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
-	Evidence []Evidence `json:"evidence,omitempty"` // what this event added
+	Evidence []Evidence `json:"evidence,omitempty"` // evidence that this event added
 	Other    string     `json:"other,omitempty"`    // the superseding claim
 	Actor    Actor      `json:"actor,omitzero"`
-	Erased   bool       `json:"erased,omitempty"` // the details were forgotten
+	Erased   bool       `json:"erased,omitempty"` // the payload was erased
 }
 
-// Store keeps the claims of one owner. A value is bound to its owner when it is
-// opened, so no call can name another's: a claim that carries a different owner
-// is refused with ErrRefused, and another owner's id is ErrNotFound.
+// Store holds the claims of one owner. It is bound to its owner when it is opened, so
+// no call can access another's claims: a claim with a different owner is refused with
+// ErrRefused, and another owner's id is ErrNotFound.
 //
-// Implementations are safe for concurrent use, return copies that the caller
-// owns, and honour ctx until a write is handed to storage; a write whose ctx
-// ends after that may still take effect. A write is acknowledged when it is as
-// durable as the store gets and is visible to Query.
+// Implementations are safe for concurrent use and return copies that the caller owns.
+// ctx can cancel a write only until the write is passed to storage; after that it may
+// still take effect. A write returns when it is durable, as far as the store is, and
+// visible to Query.
 type Store interface {
-	// WriteClaim persists a claim and returns its id, assigned when empty. A
-	// claim whose Key is known is a new version of that claim, and no change at
-	// all when nothing differs. Errors: ErrInvalid; ErrExists when the id is
-	// taken by other content; ErrRefused for another owner's claim.
+	// WriteClaim stores a claim and returns its id, which is assigned when empty. A
+	// claim whose Key is known is a new version of that claim; if nothing differs,
+	// nothing changes. Errors: ErrInvalid; ErrExists when the id is used by a different
+	// claim; ErrRefused for another owner's claim.
 	WriteClaim(ctx context.Context, c Claim) (string, error)
 	// Query returns matching claims, best first, in a deterministic order.
 	Query(ctx context.Context, q Query) ([]Claim, error)
-	// Transition moves a claim. Errors: ErrNotFound, ErrRefused (see CheckTransition).
+	// Transition changes the status of a claim. Errors: ErrNotFound, ErrRefused (see
+	// CheckTransition).
 	Transition(ctx context.Context, t Transition) error
 	// Supersede marks oldID as replaced by newID; both must exist. Repeating the
 	// same call changes nothing.

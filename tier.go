@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Tier is the confidence in a claim. It is computed from the claim's evidence, and never
-// stored or asked of a model. The zero value is Guessed.
+// Tier is the confidence in a claim. It is computed from the claim's evidence; it is never
+// stored, and no model sets it. The zero value is Guessed.
 type Tier uint8
 
 // Tiers, weakest first, so that a larger tier is a stronger one.
 const (
-	Guessed  Tier = iota // nothing that still stands
-	Assumed              // words alone: messages, assertions, unhashed pages
-	Inferred             // one hard piece, or something outside the conversation
+	Guessed  Tier = iota // no evidence that still holds
+	Assumed              // only statements: messages, assertions, pages without a hash
+	Inferred             // one hard piece, or one from outside the conversation
 	Verified             // two independent hard pieces, or a person's verification
 )
 
@@ -22,26 +22,26 @@ var tierNames = [...]string{"Guessed", "Assumed", "Inferred", "Verified"}
 // String returns the tier's name as it appears in blocks and receipts.
 func (t Tier) String() string { return enumName(tierNames[:], int(t)) }
 
-// MarshalText writes the name.
+// MarshalText returns the name.
 func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name; an unknown one is an error.
+// UnmarshalText parses a name; an unknown name is an error.
 func (t *Tier) UnmarshalText(b []byte) error {
 	i, err := enumValue("tier", tierNames[:], string(b))
 	*t = Tier(i)
 	return err
 }
 
-// Support sums up a claim's evidence, apart from the passing of time: the projection
-// keeps it, and a turn only compares two timestamps.
+// Support summarizes a claim's evidence without decay. Projections store it, so that a turn
+// only has to compare two times.
 type Support struct {
 	Tier     Tier      // before decay
 	Trust    Trust     // of the least trusted piece
 	NewestAt time.Time // when the newest piece was collected
 }
 
-// At applies decay: a Verified support with no new evidence for more than
-// decayDays days is Inferred. decayDays <= 0 means that nothing decays.
+// At applies decay: a Verified support without new evidence for more than decayDays days
+// becomes Inferred. decayDays <= 0 disables decay.
 func (s Support) At(now time.Time, decayDays int) Tier {
 	if s.Tier == Verified && decayDays > 0 && now.Sub(s.NewestAt) > time.Duration(decayDays)*24*time.Hour {
 		return Inferred
@@ -49,9 +49,9 @@ func (s Support) At(now time.Time, decayDays int) Tier {
 	return s.Tier
 }
 
-// Support weighs the claim's evidence. stands says whether a piece still holds
-// (a file whose content changed does not); nil means that every piece stands.
-// A piece without a time of its own is as old as the claim.
+// Support computes the claim's support. stands reports whether a piece still holds (a file
+// whose content changed does not); nil means that every piece holds. A piece without a time is
+// as old as the claim.
 func (c *Claim) Support(stands func(Evidence) bool) Support {
 	s := Support{Trust: TrustOperator, NewestAt: c.CreatedAt}
 	if len(c.Evidence) == 0 {
@@ -88,9 +88,9 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 	return s
 }
 
-// HardSources counts the independent hard pieces of evidence. The exit status of a command and
-// what its output says of tests are of one run, when they were collected at the same moment or
-// nobody says when, and count once. So does the same piece, however often it was recorded.
+// HardSources returns the number of independent hard pieces of evidence. The exit status of a
+// command and the test results in its output come from one run, and count once, if they have
+// the same time or one has none. Repeated records of the same piece count once.
 func HardSources(evidence []Evidence) int {
 	type piece struct {
 		kind EvidenceKind
@@ -111,8 +111,8 @@ func HardSources(evidence []Evidence) int {
 	return len(others) + min(len(runs), len(moments))
 }
 
-// Trust ranks the source of a piece of evidence. The zero value is unknown, and unknown
-// is treated as external everywhere.
+// Trust is the trust in the source of a piece of evidence. The zero value, unknown, is treated
+// as external everywhere.
 type Trust uint8
 
 // Levels of trust, lowest first.
@@ -128,16 +128,16 @@ var trustNames = [...]string{"unknown", "external", "agent", "operator"}
 // String returns "unknown", "external", "agent" or "operator".
 func (t Trust) String() string { return enumName(trustNames[:], int(t)) }
 
-// IsZero reports the unknown level, which JSON leaves out.
+// IsZero reports whether t is unknown, which JSON omits.
 func (t Trust) IsZero() bool { return t == TrustUnknown }
 
 // AtLeast reports whether t reaches min, counting unknown as external.
 func (t Trust) AtLeast(min Trust) bool { return max(t, TrustExternal) >= max(min, TrustExternal) }
 
-// MarshalText writes the name.
+// MarshalText returns the name.
 func (t Trust) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name; an unknown one is an error.
+// UnmarshalText parses a name; an unknown name is an error.
 func (t *Trust) UnmarshalText(b []byte) error {
 	i, err := enumValue("trust", trustNames[:], string(b))
 	*t = Trust(i)
@@ -173,8 +173,8 @@ const (
 	StatusSuperseded Status = "superseded"
 )
 
-// ReasonLapsed is the reason with which garbage collection demotes an observed
-// or verified claim to a hypothesis; no other reason opens that edge.
+// ReasonLapsed is the reason with which garbage collection demotes an observed or verified
+// claim to a hypothesis. That transition is only allowed with this reason.
 const ReasonLapsed = "lapsed"
 
 // Statuses lists every status.
@@ -182,8 +182,8 @@ func Statuses() []Status {
 	return []Status{StatusObserved, StatusInferred, StatusHypothesis, StatusVerified, StatusDisputed, StatusSuperseded}
 }
 
-// RecallStatuses returns the statuses of claims that a recall returns unless it asks
-// otherwise: those that the layer currently holds to be true.
+// RecallStatuses returns the statuses that a recall includes by default: those of claims that
+// currently count as true.
 func RecallStatuses() []Status { return []Status{StatusObserved, StatusInferred, StatusVerified} }
 
 // Valid reports whether s is one of the six statuses.
@@ -201,9 +201,9 @@ var transitions = map[Status][]Status{
 	StatusSuperseded: {},
 }
 
-// CheckTransition returns nil when a claim may move from one status to another,
-// and otherwise an ErrRefused that names both. reason matters for one edge
-// only: see ReasonLapsed.
+// CheckTransition returns nil if a claim may change from one status to the other, and
+// otherwise an ErrRefused that names both. reason matters for one transition only: see
+// ReasonLapsed.
 func CheckTransition(from, to Status, reason string) error {
 	if !to.Valid() {
 		return invalid("status", "unknown status "+strconv.Quote(string(to)), "Use one of "+joinKinds(Statuses())+".")

@@ -55,8 +55,8 @@ func TestSupportTier(t *testing.T) {
 	}
 }
 
-// A file that changed since no longer stands: its claim must not keep the tier
-// that the old content earned.
+// Evidence from a file that changed no longer counts: its claim must not keep the tier
+// of the old content.
 func TestSupportCountsOnlyWhatStands(t *testing.T) {
 	file, words := ken.FromFile("a.go", "", ""), ken.FromMessage("s", "m", "said so")
 	noFiles := func(e ken.Evidence) bool { return e.Kind != ken.EvidenceFile }

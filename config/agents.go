@@ -12,13 +12,13 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// agentKeys are those of the section agents, which is a list: one key without a name
-// of its own.
+// agentKeys returns the single key of the section agents, which is a list: it has the
+// section's name.
 func agentKeys(agents *[]plan.Agent) []key {
 	k := bindRecords("", agents, agentFields, []string{"name"},
 		"Each agent has a name, tokens that it produces and requires (artifact:NAME, file:PATH, symbol:NAME), a command and a timeout; "+
-			"all but the name may be left out. The command is a program and its arguments, which no shell reads; [\"sh\", \"-c\", \"…\"] asks one. "+
-			"Cycles, and what nobody produces, are errors.")
+			"only the name is required. The command is a program and its arguments, run without a shell; for a shell, write [\"sh\", \"-c\", "+
+			"\"…\"]. Cycles, and required tokens that no agent produces, are errors.")
 	k.example = agentsExample
 	return []key{k.withConsentRule(needsConsent(reachCommand))}
 }
@@ -45,12 +45,12 @@ func agentFields(a *plan.Agent) []key {
 
 var agentForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// agentName is a name that can also be a file's.
+// agentName is a name that can also be a file name.
 func agentName() kind[string] {
 	return words("a name of at most 64 letters, digits and . _ - that starts with a letter or digit", "", agentForm.MatchString)
 }
 
-// agentToken is what an agent produces or requires.
+// agentToken is the name of something that an agent produces or requires.
 func agentToken() kind[plan.Token] {
 	return kind[plan.Token]{
 		rule{want: "artifact:NAME, file:PATH below the project's root, or symbol:NAME",
@@ -61,9 +61,9 @@ func agentToken() kind[plan.Token] {
 		}, plan.Token.String}
 }
 
-// bindTokens declares a list of tokens. In {requires: [artifact:x]} the parser takes a
-// token for a mapping, as it is when there is a space behind the colon; both are read
-// as the token that they look like.
+// bindTokens declares a list of tokens. In {requires: [artifact: x]}, with a space
+// after the colon, the YAML parser reads a token as a mapping. Both spellings are
+// accepted.
 func bindTokens(path string, field *[]plan.Token) key {
 	k := bindList(path, field, agentToken(), "")
 	k.types = slices.Concat(textual, mappings)
@@ -90,8 +90,8 @@ func bindTokens(path string, field *[]plan.Token) key {
 	return k
 }
 
-// argument is one of a command. It may hold a script, of several lines, and a person
-// may have put a secret there, so that messages don't repeat it.
+// argument is an argument of a command. It may contain a script of several lines. A
+// person may have put a secret into it, so messages don't repeat it.
 func argument() kind[string] {
 	k := words("a text", "Put it in quotes, as in [\"sleep\", \"5\"].", func(s string) bool {
 		return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })

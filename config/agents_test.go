@@ -60,7 +60,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// The example is one that works.
+// The example in the documentation is valid.
 func TestAgentsExample(t *testing.T) {
 	_, text, _ := strings.Cut(config.Default().YAML(), "\nagents: []\n")
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -111,7 +111,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 	}
 }
 
-// All faults of a plan are told, each with its line.
+// All errors of a plan are reported, each with its line.
 func TestAllFaultsOfAgents(t *testing.T) {
 	const text = "agents:\n  - {name: a, requires: [artifact:x]}\n  - name: b\n    requires: [artifact:y]\n    produces: [artifact:y]\n"
 	_, err := config.Parse([]byte(text))
@@ -122,7 +122,7 @@ func TestAllFaultsOfAgents(t *testing.T) {
 	}
 }
 
-// A program that fills the configuration is told as well.
+// Validate reports the same errors for a configuration that a program filled.
 func TestValidateAgents(t *testing.T) {
 	c := config.Default()
 	c.Agents = []plan.Agent{{Name: "a", Requires: []plan.Token{{Kind: "thing", Name: "x"}}}}

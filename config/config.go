@@ -7,8 +7,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/plan"
 )
 
-// Config is everything that can be configured. A value is plain data: copying it
-// copies all but the backing arrays of its lists, which nothing here modifies.
+// Config holds all settings. It is plain data: a copy shares only the backing arrays of its lists, which this package
+// never modifies.
 type Config struct {
 	Upstream   Upstream
 	Knowledge  Knowledge
@@ -32,9 +32,8 @@ type Config struct {
 	Gateway    Gateway
 }
 
-// section is a mapping of the file: its dotted name, what it is about, and the
-// keys that stand directly in it. One that is a list instead has a single key, of the
-// section's own name.
+// section is a mapping of the file: its dotted name, its description, and the keys directly in it. A section that is
+// a list has a single key, with the section's own name.
 type section struct {
 	name string
 	doc  string
@@ -44,29 +43,29 @@ type section struct {
 // sections binds every key to its field of c, in the order of the file.
 func (c *Config) sections() []section {
 	all := []section{
-		{"upstream", "The model behind the layer: any OpenAI-compatible endpoint.", c.Upstream.keys()},
-		{"knowledge", "What is kept, and how text becomes vectors.", c.Knowledge.keys()},
-		{"store", "Where it is kept: in a folder, or by an engine that several machines share.", c.Store.keys()},
-		{"middleware", "The switches: every part of a turn can be left out.", c.Middleware.keys()},
+		{"upstream", "The model that Ken passes requests to: any OpenAI-compatible endpoint.", c.Upstream.keys()},
+		{"knowledge", "What is stored, and how texts are embedded.", c.Knowledge.keys()},
+		{"store", "Where knowledge is stored: in a folder, or in an engine that several machines share.", c.Store.keys()},
+		{"middleware", "Switches: every part of a turn can be turned off.", c.Middleware.keys()},
 		{"retrieval", "How a turn finds knowledge.", c.Retrieval.keys()},
-		{"retrieval.signals", "How much each signal counts beside a hit's words, which are worth 1 for the turn's best hit; 0 switches one off. They apply while retrieval.rank is evidence.", c.Retrieval.Signals.keys()},
-		{"retrieval.legs", "How many hits each leg contributes before fusion. To drop a leg, use its switch under middleware.", c.Retrieval.Legs.keys()},
-		{"structure", "What a turn gets of what is known about its entities: people, projects, systems. Constraints come whatever the ranking says.", c.Structure.keys()},
-		{"budget", "How much of the prompt the block may take. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
-		{"injection", "How the block reaches the model.", c.Injection.keys()},
-		{"rerank", "A service that orders what a turn found: a cross-encoder reads the question beside each record. Off until base_url is set.", c.Rerank.keys()},
-		{"breaker", "When to stop asking an embedding service or a reranker that fails, and when to try it again. Turns use the keyword leg alone, or Ken's own order, meanwhile.", c.Breaker.keys()},
-		{"repository", "What is read from the repository that the agent works in.", c.Repository.keys()},
-		{"graph", "What is known of the code: what files declare, and how it hangs together.", c.Graph.keys()},
-		{"decisions", "Where architecture decisions are kept.", c.Decisions.keys()},
-		{"objectives", "Goals that outlast a session.", c.Objectives.keys()},
-		{"agents", "Who takes part in the work, and who waits for whom: ken plan shows it, ken plan run does it. None: there is no plan.", agentKeys(&c.Agents)},
-		{"session", "When a conversation is over.", c.Session.keys()},
-		{"harvest", "What is kept of a session when it is over, and which model extracts it. Without a model, rules extract what they can.", c.Harvest.keys()},
-		{"tools", "The tools that an agent is given: by ken mcp, by ken serve at /mcp, and by ken chat.", c.Tools.keys()},
+		{"retrieval.signals", "The weight of each signal, compared with the words, which count 1 for the turn's best hit. 0 turns a signal off. They apply if retrieval.rank is evidence.", c.Retrieval.Signals.keys()},
+		{"retrieval.legs", "How many hits each search leg contributes before fusion. To turn a leg off, use its switch under middleware.", c.Retrieval.Legs.keys()},
+		{"structure", "What a turn includes about its entities: people, projects, systems. Constraints are included whatever the ranking says.", c.Structure.keys()},
+		{"budget", "How much of the prompt the block may use. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
+		{"injection", "How the block is put into the request.", c.Injection.keys()},
+		{"rerank", "A service that reorders what a turn found: a cross-encoder reads the question together with each record. Off until base_url is set.", c.Rerank.keys()},
+		{"breaker", "When to stop calling an embedding service or a reranker that fails, and when to try again. Meanwhile turns use only keyword search, or Ken's own order.", c.Breaker.keys()},
+		{"repository", "What is indexed of the repository that the agent works in.", c.Repository.keys()},
+		{"graph", "The code graph: what files declare, and what refers to what.", c.Graph.keys()},
+		{"decisions", "Where architecture decisions are stored.", c.Decisions.keys()},
+		{"objectives", "Goals that span several sessions.", c.Objectives.keys()},
+		{"agents", "The agents of a plan, and what each one waits for: ken plan shows the plan, ken plan run runs it. Empty: there is no plan.", agentKeys(&c.Agents)},
+		{"session", "When a session ends, and what is kept of it.", c.Session.keys()},
+		{"harvest", "What is kept of a session when it ends, and which model extracts it. Without a model, rules extract what they can.", c.Harvest.keys()},
+		{"tools", "The tools that ken mcp, ken serve at /mcp, and ken chat list to an agent.", c.Tools.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
-		{"policy", "Which model calls that go through ken serve get knowledge, and which are learned from. Calls that no rule is about get it and are learned from, but for agents' side calls, such as titles.", policyKeys(&c.Gateway.Policy)},
-		{"gateway", "What ken serve does: a proxy in front of the model that any client points its base URL at.", c.Gateway.keys()},
+		{"policy", "Which model calls through ken serve get knowledge, and from which Ken learns. Both apply to calls that no rule matches, except agents' side calls, such as titles.", policyKeys(&c.Gateway.Policy)},
+		{"gateway", "Settings of ken serve: a proxy in front of the model. Clients use its address as their base URL.", c.Gateway.keys()},
 	}
 	for _, s := range all {
 		for i := range s.keys {
@@ -76,7 +75,7 @@ func (c *Config) sections() []section {
 	return all
 }
 
-// isList reports whether a list stands where others have keys.
+// isList reports whether the section is a list instead of a mapping.
 func (s *section) isList() bool { return len(s.keys) == 1 && s.keys[0].path == s.name }
 
 // keys lists every key bound to its field of c, in the order of the file.
@@ -97,9 +96,9 @@ func Default() Config {
 	return c
 }
 
-// Validate reports the first setting that is not allowed, as an ErrInvalid with
-// its dotted key; of agents that don't fit together, all faults, joined. Load and Parse have done that already; call it on a Config
-// that a program filled or changed.
+// Validate returns an error for the first setting that is not allowed: an ErrInvalid with
+// its dotted key. For agents that contradict each other, it returns all errors, joined. Load
+// and Parse call it already; call it on a Config that a program filled or changed.
 func (c Config) Validate() error {
 	for _, k := range c.keys() { // of this copy
 		if err := k.check(); err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// consentRule decides what a project's file may say at a key before the user consented to
-// it. A project may be a clone of a stranger's repository: its file may tune how Ken works,
-// and must not choose where text or keys go, what is run, or what is read and written
-// outside of its folder, nor take back what the user has made stricter.
+// consentRule decides which values of a key in a project's file apply before the user
+// consented to the file. A project may be a clone of a stranger's repository. Its file may
+// tune how Ken works. It must not choose where text or keys are sent, what is run, or what
+// is read and written outside of its folder, nor weaken the user's settings.
 type consentRule struct {
 	name string
-	why  string // what the key decides, when the user is asked
+	why  string // what the key decides, shown when the user is asked
 	ok   func(proposal) bool
 }
 
-// proposal is a value that a project's file has at a key.
+// proposal is a value that a project's file sets at a key.
 type proposal struct {
 	root    string   // the project's folder
 	beneath []string // the value without the project's file
@@ -33,7 +33,7 @@ func (k key) withConsentRule(j consentRule) key {
 	return k
 }
 
-// consentRule is the key's own, else that of its kind.
+// consentRule returns the key's own rule, or else that of its kind.
 func (k *key) consentRule() consentRule {
 	switch {
 	case k.consent != nil:
@@ -44,34 +44,35 @@ func (k *key) consentRule() consentRule {
 	return anyValue
 }
 
-// allows reports whether a project's value counts without consent.
+// allows reports whether a project's value applies without consent.
 func (k *key) allows(p proposal) bool {
 	return slices.Equal(p.beneath, p.words) || k.consentRule().ok(p)
 }
 
-// anyValue is for what only tunes Ken's work inside of the project.
+// anyValue is the rule for keys that only tune Ken's work inside the project.
 var anyValue = consentRule{"free", "", func(proposal) bool { return true }}
 
-// needsConsent is for what counts after consent alone.
+// needsConsent returns the rule for keys that only apply after consent.
 func needsConsent(why string) consentRule {
 	return consentRule{"asks", why, func(proposal) bool { return false }}
 }
 
-// stricter is for what protects the user: of the values, weakest first, a project may
-// choose one that is at least as strict as the user's.
+// stricter returns the rule for keys that protect the user. values are sorted from weakest
+// to strictest. A project may choose a value that is at least as strict as the user's.
 func stricter(why string, values ...string) consentRule {
 	return consentRule{"stricter", why, func(p proposal) bool {
 		return slices.Index(values, p.words[0]) >= slices.Index(values, p.beneath[0])
 	}}
 }
 
-// offOnly is for what a project may switch off, and only choose after consent.
+// offOnly returns the rule for keys that a project may turn off; any other value needs
+// consent.
 func offOnly(why string) consentRule {
 	return consentRule{"off", why, func(p proposal) bool { return p.words[0] == HarvestOff }}
 }
 
-// less is for how much is kept: a project may have less kept than the user.
-func less(why string) consentRule {
+// atMostUser returns the rule for limits on what is kept: a project may lower the user's limit.
+func atMostUser(why string) consentRule {
 	return consentRule{"less", why, func(p proposal) bool {
 		n, err := strconv.Atoi(p.words[0])
 		most, err2 := strconv.Atoi(p.beneath[0])
@@ -79,19 +80,19 @@ func less(why string) consentRule {
 	}}
 }
 
-// unlessSet is for what a project may say where the user said nothing.
+// unlessSet returns the rule for lists that a project may set if the user did not.
 func unlessSet(why string) consentRule {
 	return consentRule{"unless set", why, func(p proposal) bool { return len(p.beneath) == 0 }}
 }
 
-// alone is for the owner: where projects share a folder of stores, the name decides whose
-// knowledge a project sees.
-func alone(why string) consentRule {
+// ownerUnlessShared returns the rule for the owner. If projects share a folder of stores, the owner's
+// name decides whose knowledge a project sees.
+func ownerUnlessShared(why string) consentRule {
 	return consentRule{"alone", why, func(p proposal) bool { return !filepath.IsAbs(p.below.Knowledge.DBPath) }}
 }
 
-// inFolder is for paths: those that lead into the project's folder below, through no link
-// that leaves it, and not into .git.
+// inFolder returns the rule for paths: they must be in the folder below of the project,
+// must not leave it through a link, and must not be in .git.
 func inFolder(below, why string) consentRule {
 	return consentRule{"in folder", why, func(p proposal) bool {
 		return !slices.ContainsFunc(p.words, func(w string) bool { return !leadsInto(p.root, below, w) })

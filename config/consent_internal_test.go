@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A key whose kind reaches outside of the project is declared with a judgement of its own,
-// so that whoever adds one has thought of it.
+// A key whose kind affects things outside of the project must have a consent rule of its
+// own, so that a new key gets one.
 func TestEveryKeyThatReachesOutsideIsJudged(t *testing.T) {
 	var c Config
 	for _, k := range c.keys() {
@@ -24,8 +24,8 @@ func TestEveryKeyThatReachesOutsideIsJudged(t *testing.T) {
 	}
 }
 
-// reviewed are the keys with free text that a project may set as it likes: a new one fails
-// the test below until somebody has thought about what a stranger could write there.
+// reviewed lists the keys with free text that a project may set freely. A new key fails
+// the test below until somebody has considered what a stranger could write there.
 var reviewed = []string{
 	"tools.profile", // names of Ken's own tools; what is listed limits no right and gives none
 }
@@ -49,7 +49,7 @@ func TestStricterAndLess(t *testing.T) {
 			t.Errorf("%s over %s: %v", tt.word, tt.beneath, got)
 		}
 	}
-	if less("x").ok(proposal{beneath: []string{"10"}, words: []string{"11"}}) || !less("x").ok(proposal{beneath: []string{"10"}, words: []string{"9"}}) {
+	if atMostUser("x").ok(proposal{beneath: []string{"10"}, words: []string{"11"}}) || !atMostUser("x").ok(proposal{beneath: []string{"10"}, words: []string{"9"}}) {
 		t.Error("more is kept than the user wants, or less is not allowed")
 	}
 }

@@ -41,8 +41,8 @@ func TestGatewayKeys(t *testing.T) {
 	}
 }
 
-// What is wrong with a key is said by its place and name, and a key that stands where
-// its hash belongs is not repeated.
+// An error about a key names its position and name, and does not repeat a key that was written
+// in place of its hash.
 func TestGatewayKeysThatAreRefused(t *testing.T) {
 	const secret = "ken_0123456789"
 	for _, tt := range []struct{ name, keys, want string }{

@@ -57,8 +57,8 @@ func TestExampleFile(t *testing.T) {
 	}
 }
 
-// The example must stand on the defaults by itself: each of its lines is changed
-// in turn, and the change must arrive at the key that the line shows.
+// Each line of the example is changed in turn, and the change must affect the key that
+// the line shows.
 func TestExampleNamesEveryKey(t *testing.T) {
 	lines := strings.Split(config.Default().YAML(), "\n")
 	for _, key := range config.Keys() {

@@ -21,7 +21,7 @@ func TestAModelForHarvestingNeedsAnAddress(t *testing.T) {
 	}
 }
 
-// A key goes only to the service that it belongs to.
+// An API key is only sent to the service that it belongs to.
 func TestTheUpstreamsKeyStaysWithTheUpstream(t *testing.T) {
 	t.Setenv("UPSTREAM_KEY", "for the upstream")
 	t.Setenv("OTHER_KEY", "for the other")

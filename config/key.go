@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// key is one setting: everything that is said about it, bound to the field that
-// it fills. Values pass through as words, one for a plain setting and any number
-// for a list, in the spelling of the file without its quotes.
+// key is one setting: its declaration, bound to the field that it fills. Values are
+// passed as words: one for a plain setting, any number for a list, spelled as in the
+// file without quotes.
 type key struct {
 	path string // dotted, such as retrieval.legs.keyword
 	doc  string
@@ -27,29 +27,29 @@ type key struct {
 	list bool
 	def  []string
 
-	consent *consentRule // nil: as its kind is judged; see key.judgement
+	consent *consentRule // nil: the rule of its kind; see key.consentRule
 
-	example string // lines of YAML below the key, for a list that nobody could guess; may be empty
+	example string // lines of YAML shown below the key, for a list with complex elements; may be empty
 
-	// element reads an element of a list that is not a scalar; nil for scalars.
+	// element decodes an element of a list that is not a scalar; nil for scalars.
 	element func(ast.Node) (string, error)
 
 	get func() []string
-	set func(words []string) error // changes nothing when it fails
+	set func(words []string) error // on error, it changes nothing
 }
 
-// rule is what a value must look like.
+// rule describes the allowed values.
 type rule struct {
 	want   string         // in words: "a whole number from 1 to 1000"
-	brief  string         // the same as a short note, such as 1..1000; may be empty
-	try    string         // how to write it, a sentence; may be empty
+	brief  string         // short form, such as 1..1000; may be empty
+	try    string         // a sentence that says how to write it; may be empty
 	secret bool           // a wrong value may be a secret, so messages don't repeat it
 	types  []ast.NodeType // of the YAML value, or of each element of a list
-	reach  string         // what a value decides outside of the project, such as where text goes; empty for most
+	reach  string         // what the value affects outside of the project, such as where text is sent; empty for most
 }
 
-// kind is a rule with its two directions. parse also checks the range, and must
-// accept whatever format makes of an allowed value.
+// kind is a rule with conversions in both directions. parse also checks the range, and
+// must accept everything that format returns for an allowed value.
 type kind[T any] struct {
 	rule
 	parse  func(string) (T, bool)
@@ -74,7 +74,7 @@ func bind[T any](path string, field *T, def T, k kind[T], doc string) key {
 	}
 }
 
-// bindList declares a setting that is a list, by default an empty one.
+// bindList declares a setting that is a list, empty by default.
 func bindList[T any](path string, field *[]T, k kind[T], doc string) key {
 	return key{path: path, doc: doc, rule: k.rule, list: true,
 		get: func() []string {
@@ -106,10 +106,11 @@ func (k *key) reset() {
 	}
 }
 
-// check reports a current value that is not allowed.
+// check returns an error if the current value is not allowed.
 func (k *key) check() error { return k.at(k.set(k.get())) }
 
-// at names the key in an error, before the part of its value that the error names.
+// at adds the key to the Field of an error, before the part of the value that the error
+// names.
 func (k *key) at(err error) error {
 	if e := (*ken.Error)(nil); errors.As(err, &e) {
 		e.Field = k.path + e.Field
@@ -120,7 +121,7 @@ func (k *key) at(err error) error {
 // text reports whether values are strings in YAML, which may need quotes.
 func (r *rule) text() bool { return slices.Contains(r.types, ast.StringType) }
 
-// refuse says that got is not what the rule wants.
+// refuse returns the error for a value got that the rule doesn't allow.
 func (r *rule) refuse(got string) error {
 	if r.secret {
 		got = "the value"
@@ -132,7 +133,7 @@ func (r *rule) refuse(got string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Msg: got + " is not " + r.want, Try: try}
 }
 
-// quote shows a value in a message, shortened.
+// quote quotes a value for a message, shortened.
 func quote(s string) string {
 	const limit = 60
 	if r := []rune(s); len(r) > limit {
@@ -148,19 +149,19 @@ var (
 	boolean = []ast.NodeType{ast.BoolType}
 )
 
-// same is the format of kinds that are strings already.
+// same returns its argument: it is the format function of string kinds.
 func same(s string) string { return s }
 
-// words is a kind of string that ok decides about.
+// words is a kind of string that is allowed if ok returns true.
 func words(want, try string, ok func(string) bool) kind[string] {
 	return kind[string]{rule{want: want, try: try, types: textual},
 		func(s string) (string, bool) { return s, ok(s) }, same}
 }
 
-// oneLine reports text without line breaks and other control characters.
+// oneLine reports whether a text has no line breaks and other control characters.
 func oneLine(s string) bool { return !strings.ContainsFunc(s, unicode.IsControl) }
 
-// optional is one line of text or nothing.
+// optional is one line of text, possibly empty.
 func optional() kind[string] {
 	return words("one line of text", "Put the text in quotes, on one line.", oneLine)
 }
@@ -178,21 +179,21 @@ func path() kind[string] {
 	return k
 }
 
-// folder is the name of a folder of the project.
+// folder is the name of a folder in the project.
 func folder() kind[string] {
 	k := name()
 	k.reach = reachPath
 	return k
 }
 
-// optionalPath is a path or nothing.
+// optionalPath is a path or empty.
 func optionalPath() kind[string] {
 	k := optional()
 	k.reach = reachPath
 	return k
 }
 
-// What values of some kinds decide outside of the project.
+// What values of some kinds affect outside of the project.
 const (
 	reachPath    = "which files are read or written"
 	reachKey     = "which variable of your environment is sent as a key"
@@ -204,7 +205,7 @@ const (
 
 var ownerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
-// owner is a name that can also be a folder's.
+// owner is a name that can also be a folder name.
 func owner() kind[string] {
 	return words("a name of at most 128 letters, digits and . _ @ - that starts with a letter or digit", "",
 		ownerName.MatchString)
@@ -212,8 +213,9 @@ func owner() kind[string] {
 
 var variableName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
 
-// variable is the name of an environment variable that holds a secret. Lower case
-// is refused because keys tend to have it and names of variables don't.
+// variable is the name of an environment variable that holds a secret. Lower-case
+// letters are refused, because secrets tend to contain them and names of variables
+// don't.
 func variable() kind[string] {
 	k := words("the name of an environment variable in capitals",
 		"Put the secret into an environment variable, and give the variable's name, such as OPENAI_API_KEY.",
@@ -222,7 +224,7 @@ func variable() kind[string] {
 	return k
 }
 
-// address is the base URL of an API, or nothing. It can't carry a password.
+// address is the base URL of an API, or empty. It can't contain a password.
 func address() kind[string] {
 	k := words("an http or https URL without a user name, query or fragment",
 		"Give the address alone, such as http://localhost:11434/v1; keys belong into an environment variable.",
@@ -263,7 +265,7 @@ func fraction(high float64) kind[float64] {
 		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
 }
 
-// span is a length of time.
+// span is a duration.
 func span(low, high time.Duration) kind[time.Duration] {
 	return kind[time.Duration]{
 		rule{want: "a length of time from " + period(low) + " to " + period(high),
@@ -274,7 +276,7 @@ func span(low, high time.Duration) kind[time.Duration] {
 		}, period}
 }
 
-// period writes a length of time as people do: 2m rather than 2m0s.
+// period formats a duration without zero units: 2m instead of 2m0s.
 func period(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -23,9 +23,9 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// Load reads the file at path as one that the user chose: every key counts, and no other
-// file does. Its errors are an ErrInvalid as from Parse, with the path in the message, and
-// an ErrNotFound for a file that can't be read. See Resolve for a project's configuration.
+// Load reads the file at path as one that the user chose: every key applies, and no other
+// file is read. Errors: an ErrInvalid as from Parse, with the path in the message; an
+// ErrNotFound for a file that can't be read. See Resolve for a project's configuration.
 func Load(path string) (Config, error) {
 	b, err := readFile(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func Load(path string) (Config, error) {
 	return parse(path, b)
 }
 
-// readFile reads a regular file, no more of it than a configuration may have and a byte.
+// readFile reads a regular file, up to one byte more than maxBytes.
 func readFile(path string) ([]byte, error) {
 	b, err := readRegular(path)
 	if err == nil {
@@ -64,9 +64,9 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
-// Parse reads a configuration: the defaults, overlaid with what b sets, and
-// validated. Its errors are an ErrInvalid with the dotted key as Field and the
-// line in the message.
+// Parse reads a configuration: the defaults, overridden by the settings in b, and
+// validated. Its errors are an ErrInvalid with the dotted key as Field and the line in the
+// message.
 func Parse(b []byte) (Config, error) { return parse("", b) }
 
 func parse(file string, b []byte) (Config, error) {
@@ -77,9 +77,9 @@ func parse(file string, b []byte) (Config, error) {
 	return c, nil
 }
 
-// Find returns the configuration file of the project in root, and false when it
-// has none. KEN_CONFIG wins, even if there is no such file, so that a misspelled
-// path is noticed; then .ken/config.yaml; then ken.yaml.
+// Find returns the configuration file of the project in root, and false when it has none.
+// KEN_CONFIG comes first, even if the file does not exist, so that a misspelled path is
+// noticed; then .ken/config.yaml; then ken.yaml.
 func Find(root string) (path string, ok bool) {
 	if p := os.Getenv("KEN_CONFIG"); p != "" {
 		return p, true
@@ -93,25 +93,26 @@ func Find(root string) (path string, ok bool) {
 	return "", false
 }
 
-// Bounds of the file. The documented example has a tenth of them. Nesting costs the
-// parser time and memory with its square: 64 KiB of brackets would take it seconds.
+// Limits of the file. The documented example has a tenth of them. The parser's time and
+// memory grow with the square of the nesting: 64 KiB of brackets would take seconds.
 const (
 	maxBytes = 64 << 10
 	maxDepth = 64
 )
 
-// retired are keys of earlier versions that decide nothing any more. Files may have them.
-var retired = []string{"structure.dependency_facts"}
+// obsoleteKeys lists keys of earlier versions that have no effect. Files may still contain
+// them.
+var obsoleteKeys = []string{"structure.dependency_facts"}
 
 // decoder fills a Config from one file.
 type decoder struct {
 	file     string // for messages; may be empty
 	sections []section
-	lines    map[string]int // where each dotted key stands, and each part of a list, such as gateway.keys[0].name
+	lines    map[string]int // line of each dotted key, and of each part of a list, such as gateway.keys[0].name
 	set      map[string]bool
 }
 
-// decode overlays c with the settings in b, and returns the dotted keys that b sets.
+// decode overrides c with the settings in b, and returns the dotted keys that b sets.
 func decode(c *Config, file string, b []byte) (set map[string]bool, err error) {
 	d := &decoder{file: file, sections: c.sections(), lines: map[string]int{}, set: map[string]bool{}}
 	return d.set, d.decode(c, b)
@@ -128,9 +129,9 @@ func (d *decoder) decode(c *Config, b []byte) error {
 	case !utf8.Valid(b):
 		return d.located(0, wrong("", "not valid UTF-8", "Save the file as UTF-8."))
 	}
-	// Repeated keys are allowed here because entry reports them with both places.
+	// Repeated keys are allowed here because entry reports them with both lines.
 	var tree *ast.File
-	err := caught.Run(func() (err error) { // the parser is not ours, and a server reads its file again while it serves
+	err := caught.Run(func() (err error) { // a panic of the parser must not end a server that reloads its file
 		tree, err = parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
 		return err
 	})
@@ -153,7 +154,7 @@ func (d *decoder) decode(c *Config, b []byte) error {
 	return d.locate(c.Validate())
 }
 
-// section reads one mapping; prefix is its dotted name, "" for the whole file.
+// section decodes one mapping; prefix is its dotted name, "" for the whole file.
 func (d *decoder) section(prefix string, n ast.Node) error {
 	if n.Type() == ast.NullType { // every key of the section is commented out
 		return nil
@@ -174,7 +175,7 @@ func (d *decoder) section(prefix string, n ast.Node) error {
 	return nil
 }
 
-// entry reads one line "name: value".
+// entry decodes one line "name: value".
 func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) error {
 	at := line(name)
 	s, ok := name.(*ast.StringNode)
@@ -186,7 +187,7 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 		path = prefix + "." + path
 	}
 	k, isSection := d.find(path, s.Value)
-	if !isSection && slices.Contains(retired, path) {
+	if !isSection && slices.Contains(obsoleteKeys, path) {
 		return nil
 	}
 	if !isSection && k == nil {
@@ -213,10 +214,10 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 	return d.locate(k.at(err))
 }
 
-// listDepth is how deep lists go: a list of mappings that hold lists.
+// listDepth is the maximum depth of lists: a list of mappings that hold lists.
 const listDepth = 3
 
-// mark notes where the parts of a list stand.
+// mark records the lines of the parts of a list.
 func (d *decoder) mark(path string, n ast.Node, depth int) {
 	if depth == 0 {
 		return
@@ -239,8 +240,8 @@ func (d *decoder) mark(path string, n ast.Node, depth int) {
 	}
 }
 
-// find returns the key at path, or says that a section starts there. A name with
-// a dot in it is neither, however right the path looks.
+// find returns the key at path, or reports that path is a section. A name with a dot is
+// neither, even if the resulting path exists.
 func (d *decoder) find(path, name string) (k *key, section bool) {
 	if strings.Contains(name, ".") {
 		return nil, false
@@ -258,7 +259,7 @@ func (d *decoder) find(path, name string) (k *key, section bool) {
 	return nil, false
 }
 
-// words reads a value of the right YAML type.
+// words decodes a value of the right YAML type.
 func (k *key) words(n ast.Node) ([]string, error) {
 	if n.Type() == ast.NullType {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "has no value", Try: "Give " + k.want + ", or delete the line for the default."}
@@ -292,7 +293,7 @@ func (k *key) words(n ast.Node) ([]string, error) {
 	return words, nil
 }
 
-// shown is a value in a message.
+// shown formats a value for a message.
 func (k *key) shown(n ast.Node) string {
 	if _, scalar := n.(ast.ScalarNode); scalar && k.secret {
 		return "the value"
@@ -300,7 +301,7 @@ func (k *key) shown(n ast.Node) string {
 	return describe(n)
 }
 
-// word is the text of a scalar, numbers in decimal.
+// word returns the text of a scalar, numbers in decimal.
 func word(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -315,7 +316,7 @@ func word(n ast.Node) string {
 	return ""
 }
 
-// describe names what stands where something else belongs.
+// describe names the type of an unexpected node.
 func describe(n ast.Node) string {
 	switch n.(type) {
 	case ast.MapNode:
@@ -335,7 +336,7 @@ func describe(n ast.Node) string {
 	return "the value"
 }
 
-// unknown is the error for a key that does not exist, with the nearest that does.
+// unknown returns the error for a key that does not exist, with the nearest existing key.
 func unknown(path string, sections []section) error {
 	e := &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "unknown key"}
 	parent, leaf := split(path)
@@ -359,7 +360,7 @@ func unknown(path string, sections []section) error {
 	case looksSecret(leaf):
 		e.Msg = "unknown key, and secrets don't belong into the file"
 		e.Try = "Put the secret into an environment variable, and name the variable in upstream.api_key_env or knowledge.embed_api_key_env."
-	case len(near) == 1 && near[0] == path: // in a file, as one word
+	case len(near) == 1 && near[0] == path: // in a file, as one name with a dot
 		e.Try = "Write " + leaf + " on a line of its own under " + parent + ", indented."
 	case len(near) == 1:
 		e.Try = "Use " + near[0] + "."
@@ -378,7 +379,7 @@ func unknown(path string, sections []section) error {
 	return e
 }
 
-// looksSecret reports the name of a key that people put a credential under.
+// looksSecret reports whether a key's name is one that people use for credentials.
 func looksSecret(name string) bool {
 	name = strings.ToLower(name)
 	for _, s := range []string{"api_key", "apikey", "api-key", "token", "secret", "password"} {
@@ -389,16 +390,15 @@ func looksSecret(name string) bool {
 	return false
 }
 
-// nearest returns the paths that somebody who wrote this one most likely meant:
-// one as a rule, several when they are as near. Names are compared first,
-// whatever section they stand in, then whole paths; two letters in three must
-// agree.
+// nearest returns the paths that were most likely meant: usually one, or several with the
+// same distance. Names are compared first, in any section, then whole paths. Two thirds of
+// the letters must agree.
 func nearest(path string, all []string) []string {
 	if slices.Contains(all, path) {
 		return []string{path}
 	}
-	// A wrong section costs half a letter when the right one is inside it, and
-	// a letter otherwise; hence everything counts double.
+	// A wrong section costs half a letter when the right one is inside it, and one letter
+	// otherwise, so all costs are doubled.
 	const letter, inside, elsewhere = 2, 1, 2
 	parent, leaf := split(path)
 	var best []string
@@ -429,7 +429,7 @@ func nearest(path string, all []string) []string {
 	return best
 }
 
-// split cuts a dotted path before its last name.
+// split splits a dotted path before its last name.
 func split(path string) (parent, name string) {
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
 		return path[:i], path[i+1:]

@@ -24,9 +24,9 @@ func Keys() []string {
 	return paths
 }
 
-// Get returns the value at a dotted key as text: lists joined by commas, nothing
-// quoted, or as JSON where an element has a comma. Set reads it back. An unknown
-// key is an ErrInvalid that names the nearest one.
+// Get returns the value at a dotted key as text: lists are joined by commas, nothing is
+// quoted. A list with a comma or a bracket in an element is returned as JSON. Set reads it
+// back. An unknown key is an ErrInvalid that names the nearest one.
 func (c Config) Get(path string) (string, error) {
 	k, err := c.key(path)
 	if err != nil {
@@ -40,10 +40,10 @@ func (c Config) Get(path string) (string, error) {
 	return strings.Join(words, ","), nil
 }
 
-// Set changes the value at a dotted key, from text as Get returns it. A list may
-// also be written as in YAML or JSON, in brackets: an element with a comma in it
-// needs that. What is not allowed at that key is an ErrInvalid and changes
-// nothing; rules that join several keys are left to Validate.
+// Set changes the value at a dotted key, from text as Get returns it. A list may also be
+// written as in YAML or JSON, in brackets; an element that contains a comma needs that. A
+// value that is not allowed is an ErrInvalid and changes nothing; Validate checks rules
+// that involve several keys.
 func (c *Config) Set(path, text string) error {
 	k, err := c.key(path)
 	if err != nil {
@@ -103,8 +103,8 @@ func tokenLine(tk *token.Token) int {
 	return tk.Position.Line
 }
 
-// syntax translates the parser's error. Its own text would show lines of the
-// file, and with them whatever secret somebody put there.
+// syntax converts an error of the parser. The parser's text would show lines of the
+// file, possibly with a secret.
 func (d *decoder) syntax(err error) error {
 	msg, at := "not valid YAML", 0
 	var e yaml.Error
@@ -114,8 +114,8 @@ func (d *decoder) syntax(err error) error {
 	return d.located(at, wrong("", msg, "Check the indentation and the quotes around that line."))
 }
 
-// locate adds the line of the key that an error names, to each of several that are
-// joined.
+// locate adds the line of the key that an error names, also to each of several joined
+// errors.
 func (d *decoder) locate(err error) error {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
@@ -130,7 +130,8 @@ func (d *decoder) locate(err error) error {
 	return err
 }
 
-// lineOf is where a key stands, or the nearest thing around a part of a list.
+// lineOf returns the line of a key or of a part of a list, or of the nearest part
+// around it.
 func (d *decoder) lineOf(field string) int {
 	for {
 		at, ok := d.lines[field]
@@ -141,7 +142,7 @@ func (d *decoder) lineOf(field string) int {
 	}
 }
 
-// located adds file and line to an error's message; line 0 is unknown.
+// located adds file and line to an error's message; line 0 means unknown.
 func (d *decoder) located(line int, err error) error {
 	var e *ken.Error
 	if !errors.As(err, &e) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken/config"
 )
 
-// Rules can be written as lines or in braces, and are written again as they were: what is
-// not set stays so.
+// Rules can be written as lines or in braces, and are written back equal: what is not set
+// stays unset.
 func TestPolicy(t *testing.T) {
 	yes, no := true, false
 	want := []config.PolicyRule{

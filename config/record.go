@@ -12,16 +12,16 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// bindRecords declares a setting that is a list of mappings, by default an empty
-// one. fields binds an element's keys to it; those in need must be there. As a
-// word, an element is a mapping in braces, without the keys that are not set.
+// bindRecords declares a setting that is a list of mappings, empty by default. fields
+// binds an element's keys to its fields; the keys in need are required. As a word, an
+// element is a mapping in braces, without the keys that are not set.
 func bindRecords[T any](path string, field *[]T, fields func(*T) []key, need []string, doc string) key {
 	r := records[T]{fields, need}
 	var zero T
 	first := fields(&zero)[0].path
 	k := key{path: path, doc: doc, list: true, rule: rule{want: "a mapping with " + r.names(),
 		try: "Write it as in [{" + first + ": …}], or as lines below the key that start with a dash.", types: mappings,
-		secret: true}} // an element's field may be one
+		secret: true}} // an element's field may be a secret
 	k.element = func(n ast.Node) (string, error) {
 		v, err := r.read(n)
 		return r.format(v), err
@@ -66,7 +66,7 @@ func (r records[T]) names() string {
 	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
-// read fills an element from a mapping.
+// read decodes an element from a mapping.
 func (r records[T]) read(n ast.Node) (v T, err error) {
 	entries, ok := n.(ast.MapNode)
 	if !ok {
@@ -103,7 +103,7 @@ func (r records[T]) read(n ast.Node) (v T, err error) {
 	return v, nil
 }
 
-// parse reads what format wrote.
+// parse decodes what format returned.
 func (r records[T]) parse(word string) (v T, err error) {
 	tree, err := parser.ParseBytes([]byte(word), 0, parser.AllowDuplicateMapKey())
 	if err != nil || len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
@@ -112,7 +112,8 @@ func (r records[T]) parse(word string) (v T, err error) {
 	return r.read(tree.Docs[0].Body)
 }
 
-// format writes an element as a mapping in braces. What is not set is left out.
+// format encodes an element as a mapping in braces, without the fields that are not
+// set.
 func (r records[T]) format(v T) string {
 	var zero T
 	unset := r.fields(&zero)
@@ -133,9 +134,9 @@ func refused(name, msg, try string) error {
 	return inField(name, err)
 }
 
-// inField says which field of an element an error is about, and numbered which
-// element of a list, from 0. What comes before is added by whoever knows it, at last by
-// key.at.
+// inField prefixes an error's Field with the field of an element, and numbered with the
+// index of a list element, from 0. Callers add the parts before it; key.at adds the
+// key.
 func inField(name string, err error) error { return within("."+name, err) }
 
 func numbered(i int, err error) error { return within("["+strconv.Itoa(i)+"]", err) }

@@ -7,12 +7,12 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// lineWidth is where comments of the rendered file wrap.
+// lineWidth is the width at which comments of the rendered file wrap.
 const lineWidth = 80
 
-// YAML renders the configuration as a file, with every key and its meaning above
-// it. Parse reads it back to an equal Config. config.example.yaml is what it makes
-// of Default.
+// YAML renders the configuration as a file, with every key and its meaning above it.
+// Parse reads it back to an equal Config. config.example.yaml is the result for
+// Default.
 func (c Config) YAML() string {
 	var b strings.Builder
 	b.WriteString("# The configuration of Ken. Every key is here with its default, and every key may\n" +
@@ -55,7 +55,7 @@ func (c Config) YAML() string {
 	return b.String()
 }
 
-// elements writes a list, one element a line.
+// elements formats a list, one element per line.
 func (k *key) elements(indent string) string {
 	words := k.get()
 	if len(words) == 0 {
@@ -68,7 +68,7 @@ func (k *key) elements(indent string) string {
 	return b.String()
 }
 
-// comment writes text as comment lines.
+// comment writes text as wrapped comment lines.
 func comment(b *strings.Builder, indent, text string) {
 	width := 0
 	for word := range strings.FieldsSeq(text) {
@@ -85,7 +85,7 @@ func comment(b *strings.Builder, indent, text string) {
 	b.WriteByte('\n')
 }
 
-// value writes words as YAML.
+// value formats words as YAML.
 func (k *key) value(words []string) string {
 	var spelled []string
 	for _, w := range words {
@@ -105,7 +105,7 @@ var (
 	reserved = lazyregexp.New(`(?i)^(true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$`)
 )
 
-// scalar writes a string, in quotes unless it can't be taken for something else.
+// scalar formats a string, with quotes unless YAML can only read it as that string.
 func scalar(s string) string {
 	if plain.MatchString(s) && !reserved.MatchString(s) {
 		return s

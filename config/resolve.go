@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// Resolved is the configuration in force in a project, and what became of each of its
-// three layers: the defaults, the user's own file, and the project's.
+// Resolved is the configuration of a project, and how it was combined from its three
+// layers: the defaults, the user's own file, and the project's file.
 type Resolved struct {
 	Config Config
 	Root   string // the project's folder
@@ -26,35 +26,36 @@ type Resolved struct {
 	// Withheld lists settings of the project's file that do not apply until the user
 	// consents to them with ken trust.
 	Withheld []Withheld
-	// Asks is all that needs that consent, whether it was given or not.
+	// Asks lists all settings that need consent, whether it was given or not.
 	Asks []Withheld
 
-	// StateAt is the state folder as configured. Config has another one while Foreign
-	// says why that one is not used: it was not made on this machine by this user.
+	// StateAt is the state folder as configured. If Foreign is not empty, that folder is
+	// not used, because it was not created on this machine by this user; Foreign is the
+	// reason, and Config has another folder.
 	StateAt string
 	Foreign string
 
-	chosen bool            // File was named by the user and is not the project's
-	hash   string          // of what a consent covers
-	user   map[string]bool // the keys that the user's file sets
-	file   map[string]bool // and that File sets
+	chosen bool            // the user named File, and it is not the project's
+	hash   string          // of everything that a consent covers
+	user   map[string]bool // keys that the user's file sets
+	file   map[string]bool // keys that File sets
 }
 
 // Withheld is one setting of a project's file that needs consent.
 type Withheld struct {
 	Key   string `json:"key"`
-	Value string `json:"value"` // as the file's YAML has it; mappings of a list one a line
+	Value string `json:"value"` // as in the file's YAML; for a list of mappings, one per line
 	Why   string `json:"why"`   // what the key decides
 }
 
-// Resolve returns the configuration in force in the project in root: the defaults, the
-// user's own file, and file, or the one that Find finds if file is empty. A file that lies
-// in the project is the project's, whoever named it: what it says counts as far as it
-// tunes Ken's work in the project, and the rest of it after the user's consent, which is
-// bound to the file's content. Any other file was chosen by the user, and counts.
+// Resolve returns the configuration of the project in root: the defaults, the user's own
+// file, and file, or the one that Find finds if file is empty. A file in the project
+// counts as the project's, whoever named it. Its settings that only tune Ken's work in the
+// project apply at once. The others apply after the user's consent, which is bound to the
+// file's content. Any other file was chosen by the user and applies completely.
 //
-// Errors are those of Load. Where the state can't be used and there is no folder for
-// another, the error is ErrUnavailable, and the rest is there.
+// Errors are those of Load. If the state can't be used and there is no folder for another,
+// the error is ErrUnavailable, and the result is returned as well.
 func Resolve(root, file string) (*Resolved, error) {
 	r := &Resolved{Root: root, Config: Default()}
 	if err := r.userFile(); err != nil {
@@ -66,9 +67,9 @@ func Resolve(root, file string) (*Resolved, error) {
 	return r, r.placeState()
 }
 
-// Given is Resolve for a configuration that the program brought: all of it counts. The
-// state of the project in root is used if it was made here, and one that the program names
-// by an absolute path is used as it is. Errors: as those of Resolve for a state.
+// Given is Resolve for a configuration that the program provides: all of it applies. A
+// state folder in the project is used if it was created here; one that the program names
+// by an absolute path is always used. Errors: those of Resolve about a state.
 func Given(root string, c Config) (*Resolved, error) {
 	r := &Resolved{Root: root, Config: c, StateAt: c.State(root), chosen: true}
 	if filepath.IsAbs(c.Knowledge.DBPath) {
@@ -77,7 +78,7 @@ func Given(root string, c Config) (*Resolved, error) {
 	return r, r.placeState()
 }
 
-// userFile reads the user's own file, unless the project brought it along.
+// userFile reads the user's own file, unless it is in the project.
 func (r *Resolved) userFile() error {
 	path := trust.ConfigFile()
 	if path == "" {
@@ -95,7 +96,7 @@ func (r *Resolved) userFile() error {
 	return err
 }
 
-// projectFile overlays what the project's file may say.
+// projectFile applies the settings of the project's file that are allowed.
 func (r *Resolved) projectFile(path string) error {
 	if path == "" {
 		var ok bool
@@ -116,7 +117,7 @@ func (r *Resolved) projectFile(path string) error {
 	if r.file, err = decode(&whole, path, b); err != nil {
 		return err
 	}
-	// Named in the project or leading into it: either way it may be a clone's.
+	// If its name or its target is in the project, it may come from a clone.
 	root := trust.Real(r.Root)
 	r.chosen = !trust.Inside(root, trust.Real(path)) && !trust.Inside(root, filepath.Join(trust.Real(filepath.Dir(abs)), filepath.Base(abs)))
 	beneath := r.Config
@@ -129,11 +130,11 @@ func (r *Resolved) projectFile(path string) error {
 		}
 	}
 	r.Config = whole
-	r.parting(&beneath)
+	r.dropForeignKeys(&beneath)
 	return r.Config.Validate()
 }
 
-// listWithheld lists what of the project's file needs consent.
+// listWithheld collects the settings of the project's file that need consent.
 func (r *Resolved) listWithheld(beneath, whole *Config) {
 	below, with := beneath.keys(), whole.keys()
 	for i := range with {
@@ -142,13 +143,13 @@ func (r *Resolved) listWithheld(beneath, whole *Config) {
 			continue
 		}
 		if p := (proposal{r.Root, below[i].get(), k.get(), beneath}); !k.allows(p) {
-			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.leads(k)})
+			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.outsideTargets(k)})
 		}
 	}
 }
 
-// leads says where the paths of a key lead, when they leave the project.
-func (r *Resolved) leads(k *key) string {
+// outsideTargets returns where the paths of a key lead if they leave the project.
+func (r *Resolved) outsideTargets(k *key) string {
 	var out []string
 	for _, w := range k.get() {
 		if to := trust.Real(InProject(r.Root, w)); k.reach == reachPath && w != "" && !trust.Inside(trust.Real(r.Root), to) {
@@ -161,7 +162,7 @@ func (r *Resolved) leads(k *key) string {
 	return ": " + strings.Join(out, ", ")
 }
 
-// shownWhole is a key's value as its file has it, mappings of a list one a line.
+// shownWhole formats a key's value as in its file, mappings of a list one per line.
 func (k *key) shownWhole() string {
 	if k.element != nil { // mappings
 		return strings.Join(k.get(), "\n")
@@ -169,8 +170,8 @@ func (k *key) shownWhole() string {
 	return k.value(k.get())
 }
 
-// overlay takes over what needs no consent. Where that does not fit together without the
-// rest, what does not fit is withheld as well.
+// overlay applies the settings that need no consent. If they are invalid without the
+// others, the invalid ones are withheld as well.
 func (r *Resolved) overlay(beneath, whole *Config) error {
 	for {
 		c := *beneath
@@ -197,9 +198,9 @@ func (r *Resolved) withholds(path string) bool {
 	return slices.ContainsFunc(r.Withheld, func(w Withheld) bool { return w.Key == path })
 }
 
-// parting keeps a key from following an address that another file gives: a variable that
-// the layers beneath name goes with the address that they name.
-func (r *Resolved) parting(beneath *Config) {
+// dropForeignKeys removes a key variable of a lower layer when a higher layer changes the address
+// that the key belongs to.
+func (r *Resolved) dropForeignKeys(beneath *Config) {
 	c := &r.Config
 	upstream := func(c *Config) string { return c.Upstream.BaseURL }
 	anthropic := func(c *Config) string { return c.Gateway.Anthropic + " " + c.Upstream.BaseURL }
@@ -222,7 +223,8 @@ func (r *Resolved) parting(beneath *Config) {
 	}
 }
 
-// digest is a hash of all that a consent covers: the file, and where its paths lead.
+// digest returns a hash of everything that a consent covers: the file, and the targets of
+// its paths.
 func (r *Resolved) digest(b []byte, whole *Config) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s\n", len(s), s) }
@@ -239,19 +241,19 @@ func (r *Resolved) digest(b []byte, whole *Config) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// placeState decides where the state is kept.
+// placeState decides which state folder is used.
 func (r *Resolved) placeState() error {
 	c := &r.Config
 	r.StateAt = c.State(r.Root)
 	defer r.keepEvents()
 	const key = "knowledge.db_path"
 	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
-	byUser := (!r.file[key] || r.chosen) && !trust.Inside(filepath.Clean(r.Root), filepath.Clean(r.StateAt)) // a link that leads out is not their word
+	byUser := (!r.file[key] || r.chosen) && !trust.Inside(filepath.Clean(r.Root), filepath.Clean(r.StateAt)) // a link that leads out of the project is not the user's choice
 	st, err := trust.FindState(r.Root, r.StateAt, agreed || byUser)
 	r.Foreign = st.Foreign
 	if st.Dir == r.StateAt {
 		if agreed {
-			c.Knowledge.DBPath = st.Dir // absolute, so that nobody asks again: see Given
+			c.Knowledge.DBPath = st.Dir // absolute, so that Given accepts it unchanged
 		}
 		return nil
 	}
@@ -259,29 +261,28 @@ func (r *Resolved) placeState() error {
 		r.moveState(st.Dir)
 		return nil
 	}
-	r.moveState(filepath.Join(os.DevNull, "state")) // a path below a file: nothing opens it
+	r.moveState(filepath.Join(os.DevNull, "state")) // a path below a file, which can't be opened
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: r.StateAt + " is not used, because " + cmp.Or(st.Foreign, "no home folder gets one"), Err: err, Try: ken.Hint(err)}
 }
 
-// keepEvents has the events written into the state where a link of the project would lead
-// them elsewhere, unless the user agreed to that.
+// keepEvents writes the events into the state folder if a link of the project would lead
+// them elsewhere, unless the user consented to that.
 func (r *Resolved) keepEvents() {
 	c := &r.Config
 	const key = "telemetry.events"
 	at := InProject(r.Root, c.Telemetry.Events)
 	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
-	given := r.file == nil && filepath.IsAbs(c.Telemetry.Events) // by a program, or by Resolve before
+	given := r.file == nil && filepath.IsAbs(c.Telemetry.Events) // set by a program, or by an earlier Resolve
 	switch {
 	case given:
 	case agreed:
-		c.Telemetry.Events = at // absolute, so that nobody asks again: see Given
+		c.Telemetry.Events = at // absolute, so that Given accepts it unchanged
 	case trust.Inside(filepath.Clean(r.Root), filepath.Clean(at)) && !trust.Inside(trust.Real(r.Root), trust.Real(at)):
 		c.Telemetry.Events = filepath.Join(c.State(r.Root), "events")
 	}
 }
 
-// moveState keeps the state in another folder, and the events with it where they would lie
-// in the state.
+// moveState changes the state folder, and that of the events if it was inside it.
 func (r *Resolved) moveState(dir string) {
 	c := &r.Config
 	events := InProject(r.Root, c.Telemetry.Events)
@@ -291,9 +292,9 @@ func (r *Resolved) moveState(dir string) {
 	c.Knowledge.DBPath = dir
 }
 
-// Elsewhere keeps the state in a folder of the user, so that nothing is made in the
-// project's. A state that is there already stays in use. The error is ErrUnavailable,
-// where there is no such folder.
+// Elsewhere moves the state to a folder of the user, so that nothing is created in the
+// project's folder. An existing state stays in use. The error is ErrUnavailable if there
+// is no such folder.
 func (r *Resolved) Elsewhere() error {
 	if _, err := os.Lstat(r.Config.State(r.Root)); err == nil {
 		return nil
@@ -305,10 +306,10 @@ func (r *Resolved) Elsewhere() error {
 	return err
 }
 
-// Trusted reports whether the whole of the project's configuration and its state count.
+// Trusted reports whether all of the project's configuration and its state apply.
 func (r *Resolved) Trusted() bool { return len(r.Withheld) == 0 && r.Foreign == "" }
 
-// Notice says in one line what of the project does not count; empty when all does.
+// Notice describes in one line what of the project does not apply; empty if all does.
 func (r *Resolved) Notice() string {
 	var parts []string
 	if n := len(r.Withheld); n > 0 {
@@ -341,7 +342,7 @@ func (r *Resolved) inProject(path string) string {
 // FromDefault is the value of From for a key that no file sets.
 const FromDefault = "default"
 
-// From says which layer the value of a key is from: the path of a file, or FromDefault.
+// From returns the layer that sets the value of a key: the path of a file, or FromDefault.
 func (r *Resolved) From(path string) string {
 	switch {
 	case r.file[path] && !r.withholds(path):
@@ -352,13 +353,13 @@ func (r *Resolved) From(path string) string {
 	return FromDefault
 }
 
-// Hash stands for all that a consent to the project's file covers; empty when there is
-// nothing to consent to.
+// Hash identifies everything that a consent to the project's file covers; empty when no
+// consent is needed.
 func (r *Resolved) Hash() string { return r.hash }
 
-// MakeState makes the state folder of the project in root before something is written
-// into it, and marks it as made here, so that it is known again. The error is
-// ErrUnavailable where there is no folder of this user to keep the secret for that.
+// MakeState creates the state folder of the project in root before something is written
+// into it, and marks it as created here. The error is ErrUnavailable if this user has no
+// folder for the secret of the mark.
 func (c Config) MakeState(root string) error {
 	return trust.Mark(root, c.State(root))
 }

@@ -155,7 +155,7 @@ func TestWhatIsHarmlessCountsAtOnce(t *testing.T) {
 	}
 }
 
-// A key goes with the address of the file that names it, whoever else names an address.
+// A key variable is only used for the address that the same file sets.
 func TestAKeyStaysWithItsAddress(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "mine")
 	t.Setenv("MY_KEY", "mine too")

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Store configures where knowledge is kept.
+// Store configures where knowledge is stored.
 type Store struct {
-	URL         string // "" keeps it in the folder of knowledge.db_path alone
-	Next        string // the engine that owners are moved to, while they are
-	Credentials string // a file
+	URL         string // "" stores it only in the folder of knowledge.db_path
+	Next        string // engine that owners are being moved to, during a migration
+	Credentials string // path of a file
 	CA          string // PEM files for the connections to the engine and between nodes
 	Cert        string
 	Key         string
 	Listen      string
 	Advertise   string
-	Replicas    int // 0 is as many as there are servers, 3 at most
+	Replicas    int // 0 uses the number of servers, at most 3
 	OpenOwners  int
 }
 
@@ -25,27 +25,32 @@ func (s *Store) keys() []key {
 	}
 	return []key{
 		bind("url", &s.URL, "", engineURL(),
-			"The engine that keeps it for all nodes: nats://a:4222,b:4222,c:4222 for NATS JetStream, postgres://host/database for PostgreSQL 15 or "+
-				"later. The folder of knowledge.db_path is a copy then. Empty: that folder is all there is. A password comes from "+
-				"store.credentials, or for PostgreSQL from PGPASSWORD or a password file.").withConsentRule(needsConsent(reachAddress)),
+			"The engine that stores knowledge for all nodes: nats://a:4222,b:4222,c:4222 for NATS JetStream, postgres://host/database for "+
+				"PostgreSQL 15 or later. The folder of knowledge.db_path is then a copy. Empty: knowledge is stored only in that folder. A "+
+				"password comes from store.credentials, or for PostgreSQL from PGPASSWORD or a password file.").withConsentRule(needsConsent(reachAddress)),
 		bind("next", &s.Next, "", engineURL(),
-			"The engine that ken migrate moves owners to, while it does: an owner that has moved there is served from there. Afterwards it is set as store.url. Empty: "+
-				"none.").withConsentRule(needsConsent(reachAddress)),
+			"The engine to which ken migrate is moving owners. An owner that has moved is served from there. After the migration, set it as "+
+				"store.url. Empty: no migration.").withConsentRule(needsConsent(reachAddress)),
 		file("credentials", &s.Credentials, "The file with the credentials of NATS. Empty: none."),
-		file("ca", &s.CA, "The PEM file of the authority that signed the certificates of the nodes, and of NATS at a tls address. Empty: what the system trusts, "+
-			"and nodes of one machine alone. PostgreSQL takes sslmode and sslrootcert in store.url."),
-		file("cert", &s.Cert, "The PEM file of this node's certificate, for other nodes and for NATS at a tls address: for the name ken.node, and for servers and clients both."),
+		file("ca", &s.CA,
+			"The PEM file of the authority that signed the certificates of the nodes, and of NATS at a tls address. Empty: the system's "+
+				"authorities for NATS, and only nodes on one machine. For PostgreSQL, set sslmode and sslrootcert in store.url."),
+		file("cert", &s.Cert,
+			"The PEM file of this node's certificate, used for other nodes and for NATS at a tls address. It must be valid for the name "+
+				"ken.node, and for server and client authentication."),
 		file("key", &s.Key, "The PEM file of the certificate's key."),
-		bind("listen", &s.Listen, "127.0.0.1:0", listenAddress(), "Where other nodes reach this one. An address that other machines can reach needs store.ca, "+
-			"store.cert and store.key.").withConsentRule(needsConsent(reachListen)),
-		bind("advertise", &s.Advertise, "", advertised(), "The host, with or without a port, by which other nodes reach this one. Empty: that of store.listen, or an address of this machine.").withConsentRule(needsConsent(reachListen)),
-		bind("replicas", &s.Replicas, 0, whole(0, 5), "How many servers of NATS keep each record, when Ken makes the stream: 1, 3 or 5. 0: 3, or 1 with a single server."),
-		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000), "How many owners' stores stay open in this process, and how many are opened at once at most. Stores in use stay open beyond that. "+
-			"An open store has its records and vectors in memory: see docs/scaling.md."),
+		bind("listen", &s.Listen, "127.0.0.1:0", listenAddress(),
+			"The address at which other nodes reach this one. An address that other machines can reach needs store.ca, store.cert and "+
+				"store.key.").withConsentRule(needsConsent(reachListen)),
+		bind("advertise", &s.Advertise, "", advertised(), "The host, with or without a port, that this node tells other nodes. Empty: that of store.listen, or an address of this machine.").withConsentRule(needsConsent(reachListen)),
+		bind("replicas", &s.Replicas, 0, whole(0, 5), "The number of NATS servers that store each record, when Ken creates the stream: 1, 3 or 5. 0: 3, or 1 with a single server."),
+		bind("open_owners", &s.OpenOwners, 16, whole(1, 100000),
+			"The number of owners' stores that stay open in this process, and the maximum that are opened at once. Stores in use stay open "+
+				"beyond that. An open store keeps its records and vectors in memory: see docs/scaling.md."),
 	}
 }
 
-// engineURL is the address of an engine, or nothing. It can't carry a password.
+// engineURL is the address of an engine, or empty. It can't contain a password.
 func engineURL() kind[string] {
 	k := words("a nats, tls or postgres URL without a password", "Give the address alone, such as nats://localhost:4222. See docs/scaling.md.",
 		func(s string) bool {
@@ -56,7 +61,7 @@ func engineURL() kind[string] {
 			if strings.HasPrefix(s, "postgres") {
 				all = []string{s}
 			}
-			for i, one := range all { // of NATS, further servers may follow without a scheme
+			for i, one := range all { // for NATS, more servers may follow without a scheme
 				one = strings.TrimSpace(one)
 				if i > 0 && !strings.Contains(one, "://") {
 					one = "nats://" + one
@@ -84,7 +89,7 @@ func engineURL() kind[string] {
 	return k
 }
 
-// advertised is a host, with or without a port, or nothing.
+// advertised is a host with or without a port, or empty.
 func advertised() kind[string] {
 	return words("a host name or address, with or without a port", "Such as node-1.internal, or 10.0.0.1:7400.",
 		func(s string) bool { return !strings.ContainsAny(s, "/ @") })

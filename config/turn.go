@@ -7,144 +7,146 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Rank selects what orders the pool after fusion.
+// Rank selects how hits are ordered after fusion.
 type Rank string
 
 // Rankers.
 const (
-	RankEvidence Rank = "evidence" // absolute evidence that a hit bears on the turn
-	RankRRF      Rank = "rrf"      // the fused rank alone
-	RankWeighted Rank = "weighted" // the fused rank, in which legs count by RRFWeight
+	RankEvidence Rank = "evidence" // absolute evidence that a hit is relevant to the turn
+	RankRRF      Rank = "rrf"      // only the fused rank
+	RankWeighted Rank = "weighted" // the fused rank, with the vector leg weighted by RRFWeight
 )
 
 // Retrieval configures how a turn finds knowledge.
 type Retrieval struct {
 	Deadline  time.Duration // for all legs together
-	AtOnce    int           // turns that are composed at once
+	AtOnce    int           // maximum number of turns that retrieve at the same time
 	Legs      Legs
 	Signals   Signals
-	Pool      int         // hits kept after fusion
+	Pool      int         // number of hits kept after fusion
 	RRFK      int         // the constant of reciprocal rank fusion
-	Rank      Rank        // what orders the pool
-	RRFWeight float64     // of the vector leg's ranks, with RankWeighted
-	Floor     float64     // least evidence, 0..1
-	Calibrate bool        // measure how far the embedder is to be trusted
-	MinTrust  ken.Trust   // of the least trusted evidence of an item
-	Weight    ken.Weight  // of agents that don't say
-	Scopes    []ken.Scope // what a turn may see besides unscoped claims; nil sees every scope
+	Rank      Rank        // how the pool is ordered
+	RRFWeight float64     // weight of the vector leg's ranks, with RankWeighted
+	Floor     float64     // minimum evidence, 0..1
+	Calibrate bool        // measure how reliable the embedder is
+	MinTrust  ken.Trust   // minimum trust of an item's evidence
+	Weight    ken.Weight  // for agents that don't set one
+	Scopes    []ken.Scope // scopes that a turn may see besides unscoped claims; nil allows every scope
 }
 
 func (r *Retrieval) keys() []key {
 	return []key{
 		bind("deadline", &r.Deadline, 150*time.Millisecond, span(time.Millisecond, 30*time.Second),
-			"The longest that the model call waits for retrieval. A leg that is late is left out, and the receipt says so."),
+			"How long a model call waits for retrieval. A leg that is late is left out, and the receipt says so."),
 		bind("at_once", &r.AtOnce, 64, whole(1, 100_000),
-			"The most turns that look up at once. One that comes on top goes on without waiting: with the blocks that its conversation "+
-				"has, and without a new one."),
-		bind("pool", &r.Pool, 100, whole(1, 1000), "Hits that stay in the running after fusion."),
+			"The maximum number of turns that retrieve at the same time. A turn beyond that does not wait: it keeps the blocks of its "+
+				"conversation, without a new one."),
+		bind("pool", &r.Pool, 100, whole(1, 1000), "The number of hits that are kept after fusion."),
 		bind("rrf_k", &r.RRFK, 60, whole(1, 1000),
-			"The constant of reciprocal rank fusion. Larger values flatten the difference between ranks."),
+			"The constant of reciprocal rank fusion. Larger values reduce the difference between ranks."),
 		bind("rank", &r.Rank, RankEvidence, choice(RankEvidence, RankRRF, RankWeighted),
-			"What orders the pool: evidence weighs how well each hit fits the turn, rrf keeps the fused order, weighted is rrf with "+
+			"How hits are ordered: evidence weighs how well each hit fits the turn, rrf keeps the fused order, weighted is rrf with "+
 				"rrf_weight."),
 		bind("rrf_weight", &r.RRFWeight, 0.3, fraction(10),
-			"How much a rank in the vector leg counts beside one in the keyword leg, if rank is weighted."),
+			"The weight of a rank in the vector leg, compared with 1 for the keyword leg. Used if rank is weighted."),
 		bind("floor", &r.Floor, 0.16, fraction(1),
-			"The least evidence that what was found bears on the turn: the share of its words times their likeness. A turn below it "+
-				"gets no block. Higher gives surer blocks and more turns without one; 0 switches it off."),
+			"The minimum evidence that the hits are relevant to the turn: the share of its words times their similarity. A turn below it gets "+
+				"no block. A higher value gives more relevant blocks, and more turns without a block. 0: no minimum."),
 		bind("calibrate", &r.Calibrate, true, flag(),
-			"Measure on questions made of the store's own records how far the embedder's likeness is to be trusted here, and go by that. "+
-				"It runs in the background, once for a model and again when the store grew by half. ken doctor shows what came of it."),
+			"Measure how reliable the embedder's similarity is, with questions made from the store's own records, and use the result. It runs "+
+				"in the background, once for a model and again when the store has grown by half. ken doctor shows the result."),
 		bind("min_trust", &r.MinTrust, ken.TrustExternal, choice(ken.TrustExternal, ken.TrustAgent, ken.TrustOperator),
-			"The least trusted speaker that may be injected. external admits everything.").withConsentRule(stricter("whose words may be shown to the model", ken.TrustExternal.String(), ken.TrustAgent.String(), ken.TrustOperator.String())),
+			"The minimum trust of an item that may be injected. external admits everything.").withConsentRule(stricter("whose words may be shown to the model", ken.TrustExternal.String(), ken.TrustAgent.String(), ken.TrustOperator.String())),
 		bind("weight", &r.Weight, ken.WeightDefault, choice(ken.WeightNone, ken.WeightLow, ken.WeightDefault, ken.WeightHigh),
-			"How deep to go for agents that don't say: none retrieves nothing, low only constraints and Verified and Inferred items. high "+
-				"looks at what the named entities depend on as well."),
+			"How much to retrieve for agents that don't set it: none retrieves nothing; low only constraints, and Verified and Inferred "+
+				"items; high also follows the dependencies of the named entities."),
 		bindList("scopes", &r.Scopes, scope(),
-			"What turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope.").withConsentRule(unlessSet("which claims may be seen")),
+			"The scopes that turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope.").withConsentRule(unlessSet("which claims may be seen")),
 	}
 }
 
-// Signals are the weights of the ranker's signals beside the words. 0 switches one
+// Signals holds the weights of the ranker's signals besides the words. 0 turns a signal
 // off.
 type Signals struct {
-	Context     float64 // of a word in a neighbouring record
-	Cosine      float64 // of the likeness to the question
-	Speaker     float64 // added for who is asked about
+	Context     float64 // for a word in a neighbouring record
+	Cosine      float64 // for the similarity to the question
+	Speaker     float64 // added if the question names the speaker
 	When        float64 // added for a date in the text
-	Date        float64 // added for the time that is asked about
+	Date        float64 // added if the time matches that of the question
 	Self        float64 // added for the first person
 	Instruction float64 // added for a standing instruction
 	Question    float64 // taken from a short question
-	Structure   float64 // added for what is filed under the turn's entities
-	Origin      float64 // of the kind of file that a record was cut from
+	Structure   float64 // added for records filed under the turn's entities
+	Origin      float64 // for the kind of file that a record comes from
 }
 
 func (s *Signals) keys() []key {
 	return []key{
 		bind("context", &s.Context, 0.55, fraction(2),
-			"What a word of the question counts for a record that has it only in a neighbour, of the same session or file."),
+			"The weight of a question's word that occurs only in a neighbouring record, of the same session or file."),
 		bind("cosine", &s.Cosine, 1, fraction(10),
-			"The likeness of meaning, by the embeddings. 1 trusts it as far as each question's own evidence says."),
-		bind("speaker", &s.Speaker, 0.08, fraction(2), "For records in which somebody speaks whom the question names."),
-		bind("when", &s.When, 0.1, fraction(2), "For records that say when, if the question asks when."),
-		bind("date", &s.Date, 0.3, fraction(2), "For records of the time that the question names: in May 2023, last week."),
+			"The similarity of meaning, from the embeddings. 1 weighs it by the evidence that each question has."),
+		bind("speaker", &s.Speaker, 0.08, fraction(2), "For records whose speaker the question names."),
+		bind("when", &s.When, 0.1, fraction(2), "For records that contain a time, if the question asks when."),
+		bind("date", &s.Date, 0.3, fraction(2), "For records from the time that the question names: in May 2023, last week."),
 		bind("self", &s.Self, 0.2, fraction(2), "For records in the first person, if the question is in the first person too."),
 		bind("instruction", &s.Instruction, 0.2, fraction(2), "For standing instructions and preferences: always …, I prefer …"),
-		bind("question", &s.Question, 0.08, fraction(2), "Taken from short records that are questions themselves: the answer is what helps."),
-		bind("structure", &s.Structure, 0.1, fraction(2), "For records under a weighty aspect of what the turn is about."),
+		bind("question", &s.Question, 0.08, fraction(2), "Subtracted from short records that are themselves questions, because the answer is what helps."),
+		bind("structure", &s.Structure, 0.1, fraction(2), "For records filed under an important aspect of what the turn is about."),
 		bind("origin", &s.Origin, 1, fraction(1),
-			"How much it counts whether a piece of a file is code, a document, a test, an example, a changelog or a commit. Code comes first, "+
-				"unless the question asks for another kind."),
+			"How much it matters whether a chunk of a file is code, a document, a test, an example, a changelog or a commit. Code comes "+
+				"first, unless the question asks for another kind."),
 	}
 }
 
-// Legs are the numbers of hits that each leg contributes.
+// Legs holds the maximum number of hits of each leg.
 type Legs struct {
 	Keyword int // of the keyword leg
 	Vector  int // of the vector leg
-	// Structure is of the leg of what is filed under the turn's entities; constraints
-	// don't count.
+	// Structure is for the leg of records that are filed under the turn's entities,
+	// except constraints.
 	Structure int
 }
 
 func (l *Legs) keys() []key {
 	return []key{
-		bind("keyword", &l.Keyword, 50, whole(1, 1000), "Hits of the keyword leg."),
-		bind("vector", &l.Vector, 50, whole(1, 1000), "Hits of the vector leg."),
-		bind("structure", &l.Structure, 50, whole(1, 1000), "Hits of the leg of what is filed under the turn's entities. Constraints don't count."),
+		bind("keyword", &l.Keyword, 50, whole(1, 1000), "The number of hits of the keyword leg."),
+		bind("vector", &l.Vector, 50, whole(1, 1000), "The number of hits of the vector leg."),
+		bind("structure", &l.Structure, 50, whole(1, 1000), "The number of hits of the structure leg, which are records filed under the turn's entities. Constraints don't count."),
 	}
 }
 
-// Breaker guards the embedding service.
+// Breaker stops calls to a failing embedding service.
 type Breaker struct {
-	Failures int           // in a row, until calls stop
-	Open     time.Duration // until the next attempt
+	Failures int           // failures in a row until calls stop
+	Open     time.Duration // time until the next attempt
 }
 
-// Rerank is a service that orders what a turn found. Without an address there is none.
+// Rerank configures a service that reorders what a turn found. It is off without
+// BaseURL.
 type Rerank struct {
 	BaseURL string
 	Model   string
 	KeyEnv  string
-	Timeout time.Duration // added to the time that a turn may take
+	Timeout time.Duration // added to the time limit of a turn
 }
 
 func (r *Rerank) keys() []key {
 	return []key{
 		bind("base_url", &r.BaseURL, "", address(),
-			"Where POST /rerank is, such as https://api.jina.ai/v1 or http://localhost:8080 for text-embeddings-inference. The question and up to 50 records "+
-				"of every turn are sent there. Empty: nobody is asked.").withConsentRule(needsConsent(reachAddress)),
+			"The address whose POST /rerank is called, such as https://api.jina.ai/v1 or http://localhost:8080 for text-embeddings-inference. "+
+				"The question and up to 50 records of every turn are sent there. Empty: no reranking.").withConsentRule(needsConsent(reachAddress)),
 		bind("model", &r.Model, "", optional(),
-			"The model that reranks. Empty where the service has one only.").withConsentRule(needsConsent(reachModel)),
+			"The reranking model. Empty if the service has only one.").withConsentRule(needsConsent(reachModel)),
 		bind("key_env", &r.KeyEnv, "", variable(),
 			"The environment variable that holds the service's key. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
 		bind("timeout", &r.Timeout, 300*time.Millisecond, span(time.Millisecond, 30*time.Second),
-			"The longest that a turn waits for the service, beside retrieval.deadline. A turn for which it is too late keeps Ken's own order, and the receipt says so."),
+			"How long a turn waits for the service, in addition to retrieval.deadline. If the service is late, the turn keeps Ken's own "+
+				"order, and the receipt says so."),
 	}
 }
 
-// RerankTimeout returns how long a turn waits for the reranker; 0 without one.
+// RerankTimeout returns how long a turn waits for the reranker; 0 if there is none.
 func (c Config) RerankTimeout() time.Duration {
 	if c.Rerank.BaseURL == "" {
 		return 0
@@ -162,9 +164,9 @@ func (c Config) RerankKey() string {
 
 func (b *Breaker) keys() []key {
 	return []key{
-		bind("failures", &b.Failures, 5, whole(1, 1000), "Failures in a row that stop the calls."),
+		bind("failures", &b.Failures, 5, whole(1, 1000), "The number of failures in a row after which calls stop."),
 		bind("open", &b.Open, 30*time.Second, span(100*time.Millisecond, time.Hour),
-			"How long calls stay stopped before one is tried."),
+			"How long calls stay stopped before the next attempt."),
 	}
 }
 
@@ -179,112 +181,114 @@ const (
 	EncodingR50K   Encoding = "r50k_base"
 )
 
-// Budget bounds the block. Characters are Unicode code points.
+// Budget limits the block. Characters are Unicode code points.
 type Budget struct {
-	Chars       int      // of the whole block with its frame
-	MemoryChars int      // of pinned items and sessions; 0 leaves them out
-	Tokens      int      // of the whole block; 0 sets no limit
-	ItemChars   int      // of one item
-	Encoding    Encoding // that Tokens is counted in
+	Chars       int      // for the whole block with its frame
+	MemoryChars int      // for pinned items and sessions; 0 leaves them out
+	Tokens      int      // for the whole block; 0 sets no limit
+	ItemChars   int      // for one item
+	Encoding    Encoding // encoding in which Tokens is counted
 }
 
 func (b *Budget) keys() []key {
 	return []key{
-		bind("chars", &b.Chars, 6000, whole(500, 1_000_000), "Characters of the whole block, its frame included."),
+		bind("chars", &b.Chars, 6000, whole(500, 1_000_000), "The maximum number of characters of the whole block, frame included."),
 		bind("memory_chars", &b.MemoryChars, 8000, whole(0, 1_000_000),
-			"Characters for what always surfaces, which has a budget of its own. 0 leaves it out."),
+			"The maximum number of characters for items that are always included, which have a separate budget. 0: they are left out."),
 		bind("tokens", &b.Tokens, 0, whole(0, 1_000_000),
-			"Tokens of the whole block, on top of the limit in characters. 0: no such limit."),
+			"The maximum number of tokens of the whole block, in addition to the limit in characters. 0: no such limit."),
 		bind("item_chars", &b.ItemChars, 1500, whole(100, 1_000_000),
-			"Characters of one item; longer ones are shortened."),
+			"The maximum number of characters of one item; longer items are shortened."),
 		bind("encoding", &b.Encoding, EncodingO200K, choice(EncodingO200K, EncodingCL100K, EncodingP50K, EncodingR50K),
 			"The tokenizer that counts tokens: o200k_base for gpt-4o and later, cl100k_base for gpt-4 and gpt-3.5."),
 	}
 }
 
-// As selects the form of the block in the request.
+// As selects how the block is placed in the request.
 type As string
 
-// Forms of the block.
+// Values of As.
 const (
-	AsMessage As = "message" // a user message of its own, before the last one
-	AsMerge   As = "merge"   // at the head of the last user message
+	AsMessage As = "message" // a separate user message before the last one
+	AsMerge   As = "merge"   // at the start of the last user message
 )
 
 // Injection configures how the block reaches the model.
 type Injection struct {
 	As     As   // the form of the block
-	Sticky bool // keep earlier blocks where they were
-	Memory int  // megabytes of earlier blocks
+	Sticky bool // keep earlier blocks at their place
+	Memory int  // memory for earlier blocks, in megabytes
 }
 
 func (i *Injection) keys() []key {
 	return []key{
 		bind("as", &i.As, AsMessage, choice(AsMessage, AsMerge),
-			"message puts the block into a user message before the turn's last one, and, for models that turn out to refuse two "+
-				"user messages in a row, at the head of that message; merge always does the latter."),
+			"message: the block is a separate user message before the turn's last one; for models that refuse two user messages in a row, it "+
+				"is at the start of that message. merge: it is always at the start of that message."),
 		bind("sticky", &i.Sticky, true, flag(),
-			"Repeat earlier blocks at the same place, byte for byte, so that the provider's prompt cache keeps working, and add "+
-				"only what is new. false composes a fresh block for every request."),
+			"Repeat earlier blocks at the same place, byte for byte, so that the provider's prompt cache keeps working, and add only what is "+
+				"new. false: compose a new block for every request."),
 		bind("memory_mb", &i.Memory, 32, whole(1, 65536),
-			"How many megabytes of earlier blocks, with their receipts, are kept in memory for the next requests of their conversations. "+
-				"Older ones are read from the store, which has those of sessions that are journaled. A block is about 20 kB of it."),
+			"The memory, in megabytes, for earlier blocks and their receipts, which later requests of their conversations need. Older ones "+
+				"are read from the store, which has those of journaled sessions. A block takes about 20 kB."),
 	}
 }
 
-// Middleware switches the parts of a turn on and off. Without Knowledge, none of
-// the others has an effect.
+// Middleware turns the parts of a turn on and off. Without Knowledge, the others have
+// no effect.
 type Middleware struct {
 	Knowledge  bool // the whole subsystem
-	Guard      bool // cleaning of what the stages read
-	Intent     bool // signals from the messages
-	Keyword    bool // the leg of words
-	Vector     bool // the leg of meaning
-	Pinned     bool // the leg of what always surfaces
-	Sessions   bool // the leg of recent sessions
-	Playbooks  bool // the leg of playbooks that fit the turn
-	Graph      bool // what the code says of the symbols that a turn names
-	Decisions  bool // the decisions that govern those symbols
-	Objectives bool // the goals that are active
-	Floor      bool // the least evidence
-	Inject     bool // the block itself; without it, a dry run
-	Journal    bool // of sessions, which harvesting reads
-	Harvest    bool // what ended sessions taught
-	Ingest     bool // tool outputs as findings
-	Events     bool // the record of turns
+	Guard      bool // clean what the stages read
+	Intent     bool // read signals from the messages
+	Keyword    bool // keyword search
+	Vector     bool // vector search
+	Pinned     bool // items that are always included
+	Sessions   bool // recent sessions
+	Playbooks  bool // playbooks that match the turn
+	Graph      bool // facts of the code graph about the symbols that a turn names
+	Decisions  bool // decisions that govern those symbols
+	Objectives bool // active objectives
+	Floor      bool // minimum evidence
+	Inject     bool // add the block; without it, a dry run
+	Journal    bool // keep the messages of sessions for harvesting
+	Harvest    bool // extract knowledge from ended sessions
+	Ingest     bool // keep tool outputs as findings
+	Events     bool // record turns
 }
 
 func (m *Middleware) keys() []key {
 	return []key{
 		bind("knowledge", &m.Knowledge, true, flag(),
-			"The whole subsystem. false passes every request through as it came."),
+			"The whole subsystem. false: every request is passed on unchanged."),
 		bind("guard", &m.Guard, true, flag(),
-			"Take the model's reasoning and earlier blocks out of what the other stages read. What is injected is always cleaned.").withConsentRule(stricter("whether texts are cleaned before they are read", "false", "true")),
+			"Remove the model's reasoning and earlier blocks from what the other stages read. What is injected is always cleaned.").withConsentRule(stricter("whether texts are cleaned before they are read", "false", "true")),
 		bind("intent", &m.Intent, true, flag(),
-			"Read keywords, symbols and failures from the messages. false searches with the last user message as it stands."),
-		bind("keyword", &m.Keyword, true, flag(), "The leg that matches words."),
+			"Read keywords, symbols and failures from the messages. false: search with the text of the last user message."),
+		bind("keyword", &m.Keyword, true, flag(), "Search by words."),
 		bind("vector", &m.Vector, true, flag(),
-			"The leg that matches meaning. Needs an embedding provider; see knowledge.embed_provider.").withConsentRule(stricter("whether texts are sent to an embeddings service", "true", "false")),
+			"Search by meaning. Needs an embedding provider; see knowledge.embed_provider.").withConsentRule(stricter("whether texts are sent to an embeddings service", "true", "false")),
 		bind("pinned", &m.Pinned, true, flag(),
-			"The leg of what always surfaces: hot facts, approved patterns, active objectives."),
+			"Include hot facts, approved patterns and active objectives in every turn."),
 		bind("sessions", &m.Sessions, true, flag(),
-			"The leg of recent sessions: a short digest of each of the newest. Episodes that bear on a turn are found by its words without it."),
+			"Include a short digest of each of the most recent sessions. Without it, relevant episodes are still found by their words."),
 		bind("playbooks", &m.Playbooks, true, flag(),
-			"The leg of playbooks: those that fit the turn, by what they say of when to use them."),
+			"Include playbooks whose description of when to use them matches the turn."),
 		bind("graph", &m.Graph, true, flag(),
-			"Say what the symbols are that a turn names, and who depends on them; what is known about their surroundings counts for the turn, too.").withConsentRule(stricter("whether the code is read", "true", "false")),
-		bind("decisions", &m.Decisions, true, flag(), "Say which decisions govern the symbols and files that a turn names. Needs middleware.graph."),
-		bind("objectives", &m.Objectives, true, flag(), "Say in every turn which objectives are active, and how far they have come."),
+			"Describe the symbols that a turn names, and what depends on them. Knowledge about their surroundings then also counts for the "+
+				"turn.").withConsentRule(stricter("whether the code is read", "true", "false")),
+		bind("decisions", &m.Decisions, true, flag(), "Include the decisions that govern the symbols and files that a turn names. Needs middleware.graph."),
+		bind("objectives", &m.Objectives, true, flag(), "Include the active objectives and their progress in every turn."),
 		bind("floor", &m.Floor, true, flag(),
-			"Leave out hits with too little evidence that they bear on the turn. false injects the best hits, however poor."),
+			"Leave out hits with too little evidence that they are relevant to the turn. false: inject the best hits, however weak."),
 		bind("inject", &m.Inject, true, flag(),
-			"Put the block into the request. false composes it and writes the receipt, and the model never sees it: a dry run."),
+			"Put the block into the request. false is a dry run: the block is composed and the receipt is written, but the model does not see "+
+				"the block."),
 		bind("journal", &m.Journal, true, flag(),
-			"Keep the messages of sessions until they were harvested. false keeps none, so that nothing is learned from them.").withConsentRule(stricter("whether conversations are kept", "true", "false")),
+			"Keep the messages of sessions until they are harvested. false: keep none, so nothing is learned from them.").withConsentRule(stricter("whether conversations are kept", "true", "false")),
 		bind("harvest", &m.Harvest, true, flag(),
-			"When a session ends, keep what it taught: a summary, facts, findings, and candidates for patterns.").withConsentRule(stricter("whether Ken learns from conversations", "true", "false")),
+			"When a session ends, keep what was learned: a summary, facts, findings, and candidates for patterns.").withConsentRule(stricter("whether Ken learns from conversations", "true", "false")),
 		bind("ingest", &m.Ingest, false, flag(),
-			"Keep the outputs of tools as findings as well. They are external: anybody may have written what a tool reads.").withConsentRule(stricter("whether what tools return is kept", "true", "false")),
+			"Keep the outputs of tools as findings as well. They have the trust external: anybody may have written what a tool reads.").withConsentRule(stricter("whether what tools return is kept", "true", "false")),
 		bind("events", &m.Events, true, flag(), "Write one line per turn to telemetry.events.").withConsentRule(stricter("whether turns are recorded", "true", "false")),
 	}
 }
@@ -295,15 +299,15 @@ type Provider string
 // Providers.
 const (
 	ProviderAuto    Provider = "auto"    // decided by Config.EmbedProvider
-	ProviderOpenAI  Provider = "openai"  // an OpenAI-compatible gateway
+	ProviderOpenAI  Provider = "openai"  // the table that comes with Ken
 	ProviderBuiltin Provider = "builtin" // the token-embedding table that comes with Ken
 	ProviderStatic  Provider = "static"  // a sentence encoder or another table, in EmbedPath
-	ProviderNone    Provider = "none"    // keyword search alone
+	ProviderNone    Provider = "none"    // only keyword search
 )
 
-// EmbedProvider returns the provider to use, never ProviderAuto: static when a
-// path is named, else openai when a model and an address are, else the built-in
-// table. It is ProviderNone when embeddings are switched off.
+// EmbedProvider returns the provider to use, never ProviderAuto. It is static when a
+// path is set, else openai when a model and an address are set, else builtin. It is
+// ProviderNone when embeddings are off.
 func (c Config) EmbedProvider() Provider {
 	k := &c.Knowledge
 	switch {
@@ -319,8 +323,8 @@ func (c Config) EmbedProvider() Provider {
 	return ProviderBuiltin
 }
 
-// EmbedBaseURL returns the address of the embeddings API, which is the
-// upstream's unless it has its own. It may be empty.
+// EmbedBaseURL returns the address of the embeddings API: its own, or else the
+// upstream's. It may be empty.
 func (c Config) EmbedBaseURL() string {
 	if c.Knowledge.EmbedBaseURL != "" {
 		return c.Knowledge.EmbedBaseURL
@@ -328,8 +332,8 @@ func (c Config) EmbedBaseURL() string {
 	return c.Upstream.BaseURL
 }
 
-// EmbedAPIKey reads the key of the embeddings API from the environment. The
-// upstream's key is used only at the upstream's own address; "" means to send none.
+// EmbedAPIKey reads the key of the embeddings API from the environment. The upstream's
+// key is used only at the upstream's own address; "" sends none.
 func (c Config) EmbedAPIKey() string {
 	switch {
 	case c.Knowledge.EmbedAPIKeyEnv != "":
@@ -340,7 +344,7 @@ func (c Config) EmbedAPIKey() string {
 	return ""
 }
 
-// APIKey reads the upstream's key from the environment; "" means to send none.
+// APIKey reads the upstream's key from the environment; "" sends none.
 func (u Upstream) APIKey() string {
 	if u.APIKeyEnv == "" {
 		return ""

@@ -1,11 +1,11 @@
-// Package embed turns texts into vectors: the numbers behind search by meaning.
+// Package embed turns texts into vectors, for search by meaning.
 //
-// An [Embedder] is one vector space. Implementations: package openai asks any
-// OpenAI-compatible gateway; in this process, package static works from a table of
-// token vectors and package transformer runs a sentence encoder; [None] says that
+// An [Embedder] has one vector space. Implementations: package openai calls any
+// OpenAI-compatible gateway. In this process, package static uses a table of token
+// vectors, and package transformer runs a sentence encoder. [None] means that
 // embeddings are off.
 //
-// Two caveats. A text in which there is nothing to embed has a nil vector, not a
-// zero one: a zero vector is as near to everything as to nothing. And vectors are
-// shared between caches, stores and callers: nobody changes one.
+// Two limits. A text without content to embed has a nil vector, because a zero vector
+// would be equally near to everything. And vectors are shared between caches, stores
+// and callers: nobody may change one.
 package embed

@@ -19,42 +19,43 @@ import (
 // Embedder turns texts into vectors of one space. Implementations are safe for
 // concurrent use and pass the suite of package embedtest.
 type Embedder interface {
-	// Embed returns one vector a text, in the order of the texts, all of unit
-	// length and of one dimension. A text in which there is nothing to embed
-	// (empty, blank, no token that the model knows) gets a nil vector: callers
-	// store and compare nothing for it. No texts: no vectors and no error.
+	// Embed returns one vector per text, in the order of the texts, all of unit length
+	// and of one dimension. A text without content to embed (empty, blank, no token
+	// that the model knows) gets a nil vector: callers neither store nor compare it.
+	// For no texts it returns no vectors and no error.
 	//
-	// All or nothing: with an error there are no vectors. Errors are *ken.Error
-	// of code unavailable (try later) or invalid (change the configuration), or
-	// the context's own when the caller cancelled.
+	// With an error it returns no vectors. Errors are *ken.Error of code unavailable
+	// (try later) or invalid (change the configuration), or the context's own when the
+	// caller cancelled.
 	//
-	// The texts are not changed; the vectors are changed by nobody.
+	// Embed doesn't change the texts, and callers must not change the vectors.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
-	// Model names the vector space, qualified by its provider. Vectors are
-	// compared only when their names are equal. It is constant.
+	// Model returns the name of the vector space, qualified by its provider. Vectors
+	// are compared only when their names are equal. It is constant.
 	Model() string
-	// Dim is the number of dimensions, 0 while it isn't known.
+	// Dim returns the number of dimensions, 0 while it isn't known.
 	Dim() int
 }
 
-// IsLocal reports whether e works in this process, without a network; an
-// embedder says so with a method Local() bool.
+// IsLocal reports whether e works in this process, without a network. An embedder
+// declares this with a method Local() bool.
 func IsLocal(e Embedder) bool {
 	l, ok := e.(interface{ Local() bool })
 	return ok && l.Local()
 }
 
-// IsInline reports whether e may be used while somebody waits, because a text costs
-// microseconds: it is local, and no method Background() bool says that it takes
-// longer. Any other belongs behind a [Guard] on a turn and in the background otherwise.
+// IsInline reports whether e is fast enough to call while a caller waits, that is,
+// microseconds per text: it is local, and has no method Background() bool that returns
+// true. Call any other embedder through a [Guard] in a turn, and in the background
+// otherwise.
 func IsInline(e Embedder) bool {
 	b, ok := e.(interface{ Background() bool })
 	return IsLocal(e) && !(ok && b.Background())
 }
 
-// Queries returns the embedder for questions: of the same space, for models that
-// put something else before a question than before what is searched. An embedder
-// that tells them apart has a method Queries() Embedder; any other is its own.
+// Queries returns the embedder for questions, in the same vector space. Some models put
+// different prefixes before questions and before other texts; such an embedder has a
+// method Queries() Embedder. For any other, Queries returns e.
 func Queries(e Embedder) Embedder {
 	if q, ok := e.(interface{ Queries() Embedder }); ok {
 		return q.Queries()
@@ -62,14 +63,14 @@ func Queries(e Embedder) Embedder {
 	return e
 }
 
-// parallelFrom is the number of texts from which several cores share the work;
-// below it, starting goroutines costs more than it saves.
+// parallelFrom is the number of texts from which several cores share the work; below
+// it, starting goroutines takes longer than it saves.
 const parallelFrom = 16
 
-// Batch is Embed for an embedder that works in this process, text by text: one is
-// called for each, from several goroutines when there are many texts. It returns
-// ctx's error, and no vectors, when ctx ends first. A text that one panics on has no
-// vector, and slog.Default hears of it.
+// Batch implements Embed for an embedder that works in this process: it calls one for
+// each text, from several goroutines when there are many texts. It returns ctx's error,
+// and no vectors, when ctx ends first. A text on which one panics has no vector, and
+// the panic is logged to slog.Default.
 func Batch(ctx context.Context, texts []string, one func(text string) []float32) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	var next atomic.Int64
@@ -101,8 +102,8 @@ func Batch(ctx context.Context, texts []string, one func(text string) []float32)
 	return vectors, nil
 }
 
-// unitTolerance is how far a vector's length may be from 1: float32 rounding over
-// some thousand dimensions, with room to spare.
+// unitTolerance is the allowed difference of a vector's length from 1: several times
+// the float32 rounding error over some thousand dimensions.
 const unitTolerance = 1e-3
 
 // Unit scales v to length 1, in place. A vector without a direction (all zero,
@@ -123,9 +124,9 @@ func Unit(v []float32) error {
 	return nil
 }
 
-// Check reports what is wrong with an embedder's answer for n texts: the count,
-// a dimension other than dim (0: other than the first vector's), numbers that are
-// no numbers, a length other than 1. A nil vector is right: see [Embedder].
+// Check returns an error for an invalid result of an embedder for n texts: a wrong
+// count, a dimension other than dim (0: other than the first vector's), numbers that
+// are NaN or infinite, a length other than 1. Nil vectors are valid: see [Embedder].
 func Check(vectors [][]float32, n, dim int) error {
 	if len(vectors) != n {
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the embedder answered %d vectors for %d texts", len(vectors), n)}
@@ -150,9 +151,9 @@ func Check(vectors [][]float32, n, dim int) error {
 	return nil
 }
 
-// CheckDistinct reports an embedder that answers the same vector for different texts, which finds
-// nothing by meaning. It needs eight vectors, because a few texts may differ in nothing that a
-// model sees.
+// CheckDistinct returns an error for an embedder that returns the same vector for
+// different texts, which makes vector search useless. It needs eight vectors, because
+// for a model, a few different texts may be the same.
 func CheckDistinct(vectors [][]float32) error {
 	const fewest = 8
 	n, first := 0, []float32(nil)
@@ -181,7 +182,7 @@ func broken(detail string) error {
 	}
 }
 
-// norm adds in float64: the squares of some models' raw vectors overflow float32.
+// norm sums in float64: the squares of some models' raw vectors overflow float32.
 func norm(v []float32) float64 {
 	var sum float64
 	for _, x := range v {
@@ -190,15 +191,14 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// ErrOff is the error of the embedder None: nothing failed, there is no vector
-// search.
+// ErrOff is the error of the embedder None: there is no vector search.
 var ErrOff error = &ken.Error{
 	Code: ken.CodeUnavailable,
 	Msg:  "embeddings are off",
 	Try:  "Set knowledge.embed_provider to static or openai to search by meaning as well.",
 }
 
-// None returns the embedder that embeds nothing and answers ErrOff.
+// None returns an embedder that always returns ErrOff.
 func None() Embedder { return none{} }
 
 type none struct{}
@@ -220,11 +220,11 @@ func Hash(text string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// Throttled is the cause of an unavailable error whose endpoint said how long to
-// wait before the next call.
+// Throttled is the cause of an unavailable error if the endpoint said how long to wait
+// before the next call.
 type Throttled struct {
 	After time.Duration
-	Err   error // what the endpoint said; may be nil
+	Err   error // error message of the endpoint; may be nil
 }
 
 // Error names the wait and the cause.

@@ -21,22 +21,22 @@ import (
 
 // turnResult holds the result of one question's turn.
 type turnResult struct {
-	ranked   []string // records, in the order in which the turn ranked them, the floor applied
+	ranked   []string // records in the order of the turn's ranking, after the floor
 	block    []string // records in the block
-	empty    bool     // no block at all
-	chars    int      // of the block
-	ms       float64  // wall time of Layer.Assemble, of a turn that ran alone; else 0
-	degraded string   // what went wrong, "" for nothing
+	empty    bool     // there was no block
+	chars    int      // length of the block
+	ms       float64  // wall time of Layer.Assemble if the turn ran alone; else 0
+	degraded string   // what was degraded, "" for nothing
 	mode     ken.Mode
 }
 
-// probe carries one turn's state out of the chain.
+// probe passes one turn's ranking out of the chain.
 type probe struct{ ranked []string }
 
 type probeKey struct{}
 
-// recordRanking returns a middleware that notes the order in which a turn ranked its
-// candidates. It changes nothing. pool is the size of the retriever's.
+// recordRanking returns a middleware that records the order in which a turn ranked its
+// candidates. It changes nothing. pool is the pool size of the retriever.
 func recordRanking(pool int) middleware.Middleware {
 	return func(next middleware.Handler) middleware.Handler {
 		return func(ctx context.Context, st *middleware.State) error {
@@ -49,12 +49,12 @@ func recordRanking(pool int) middleware.Middleware {
 	}
 }
 
-// ranking is every candidate that the floor left, best first: those handed on to
-// the block, and behind them those beyond retrieval's top k, which the retriever
-// lists as cut in the same order. It lists what fusion left out of the pool
-// before these: as many as were found beyond the pool's size. Rules stand first in
-// every turn that they apply to, which says nothing of how well they answer it: they
-// are put where their words put them.
+// ranking returns every candidate that passed the floor, best first: those passed on to
+// the block, then those beyond retrieval's top k, which the retriever lists as cut in
+// the same order. The first cuts, as many as the hits exceeded the pool's size, are
+// those that fusion left out of the pool. Rules always come first in the turns that
+// they apply to, whatever the question; so they are sorted to the place that their
+// score gives.
 func ranking(found *retriever.Result, pool int) []string {
 	var out, beyond []string
 	var in []*retriever.Candidate
@@ -76,10 +76,9 @@ func ranking(found *retriever.Result, pool int) []string {
 	return append(out, beyond[min(unranked, len(beyond)):]...)
 }
 
-// ask runs one question as a turn of a conversation that just began, and nothing
-// else before the clock stops.
+// ask runs one question as the first turn of a conversation. Nothing else is timed.
 func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (turnResult, error) {
-	_, release, err := l.Store(ctx, o.name) // opening it is not the turn's time
+	_, release, err := l.Store(ctx, o.name) // opening it is not part of the turn's time
 	if err != nil {
 		return turnResult{}, err
 	}
@@ -107,7 +106,7 @@ func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (
 	return h, nil
 }
 
-// answer is one question in one mode, as WriteAnswers writes it.
+// answer is the result of one question in one mode, as WriteAnswers writes it.
 type answer struct {
 	Dataset  string             `json:"dataset"`
 	Mode     string             `json:"mode"`
@@ -115,15 +114,15 @@ type answer struct {
 	Category string             `json:"category,omitempty"`
 	Text     string             `json:"text"`
 	Relevant []string           `json:"relevant"`
-	Ranked   []string           `json:"ranked"` // to depth, best first
+	Ranked   []string           `json:"ranked"` // at most depth entries, best first
 	Block    []string           `json:"block"`
-	MS       float64            `json:"ms,omitempty"` // of a turn that was timed
-	Values   map[string]float64 `json:"values"`       // by measure, those of the question's kind
+	MS       float64            `json:"ms,omitempty"` // only of a turn that was timed
+	Values   map[string]float64 `json:"values"`       // by measure, for measures that apply to the question
 }
 
-// WriteAnswers writes one JSON line for each mode and question: what was asked,
-// what is relevant, what was ranked and what was in the block. It needs a report
-// from Sweep: one that was read back holds no answers, and yields no lines.
+// WriteAnswers writes one JSON line for each mode and question: the question, what is
+// relevant, the ranking and the content of the block. It needs a report from Sweep: a
+// report that was read from a file has no answers and writes no lines.
 func (r *Report) WriteAnswers(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -153,14 +152,14 @@ func answers(name string, queries []dataset.Query, runs []run) []answer {
 	return out
 }
 
-// epoch dates the first record of a set without dates.
+// epoch is the time of the first record of a data set without times.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// namespace keeps the ids of a measurement's claims apart from all others.
+// namespace is the UUID namespace of the claims of a measurement.
 var namespace = uuid.MustParse("6d3c0a52-8f7b-5f0e-9d0b-7f1b6f1f4a11")
 
-// clock dates the records of one owner. Sets give one time for a whole session or
-// for its first record only; what follows was said a second later each.
+// clock assigns times to the records of one owner. Data sets have one time for a whole
+// session or for its first record only; each further record is dated one second later.
 type clock struct{ last time.Time }
 
 func (c *clock) at(t time.Time) time.Time {
@@ -174,11 +173,11 @@ func (c *clock) at(t time.Time) time.Time {
 	return t
 }
 
-// incoming makes a claim of a record. The text stays as it is; who said it goes
-// into Actor. The evidence is the message where there is a conversation, and the
-// data set's record else: the same for every record of a set, so that tiers and
-// trust, which a set knows nothing of, don't order anything. Ids follow from the
-// record's, so that every run is the same.
+// incoming converts a record to a claim. The text stays unchanged; the speaker goes
+// into Actor. The evidence is the message if there is a conversation, and otherwise the
+// data set's record. It is the same for every record of a set, so that tiers and trust,
+// which a set doesn't have, don't affect the order. Ids are derived from the record's,
+// so that every run is the same.
 func incoming(r *dataset.Record, when *clock) store.Incoming {
 	id := uuid.NewSHA1(namespace, []byte(r.Conv+"\x00"+r.ID)).String()
 	if r.Claim != nil {
@@ -200,7 +199,7 @@ func incoming(r *dataset.Record, when *clock) store.Incoming {
 	return store.Incoming{Claim: c}
 }
 
-// exact keeps a claim's own time.
+// exact returns a claim's own time if it has one.
 func (c *clock) exact(t time.Time) time.Time {
 	if t.IsZero() {
 		return c.at(t)
@@ -211,8 +210,7 @@ func (c *clock) exact(t time.Time) time.Time {
 	return t
 }
 
-// actor is who said it, as far as the set tells; a speaker without a role is a
-// person.
+// actor returns the speaker of a record; a speaker without a role is a user.
 func actor(r *dataset.Record) ken.Actor {
 	a := ken.Actor{ID: r.Speaker}
 	switch {
@@ -226,16 +224,16 @@ func actor(r *dataset.Record) ken.Actor {
 	return a
 }
 
-// depth is how much of a ranking is looked at.
+// depth is the number of ranks that are evaluated.
 const depth = 20
 
-// judged is what one question's turn is worth. What is measured over which
-// questions: see measures.
+// judged is the evaluation of one question's turn. See measures for what is computed
+// from it.
 type judged struct {
-	grades   []int // at each rank to depth
-	ideal    []int // of all that is relevant
-	inBlock  int   // relevant records or sessions in the block
-	silent   bool  // no block
+	grades   []int // grade at each rank up to depth
+	ideal    []int // grades of all relevant records
+	inBlock  int   // number of relevant records or sessions in the block
+	silent   bool  // there was no block
 	answered bool  // the question has an answer
 }
 
@@ -272,7 +270,7 @@ func judge(q *dataset.Query, o *owner, h *turnResult) judged {
 	return j
 }
 
-// distinct names each thing once, at its first place.
+// distinct returns the names without duplicates, each at its first position.
 func distinct(list []string, name func(string) string) []string {
 	seen := make(map[string]bool, len(list))
 	out := make([]string, 0, len(list))
@@ -285,21 +283,21 @@ func distinct(list []string, name func(string) string) []string {
 	return out
 }
 
-// Measure is one figure of a report.
+// Measure is one measured value of a report.
 type Measure struct {
 	Name string
-	// Over says which questions it is a mean of: those with an answer, or those
-	// without.
+	// Answerable says which questions it is a mean of: those with an answer, or else
+	// those without.
 	Answerable bool
-	// Less says that less of it is better.
+	// Less says that a lower value is better.
 	Less bool
-	// What it says, in a few words.
+	// Doc describes it in a few words.
 	Doc string
 
 	of func(*judged) float64
 }
 
-// measures are all of them, in the order of a report.
+// measures lists all measures, in the order of a report.
 var measures = []Measure{
 	{Name: "hit@1", Answerable: true, Doc: "something relevant is first", of: func(j *judged) float64 { return metric.Hit(j.grades, 1) }},
 	{Name: "hit@5", Answerable: true, Doc: "something relevant is among the first 5", of: func(j *judged) float64 { return metric.Hit(j.grades, 5) }},

@@ -14,8 +14,8 @@ import (
 type Comparison struct {
 	Before string `json:"before"` // the data sets' names
 	After  string `json:"after"`
-	// Questions counts the questions that both reports have. OnlyBefore and OnlyAfter count
-	// those that one of them has alone, which are left out.
+	// Questions is the number of questions that both reports have. OnlyBefore and
+	// OnlyAfter are the numbers of questions in one report only, which are left out.
 	Questions  int       `json:"questions"`
 	OnlyBefore int       `json:"only_before"`
 	OnlyAfter  int       `json:"only_after"`
@@ -24,36 +24,37 @@ type Comparison struct {
 	Unpaired   []string  `json:"unpaired"` // modes that only one report has
 }
 
-// Change is one measure in one mode.
+// Change is the difference of one measure in one mode.
 type Change struct {
 	Mode       string     `json:"mode"`
 	Measure    string     `json:"measure"`
-	Questions  int        `json:"questions"` // that it is a mean of
+	Questions  int        `json:"questions"` // number of questions in the mean
 	Before     float64    `json:"before"`
 	After      float64    `json:"after"`
 	Difference float64    `json:"difference"` // after minus before
 	CI         [2]float64 `json:"ci"`         // its 95 % interval, paired
 	P          float64    `json:"p"`
-	Real       bool       `json:"real"`       // the interval leaves zero out
-	Regression bool       `json:"regression"` // real, and for the worse
+	Real       bool       `json:"real"`       // the interval excludes zero
+	Regression bool       `json:"regression"` // real, and worse
 }
 
-// Latency is set side by side and never judged: two runs share no clock.
+// Latency compares times without a verdict, because two runs may have different
+// conditions.
 type Latency struct {
 	Mode   string     `json:"mode"`
 	Before [2]float64 `json:"before"` // p50 and p99 in milliseconds
 	After  [2]float64 `json:"after"`
 }
 
-// Regressions reports whether anything became worse for real.
+// Regressions reports whether any change is a regression.
 func (c *Comparison) Regressions() bool {
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Regression })
 }
 
-// Compare says which differences between two reports are real, by a paired
-// bootstrap over the questions that both have, known by their ids. Modes are
-// paired by name; when each report has a single mode, these are paired whatever
-// their names. ErrInvalid when a report lacks per-query values, or nothing can be
+// Compare determines which differences between two reports are real, by a paired
+// bootstrap over the questions that both have, identified by their ids. Modes are
+// paired by name; if each report has a single mode, the two are paired whatever their
+// names. It returns ErrInvalid when a report lacks per-query values, or nothing can be
 // paired.
 func Compare(before, after *Report, seed uint64) (*Comparison, error) {
 	for _, r := range []*Report{before, after} {
@@ -92,7 +93,7 @@ func Compare(before, after *Report, seed uint64) (*Comparison, error) {
 	return c, nil
 }
 
-// pair is the names of a mode before and after.
+// pair holds the names of a mode before and after.
 type pair [2]string
 
 func (p pair) name() string {
@@ -125,7 +126,7 @@ func pairModes(before, after *Report) (pairs []pair, alone []string) {
 	return pairs, alone
 }
 
-// compare pairs one measure over the questions that have it in both reports.
+// compare compares one measure over the questions that have it in both reports.
 func compare(m *Measure, before, after Column, then, now []int, seed uint64) (ch Change, ok bool) {
 	var x, y []float64
 	for i := range then {
@@ -146,7 +147,7 @@ func compare(m *Measure, before, after Column, then, now []int, seed uint64) (ch
 	return ch, true
 }
 
-// run is one variant's turns, in the order of the questions.
+// run holds one variant's turns, in the order of the questions.
 type run struct {
 	variant
 	results  []turnResult
@@ -154,8 +155,8 @@ type run struct {
 	degraded string
 }
 
-// group is some of the questions, by their place, with the draws that all of its
-// intervals share.
+// group is a subset of the questions, by index, with the bootstrap draws that all of
+// its intervals share.
 type group struct {
 	answerable, none, all []int
 	drawsA, drawsN        *metric.Draws
@@ -180,7 +181,7 @@ func newGroup(queries []dataset.Query, seed uint64, in func(*dataset.Query) bool
 	return g
 }
 
-// score sums up one run over the group.
+// score summarizes one run over the group.
 func (g *group) score(r *run) Score {
 	s := Score{Values: map[string]float64{"queries": float64(len(g.answerable)), "no_answer": float64(len(g.none))}, CI: map[string][2]float64{},
 		Degraded: r.degraded}
@@ -218,7 +219,7 @@ func (g *group) score(r *run) Score {
 	return s
 }
 
-// summarise fills in what the report says of the runs.
+// summarise fills in the report's fields from the runs.
 func (r *Report) summarise(queries []dataset.Query, runs []run) {
 	every := newGroup(queries, r.Seed, func(*dataset.Query) bool { return true })
 	r.N, r.Queries, r.NoAnswer = len(queries), len(every.answerable), len(every.none)
@@ -270,54 +271,54 @@ func perQuery(queries []dataset.Query, runs []run) *PerQuery {
 	return p
 }
 
-// Report is the result of a sweep. Its JSON form is a contract: fields are added, and
-// none of them changes; see docs/evals.md.
+// Report is the result of a sweep. Its JSON form is a contract: fields may be added,
+// but existing ones don't change; see docs/evals.md.
 type Report struct {
 	Dataset   string   `json:"dataset"`
-	N         int      `json:"n"`         // questions asked
+	N         int      `json:"n"`         // number of questions
 	Queries   int      `json:"queries"`   // of these, with a known answer
 	NoAnswer  int      `json:"no_answer"` // of these, known to have none
-	Corpus    int      `json:"corpus"`    // records remembered
-	Owners    int      `json:"owners"`    // stores that they are in: one for each conversation
-	Refused   int      `json:"refused"`   // records that the store doesn't take
+	Corpus    int      `json:"corpus"`    // number of records written
+	Owners    int      `json:"owners"`    // number of stores: one for each conversation
+	Refused   int      `json:"refused"`   // number of records that the store rejected
 	Embedder  string   `json:"embedder"`  // the model's name; "" for none
 	Seed      uint64   `json:"seed"`
-	Workers   int      `json:"workers"` // turns at once
+	Workers   int      `json:"workers"` // concurrent turns
 	ElapsedMS float64  `json:"elapsed_ms"`
 	Notes     []string `json:"notes"`
 	Order     []string `json:"order"` // the names in Modes, in the order of the run
 
 	Modes      map[string]Score    `json:"modes"`
 	ByCategory map[string]Category `json:"by_category"`
-	// PerQuery has the figures that Compare needs. Nil when they were left out.
+	// PerQuery holds the values that Compare needs. It is nil when they were omitted.
 	PerQuery *PerQuery `json:"per_query,omitempty"`
-	// Faults are the questions that went worst, by mode. They hold text of the data
-	// set and are not part of the JSON form.
+	// Faults holds the questions with the worst results, by mode. It contains text of
+	// the data set and is not part of the JSON form.
 	Faults map[string][]Fault `json:"-"`
 
 	answers []answer
 }
 
-// Score is the result of one mode on some questions.
+// Score is the result of one mode on a set of questions.
 type Score struct {
-	Settings map[string]string     // what was varied, by full key
-	Values   map[string]float64    // by measure, and p50_ms, p99_ms and block_chars; 0..1 except these
-	CI       map[string][2]float64 // 95 % intervals by measure, where there are questions of its kind
-	Degraded string                // why the mode ran with less than it needs; "" for no reason
+	Settings map[string]string     // the varied settings, by full key
+	Values   map[string]float64    // by measure; also p50_ms, p99_ms and block_chars; all others are 0..1
+	CI       map[string][2]float64 // 95 % intervals by measure, if the group has questions for the measure
+	Degraded string                // why the mode ran degraded; "" if it did not
 }
 
-// Category is the result of the modes on one kind of question.
+// Category is the result of all modes on one category of questions.
 type Category struct {
 	N     int
 	Modes map[string]Score
 }
 
-// PerQuery has every question's own values, in columns.
+// PerQuery holds every question's values, in columns.
 type PerQuery struct {
 	IDs        []string `json:"ids"`
 	Categories []string `json:"categories"`
-	// Modes has a column by mode and measure; NaN, null in JSON, where the measure
-	// isn't of this kind of question.
+	// Modes holds a column by mode and measure. A value is NaN, null in JSON, if the
+	// measure doesn't apply to the question.
 	Modes map[string]map[string]Column `json:"modes"`
 }
 

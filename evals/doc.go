@@ -1,15 +1,14 @@
-// Package evals measures recall: it remembers a data set in a real store, asks
-// every question as a turn would, and compares modes and settings on the same
-// questions.
+// Package evals measures recall: it writes a data set into a real store, asks every
+// question as a turn would, and compares modes and settings on the same questions.
 //
 //	data set ─→ claims in a store ─→ for each mode: Layer.Assemble per question ─→ measures, intervals, report
 //
-// Nothing is measured on a path of its own. Records become claims by the store's
-// import, each conversation of a scoped set is an owner, the configuration is the
-// user's in everything that is not varied, and what is read is the turn's own
-// state: the order of its candidates, and its block.
+// Measurements use the same code as normal turns. Records become claims by the store's
+// import, and each conversation of a scoped set is an owner. The configuration is the
+// user's, except for what is varied. The results are read from the turn's own state:
+// the order of its candidates, and its block.
 //
-// Sweep runs, Compare says which differences between two runs are real, package
-// dataset reads data, package metric has the formulas, package report draws.
-// docs/evals.md defines every figure.
+// Sweep runs a measurement, and Compare determines which differences between two runs
+// are real. Package dataset reads data, package metric has the formulas, and package
+// report renders reports. docs/evals.md defines every measure.
 package evals

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// MarshalJSON writes NaN as null, and six digits.
+// MarshalJSON encodes NaN as null, and numbers with six digits.
 func (c Column) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, v := range c {
@@ -34,7 +34,7 @@ func (c Column) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// UnmarshalJSON reads null as NaN.
+// UnmarshalJSON decodes null as NaN.
 func (c *Column) UnmarshalJSON(b []byte) error {
 	var list []*float64
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -50,7 +50,7 @@ func (c *Column) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the values as fields of their own, in a fixed order.
+// MarshalJSON encodes the values as separate fields, in a fixed order.
 func (s Score) MarshalJSON() ([]byte, error) {
 	b := fields{}
 	for _, m := range measures {
@@ -79,10 +79,10 @@ func (s Score) MarshalJSON() ([]byte, error) {
 	return b.object(), nil
 }
 
-// plain are the values that are no measures.
+// plain lists the values that are not measures.
 var plain = []string{"queries", "no_answer", "block_chars", "timed", "p50_ms", "p99_ms"}
 
-// UnmarshalJSON reads what MarshalJSON writes, and skips what it doesn't know.
+// UnmarshalJSON decodes what MarshalJSON encodes, and ignores unknown fields.
 func (s *Score) UnmarshalJSON(b []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(b, &all); err != nil {
@@ -111,7 +111,7 @@ func (s *Score) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes n and a field for each mode.
+// MarshalJSON encodes n and a field for each mode.
 func (c Category) MarshalJSON() ([]byte, error) {
 	b := fields{}
 	b.add("n", c.N)
@@ -121,7 +121,7 @@ func (c Category) MarshalJSON() ([]byte, error) {
 	return b.object(), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes what MarshalJSON encodes.
 func (c *Category) UnmarshalJSON(b []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(b, &all); err != nil {
@@ -144,7 +144,7 @@ func (c *Category) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// fields builds an object whose fields keep their order.
+// fields builds a JSON object whose fields keep their order.
 type fields struct {
 	b   bytes.Buffer
 	err error
@@ -183,11 +183,11 @@ func round(v float64, digits int) float64 {
 	return math.Round(v*p) / p
 }
 
-// interval is a pair of numbers that took four lines.
+// interval matches a pair of numbers that is spread over four lines.
 var interval = lazyregexp.New(`\[\s+(-?[0-9.e-]+),\s+(-?[0-9.e-]+)\s+\]`)
 
-// Write writes the report as JSON: indented, but each column of PerQuery, which
-// comes last, on one line.
+// Write writes the report as indented JSON. Each column of PerQuery, which comes last,
+// is on one line.
 func (r *Report) Write(w io.Writer) error {
 	head := *r
 	head.PerQuery = nil
@@ -245,7 +245,7 @@ func (p *PerQuery) lines() ([]byte, error) {
 	return b.Bytes(), failed
 }
 
-// Read reads a report that Write wrote. What isn't one is ErrInvalid.
+// Read reads a report that Write wrote. Anything else is ErrInvalid.
 func Read(rd io.Reader) (*Report, error) {
 	var r Report
 	if err := json.NewDecoder(rd).Decode(&r); err != nil {
@@ -267,16 +267,16 @@ func Read(rd io.Reader) (*Report, error) {
 	return &r, nil
 }
 
-// KeptDir is the folder of the reports that a project keeps, below the one of its
-// stores: each is a file NAME.json, as Report.Write writes it.
+// KeptDir is the folder of the reports that a project keeps, inside its state folder.
+// Each is a file NAME.json, as Report.Write writes it.
 const KeptDir = "sweeps"
 
-// MaxKeptName is the greatest length of a kept report's name, in bytes.
+// MaxKeptName is the maximum length of a kept report's name, in bytes.
 const MaxKeptName = 80
 
-// KeptPath returns the path of a kept report in a project's state folder. A name has
-// letters, digits, dots, dashes and low lines, with a letter or a digit first; any other
-// is ErrInvalid.
+// KeptPath returns the path of a kept report in a project's state folder. A name
+// consists of letters, digits, dots, dashes and underscores, and starts with a letter or
+// digit; any other is ErrInvalid.
 func KeptPath(state, name string) (string, error) {
 	if !keptName(name) {
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "keep", Msg: fmt.Sprintf("%q is no name for a report", name),
@@ -285,7 +285,7 @@ func KeptPath(state, name string) (string, error) {
 	return filepath.Join(state, KeptDir, name+".json"), nil
 }
 
-// KeptName makes the name of a kept report out of any text, such as a data set's name.
+// KeptName derives the name of a kept report from any text, such as a data set's name.
 func KeptName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && keptByte(byte(r)) {

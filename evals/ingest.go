@@ -15,47 +15,48 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// stageRemember is what progress calls the writing of records.
+// stageRemember is the name of the stage that writes records, for progress reports.
 const stageRemember = "remember"
 
-// soleOwner has the records of a set that is not scoped.
+// soleOwner is the owner of the records of a set that is not scoped.
 const soleOwner = ken.DefaultOwner
 
-// corpus is what was remembered.
+// corpus holds the records that were written, by owner.
 type corpus struct {
 	owners  map[string]*owner
-	order   []*owner // by their first question
+	order   []*owner // in the order of their first question
 	workers int
 
 	progress func(stage string, done, total int)
-	done     atomic.Int64 // records written or refused
+	done     atomic.Int64 // number of records written or rejected
 }
 
-// owner is one conversation's memory, or that of the whole set. While records are
-// written, it belongs to one goroutine at a time.
+// owner is the store of one conversation, or of the whole set. While records are
+// written, only one goroutine at a time uses it.
 type owner struct {
 	name    string
 	clock   clock
-	claims  map[string]string // record to claim
-	records map[string]string // claim to record
-	session map[string]string // record to session, where questions ask for sessions
+	claims  map[string]string // record id to claim id
+	records map[string]string // claim id to record id
+	session map[string]string // record id to session id, if questions ask for sessions
 	waiting []store.Incoming
-	places  []string // of the records that wait
+	places  []string // ids of the waiting records
 
 	written, refused int
-	reason           string // of the first that the store refused
+	reason           string // error of the first record that the store rejected
 	latest           time.Time
 }
 
-// Writing in batches: one transaction takes a few hundred records for the price of
-// a few. Owners are written side by side once this many records wait, and no more
-// than these are in memory.
+// Records are written in batches, because a transaction with a few hundred records
+// takes little longer than one with a few. Owners are written concurrently once
+// maxWaiting records wait; no more than these are in memory.
 const (
 	batch      = 500
-	mostInWait = 20000
+	maxWaiting = 20000
 )
 
-// now is just after the newest record, so that nothing depends on today's date.
+// now returns a time just after the newest record, so that nothing depends on today's
+// date.
 func (c *corpus) now() time.Time {
 	latest := epoch
 	for i, o := range c.order {
@@ -66,7 +67,8 @@ func (c *corpus) now() time.Time {
 	return latest.Add(time.Hour)
 }
 
-// sum adds up what became of the records, and says why the first was refused.
+// sum returns how many records were written and rejected, and why the first was
+// rejected.
 func (c *corpus) sum() (written, refused int, reason string) {
 	for _, o := range c.order {
 		written, refused, reason = written+o.written, refused+o.refused, cmp.Or(reason, o.reason)
@@ -74,7 +76,7 @@ func (c *corpus) sum() (written, refused int, reason string) {
 	return written, refused, reason
 }
 
-// newCorpus prepares for the owners that questions are about.
+// newCorpus creates the owners that questions are about.
 func newCorpus(set *dataset.Set, workers int, progress func(string, int, int)) *corpus {
 	c := &corpus{owners: map[string]*owner{}, workers: workers, progress: progress}
 	for i := range set.Queries {
@@ -108,7 +110,7 @@ func (c *corpus) remember(ctx context.Context, l *middleware.Layer, set *dataset
 		if err := o.take(&r, sessions); err != nil {
 			return err
 		}
-		if waiting++; waiting == mostInWait || len(c.order) == 1 && waiting == batch {
+		if waiting++; waiting == maxWaiting || len(c.order) == 1 && waiting == batch {
 			if err := c.flush(ctx, l); err != nil {
 				return err
 			}
@@ -148,8 +150,8 @@ func (o *owner) take(r *dataset.Record, sessions bool) error {
 	return nil
 }
 
-// flush writes what waits. Owners have stores of their own, so it makes no
-// difference which is first.
+// flush writes the waiting records. Owners have separate stores, so their order doesn't
+// matter.
 func (c *corpus) flush(ctx context.Context, l *middleware.Layer) error {
 	return each(ctx, c.workers, c.order, func(ctx context.Context, o *owner) error {
 		if len(o.waiting) == 0 {
@@ -174,7 +176,7 @@ func (c *corpus) write(ctx context.Context, l *middleware.Layer, o *owner) error
 				return ctx.Err()
 			case out.Err == nil:
 				o.written++
-			default: // what a store refuses, it refuses in use as well
+			default: // a store would also reject it in normal use
 				if o.refused++; o.reason == "" {
 					o.reason = fmt.Sprintf("%s: %v", o.places[at], out.Err)
 				}
@@ -187,11 +189,11 @@ func (c *corpus) write(ctx context.Context, l *middleware.Layer, o *owner) error
 	return nil
 }
 
-// Fault is a question that went badly, with what was found in place of the answer.
+// Fault is a question with a bad result, with what was found instead of the answer.
 type Fault struct {
 	ID, Text, Category, Conv string
 	Recall                   float64   // at 10
-	Wanted                   []Passage // what is relevant; none for a question that should have stayed without a block
+	Wanted                   []Passage // what is relevant; empty for a question that should have no block
 	Found                    []Passage // the first ranks
 }
 
@@ -203,15 +205,15 @@ type Passage struct {
 	Good bool   // it is relevant
 }
 
-// Bounds of the list of faults.
+// Limits of the list of faults.
 const (
-	mostFaults   = 20 // for each mode, of either kind
-	mostPassages = 3
-	mostText     = 240 // code points of a passage
+	maxFaults   = 20 // for each mode, of either kind
+	maxPassages = 3
+	maxText     = 240 // code points of a passage
 )
 
-// faults lists the worst questions: those with an answer by recall and then by
-// the first relevant rank, and those without one that got a block.
+// faults returns the worst questions: those with an answer by recall and then by the
+// first relevant rank, and those without an answer that got a block.
 func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Fault, error) {
 	var missed, wrong []int
 	for i := range s.set.Queries {
@@ -229,7 +231,7 @@ func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Faul
 	})
 	var out []Fault
 	for _, list := range [][]int{missed, wrong} {
-		for _, i := range list[:min(len(list), mostFaults)] {
+		for _, i := range list[:min(len(list), maxFaults)] {
 			f, err := s.fault(ctx, l, &s.set.Queries[i], r, i)
 			if err != nil {
 				return nil, err
@@ -251,7 +253,7 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 	passage := func(id string, rank int) Passage {
 		p := Passage{ID: id, Rank: rank}
 		if claim := o.claims[id]; claim != "" {
-			if c, err := st.Get(ctx, claim); err == nil { // one that the store refused has no text to show
+			if c, err := st.Get(ctx, claim); err == nil { // a rejected record has no text to show
 				p.Text = beginning(c.Text)
 			}
 		}
@@ -262,12 +264,12 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	for _, id := range ids[:min(len(ids), mostPassages)] {
+	for _, id := range ids[:min(len(ids), maxPassages)] {
 		p := passage(id, slices.Index(h.ranked, id)+1)
 		p.Good = true
 		f.Wanted = append(f.Wanted, p)
 	}
-	for rank, id := range h.ranked[:min(len(h.ranked), mostPassages)] {
+	for rank, id := range h.ranked[:min(len(h.ranked), maxPassages)] {
 		p := passage(id, rank+1)
 		p.Good = q.Relevant[id] > 0
 		f.Found = append(f.Found, p)
@@ -277,8 +279,8 @@ func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query
 
 func beginning(text string) string {
 	r := []rune(text)
-	if len(r) <= mostText {
+	if len(r) <= maxText {
 		return text
 	}
-	return string(r[:mostText]) + " …"
+	return string(r[:maxText]) + " …"
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
-// logged makes a log of turns in which claims of every third entity are used, unless
-// nothing tells; the newest first, as a book lists it.
+// logged returns receipts of turns in which claims of every third entity were used, or
+// with noise random ones; newest first.
 func logged(turns int, noise bool) (log []receipt.Record) {
 	r := rand.New(rand.NewPCG(11, 3))
 	for n := range turns {
@@ -72,7 +72,7 @@ func TestOrdersThatDifferByChanceAreNoBetter(t *testing.T) {
 	}
 }
 
-// An empty log is no fault: what is missing is said.
+// An empty log is not an error: the notes say what is missing.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	bare := receipt.Record{}
 	bare.Turn = "t"

@@ -23,14 +23,14 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Sweep remembers o.Data in a temporary store, asks every question in every mode
-// and setting, and reports how well each did. Same data, same seed, same figures,
-// latencies apart. The store is removed when it returns, also after an error and
-// at ctx's end.
+// Sweep writes o.Data into a temporary store, asks every question in every mode and
+// setting, and reports the results. The same data and seed give the same values, except
+// for latencies. The store is removed when Sweep returns, also after an error or when
+// ctx ends.
 //
-// Errors: ErrInvalid for a setting or a line of the data that can't be used; ctx's
-// own. A leg that isn't there is no error: its mode runs as a turn would, and the
-// report's notes say so.
+// Errors: ErrInvalid for a setting or a line of the data that can't be used; ctx's own.
+// A missing leg is not an error: its mode runs as a turn would, and the report's notes
+// say so.
 func Sweep(ctx context.Context, o Options) (report *Report, err error) {
 	start := time.Now()
 	if o, err = o.withDefaults(); err != nil {
@@ -54,7 +54,7 @@ func Sweep(ctx context.Context, o Options) (report *Report, err error) {
 	return s.run(ctx, all, start)
 }
 
-// sweep is a sweep under way.
+// sweep is the state of one Sweep.
 type sweep struct {
 	o      Options
 	dir    string
@@ -93,7 +93,7 @@ func (s *sweep) run(ctx context.Context, all []variant, start time.Time) (*Repor
 	return r, nil
 }
 
-// draw keeps limit of the set's own questions, in their order.
+// draw selects limit of the set's own questions at random, in their order.
 func draw(set *dataset.Set, limit int, seed uint64) *dataset.Set {
 	var own []int
 	for i := range set.Queries {
@@ -129,8 +129,8 @@ func (s *sweep) open(ctx context.Context, cfg config.Config) (*middleware.Layer,
 		Progress: s.o.Progress})
 }
 
-// remember fills the store, with vectors if any variant wants them, and embeds
-// what its embedder doesn't do in passing.
+// remember fills the store, with vectors if any variant needs them, and embeds what was
+// not embedded during the writes.
 func (s *sweep) remember(ctx context.Context, all []variant) (err error) {
 	base := all[0].cfg
 	for i := range all {
@@ -147,7 +147,7 @@ func (s *sweep) remember(ctx context.Context, all []variant) (err error) {
 	return s.corpus.remember(ctx, l, s.set)
 }
 
-// missing tells of relevant ids that name nothing: they count as not found.
+// missing returns a note about relevant ids that don't exist: they count as not found.
 func (s *sweep) missing() []string {
 	lost, in := 0, 0
 	for i := range s.set.Queries {
@@ -201,8 +201,8 @@ func (s *sweep) variant(ctx context.Context, v *variant, report *Report) (out ru
 	return out, err
 }
 
-// embed makes the vectors that the store lacks: all of them behind a gateway, or
-// for a model that only this variant has.
+// embed makes the vectors that the store lacks: all of them with a gateway, or those
+// for a model that only this variant uses.
 func (s *sweep) embed(ctx context.Context, l *middleware.Layer) error {
 	for _, o := range s.corpus.order {
 		st, release, err := l.Store(ctx, o.name)
@@ -220,7 +220,7 @@ func (s *sweep) embed(ctx context.Context, l *middleware.Layer) error {
 	return nil
 }
 
-// calibrate does what a running layer does once its store is filled.
+// calibrate calibrates each owner, as a running layer does once its store is filled.
 func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 	for _, o := range s.corpus.order {
 		if _, err := l.Operator().Calibrate(ctx, o.name); err != nil {
@@ -230,26 +230,27 @@ func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 	return nil
 }
 
-// Options configures Sweep. Data is needed.
+// Options configures Sweep. Data is required.
 type Options struct {
 	Data *dataset.Set
-	// Config is the configuration that every variant starts from. Nil: the defaults.
+	// Config is the configuration that every variant starts from; nil uses the
+	// defaults.
 	Config *config.Config
-	// Root is the folder that relative paths of the configuration start at. Nothing
-	// is written there. Empty: the working directory.
+	// Root is the folder for relative paths in the configuration. Nothing is written
+	// there. Empty means the working directory.
 	Root string
 
 	Modes []Mode    // default keyword, vector and hybrid
 	Set   []Setting // for every variant
-	Vary  []Axis    // every combination of their values is run in every mode
-	// Ablate runs every combination again without each of the ranker's signals,
-	// one at a time.
+	Vary  []Axis    // every combination of their values runs in every mode
+	// Ablate runs every combination again without each of the ranker's signals, one at
+	// a time.
 	Ablate bool
 
-	// Limit draws so many of the set's questions by Seed; <= 0 asks all. Questions
-	// that were added to the set are always asked.
+	// Limit is the number of the set's questions that are selected at random by Seed;
+	// <= 0 asks all. Questions that were added to the set are always asked.
 	Limit int
-	// Seed is of the draw and of the intervals.
+	// Seed is the seed for the selection and the intervals.
 	Seed uint64
 	// Workers is the number of turns that run at once; <= 0 means one for each processor.
 	Workers int
@@ -258,9 +259,9 @@ type Options struct {
 	Embedder embed.Embedder
 	// Temp is the folder in which the temporary store is made; default os.TempDir.
 	Temp string
-	// Progress is told about long work, from several goroutines.
+	// Progress is called with the progress of long work, from several goroutines.
 	Progress func(stage string, done, total int)
-	// Log hears what the layer logs. Default: nobody.
+	// Log receives the layer's log messages; nil discards them.
 	Log *slog.Logger
 }
 
@@ -299,16 +300,16 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// timed is how many turns of each variant run alone, for the clock: the 99th
+// timedTurns is the number of turns of each variant that run alone for timing: the 99th
 // percentile is then the third slowest.
-const timed = 300
+const timedTurns = 300
 
-// warmUp is asked before an owner's first timed turn. A store that was opened a
-// moment ago reads its files for the first time; one in use has.
+// warmUp is asked before an owner's first timed turn, because a store that was just
+// opened still has to read its files.
 const warmUp = "What do we know so far?"
 
-// ask runs every question's turn once. Some run one after the other, and only
-// these count for latency; then the rest run side by side.
+// ask runs every question's turn once. Some run one after the other, and only these
+// count for latency; the rest run concurrently.
 func (s *sweep) ask(ctx context.Context, l *middleware.Layer, out *run) error {
 	alone, together := s.schedule()
 	total := len(alone) + len(together)
@@ -340,13 +341,13 @@ func (s *sweep) ask(ctx context.Context, l *middleware.Layer, out *run) error {
 	}
 	return each(ctx, s.o.Workers, together, func(ctx context.Context, at int) error {
 		err := one(ctx, at)
-		out.results[at].ms = 0 // others ran beside it
+		out.results[at].ms = 0 // other turns ran at the same time
 		return err
 	})
 }
 
-// schedule orders the questions owner by owner, so that few stores are open at a
-// time, and picks those that run alone, evenly from all.
+// schedule sorts the questions by owner, so that few stores are open at a time, and
+// selects those that run alone, evenly spread.
 func (s *sweep) schedule() (alone, together []int) {
 	place := map[string]int{}
 	for i, o := range s.corpus.order {
@@ -359,7 +360,7 @@ func (s *sweep) schedule() (alone, together []int) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(place[ownerOf(&s.set.Queries[a])], place[ownerOf(&s.set.Queries[b])])
 	})
-	n := min(timed, len(order))
+	n := min(timedTurns, len(order))
 	for i, at := range order {
 		if (i+1)*n/len(order) > i*n/len(order) {
 			alone = append(alone, at)
@@ -370,7 +371,8 @@ func (s *sweep) schedule() (alone, together []int) {
 	return alone, together
 }
 
-// each calls do for every element, workers at a time, until one fails or ctx ends.
+// each calls do for every element, with workers goroutines, until one call fails or ctx
+// ends.
 func each[T any](ctx context.Context, workers int, list []T, do func(context.Context, T) error) error {
 	outer := ctx
 	ctx, stop := context.WithCancelCause(outer)
@@ -392,7 +394,7 @@ func each[T any](ctx context.Context, workers int, list []T, do func(context.Con
 	}
 	wg.Wait()
 	switch {
-	case outer.Err() != nil: // whatever its cause, such as a signal
+	case outer.Err() != nil: // ctx's cause, such as a signal, takes precedence
 		return outer.Err()
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -400,20 +402,20 @@ func each[T any](ctx context.Context, workers int, list []T, do func(context.Con
 	return nil
 }
 
-// Mode is a way to search.
+// Mode is a way of searching.
 type Mode string
 
-// Modes. They set switches and leave the rest of the configuration alone.
+// Modes. They only set switches and leave the rest of the configuration unchanged.
 const (
-	ModeKeyword Mode = "keyword" // by words alone
-	ModeVector  Mode = "vector"  // by meaning alone
+	ModeKeyword Mode = "keyword" // only by words
+	ModeVector  Mode = "vector"  // only by meaning
 	ModeHybrid  Mode = "hybrid"  // both legs, ranked as configured
-	ModeRRF     Mode = "rrf"     // both legs, in the order of reciprocal rank fusion alone
-	ModeWRRF    Mode = "wrrf"    // the same, the vector leg counting retrieval.rrf_weight
+	ModeRRF     Mode = "rrf"     // both legs, ranked only by reciprocal rank fusion
+	ModeWRRF    Mode = "wrrf"    // the same, with the vector leg weighted by retrieval.rrf_weight
 )
 
-// ParseModes reads a list such as "keyword,hybrid". An unknown name and a
-// repeated one are ErrInvalid.
+// ParseModes parses a list such as "keyword,hybrid". An unknown or repeated name is
+// ErrInvalid.
 func ParseModes(list string) ([]Mode, error) {
 	var out []Mode
 	seen := map[Mode]bool{}

@@ -211,7 +211,7 @@ func TestFaultyData(t *testing.T) {
 	}
 }
 
-// What the store refuses and what is judged but absent is said.
+// The notes name rejected records and relevant ids that don't exist.
 func TestNotes(t *testing.T) {
 	r := sweepOf(t, Options{Modes: []Mode{ModeKeyword}, Set: lenient, Data: small(t, dataset.Options{}, map[string]string{
 		"corpus.jsonl":   smallCorpus + `{"_id": "a9", "text": "<think>only reasoning</think>", "metadata": {"conv": "a"}}`,

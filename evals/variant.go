@@ -16,30 +16,30 @@ import (
 
 // variant is one configuration that is measured.
 type variant struct {
-	name     string // the mode, and what is varied
+	name     string // the mode, and the varied settings
 	mode     Mode
-	settings []Setting // of the axes
+	settings []Setting // values of the axes
 	cfg      config.Config
 }
 
-// maxVariants bounds a grid: beyond it, somebody has mistyped a range.
+// maxVariants limits a grid: more is probably a mistyped range.
 const maxVariants = 500
 
-// patience replaces the deadlines of a turn: a figure must not depend on how busy
-// the machine is. Latencies tell whether a turn would have been late.
-const patience = 30 * time.Second
+// turnDeadline replaces the deadlines of a turn, so that results don't depend on how busy
+// the machine is. The latencies show whether a turn would have been late.
+const turnDeadline = 30 * time.Second
 
-// ours are keys that a measurement sets by itself.
-var ours = []string{"knowledge.db_path", "knowledge.owner", "telemetry.events", "middleware.events", "middleware.knowledge"}
+// reservedKeys are keys that a measurement sets itself.
+var reservedKeys = []string{"knowledge.db_path", "knowledge.owner", "telemetry.events", "middleware.events", "middleware.knowledge"}
 
-// variants lists every combination of modes and values, modes outermost.
+// variants returns every combination of modes and values, modes outermost.
 func variants(o *Options) ([]variant, error) {
 	base := *o.Config
-	if !slices.Contains(o.touched(), "retrieval.deadline") {
-		base.Retrieval.Deadline = patience
+	if !slices.Contains(o.userKeys(), "retrieval.deadline") {
+		base.Retrieval.Deadline = turnDeadline
 	}
-	if !slices.Contains(o.touched(), "knowledge.embed_timeout") {
-		base.Knowledge.EmbedTimeout = patience
+	if !slices.Contains(o.userKeys(), "knowledge.embed_timeout") {
+		base.Knowledge.EmbedTimeout = turnDeadline
 	}
 	for _, s := range o.Set {
 		if err := assign(&base, &s); err != nil {
@@ -81,7 +81,7 @@ func variants(o *Options) ([]variant, error) {
 	return out, nil
 }
 
-// signals are the keys of the ranker's signals, each of which 0 switches off.
+// signals returns the keys of the ranker's signals; 0 turns a signal off.
 func signals() (keys []string) {
 	for _, key := range config.Keys() {
 		if strings.HasPrefix(key, "retrieval.signals.") {
@@ -94,7 +94,7 @@ func signals() (keys []string) {
 func combine(base config.Config, m Mode, cell []Setting) (variant, error) {
 	v := variant{mode: m, cfg: base}
 	m.apply(&v.cfg)
-	v.cfg.Knowledge.Nearest = 0 // what comes along without evidence is no answer, and a block of it no silence
+	v.cfg.Knowledge.Nearest = 0 // claims added without evidence are no answer, and a block with only these would count as one
 	parts := []string{string(m)}
 	for _, s := range cell {
 		short := s.Key[strings.LastIndexByte(s.Key, '.')+1:]
@@ -118,15 +118,15 @@ func assign(c *config.Config, s *Setting) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(ours, key) {
+	if slices.Contains(reservedKeys, key) {
 		return &ken.Error{Code: ken.CodeInvalid, Field: key, Msg: "is set by the measurement itself", Try: "Vary another key."}
 	}
 	s.Key = key
 	return c.Set(key, s.Value)
 }
 
-// touched lists the full names of the keys that somebody set on purpose.
-func (o *Options) touched() (keys []string) {
+// userKeys returns the full names of the keys that the user set.
+func (o *Options) userKeys() (keys []string) {
 	add := func(name string, values ...string) {
 		if key, err := Resolve(name, values...); err == nil {
 			keys = append(keys, key)
@@ -141,10 +141,10 @@ func (o *Options) touched() (keys []string) {
 	return keys
 }
 
-// Resolve returns the full name of a configuration key that may be written by its
-// end, such as rrf_k. Where several keys end alike (floor is a switch and a
-// number) the one that takes all the values is meant. An unknown name and one
-// that stays ambiguous are ErrInvalid.
+// Resolve returns the full name of a configuration key, which may be abbreviated to its
+// end, such as rrf_k. If several keys have the same end (floor is a switch and a
+// number), the one that accepts all the values is used. An unknown or ambiguous name is
+// ErrInvalid.
 func Resolve(name string, values ...string) (string, error) {
 	var ends, fits []string
 	for _, key := range config.Keys() {
@@ -164,10 +164,10 @@ func Resolve(name string, values ...string) (string, error) {
 	case len(fits) == 1:
 		return fits[0], nil
 	case len(ends) == 0:
-		_, err := config.Default().Get(name) // which names the nearest
+		_, err := config.Default().Get(name) // its error names the nearest key
 		return "", err
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "several keys end so", Try: "Write one of " + strings.Join(ends, ", ") + "."}
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "several keys have this ending", Try: "Write one of " + strings.Join(ends, ", ") + "."}
 }
 
 func accepts(key string, values []string) bool {
@@ -180,21 +180,21 @@ func accepts(key string, values []string) bool {
 	return true
 }
 
-// Orders compares the plain order with the learned one on the turns of a log. Its JSON
-// form is a contract, as a Report's is.
+// Orders compares the default order with the learned one on logged turns. Its JSON form
+// is a contract, like that of Report.
 type Orders struct {
 	Turns   int `json:"turns"`   // in the log
-	Judged  int `json:"judged"`  // of these, with an answer that was heard and candidates that could be ordered
+	Judged  int `json:"judged"`  // of these, with a recorded answer and candidates that could be reordered
 	Telling int `json:"telling"` // of these, where the orders can differ: see scorer.Trial.Tells
 
 	Overall   Contest   `json:"overall"`
-	Entities  []Contest `json:"entities"` // by the strongest focal entity, those with most turns first
+	Entities  []Contest `json:"entities"` // by the strongest focal entity, the most frequent first
 	Projects  []Contest `json:"projects"`
 	Corrected IPS       `json:"ips"`
 
-	Standing scorer.Standing `json:"standing"` // of the owner's learner
+	Standing scorer.Standing `json:"standing"` // state of the owner's learner
 	Verdict  string          `json:"verdict"`
-	Notes    []string        `json:"notes"` // what is missing
+	Notes    []string        `json:"notes"` // what data is missing
 }
 
 // Contest compares two orders on the same turns. Only items that were shown count, and
@@ -202,48 +202,49 @@ type Orders struct {
 type Contest struct {
 	Slice  string `json:"slice,omitempty"`
 	Turns  int    `json:"turns"`
-	Wins   int    `json:"wins"` // turns on which the learned order did better, by nDCG
+	Wins   int    `json:"wins"` // turns on which the learned order had a higher nDCG
 	Losses int    `json:"losses"`
 	Ties   int    `json:"ties"`
 
 	// Plain and Learned are means by measure: hit@1, hit@3, ndcg@5 and ndcg.
 	Plain   map[string]float64 `json:"plain"`
 	Learned map[string]float64 `json:"learned"`
-	// Difference is learned minus plain in ndcg, with its 95 % interval, by a paired
+	// Difference is learned minus plain in ndcg, with its 95 % interval, from a paired
 	// bootstrap.
 	Difference float64    `json:"difference"`
 	CI         [2]float64 `json:"ci"`
 }
 
-// IPS estimates what was used of what each order would have handed on, past the bias
-// of the order that was in force: a candidate that was shown counts as much more as
-// it was improbable to be shown (inverse propensity, self-normalised: A. Swaminathan
-// and T. Joachims, The self-normalized estimator for counterfactual learning, NeurIPS
-// 2015). Only the two candidates at the cut have a probability below one.
+// IPS estimates how much of what each order would have passed on would have been used,
+// corrected for the bias of the order in use: a shown candidate is weighted by the
+// inverse of its probability of being shown (self-normalised inverse propensity: A.
+// Swaminathan and T. Joachims, The self-normalized estimator for counterfactual
+// learning, NeurIPS 2015). Only the two candidates at the cut have a probability below
+// one.
 type IPS struct {
-	Turns   int     `json:"turns"`   // in which exploration could do something
-	Swapped int     `json:"swapped"` // of these, in which it did
-	Plain   float64 `json:"plain"`   // used, of the candidates at the cut that the order hands on, 0..1
+	Turns   int     `json:"turns"`   // turns in which exploration was possible
+	Swapped int     `json:"swapped"` // of these, turns in which it swapped
+	Plain   float64 `json:"plain"`   // share of the candidates at the cut passed on by the order that were used, 0..1
 	Learned float64 `json:"learned"`
 }
 
-// leastSlice is how many turns a slice has at least to be told by itself.
-const leastSlice = 5
+// minSlice is the minimum number of turns of a slice that is reported.
+const minSlice = 5
 
-// maxSlices is how many slices are told.
+// maxSlices is the maximum number of slices that are reported.
 const maxSlices = 10
 
-// measured is one turn on which both orders were tried.
+// measured is one turn on which both orders were evaluated.
 type measured struct {
 	entity, project string
 	trial           scorer.Trial
 	plain, learned  map[string]float64
 }
 
-// CompareOrders replays kept receipts from the oldest to the newest, given in any
-// order: each turn is first a test of the model and then an example, so that what it
-// is measured on is never what it learned from. now is where the owner's own learner
-// stands. The same log and seed give the same figures.
+// CompareOrders replays kept receipts, given in any order, from the oldest to the
+// newest. Each turn first tests the model and then trains it, so the model is never
+// tested on what it learned from. now is the state of the owner's own learner. The same
+// log and seed give the same results.
 func CompareOrders(log []receipt.Record, now scorer.Standing, seed uint64) *Orders {
 	log = slices.Clone(log)
 	slices.SortStableFunc(log, func(a, b receipt.Record) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Turn, b.Turn)) })
@@ -276,7 +277,7 @@ func CompareOrders(log []receipt.Record, now scorer.Standing, seed uint64) *Orde
 	return o
 }
 
-// measuresOf are the measures of an order of labels; nil is the plain order.
+// measuresOf returns the measures of an order of labels; nil is the default order.
 func measuresOf(labels []scorer.Judged, order []int) map[string]float64 {
 	used, grades := 0, make([]bool, len(labels))
 	for i := range labels {
@@ -297,7 +298,7 @@ func measuresOf(labels []scorer.Judged, order []int) map[string]float64 {
 	return map[string]float64{"hit@1": hit(1), "hit@3": hit(3), "ndcg@5": scorer.NDCG(grades, used, 5), "ndcg": scorer.NDCG(grades, used, len(grades))}
 }
 
-// OrderMeasures are the measures of a Contest, in the order in which they are shown.
+// OrderMeasures lists the measures of a Contest, in display order.
 var OrderMeasures = []string{"hit@1", "hit@3", "ndcg@5", "ndcg"}
 
 func contest(name string, turns []measured, seed uint64) Contest {
@@ -329,7 +330,8 @@ func contest(name string, turns []measured, seed uint64) Contest {
 	return c
 }
 
-// slicesOf are contests by what of says; "" is in none.
+// slicesOf returns the contests of turns grouped by of; turns for which it returns ""
+// are left out.
 func slicesOf(turns []measured, of func(*measured) string, seed uint64) []Contest {
 	by := map[string][]measured{}
 	for i := range turns {
@@ -339,7 +341,7 @@ func slicesOf(turns []measured, of func(*measured) string, seed uint64) []Contes
 	}
 	out := []Contest{}
 	for _, name := range sorted(by) {
-		if len(by[name]) >= leastSlice {
+		if len(by[name]) >= minSlice {
 			out = append(out, contest(name, by[name], seed))
 		}
 	}
@@ -347,13 +349,13 @@ func slicesOf(turns []measured, of func(*measured) string, seed uint64) []Contes
 	return out[:min(len(out), maxSlices)]
 }
 
-// ipsSums adds up the estimates of both orders.
+// ipsSums accumulates the estimates of both orders.
 type ipsSums struct {
 	turns, swapped int
 	used, weight   [2]float64 // plain, learned
 }
 
-// add takes up a turn before the model learns from it.
+// add adds a turn, before the model learns from it.
 func (s *ipsSums) add(m *scorer.Model, r *receipt.Record, labels []scorer.Judged) {
 	x := r.Explored
 	if x == nil || x.Propensity <= 0 {
@@ -366,7 +368,7 @@ func (s *ipsSums) add(m *scorer.Model, r *receipt.Record, labels []scorer.Judged
 		shown = x.In
 	}
 	at := slices.IndexFunc(labels, func(l scorer.Judged) bool { return l.ID == shown })
-	var two []scorer.Judged // those at the cut, in the plain order
+	var two []scorer.Judged // the two candidates at the cut, in the default order
 	for i := range r.Ranking.Candidates {
 		if c := &r.Ranking.Candidates[i]; c.ID == x.In || c.ID == x.Out {
 			two = append(two, scorer.Judged{Features: *c})
@@ -396,7 +398,7 @@ func (s *ipsSums) sum() IPS {
 	return out
 }
 
-// judge says what follows, and what is missing.
+// judge sets the verdict and the notes.
 func (o *Orders) judge() {
 	g := &o.Standing.Gate
 	have, need := g.Wealth()

@@ -23,7 +23,7 @@ func TestGrid(t *testing.T) {
 	var names []string
 	for _, v := range all {
 		names = append(names, v.name)
-		if v.cfg.Budget.Chars != 700 || v.cfg.Knowledge.TopK != 5 || v.cfg.Middleware.Events || v.cfg.Retrieval.Deadline != patience {
+		if v.cfg.Budget.Chars != 700 || v.cfg.Knowledge.TopK != 5 || v.cfg.Middleware.Events || v.cfg.Retrieval.Deadline != turnDeadline {
 			t.Errorf("%s: %+v", v.name, v.cfg)
 		}
 		if rrf := v.mode == ModeRRF; rrf != (v.cfg.Retrieval.Rank == config.RankRRF) || v.cfg.Middleware.Vector != rrf || !v.cfg.Middleware.Keyword {
@@ -38,11 +38,11 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// The deadline is lifted, unless it is what is measured.
+// The deadline is raised, unless the deadline is what is measured.
 func TestDeadlineIsTheUsersIfAsked(t *testing.T) {
 	c := config.Default()
 	for want, o := range map[time.Duration]Options{
-		patience:              {},
+		turnDeadline:          {},
 		40 * time.Millisecond: {Set: []Setting{{"deadline", "40ms"}}},
 		50 * time.Millisecond: {Vary: []Axis{{"retrieval.deadline", []string{"50ms"}}}},
 	} {

@@ -5,5 +5,5 @@
 // The log is the truth. A store appends events. Claims, keyword index and vectors are
 // projections of the log, which can be thrown away and rebuilt. Package memory is a
 // store in memory, and package storetest the suite that every store passes. The store
-// on disk, and what all stores share, lies in internal/store.
+// on disk, and what all stores share, is in internal/store.
 package store

@@ -36,12 +36,12 @@ type Engine interface {
 	// Embedder makes the store's vectors; nil when it keeps none.
 	Embedder() embed.Embedder
 	// EmbedMissing embeds the records that have no vector yet and returns how many it
-	// did. It stops at the first batch that fails, keeping what it has.
+	// embedded. It stops at the first batch that fails and keeps the earlier ones.
 	EmbedMissing(ctx context.Context) (int, error)
 	// Compact rewrites the files without deleted shelf entries and forgotten claims.
 	// Writers wait meanwhile.
 	Compact(ctx context.Context) error
-	// Rebuild makes the claims and the keyword index anew from the log.
+	// Rebuild builds the claims and the keyword index again from the log.
 	Rebuild(ctx context.Context) error
 	// Check verifies the file and compares it with the log, and writes nothing. The
 	// report lists the problems; an error comes from ctx alone.
@@ -58,21 +58,20 @@ type Claims interface {
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
 	// Scan yields the records that pass the filter and, unless it is nil, want.
 	Scan(ctx context.Context, f *ken.Filter, want func(Glance) bool) iter.Seq2[ken.Claim, error]
-	// Claims yields every claim of the log that still stands in the projection, by
-	// age, whatever its status. Repository chunks are left out.
+	// Claims yields every stored claim that came from the log, oldest first, whatever
+	// its status. Repository chunks are left out.
 	Claims(ctx context.Context) iter.Seq2[ken.Claim, error]
-	// Import writes many claims in one transaction, each succeeding or failing by
-	// itself, and returns the outcomes in order.
+	// Import writes many claims in one transaction. Each succeeds or fails
+	// independently; outcomes are in the order of in.
 	Import(ctx context.Context, in []Incoming) []Outcome
-	// Reinforce adds evidence to a claim that was seen again.
+	// Reinforce adds evidence to a claim that was observed again.
 	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
 	// Assign files a claim: what it is about, under which aspect, and whether it is a
-	// rule. It reports whether that changed anything; see ken.Assignment for what does
-	// not. Errors: ErrNotFound; ErrInvalid; ErrRefused for a structural kind.
+	// rule. It reports whether that changed anything; see ken.Assignment. Errors: ErrNotFound; ErrInvalid; ErrRefused for a structural kind.
 	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
 	// SupersedeFor is Supersede with a reason and an actor.
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
-	// Archive puts away a claim that no longer stands.
+	// Archive archives a claim that is no longer active.
 	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
 	// Forget erases a claim and what was derived from it, and returns their ids. After
 	// EraseLater their words stay in the files until Compact.
@@ -85,31 +84,30 @@ type Documents interface {
 	DocumentHashes(ctx context.Context) (map[string]Known, error)
 	PutDocuments(ctx context.Context, docs []Document) error
 	RemoveDocuments(ctx context.Context, paths []string) error
-	// TouchDocuments notes what is known now of documents whose content is the same.
+	// TouchDocuments updates what is known of documents whose content is the same.
 	TouchDocuments(ctx context.Context, known map[string]Known) error
-	// Orphans lists what is left of documents that are gone and that no claim cites,
-	// sorted by path.
+	// Orphans lists the entries of removed documents that no claim cites, sorted by path.
 	Orphans(ctx context.Context) ([]string, error)
-	// PruneOrphans forgets these documents and returns how many; one that is there
+	// PruneOrphans removes these entries and returns how many. A document that exists
 	// again, or was cited meanwhile, stays.
 	PruneOrphans(ctx context.Context, paths []string) (int, error)
 }
 
 // Log is the read side of an engine's log.
 type Log interface {
-	// Events yields the log from a sequence number on, oldest first. It ends after
-	// the last event that is there when it gets to it, or after an error. Who reads an
-	// event finds the claims and the structure as it left them, or as a later one did.
+	// Events yields the log from a sequence number on, oldest first. It ends after the
+	// event that is last when it is reached, or after an error. When an event is
+	// yielded, claims and structure already include its change.
 	Events(ctx context.Context, from uint64) iter.Seq2[*Event, error]
-	// Seq is the number of the log's last event; 0 while it is empty.
+	// Seq returns the number of the log's last event; 0 while it is empty.
 	Seq() uint64
 	// Wait returns when the log holds an event after seq, or ctx ends.
 	Wait(ctx context.Context, seq uint64) error
-	// VerifyLog computes the hash chain again, from the first event to the last.
+	// VerifyLog verifies the hash chain from the first event to the last.
 	VerifyLog(ctx context.Context) (LogReport, error)
 }
 
-// Incoming is a claim to be written, with the life that it had elsewhere.
+// Incoming is a claim to be written, with its history in another store.
 type Incoming struct {
 	Claim ken.Claim
 	Prior []ken.ClaimEvent
@@ -125,13 +123,13 @@ type Outcome struct {
 // LogReport is the result of VerifyLog.
 type LogReport struct {
 	Owner  string `json:"owner"`
-	Events uint64 `json:"events"` // that verified
-	Erased uint64 `json:"erased"` // of these, payloads that were forgotten
-	Head   string `json:"head"`   // hex hash of the last event; note it elsewhere to prove later that nothing was cut off
+	Events uint64 `json:"events"` // that were verified
+	Erased uint64 `json:"erased"` // of these, with an erased payload
+	Head   string `json:"head"`   // hex hash of the last event; store it elsewhere to prove later that nothing was cut off
 }
 
-// Ref names a record within an owner's projections: small, stable while the
-// store is open, and meaningless elsewhere.
+// Ref identifies a record within an owner's projections: small, stable while the store
+// is open, and meaningless elsewhere.
 type Ref = uint32
 
 // Row has the properties of a record that ranking and budgeting use without reading it.
@@ -141,8 +139,8 @@ type Row struct {
 	Support    ken.Support
 	CreatedAt  time.Time
 	Constraint bool
-	// Version changes whenever the record does, so that what was made of it can be
-	// kept. It means nothing in another store.
+	// Version changes whenever the record does, so that values derived from it can be
+	// cached. It is only meaningful within one store.
 	Version uint64
 }
 
@@ -157,7 +155,7 @@ type Hit struct {
 	Parts []float32
 }
 
-// Rejected is a record that a search found and the filter refused.
+// Rejected is a record that a search found and the filter rejected.
 type Rejected struct {
 	Ref    Ref
 	Reason ken.CutReason
@@ -166,20 +164,20 @@ type Rejected struct {
 // Result is the answer to a search: hits best first, in a deterministic order.
 type Result struct {
 	Hits []Hit
-	// Values holds the part of Share that each term of a keyword query stands for,
-	// 0..1: a record with all terms has at least 1. Terms names the terms. Callers
-	// must not change either.
+	// Values holds the contribution of each term of a keyword query to Share, 0..1: a
+	// record with all terms has at least 1. Terms holds the terms. Callers must not
+	// change either.
 	Values []float32
 	Terms  []string
 	// Query is the query's vector, for Projections.Cosines; nil from other searches.
 	Query []float32
-	Cut   []Rejected // seen among the best and refused; not complete
+	Cut   []Rejected // rejected records that would have been among the best; not complete
 }
 
 // Projections is the read side of one owner's store: what a turn retrieves from.
-// Methods are safe for concurrent use and every one that searches takes the
-// filter. A Ref that is no longer there is skipped by its reader: a record may
-// go between two calls.
+// Methods are safe for concurrent use, and every one that searches takes a filter.
+// Methods skip a Ref whose record was removed, since a record may be removed between
+// two calls.
 type Projections interface {
 	Structure
 
@@ -191,39 +189,38 @@ type Projections interface {
 	// Cosines compares with the vectors of these records, as Vector does for
 	// Hit.Share: centred, 0 for a record without a vector.
 	Cosines(query []float32, refs []Ref) []float64
-	// Pinned lists what belongs into every turn, newest first: hot claims,
+	// Pinned lists the claims that belong into every turn, newest first: hot claims,
 	// approved patterns, active objectives.
 	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
-	// Newest lists the newest records that pass the filter, by creation, newest
-	// first; hits have no score. It is quick for a filter that names its kinds, fact
-	// and document not among them, however large the store: elsewhere it may look at
-	// every record. Result.Cut names at most limit of those that were refused on the
-	// way; a limit below 1 finds nothing.
+	// Newest lists the newest records that pass the filter, newest first; hits have no
+	// score. It is fast in a store of any size if the filter names kinds other than
+	// fact and document; otherwise it may look at every record. Result.Cut contains at
+	// most limit of the records that were rejected. A limit below 1 finds nothing.
 	Newest(ctx context.Context, f *ken.Filter, limit int) (Result, error)
-	// Referring returns the records, repository chunks left out, that pass the filter and
-	// carry one of the names, however it is written, or whose evidence points at one of
-	// them as it is written: see References. By ref, each once. The time it takes grows
-	// with what it returns, not with the store.
+	// Referring returns the records, without repository chunks, that pass the filter
+	// and carry one of the names in any spelling, or whose evidence references one of
+	// them exactly: see References. The result is sorted by ref, without duplicates.
+	// The time grows with the size of the result, not of the store.
 	Referring(ctx context.Context, names []string, f *ken.Filter) ([]Ref, error)
-	// Row returns what is known of a record at hand.
+	// Row returns the properties of a record.
 	Row(ref Ref) (Row, bool)
-	// Form returns how the record's text speaks; zero when it is gone.
+	// Form returns the analysis.Form of a record's text; zero if the record was
+	// removed.
 	Form(ref Ref) analysis.Form
-	// Around returns up to n records before ref and n after it in the session or
-	// the file that it comes from, nearest first. No filter applies: what is done
-	// with them is the caller's affair.
+	// Around returns up to n records before ref and n after it in the same session or
+	// file, nearest first. No filter applies; the caller has to filter.
 	Around(ref Ref, n int) (before, after []Ref)
-	// Has reports whether a record of this id is there; false once it is forgotten.
+	// Has reports whether a record with this id exists; false once it is forgotten.
 	Has(id string) bool
-	// Claim reads a record; ErrNotFound when it is gone.
+	// Claim reads a record; ErrNotFound if it was removed.
 	Claim(ctx context.Context, ref Ref) (ken.Claim, error)
 	// Coverage returns the number of records that have a vector of the current model, and
 	// the number of all records.
 	Coverage() (embedded, total int)
-	// Standby names the model whose vectors are searched beside those of the current
-	// one, because records still lack one of those; "" for none. Until then a query of
-	// Vector and Cosines may be a vector of the current model followed by one of the
-	// standby's, with zeros for the one that is not at hand.
+	// Standby returns the model whose vectors are searched besides those of the current
+	// one, because some records still lack a vector of it; "" for none. Until then a
+	// query of Vector and Cosines may be a vector of the current model followed by one
+	// of the standby's, with zeros for a missing one.
 	Standby() string
 }
 
@@ -232,11 +229,11 @@ type Glance struct {
 	Confidence   float64
 	SupersededBy string
 	Archived     bool
-	Candidate    bool // it is a ken.Claim's RuleCandidate
-	Expires      bool // at some time, be it over
+	Candidate    bool // ken.Claim.RuleCandidate
+	Expires      bool // it has an expiry time, past or future
 }
 
-// Fault is something that is wrong with a store which goes on serving what it can.
+// Fault is a defect of a store that continues to serve what it can.
 type Fault struct {
 	Name  FaultName `json:"name"`
 	Cause string    `json:"cause"` // for the operator; it may name files
@@ -247,20 +244,20 @@ type FaultName string
 
 // Faults.
 const (
-	FaultDamaged  FaultName = "damaged"   // something that was written can't be read; writes may be refused
-	FaultReadOnly FaultName = "read-only" // the folder can't be written; everything is read
-	FaultIndex    FaultName = "index"     // what is written is durable, and found later
-	FaultDisk     FaultName = "disk"      // the last write failed: the disk is full, or fails
+	FaultDamaged  FaultName = "damaged"   // stored data can't be read; writes may be refused
+	FaultReadOnly FaultName = "read-only" // the folder can't be written; reads work
+	FaultIndex    FaultName = "index"     // new claims are durable, but keyword search doesn't find them yet
+	FaultDisk     FaultName = "disk"      // the last write failed: the disk is full or defective
 )
 
 // CheckReport is the result of Engine.Check.
 type CheckReport struct {
 	Owner    string    `json:"owner"`
-	Events   uint64    `json:"events"`             // of the log, whose hash chain holds
+	Events   uint64    `json:"events"`             // verified events of the log
 	Head     string    `json:"head,omitempty"`     // the hash of the last of them
-	Claims   int       `json:"claims"`             // compared with the log
-	Values   int       `json:"values"`             // whose checksums were looked at
-	Found    int       `json:"found"`              // problems
+	Claims   int       `json:"claims"`             // claims that were compared with the log
+	Values   int       `json:"values"`             // values whose checksums were verified
+	Found    int       `json:"found"`              // number of problems
 	Problems []Problem `json:"problems,omitempty"` // the first hundred
 }
 
@@ -279,7 +276,7 @@ type Remote interface {
 	Fetch(ctx context.Context, refs []Ref)
 }
 
-// HasAll reports whether all records of these ids are there.
+// HasAll reports whether records with all of these ids exist.
 func HasAll(p Projections, ids []string) bool {
 	if r, ok := p.(Remote); ok {
 		return r.HasAll(ids)
@@ -314,12 +311,12 @@ type Document struct {
 // Known describes a document whose chunks a store holds, so that the next run need not
 // read the file. A store keeps it whole and returns it equal, times to the nanosecond.
 type Known struct {
-	Hash    string    `json:"hash"`           // "sha256:" and hex, of the content as it lies on disk
+	Hash    string    `json:"hash"`           // "sha256:" and hex, of the file's content
 	Size    int64     `json:"size"`           // bytes
 	ModTime time.Time `json:"mod_time"`       // of the file, or the commit's author date; UTC
-	ReadAt  time.Time `json:"read_at"`        // when the content was read; UTC
-	Cut     string    `json:"cut"`            // version and settings of what cut it; a change cuts it again
-	Skip    string    `json:"skip,omitempty"` // why it has no chunks at all
+	ReadAt  time.Time `json:"read_at"`        // version and settings of the chunker; a change cuts the document again
+	Cut     string    `json:"cut"`            // version and settings of the chunker; a change cuts the document again
+	Skip    string    `json:"skip,omitempty"` // why it has no chunks
 
 	// Withheld lists the passages left out because they look like secrets.
 	Withheld []Withheld `json:"withheld,omitempty"`

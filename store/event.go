@@ -17,10 +17,10 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Event is one entry of an owner's log. Its hash covers the previous hash, its
-// own header, and a salted hash of its payload, so a payload can be erased while
-// the chain still verifies; the salt goes with the payload, so that the hash
-// left behind can't confirm a guess of what it said.
+// Event is one entry of an owner's log. Its hash covers the previous hash, its own
+// header, and a salted hash of its payload. So the chain still verifies after a payload
+// is erased. The salt is erased with the payload, so that the remaining hash can't
+// confirm a guess of the payload.
 type Event struct {
 	Seq     uint64 // from 1, without gaps
 	At      time.Time
@@ -36,7 +36,7 @@ type Event struct {
 // Payload is the content of an event. Its type decides which fields are set.
 type Payload struct {
 	Claim    json.RawMessage  `json:"claim,omitempty"` // written, revised: the whole claim
-	Prior    []ken.ClaimEvent `json:"prior,omitempty"` // written by an import: its life elsewhere
+	Prior    []ken.ClaimEvent `json:"prior,omitempty"` // written by an import: its earlier history
 	From     ken.Status       `json:"from,omitempty"`
 	To       ken.Status       `json:"to,omitempty"`
 	Reason   string           `json:"reason,omitempty"`
@@ -47,7 +47,7 @@ type Payload struct {
 	Assignment *Assigned `json:"assignment,omitempty"` // assigned
 }
 
-// Erased reports whether the payload was forgotten.
+// Erased reports whether the payload was erased.
 func (e *Event) Erased() bool { return e.Payload == nil }
 
 // Decode returns the payload. An erased one is empty.
@@ -72,16 +72,16 @@ func (e *Event) Seal(prev [sha256.Size]byte) {
 }
 
 // Follow links the event to another predecessor, given by its hash. The hash of the
-// payload stays.
+// payload stays the same.
 func (e *Event) Follow(prev [sha256.Size]byte) { e.Hash = e.chain(prev) }
 
-// Erase drops payload and salt. The chain is untouched.
+// Erase removes payload and salt. The chain stays valid.
 func (e *Event) Erase() {
 	e.Payload, e.Salt = nil, [16]byte{}
 }
 
-// Verify reports whether the event follows prev in an unbroken chain, and
-// whether a payload that is still there is the one that was written.
+// Verify returns an error if the event does not follow prev in the chain, or if its
+// payload, unless erased, was changed.
 func (e *Event) Verify(prev [sha256.Size]byte) error {
 	if !e.Erased() {
 		again := *e
@@ -112,8 +112,7 @@ func (e *Event) chain(prev [sha256.Size]byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// eventVersion leads every encoded event, so that a later layout can be told
-// from this one.
+// eventVersion is the first byte of every encoded event.
 const eventVersion = 1
 
 var errEventShort = errors.New("event is cut short")
@@ -166,8 +165,8 @@ func (e *Event) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// CommitsKept is the shortest time for which a store remembers the id of a write, and so
-// how long a caller may repeat it.
+// CommitsKept is the minimum time for which a store keeps the id of a write, and thus
+// how long a caller may repeat the write.
 const CommitsKept = 15 * time.Minute
 
 type commitKey struct{}
@@ -189,17 +188,17 @@ func CommitOf(ctx context.Context) uuid.UUID {
 
 type eraseKey struct{}
 
-// EraseLater makes a Forget with this context leave the words in the files. No reader
-// sees the claims any more; the caller calls Compact once it has deleted everything, so
-// that the files are rewritten once.
+// EraseLater makes a Forget with this context skip rewriting the files, which still
+// contain the words afterwards. Readers no longer see the claims. The caller calls
+// Compact once, after it has deleted everything.
 func EraseLater(ctx context.Context) context.Context { return context.WithValue(ctx, eraseKey{}, true) }
 
 // ErasesLater reports whether EraseLater was called on the context.
 func ErasesLater(ctx context.Context) bool { return ctx.Value(eraseKey{}) != nil }
 
-// References returns what a claim's evidence points at, each once: ids of tests,
-// commands, validators, people and claims, artifacts, paths, addresses, commits and tool
-// calls, as they are written. Projections.Referring finds the claim by any of them.
+// References returns what a claim's evidence references, without duplicates: ids of
+// tests, commands, validators, people and claims, artifacts, paths, addresses, commits
+// and tool calls, as written. Projections.Referring finds the claim by any of them.
 func References(c *ken.Claim) []string {
 	var out []string
 	for i := range c.Evidence {
@@ -213,8 +212,8 @@ func References(c *ken.Claim) []string {
 	return out
 }
 
-// Assigned records an assignment: how the claim is filed since, and how it was filed
-// before, so that the history shows the change.
+// Assigned records an assignment: the new values and the previous ones, so that the
+// history shows the change.
 type Assigned struct {
 	Filed
 	Was Filed `json:"was,omitzero"`
@@ -229,12 +228,12 @@ type Filed struct {
 	Candidate  bool         `json:"rule_candidate,omitempty"`
 }
 
-// IsZero reports a claim that is not filed at all.
+// IsZero reports whether a claim is not filed at all.
 func (f Filed) IsZero() bool {
 	return f.By == "" && f.Aspect == "" && !f.Constraint && !f.Candidate && len(f.Entities) == 0
 }
 
-// String says it in words, for the history.
+// String describes it in words, for the history.
 func (f Filed) String() string {
 	var parts []string
 	if len(f.Entities) > 0 {

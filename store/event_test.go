@@ -165,7 +165,7 @@ func FuzzEventUnmarshalBinary(f *testing.F) {
 	})
 }
 
-// far is a store that lies elsewhere, as far as one can tell.
+// far is a store that appears to be in another process.
 type far struct {
 	memory.Store
 	asked   [][]string
@@ -179,7 +179,7 @@ func (f *far) HasAll(ids []string) bool {
 
 func (f *far) Fetch(_ context.Context, refs []store.Ref) { f.fetched = append(f.fetched, refs...) }
 
-// A store elsewhere is asked once for many; one at hand is asked for each.
+// A remote store gets one call for many ids; a local store gets one call for each.
 func TestManyAreAskedForAtOnceWhereItPays(t *testing.T) {
 	near := memory.New(memory.Options{})
 	id := uuid.NewString()

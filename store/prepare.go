@@ -19,29 +19,28 @@ type Env struct {
 	Now   func() time.Time
 	NewID func() string // a UUID, version 7 in production
 
-	// Assign decides what a claim is about when it is written for the first time, or
-	// with other words. It may add to Entities, fill Aspect, set Constraint, and says so
-	// in AssignedBy; nothing else of what it does counts. It is not asked about claims
-	// that somebody has assigned, nor about structural kinds. It runs while the write
-	// does, so it is quick, calls no model, and writes nothing. A panic leaves the claim
-	// as its writer filed it. Nil: claims stay as they come.
+	// Assign decides what a claim is about when it is written for the first time, or with a new
+	// text. It may add to Entities, fill Aspect and set Constraint, and it sets AssignedBy;
+	// other changes are ignored. It is not called for claims that have an assigner, nor for
+	// structural kinds. It runs during the write, so it must be fast and must not write or call
+	// a model. After a panic, the claim stays as written. Nil leaves claims as they are.
 	Assign func(*ken.Claim)
 
-	Log *slog.Logger // hears of a panic in Assign; default slog.Default()
+	Log *slog.Logger // receives panics in Assign; default slog.Default()
 }
 
-// Prepare makes a claim fit to be written for owner. It removes reasoning text, secrets
-// and control characters, fills in defaults and times, and validates the result. Of a
-// person's words it removes only what looks like pasted reasoning. Every store calls it
-// on every write, so that nothing reaches a log unclean. Times in the future become now.
-// A claim that was nothing but reasoning is refused. Entities stay as they were written,
-// for people; code that compares them spells them with analysis.Entity first.
+// Prepare makes a claim ready to be written for owner. It removes reasoning text, secrets and
+// control characters, fills in defaults and times, and validates the result. From a person's
+// words it removes only text that looks like pasted reasoning. Every store calls it on every
+// write. Times in the future become now. A claim that is empty without its reasoning is
+// refused. Entities stay as written, for display; code that compares them spells them with
+// analysis.Entity first.
 func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	strip := guardrail.StripReasoning
 	if slices.ContainsFunc(c.Evidence, clean.SaidByPerson) {
 		strip = guardrail.StripPastedReasoning
 	}
-	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
+	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unchecked
 		had := strings.TrimSpace(c.Text) != ""
 		c.Text = strip(guardrail.Sanitize(c.Text))
 		if had && strings.TrimSpace(c.Text) == "" {
@@ -98,7 +97,7 @@ func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	return c, c.Validate()
 }
 
-// EmbedText is the text that stands for a claim in vector space. Of a piece of a file it is the
+// EmbedText returns the text that is embedded for a claim. For a chunk of a file it is the
 // beginning, which says what the rest does.
 func EmbedText(c *ken.Claim) string {
 	text := c.Text
@@ -111,12 +110,12 @@ func EmbedText(c *ken.Claim) string {
 	return c.Heading + "\n" + text
 }
 
-// embedBytes bounds the bytes of a piece of a file that are embedded. Half of them does equally well, and the
-// whole of long functions worse: docs/decisions/0035.
+// embedBytes limits how many bytes of a chunk of a file are embedded. Half of it does equally
+// well, and whole long functions do worse: docs/decisions/0035.
 const embedBytes = 1200
 
-// SpellEntities returns names as analysis.Entity spells them, each once; what is no
-// name is left out. Nil when there is none.
+// SpellEntities returns names as analysis.Entity spells them, without duplicates and invalid
+// names. Nil when there is none.
 func SpellEntities(names []string) []string {
 	var out []string
 	for _, n := range names {
@@ -134,11 +133,11 @@ func orNow(t, now time.Time) time.Time {
 	return t.UTC()
 }
 
-// Clean removes secrets, control characters and reasoning from a text. Every text passes
-// it on its way into a log.
+// Clean removes secrets, control characters and reasoning from a text. Every text passes it
+// before it is logged.
 func Clean(s string) string { return clean.Text(s) }
 
-// CleanSaid is Clean for what a person wrote, who may name reasoning tags.
+// CleanSaid is Clean for a person's text, which may mention reasoning tags.
 func CleanSaid(s string) string { return clean.Said(s) }
 
 // Clone returns a claim that shares no memory with c that a caller could change.
@@ -157,8 +156,8 @@ func Clone(c *ken.Claim) ken.Claim {
 	return out
 }
 
-// Parents returns the ids of the claims that a claim was derived from: those that its
-// evidence names as a decision or as knowledge. When one is forgotten, so is the claim.
+// Parents returns the ids of the claims that a claim was derived from: those in its evidence of
+// kind decision or repository memory. When a parent is forgotten, so is the claim.
 func Parents(c *ken.Claim) (out []uuid.UUID) {
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
@@ -172,9 +171,9 @@ func Parents(c *ken.Claim) (out []uuid.UUID) {
 	return out
 }
 
-// Pinned reports whether a claim of these facts belongs into every turn, as far
-// as its kind goes: hot claims, patterns, objectives. Its status is the filter's
-// business: a pattern that nobody approved is a hypothesis, which no recall sees.
+// Pinned reports whether claims of this kind belong into every turn: hot claims, patterns,
+// objectives. The filter tests the status: a pattern that nobody approved is a hypothesis,
+// which recall excludes.
 func Pinned(k ken.Kind) bool {
 	return k == ken.KindHot || k == ken.KindPattern || k == ken.KindObjective
 }

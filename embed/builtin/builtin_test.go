@@ -32,8 +32,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What somebody asks is nearer to what answers it than to what only shares its
-// subject or some words.
+// A question is nearer to its answer than to texts that only share its subject or some
+// words.
 func TestMeaning(t *testing.T) {
 	m := open(t)
 	for _, tt := range []struct{ query, right, wrong string }{

@@ -9,9 +9,9 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// Bag is a toy embedder for tests: a vector counts a text's words, each hashed
-// to one of 64 dimensions, so texts are near each other when they share words.
-// It works in process and is deterministic.
+// Bag is a simple embedder for tests: a vector counts a text's words, each hashed to
+// one of 64 dimensions, so texts that share words are near each other. It works in
+// process and is deterministic.
 type Bag struct{}
 
 const bagDim = 64

@@ -1,5 +1,5 @@
-// Package embedtest is the suite that every embedder passes, with a toy embedder
-// and a toy gateway for the tests of whoever uses one.
+// Package embedtest is the suite that every embedder passes, with a simple embedder and
+// a simple gateway for tests of packages that use an embedder.
 package embedtest
 
 import (
@@ -23,7 +23,7 @@ var texts = []string{
 	"Le café est fermé le dimanche.",
 }
 
-// near allows for servers that compute a batch and a single text in another order.
+// near tolerates servers that compute a batch and a single text in a different order.
 var near = cmpopts.EquateApprox(0, 1e-4)
 
 // Run runs the suite; newEmbedder is called once for each case and cleans up

@@ -8,10 +8,9 @@ import (
 // GatewayModel is the one model that a [Gateway] serves.
 const GatewayModel = "bag-of-words"
 
-// Gateway is an OpenAI-compatible server for tests, to be put into an
-// httptest.Server: it lists one model at /v1/models and embeds with [Bag] at
-// /v1/embeddings. Like the real ones it refuses an empty input and an unknown
-// model.
+// Gateway is an OpenAI-compatible server for tests, to be used with httptest.Server: it
+// lists one model at /v1/models and embeds with [Bag] at /v1/embeddings. Like real
+// gateways, it refuses an empty input and an unknown model.
 func Gateway() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
@@ -51,5 +50,5 @@ func refuse(w http.ResponseWriter, status int, message string) {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client is gone
 }

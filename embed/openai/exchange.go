@@ -11,16 +11,17 @@ import (
 	api "github.com/sashabaranov/go-openai"
 )
 
-// bodyLimit bounds an answer: 64 vectors of 16,384 numbers in JSON fit.
+// bodyLimit is the maximum size of a response: enough for 64 vectors of 16,384 numbers
+// in JSON.
 const bodyLimit = 64 << 20
 
 var errTooLong = fmt.Errorf("the answer is longer than %d MiB", bodyLimit>>20)
 
-// exchange carries one request for go-openai and remembers the answer: the
-// library's own errors don't tell what an answer was that it could not read.
+// exchange sends one request for go-openai and records the response, because the
+// library's errors don't contain a response that it could not decode.
 type exchange struct {
 	http   *http.Client
-	status int // 0 when there was no answer
+	status int // 0 when there was no response
 	header http.Header
 	body   []byte
 }
@@ -46,8 +47,8 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 
 func (x *exchange) ok() bool { return x.status >= 200 && x.status < 300 }
 
-// decodeBase64 reads an answer with base64 vectors, which some gateways send
-// without being asked; err is what the usual reading said.
+// decodeBase64 decodes a response with base64 vectors, which some gateways send
+// unasked. err is the error of the usual decoding, returned if this fails too.
 func decodeBase64(body []byte, err error) (api.EmbeddingResponse, error) {
 	var answer api.EmbeddingResponseBase64
 	if json.Unmarshal(body, &answer) != nil {
@@ -56,8 +57,8 @@ func decodeBase64(body []byte, err error) (api.EmbeddingResponse, error) {
 	return answer.ToEmbeddingResponse()
 }
 
-// inOrder puts n vectors in the order of their texts. Gateways that number
-// nothing are taken at their order.
+// inOrder sorts n vectors by index, in the order of their texts. If the gateway sends
+// no indexes, the order stays.
 func inOrder(data []api.Embedding, n int) ([][]float32, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(data), n)

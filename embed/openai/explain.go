@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// Keys of the configuration that an error may be about.
+// Configuration keys that an error may name.
 const (
 	fieldModel      = "knowledge.embed_model"
 	fieldURL        = "knowledge.embed_base_url"
@@ -26,7 +26,7 @@ const (
 	fieldDimensions = "knowledge.embed_dimensions"
 )
 
-// explain turns what came of an embeddings request into an error to act on. ctx
+// explain converts a failed embeddings request into an error that says what to do. ctx
 // is the caller's.
 func (e *Embedder) explain(ctx context.Context, x *exchange, err error) error {
 	if x.status == http.StatusNotFound || x.aboutModel() {
@@ -35,7 +35,7 @@ func (e *Embedder) explain(ctx context.Context, x *exchange, err error) error {
 	return e.explainList(ctx, x, err)
 }
 
-// explainList is explain without the question whether the model is served.
+// explainList is explain without checking whether the model is served.
 func (e *Embedder) explainList(ctx context.Context, x *exchange, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -61,7 +61,8 @@ func (e *Embedder) explainList(ctx context.Context, x *exchange, err error) erro
 
 const tryVersion = "Check " + fieldURL + ": it usually ends in /v1."
 
-// quoted is "URL did something (500): what it said", or a word about a web page.
+// quoted returns "URL did something (500): message", or a note that the response is a
+// web page.
 func (e *Embedder) quoted(x *exchange, did string) string {
 	s := fmt.Sprintf("%s %s (%d)", e.address, did, x.status)
 	switch message := x.message(); {
@@ -76,7 +77,7 @@ func (e *Embedder) quoted(x *exchange, did string) string {
 	return s
 }
 
-// unreachable explains why there was no answer at all.
+// unreachable returns the error for a request without a response.
 func (e *Embedder) unreachable(err error) error {
 	out := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the gateway runs, and check " + fieldURL + "."}
 	var dns *net.DNSError
@@ -99,7 +100,7 @@ func (e *Embedder) unreachable(err error) error {
 	return out
 }
 
-// unreadable explains an answer of success that holds no vectors.
+// unreadable returns the error for a successful response without vectors.
 func (e *Embedder) unreadable(x *exchange) error {
 	switch {
 	case x.isPage():
@@ -110,7 +111,8 @@ func (e *Embedder) unreadable(x *exchange) error {
 	return e.wrong(x, "something that is not the API's JSON")
 }
 
-// wrong is an answer that can't be used, from a gateway that means well.
+// wrong returns the error for a response that can't be used although it reports
+// success.
 func (e *Embedder) wrong(x *exchange, detail string) error {
 	if message := x.errorField(); message != "" { // 200 with an error inside
 		detail = message
@@ -126,7 +128,7 @@ func (e *Embedder) otherDimension(got, want int) error {
 			Try: fmt.Sprintf("Set %s to 0 or %d.", fieldDimensions, got)}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel,
-		Msg: fmt.Sprintf("%s answers %d dimensions after %d before: another model has its name now", e.opts.Model, got, want),
+		Msg: fmt.Sprintf("%s answers %d dimensions after %d before: the name now belongs to another model", e.opts.Model, got, want),
 		Try: "Restart to use the new model; what was embedded with the old one is embedded again."}
 }
 
@@ -136,7 +138,7 @@ func throttled(h http.Header) error {
 	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
 		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
 	}
-	// The server's own clock, when it tells it, is the one that the date is on.
+	// A date is relative to the server's own clock, if the response has its time.
 	if until, err := http.ParseTime(value); err == nil {
 		now, err := http.ParseTime(h.Get("Date"))
 		if err != nil {
@@ -147,7 +149,7 @@ func throttled(h http.Header) error {
 	return nil
 }
 
-// explainModel finds out whether the gateway serves the model at all.
+// explainModel checks whether the gateway serves the model.
 func (e *Embedder) explainModel(ctx context.Context, x *exchange) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
@@ -168,7 +170,7 @@ func (e *Embedder) explainModel(ctx context.Context, x *exchange) error {
 		Try: "Set " + fieldModel + " to one of them that embeds, or install " + e.opts.Model + " on the gateway."}
 }
 
-// enumerate names at most twelve models, those that sound like embedders first.
+// enumerate lists at most twelve models, likely embedding models first.
 func enumerate(models []string) string {
 	const most = 12
 	if len(models) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// aboutModel reports whether a refusal is about the model's name. Gateways
-// disagree on the status for it, and some say it with 400.
+// aboutModel reports whether an error response is about the model's name. Gateways use
+// different statuses for it; some use 400.
 func (x *exchange) aboutModel() bool {
 	if x.status != http.StatusBadRequest {
 		return false
@@ -25,7 +25,7 @@ func (x *exchange) isPage() bool {
 	return strings.Contains(x.header.Get("Content-Type"), "html") || bytes.HasPrefix(bytes.TrimSpace(x.body), []byte("<"))
 }
 
-// message is what an answer says in words, short enough for a receipt.
+// message returns the error message of a response, short enough for a receipt.
 func (x *exchange) message() string {
 	if m := x.errorField(); m != "" {
 		return m
@@ -54,8 +54,8 @@ func (x *exchange) errorField() string {
 	return clean(e.Str, 200)
 }
 
-// clean makes a stranger's text fit for one line of a terminal: no control
-// characters, single spaces, at most limit runes.
+// clean makes external text fit for one line of a terminal: no control characters,
+// single spaces, at most limit runes.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -30,12 +30,12 @@ type Options struct {
 	Key string
 	// Model is the embedding model's name at the gateway.
 	Model string
-	// Dimensions is asked of the gateway, and other vectors are refused; <= 0
-	// leaves it to the model.
+	// Dimensions is requested from the gateway, and vectors of other dimensions are
+	// refused; <= 0 uses the model's default.
 	Dimensions int
-	// Batch is the number of texts in a request; <= 0 means 64.
+	// Batch is the maximum number of texts in a request; <= 0 means 64.
 	Batch int
-	// BatchBytes is the number of bytes of text in a request; <= 0 means 256 KiB.
+	// BatchBytes is the maximum size of the texts in a request; <= 0 means 256 KiB.
 	BatchBytes int
 	// TextBytes is the length at which a text is cut; <= 0 means 16 KiB: about 4,000 tokens of
 	// English, and seldom more than OpenAI's limit of 8,192 in other scripts.
@@ -48,12 +48,12 @@ type Options struct {
 // Embedder is an embed.Embedder over HTTP. Close it when done.
 type Embedder struct {
 	opts    Options
-	address string // the base URL as it may be shown
+	address string // the base URL without parts that must not be shown
 	http    *http.Client
 	dim     atomic.Int64 // 0 until known
 }
 
-// New checks the options. Nothing is sent yet.
+// New checks the options. It sends nothing.
 func New(o Options) (*Embedder, error) {
 	if o.Model == "" {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: "no embedding model is named",
@@ -91,9 +91,9 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-// Model implements embed.Embedder: "openai:" and the model's name, with "@" and
-// the dimensions when they were asked for. The address isn't part of it: a model
-// that moves keeps its vectors.
+// Model implements embed.Embedder: "openai:" and the model's name, with "@" and the
+// dimensions when they are set. It doesn't contain the address: a model keeps its
+// vectors when its address changes.
 func (e *Embedder) Model() string {
 	name := "openai:" + e.opts.Model
 	if e.opts.Dimensions > 0 {
@@ -102,10 +102,10 @@ func (e *Embedder) Model() string {
 	return name
 }
 
-// Dim implements embed.Embedder: as asked for, or as first answered.
+// Dim implements embed.Embedder: the configured number, or that of the first response.
 func (e *Embedder) Dim() int { return int(e.dim.Load()) }
 
-// Close drops idle connections. Calls in flight are not touched.
+// Close closes idle connections. Running calls are not affected.
 func (e *Embedder) Close() error {
 	e.http.CloseIdleConnections()
 	return nil
@@ -138,7 +138,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// batchSize is how many of texts go into one request, at least one.
+// batchSize returns how many of texts go into one request, at least one.
 func (e *Embedder) batchSize(texts []string) int {
 	n, bytes := 1, len(texts[0])
 	for n < len(texts) && n < e.opts.Batch && bytes+len(texts[n]) <= e.opts.BatchBytes {
@@ -148,7 +148,7 @@ func (e *Embedder) batchSize(texts []string) int {
 	return n
 }
 
-// cut returns at most limit bytes of text, ending at a rune's border.
+// cut returns at most limit bytes of text, ending at a rune boundary.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -183,7 +183,7 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 	return vectors, e.accept(x, vectors)
 }
 
-// accept checks the vectors of an answer and scales them to unit length.
+// accept checks the vectors of a response and scales them to unit length.
 func (e *Embedder) accept(x *exchange, vectors [][]float32) error {
 	for i, v := range vectors {
 		if err := embed.Unit(v); err != nil {

@@ -184,8 +184,7 @@ func TestAnswersThatAreFine(t *testing.T) {
 	}
 }
 
-// Every way to fail has a code, says what happened and what to do. A failure that
-// nobody sees is the worst of them.
+// Every failure has a code, and says what happened and what to do.
 func TestEveryWrongAnswerSaysWhatToDo(t *testing.T) {
 	const page = "<!DOCTYPE html><html><title>Bad gateway</title></html>"
 	two := func(vectors string) http.Handler { return respond(200, "application/json", `{"data":[`+vectors+`]}`) }

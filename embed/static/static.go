@@ -21,7 +21,7 @@ import (
 
 var _ embed.Embedder = (*model)(nil)
 
-// Limits on what is read: the largest published models stay well below.
+// Limits on input: the largest published models are well below.
 const (
 	maxTokenizer = 32 << 20 // bytes of tokenizer.json
 	maxText      = 32 << 10 // bytes of a text; the rest is not embedded
@@ -41,10 +41,9 @@ type scratch struct {
 	ids        []int32
 }
 
-// Open reads a model2vec folder. The embedder keeps its table in memory, 4 bytes a number, and is
-// safe for concurrent use. Errors are *ken.Error: invalid when the folder
-// isn't one or its tokenizer is of a type that can't be read, corrupt when a file
-// contradicts itself.
+// Open reads a model2vec folder. The embedder keeps its table in memory, 4 bytes per number, and
+// is safe for concurrent use. Errors are *ken.Error: invalid when the folder isn't a model2vec
+// folder or its tokenizer has an unsupported type, corrupt when a file is inconsistent.
 func Open(folder string) (embed.Embedder, error) {
 	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), safetensors.MaxBytes)
 	if err != nil {
@@ -110,8 +109,8 @@ func explain(path string, err error) error {
 		Try: "Copy the model again: the file is damaged or incomplete."}
 }
 
-// Model implements embed.Embedder: "static:" and a hash of the two files, so a
-// model that is replaced under the same path is another space.
+// Model implements embed.Embedder: "static:" and a hash of the two files. So a model that
+// replaces another one under the same path is a different space.
 func (m *model) Model() string { return m.name }
 
 // Dim implements embed.Embedder.
@@ -131,21 +130,21 @@ func (m *model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 
 func (m *model) embed(s *scratch, text string) []float32 {
 	if len(text) > maxText {
-		text = text[:maxText] // a character cut in two is dropped as invalid
+		text = text[:maxText] // an incomplete character at the end is dropped as invalid
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil // some tokenizers have a token for a space
 	}
 	s.ids = m.tokenizer.Tokens(&s.tokenizing, text, s.ids[:0])
 	v := m.table.mean(s.ids)
-	if v == nil || embed.Unit(v) != nil { // known tokens whose vectors cancel out say nothing either
+	if v == nil || embed.Unit(v) != nil { // nil also if the vectors of the tokens cancel out
 		return nil
 	}
 	return v
 }
 
-// table is the vectors of the tokens. With a quantised vocabulary, tokens share
-// rows and differ in weight.
+// table holds the vectors of the tokens. With a quantised vocabulary, tokens share rows and
+// differ in weight.
 type table struct {
 	dim    int
 	values []float32 // row after row
@@ -153,7 +152,7 @@ type table struct {
 	weight []float32 // by token; nil: all 1
 }
 
-// parseTable reads model.safetensors for a vocabulary of so many tokens.
+// parseTable reads model.safetensors for a vocabulary of the given number of tokens.
 func parseTable(file []byte, tokens int) (*table, error) {
 	tensors, err := safetensors.Parse(file)
 	if err != nil {
@@ -161,7 +160,7 @@ func parseTable(file []byte, tokens int) (*table, error) {
 	}
 	e, ok := tensors["embeddings"]
 	if !ok {
-		e, ok = tensors["embedding.weight"] // as sentence-transformers names it
+		e, ok = tensors["embedding.weight"] // the name in sentence-transformers
 	}
 	if !ok || len(e.Shape) != 2 || e.Shape[1] == 0 {
 		return nil, fmt.Errorf("no tensor embeddings of two dimensions")
@@ -191,8 +190,8 @@ func parseTable(file []byte, tokens int) (*table, error) {
 	return t, nil
 }
 
-// mean adds the weighted vectors of the tokens, nil for no tokens. It is not
-// divided by their number: the caller scales it to unit length.
+// mean returns the sum of the weighted vectors of the tokens, nil for no tokens. It doesn't
+// divide by their number: the caller scales it to unit length.
 func (t *table) mean(ids []int32) []float32 {
 	if len(ids) == 0 {
 		return nil
@@ -211,7 +210,7 @@ func (t *table) mean(ids []int32) []float32 {
 	return sum
 }
 
-// addScaled adds k*v to sum. Four at a time is twice as fast as one.
+// addScaled adds k*v to sum. Four numbers at a time is twice as fast as one.
 func addScaled(sum, v []float32, k float32) {
 	v = v[:len(sum)]
 	for len(sum) >= 4 {

@@ -23,11 +23,11 @@ var _ embed.Embedder = (*embedder)(nil)
 
 // Options configures [Open]. The zero value is the default.
 type Options struct {
-	// Int8 keeps the weights in 8 bits, a quarter of the memory, and computes with them, some
-	// three times as fast where the processor has VNNI. Its vectors are a space of their own.
+	// Int8 stores the weights in 8 bits, a quarter of the memory, and computes with them, some three
+	// times as fast if the processor has VNNI. Its vectors are a separate space.
 	Int8 bool
-	// Cores bounds the cores that calls with several texts share; <= 0 means half of the
-	// machine's, and at least one. A call with one text, such as a turn's question, never waits for them.
+	// Cores is the maximum number of cores that calls with several texts share; <= 0 means half of the
+	// machine's, at least one. A call with one text, such as a turn's question, never waits for them.
 	Cores int
 }
 
@@ -36,23 +36,24 @@ type embedder struct {
 	encoder *bert.Encoder
 	name    string
 	prefix  string
-	queries *embedder     // nil: questions are embedded as other texts are
-	slots   chan struct{} // held by whoever works on one of several texts
+	queries *embedder     // nil: questions are embedded like other texts
+	slots   chan struct{} // one is held during each computation of several texts
 }
 
-// IsFolder reports whether a folder's config.json describes a transformer of any family, and not
-// a static table.
+// IsFolder reports whether a folder's config.json describes a transformer of any family rather than a
+// static table.
 func IsFolder(folder string) bool { return bert.Describes(folder) }
 
-// Open reads a model's folder. The embedder keeps the encoder in memory: 4 bytes a weight, or 1 with
-// Options.Int8, and some 15 KB for each token of the texts at work. It is safe for concurrent use. Errors are *ken.Error: invalid when the folder is none, or holds a
-// model that can't be run here, corrupt when a file contradicts itself.
+// Open reads a model's folder. The embedder keeps the encoder in memory: 4 bytes per weight, or 1 with
+// Options.Int8, and some 15 KB for each token of the texts being embedded. It is safe for concurrent use.
+// Errors are *ken.Error: invalid when the folder isn't a model's or the model is not supported, corrupt
+// when a file is inconsistent.
 func Open(folder string, o Options) (embed.Embedder, error) {
 	encoder, err := bert.Read(folder, o.Int8)
 	if err != nil {
 		return nil, explain(folder, err)
 	}
-	debug.FreeOSMemory() // the file was as large as the weights
+	debug.FreeOSMemory() // releases the file's memory, which is as large as the weights
 	if o.Cores <= 0 {
 		o.Cores = max(1, runtime.GOMAXPROCS(0)/2)
 	}
@@ -97,7 +98,7 @@ func (e *embedder) Local() bool { return true }
 // See embed.IsInline.
 func (e *embedder) Background() bool { return true }
 
-// Queries returns the embedder of questions, of the same space. See embed.Queries.
+// Queries returns the embedder for questions, in the same space. See embed.Queries.
 func (e *embedder) Queries() embed.Embedder {
 	if e.queries == nil {
 		return e
@@ -105,12 +106,12 @@ func (e *embedder) Queries() embed.Embedder {
 	return e.queries
 }
 
-// groupTokens is from how many tokens on texts are computed together: enough that the weights,
-// which each group reads once, cost less than the arithmetic.
+// groupTokens is the number of tokens from which texts are computed together. Each group reads the
+// weights once; with this size, reading costs less than the arithmetic.
 const groupTokens = 128
 
-// Embed implements embed.Embedder. A single text is computed at once by the caller; several share
-// Options.Cores with other calls that have several.
+// Embed implements embed.Embedder. The caller's goroutine computes a single text; calls with several
+// texts share Options.Cores.
 func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// split sends groups of texts of some groupTokens tokens, estimated at four bytes each.
+// split sends groups of texts of about groupTokens tokens, estimated at four bytes each.
 func (e *embedder) split(ctx context.Context, texts []string, groups chan<- [2]int) {
 	first, size := 0, 0
 	for i, text := range texts {
@@ -161,7 +162,7 @@ func (e *embedder) split(ctx context.Context, texts []string, groups chan<- [2]i
 	}
 }
 
-// group embeds texts on this goroutine, holding one of slots if there are any.
+// group embeds texts on this goroutine. It holds one of slots, unless slots is nil.
 func (e *embedder) group(ctx context.Context, texts []string, vectors [][]float32, slots chan struct{}) error {
 	if slots != nil {
 		select {

@@ -27,8 +27,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// prepare makes the base once: a state folder with the copies of the live store
-// or the claims of the export, and the project's files as they are now.
+// prepare creates the base once: a state folder with a copy of the live store or the
+// claims of the export, and an index of the project's current files.
 func (r *runner) prepare(ctx context.Context) error {
 	if r.base != "" || r.o.State == "" && r.o.Export == "" {
 		return nil
@@ -61,7 +61,7 @@ func (r *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// open opens a layer on a state folder of the run's own. root "" is no project.
+// open opens a layer on a state folder of the run. root "" means no project.
 func (r *runner) open(ctx context.Context, state, root string, now clock, change ...func(*middleware.Options)) (*middleware.Layer, error) {
 	cfg := r.cfg
 	cfg.Knowledge.DBPath = state
@@ -76,8 +76,8 @@ func (r *runner) open(ctx context.Context, state, root string, now clock, change
 	return middleware.Open(ctx, o)
 }
 
-// refresh brings the project's files and the vectors up to date, as far as that
-// goes: a turn goes on with what there is, and the note says so.
+// refresh updates the index of the project's files and the vectors. An error doesn't
+// end the run: the turn uses what there is, and a note says so.
 func refresh(ctx context.Context, l *middleware.Layer, owner string) (notes []string) {
 	if _, err := l.Refresh(ctx, owner); err != nil && ctx.Err() == nil {
 		notes = append(notes, fmt.Sprintf("not everything of %s is searchable: %v", owner, err))
@@ -85,10 +85,10 @@ func refresh(ctx context.Context, l *middleware.Layer, owner string) (notes []st
 	return notes
 }
 
-// unseen are patterns that keep the files of the cases, and the export, out of the
-// project's index: they hold questions and answers word for word, and a case that
-// finds its own file would prove nothing.
-func unseen(root string, files []string) (patterns []string) {
+// excludePatterns returns patterns that exclude the files of the cases, and the export, from the
+// project's index. These files contain the questions and answers word for word, so a
+// case that finds its own file would prove nothing.
+func excludePatterns(root string, files []string) (patterns []string) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil
@@ -105,14 +105,14 @@ func unseen(root string, files []string) (patterns []string) {
 	return patterns
 }
 
-// literal escapes what means something in a pattern of .gitignore.
+// literal escapes the special characters of a .gitignore pattern.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 
-// batch is how many claims go into one transaction.
+// batch is the number of claims in a transaction.
 const batch = 1000
 
-// load writes the export's claims to the owners that they name. A line that can't
-// be read or written ends it: a test on half of the knowledge would mislead.
+// load writes the export's claims to the owners that they name. A line that can't be
+// read or written is an error: a test with a part of the knowledge would be misleading.
 func (r *runner) load(ctx context.Context, l *middleware.Layer) error {
 	f, err := os.Open(r.o.Export)
 	if err != nil {
@@ -164,20 +164,20 @@ func write(ctx context.Context, l *middleware.Layer, owner string, in []store.In
 
 type clock = func() time.Time
 
-// fixture is the layer that a case runs on. Cases with the same knowledge at the
-// same moment share one, since a turn writes nothing.
+// fixture is the layer that a case runs on. Cases with the same knowledge at the same
+// time share one, since a turn writes nothing.
 type fixture struct {
-	key   string // what is known, and when
+	key   string // identifies the knowledge and the time
 	layer *middleware.Layer
 	now   clock
 	notes []string
-	seen  *middleware.State // of the last turn that went through the chain
+	seen  *middleware.State // of the last turn that ran through the chain
 
-	exported map[string]string // owner, 0, canary → where the export has it; "" is nowhere
-	had      map[string]string // owner, 0, matcher → who has such a claim; see somewhere
+	exported map[string]string // owner, 0, canary → where the export contains it; "" if it does not
+	had      map[string]string // owner, 0, matcher → the owner who has such a claim; see somewhere
 }
 
-// fixture returns the one of the case before, or makes another.
+// fixture returns the fixture of the case before, or creates another.
 func (r *runner) fixture(ctx context.Context, c *Case) (*fixture, error) {
 	onBase := (r.o.State != "" || r.o.Export != "") && (!c.Alone || !r.o.GivenAlone)
 	key, err := json.Marshal([]any{onBase, c.Now, c.Given})
@@ -220,7 +220,7 @@ func (r *runner) fixture(ctx context.Context, c *Case) (*fixture, error) {
 	return f, nil
 }
 
-// watch keeps what the chain made of a turn.
+// watch records the state of a turn.
 func (f *fixture) watch(next middleware.Handler) middleware.Handler {
 	return func(ctx context.Context, st *middleware.State) error {
 		err := next(ctx, st)
@@ -229,7 +229,7 @@ func (f *fixture) watch(next middleware.Handler) middleware.Handler {
 	}
 }
 
-// give writes the case's given claims. Ids follow from their place, so that a
+// give writes the case's given claims. Ids are derived from their position, so that a
 // case gives the same result each time.
 func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
 	touched := map[string]bool{}
@@ -242,7 +242,7 @@ func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
 		}
 		err := write(ctx, f.layer, claim.Owner, []store.Incoming{{Claim: claim}})
 		switch {
-		case errors.Is(err, ken.ErrRefused): // which may be what the case is about
+		case errors.Is(err, ken.ErrRefused): // a refusal may be what the case tests
 			f.notes = append(f.notes, fmt.Sprintf("the given claim in line %d was not kept: %v", g.Line, err))
 		case err != nil:
 			return fmt.Errorf("given in line %d: %w", g.Line, err)
@@ -254,14 +254,14 @@ func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
 	return ctx.Err()
 }
 
-// snapshot copies an owner's folder of a live store. The store's own lock is held
-// meanwhile, shared, so nothing is written in between and nothing is written at
-// all; where another process has the store open, that one makes the copy. An owner
-// without a folder has no claims, and nothing is copied. Errors: ErrHeld when the
-// process that has the store does not answer.
+// snapshot copies an owner's folder of a live store. It holds the store's lock, shared,
+// meanwhile, so that nothing is written; the store itself is not changed. If another
+// process has the store open, that process makes the copy. An owner without a folder
+// has no claims, and nothing is copied. Errors: ErrHeld when the process that holds the
+// store does not respond.
 func snapshot(ctx context.Context, state, owner, to string) (err error) {
 	from := filepath.Join(state, bolt.FolderName(owner))
-	const log = "ken.db" // the one file of the folder that a store locks
+	const log = "ken.db" // the only file of the folder that a store locks
 	switch fi, err := os.Stat(filepath.Join(from, log)); {
 	case errors.Is(err, fs.ErrNotExist), err == nil && fi.Size() == 0:
 		return nil
@@ -269,7 +269,7 @@ func snapshot(ctx context.Context, state, owner, to string) (err error) {
 		return fmt.Errorf("copy store: %w", err)
 	}
 	var db *bbolt.DB
-	for range 10 { // whoever has it may be about to end
+	for range 10 { // the process that holds it may be about to end
 		db, err = bbolt.Open(filepath.Join(from, log), 0o600, &bbolt.Options{ReadOnly: true, Timeout: 500 * time.Millisecond})
 		if !errors.Is(err, bolterrors.ErrTimeout) {
 			break
@@ -289,7 +289,7 @@ func snapshot(ctx context.Context, state, owner, to string) (err error) {
 	return copyFolder(ctx, from, filepath.Join(to, bolt.FolderName(owner)))
 }
 
-// askFor has the process that holds a store copy it.
+// askFor asks the process that holds a store to copy it.
 func askFor(ctx context.Context, from, owner, to string) error {
 	h := bolt.ReadHolder(from)
 	if h.Address == "" {
@@ -308,8 +308,8 @@ func askFor(ctx context.Context, from, owner, to string) error {
 	return errors.Join(err, c.Close())
 }
 
-// copyFolder copies files and folders; nothing else is in a store's folder but
-// what has to stay where it is.
+// copyFolder copies files and folders. Other entries of a store's folder are only
+// meaningful in place.
 func copyFolder(ctx context.Context, from, to string) error {
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {

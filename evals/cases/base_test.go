@@ -207,8 +207,8 @@ func TestExportIsTheBase(t *testing.T) {
 	}
 }
 
-// A file of cases holds its questions and answers word for word: it must not be
-// what is found.
+// A file of cases contains its questions and answers word for word, so a search must
+// not find it.
 func TestCasesDoNotFindThemselves(t *testing.T) {
 	root, _, _ := project(t)
 	path := filepath.Join(root, "tests [1] *.yaml")

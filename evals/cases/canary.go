@@ -16,9 +16,9 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// canaries looks for texts that must be nowhere: in what the model gets, in the
-// receipt, in what any leg finds for the question or for the canary itself, in
-// the owner's export. Each place is told once.
+// canaries searches for texts that must not occur anywhere: in what the model gets, in
+// the receipt, in what any leg finds for the question or for the canary itself, in the
+// owner's export. Each place is reported once.
 func (e *examiner) canaries(ctx context.Context) error {
 	if len(e.c.Want.Canaries) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (e *examiner) canaries(ctx context.Context) error {
 	return nil
 }
 
-// export looks for the canaries in the owner's claims and their histories as ken
+// export searches for the canaries in the owner's claims and their histories as ken
 // export writes them, once for all cases of the fixture.
 func (e *examiner) export(ctx context.Context) error {
 	var fresh []string
@@ -111,7 +111,7 @@ func (e *examiner) export(ctx context.Context) error {
 	return nil
 }
 
-// hits says which legs found a claim with the text.
+// hits returns the legs that found a claim with the text.
 func (m *Matcher) hits(what string, found map[string][]ken.Claim) (have []string) {
 	for _, leg := range slices.Sorted(maps.Keys(found)) {
 		for i := range found[leg] {
@@ -126,9 +126,9 @@ func (m *Matcher) hits(what string, found map[string][]ken.Claim) (have []string
 	return have
 }
 
-// path returns the path of the first string in a JSON value that has the text, and
-// "" when none has. Strings are compared as they read, not as JSON spells them;
-// the names of a body's own fields count.
+// path returns the path of the first string in a JSON value that contains the text, and
+// "" when none does. Strings are compared decoded. The field names inside a body are
+// searched too.
 func (m *Matcher) path(raw []byte) string {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -151,7 +151,7 @@ func (m *Matcher) walk(path []string, v any) ([]string, bool) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			p := append(slices.Clone(path), k)
-			if slices.Contains(path, "body") && m.in(k) { // other names are the program's own
+			if slices.Contains(path, "body") && m.in(k) { // other names are not data
 				return p, true
 			}
 			if p, ok := m.walk(p, v[k]); ok {
@@ -162,7 +162,7 @@ func (m *Matcher) walk(path []string, v any) ([]string, bool) {
 	return nil, false
 }
 
-// The JUnit format as CI systems read it: a suite for each file.
+// The JUnit format as CI systems read it, with a suite for each file.
 type (
 	junitSuites struct {
 		XMLName  xml.Name `xml:"testsuites"`
@@ -188,7 +188,7 @@ type (
 		File    string        `xml:"file,attr"`
 		Line    int           `xml:"line,attr"`
 		Time    string        `xml:"time,attr"` // seconds
-		Failure *junitFailure // a case has one at most
+		Failure *junitFailure // a case has at most one
 		Out     string        `xml:"system-out,omitempty"`
 	}
 	junitFailure struct {

@@ -1,5 +1,5 @@
-// Package cases tests what an agent remembers, the way that code is tested: a
-// file says what is known, what is asked, and what must and must not come of it.
+// Package cases tests what an agent remembers, like code is tested: a file says what is
+// known, what is asked, and what the result must and must not be.
 //
 //	given:
 //	  - {key: retries, text: The payments service retries a failed transfer three times.}
@@ -12,12 +12,12 @@
 //	    block_empty: true
 //
 // [Load] reads a file, [Run] runs its cases, each as a turn of
-// middleware.Layer.Assemble, and [WriteText] and [WriteJUnit] tell what came of
-// it. Go programs test their memory beside their code with package casestest. The
-// language is described in docs/memory-tests.md.
+// middleware.Layer.Assemble, and [WriteText] and [WriteJUnit] write the results. Go
+// programs test their memory next to their code with package casestest. The language is
+// described in docs/memory-tests.md.
 //
-// A case runs on a store of its own in a temporary folder. What it stands on, a
-// live store or an export, is copied and never written to. All else is as in a
-// turn, with two exceptions: retrieval.deadline is at its longest, so that a slow
-// machine gives the same result as a fast one, and no events are recorded.
+// Each case runs on a store of its own in a temporary folder. A live store or an export
+// that it uses is copied and never written to. Everything else is as in a turn, with
+// two exceptions: retrieval.deadline has its maximum, so that a slow machine gives the
+// same result as a fast one, and no events are recorded.
 package cases

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// examiner holds what came of a case against what was expected.
+// examiner compares the result of a case with its expectations.
 type examiner struct {
 	r     *runner
 	f     *fixture
@@ -24,16 +24,16 @@ type examiner struct {
 	res   *Result
 	owner string
 
-	s          store.Engine // the owner's
+	s          store.Engine // the owner's store
 	out        outcome
 	candidates []candidate
-	ranked     map[string]hit // see ranks; made when needed
+	ranked     map[string]hit // see rank; created when needed
 }
 
-// candidate is a claim that the turn's retrieval handed on.
+// candidate is a claim that the turn's retrieval passed on.
 type candidate struct {
 	claim ken.Claim
-	rank  int // from 1; 0 for what is pinned, which precedes the ranking
+	rank  int // from 1; 0 for pinned claims, which precede the ranking
 	found retriever.Candidate
 }
 
@@ -88,7 +88,7 @@ func (e *examiner) fail(check, want, try string, have ...string) {
 	e.res.Failures = append(e.res.Failures, Failure{Check: check, Want: want, Have: have, Try: try})
 }
 
-// found returns the best candidate that m means.
+// found returns the best candidate that matches m.
 func (e *examiner) found(m *Matcher) *candidate {
 	for i := range e.candidates {
 		if m.Matches(&e.candidates[i].claim) {
@@ -126,7 +126,7 @@ func (e *examiner) recall(ctx context.Context) error {
 	return nil
 }
 
-// listed is how many neighbours a failure shows.
+// listed is the number of neighbours that a failure shows.
 const listed = 3
 
 func (e *examiner) notRecall(ctx context.Context) error {
@@ -142,19 +142,19 @@ func (e *examiner) notRecall(ctx context.Context) error {
 	return nil
 }
 
-// vacuous notes a name that no claim has: such an expectation can't fail.
+// vacuous adds a note if no claim matches a name: such an expectation can't fail.
 func (e *examiner) vacuous(ctx context.Context, check string, m *Matcher) error {
 	if m.textual() {
 		return nil
 	}
-	where, err := e.somewhere(ctx, m)
+	where, err := e.ownerWithMatch(ctx, m)
 	if err == nil && where == "" {
 		e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: no claim of anybody's has %s, so this can't fail", check, m))
 	}
 	return err
 }
 
-// shown returns where m is in front of the model, and "" when it is not.
+// shown returns where m occurs in the model's input, and "" if it does not.
 func (e *examiner) shown(ctx context.Context, m *Matcher) (string, error) {
 	if m.textual() {
 		return m.where(e.out.text), nil
@@ -168,7 +168,7 @@ func (e *examiner) shown(ctx context.Context, m *Matcher) (string, error) {
 	return "", nil
 }
 
-// where returns the line of text that m looks for, and "" when there is none.
+// where returns the line of text that matches m, and "" if there is none.
 func (m *Matcher) where(text string) string {
 	if !m.in(text) {
 		return ""
@@ -274,9 +274,9 @@ func (e *examiner) mode(context.Context) error {
 	return nil
 }
 
-// nearest returns the known name that somebody who wrote name most likely meant:
-// itself, else the one that takes the fewest letters to change, at most one in
-// three. "" means that there is none.
+// nearest returns the known name that was most likely meant: name itself, else the one
+// with the smallest number of changed letters, at most one in three. "" means that
+// there is none.
 func nearest(name string, known []string) string {
 	best, least := "", len(name)/3+1
 	for _, k := range known {
@@ -290,9 +290,9 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// hit is where a search without floor and limits finds a claim.
+// hit is the result of a search for a claim without floor and limits.
 type hit struct {
-	rank    int // from 1; 0: not at all
+	rank    int // from 1; 0 if not found
 	score   float64
 	signals map[string]float64
 }
@@ -302,10 +302,11 @@ func (h hit) String() string {
 		h.signals["keyword"], h.signals["share"], h.signals["cosine"])
 }
 
-// most is the longest list that any leg may bring.
+// most is the maximum number of results of a leg.
 const most = 1000
 
-// rank returns where a claim is found with the turn's filter, floor and limits apart.
+// rank returns where a claim is found with the turn's filter, but without floor and
+// limits.
 func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
 	if e.ranked == nil {
 		e.ranked = map[string]hit{}
@@ -330,7 +331,7 @@ func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
 	return e.ranked[id], ctx.Err()
 }
 
-// String shows a candidate in a line.
+// String describes a candidate in one line.
 func (c *candidate) String() string {
 	return fmt.Sprintf("%s %s: %s", name(c.claim.ID, c.claim.Key), headline(c.claim.Heading, c.claim.Text), c.where())
 }
@@ -342,7 +343,7 @@ func (c *candidate) where() string {
 	return hit{c.rank, c.found.Fused, c.found.Signals}.String()
 }
 
-// name is how a line calls a claim.
+// name returns the key of a claim, or else its short id.
 func name(id, key string) string {
 	if key != "" {
 		return key
@@ -350,15 +351,15 @@ func name(id, key string) string {
 	return shortID(id)
 }
 
-// shortID is the end of an id, as blocks show it.
+// shortID returns the end of an id, as blocks show it.
 func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }
 
-// headline is a claim in a few words.
+// headline returns a short description of a claim.
 func headline(heading, text string) string {
 	return fmt.Sprintf("%q", short(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
 }
 
-// signals are those of the turn; nil when it was not read.
+// signals returns the signals of the turn; nil if they were not read.
 func (o *outcome) signals() *ken.Signals {
 	if o.state == nil {
 		return nil
@@ -366,8 +367,8 @@ func (o *outcome) signals() *ken.Signals {
 	return &o.state.Signals
 }
 
-// stranger asks the same as another owner, through the chain and each leg alone,
-// and looks for what is the case's owner's. The repository is everybody's.
+// stranger asks the same question as another owner, through the chain and through each
+// leg, and looks for claims of the case's owner. Repository content is shared by all.
 func (e *examiner) stranger(ctx context.Context) error {
 	const check = "other_owner_sees_nothing"
 	other := e.c.Want.Stranger

@@ -16,13 +16,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// everything is a filter that lets each record pass, expired ones too.
+// everything returns a filter that passes each record, including expired ones.
 func everything() ken.Filter {
 	return ken.Filter{Statuses: ken.Statuses(), Now: time.Unix(0, 0).UTC()}
 }
 
-// matching returns a store's records that m means, the repository's too, at most
-// limit.
+// matching returns at most limit records of a store that match m, including repository
+// chunks.
 func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out []ken.Claim, err error) {
 	for c, err := range generate.FromStore(s, everything())(ctx) {
 		if err != nil {
@@ -37,9 +37,9 @@ func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out [
 	return out, nil
 }
 
-// somewhere names the first owner, the case's first, who has a claim that m
-// means; "" when nobody has.
-func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
+// ownerWithMatch returns the first owner who has a claim that matches m, starting with the
+// case's owner; "" if none has.
+func (e *examiner) ownerWithMatch(ctx context.Context, m *Matcher) (string, error) {
 	key := e.owner + "\x00" + m.String()
 	if who, done := e.f.had[key]; done {
 		return who, nil
@@ -63,8 +63,8 @@ func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
 	return "", nil
 }
 
-// explain says why what m means is not where it should be, claim by claim, and
-// what to try about the first.
+// explain says why the claims that match m are not where they should be, claim by
+// claim, and what to try about the first.
 func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try string, err error) {
 	found, err := matching(ctx, e.s, m, most)
 	if err != nil {
@@ -95,11 +95,11 @@ func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try 
 	if more := len(reasons) - listed; more > 0 {
 		have = append(have, fmt.Sprintf("and %d more that match", more))
 	}
-	return append(have, e.instead()...), reasons[0].try, nil
+	return append(have, e.bestFound()...), reasons[0].try, nil
 }
 
-// instead lists the best of what was found.
-func (e *examiner) instead() (have []string) {
+// bestFound describes the best candidates.
+func (e *examiner) bestFound() (have []string) {
 	for i := range e.candidates[:min(listed, len(e.candidates))] {
 		have = append(have, "found: "+e.candidates[i].String())
 	}
@@ -109,14 +109,14 @@ func (e *examiner) instead() (have []string) {
 	return have
 }
 
-// absent says that the owner has no such claim.
+// absent explains that the owner has no such claim.
 func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string, err error) {
-	owner, err := e.somewhere(ctx, m)
+	owner, err := e.ownerWithMatch(ctx, m)
 	if err != nil {
 		return nil, "", err
 	}
 	if owner != "" {
-		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.instead()...),
+		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.bestFound()...),
 			"Set owner: " + owner + " in the case, if that is meant.", nil
 	}
 	have = []string{fmt.Sprintf("none of the %d records of %s matches", e.s.Len(), e.owner)}
@@ -131,13 +131,13 @@ func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try s
 			}
 		}
 		if near := nearest(m.Key, keys); near != "" {
-			return append(have, e.instead()...), "Did you mean the key " + near + "?", nil
+			return append(have, e.bestFound()...), "Did you mean the key " + near + "?", nil
 		}
 	}
-	return append(have, e.instead()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
+	return append(have, e.bestFound()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
 }
 
-// why says why a claim of the owner's is not in the block, or not among the
+// why explains why a claim of the owner is not in the block, or not among the
 // candidates.
 func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	for i := range e.candidates {
@@ -186,13 +186,13 @@ func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
 	return why, "Give the claim the words that people ask with, or configure an embedder for search by meaning."
 }
 
-// floor says what the floor wants.
+// floor describes the evidence and the floor.
 func (e *examiner) floor() string {
 	o, _ := e.f.layer.Operator().Retrieval()
 	return fmt.Sprintf("the turn's evidence is %.2f, the floor wants %.2f", e.out.state.Found.Evidence, o.Floor)
 }
 
-// rejected explains what the filter says.
+// rejected explains why the filter rejected a claim.
 func rejected(why ken.CutReason, c *ken.Claim, f *ken.Filter) (text, try string) {
 	switch why {
 	case ken.CutScope:
@@ -223,8 +223,8 @@ var advice = map[ken.CutReason]string{
 	ken.CutStatus:    "Expect a claim that is current.",
 }
 
-// search asks every leg of a store by itself, without filter and floor, and
-// returns what each found, by its name.
+// search runs every leg of a store separately, without filter and floor, and returns
+// what each found, by its name.
 func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
 	f := everything()
 	q := &retriever.Query{Signals: ken.Signals{Keywords: []string{question}, Question: question}, Filter: &f, Limit: most}
@@ -241,7 +241,7 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err != nil { // the embedder; the others were asked
+		if err != nil { // of the embedder; the other legs were searched
 			e.note(fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err))
 			continue
 		}
@@ -268,18 +268,18 @@ func (e *examiner) note(s string) {
 	}
 }
 
-// outcome is what a conversation came to: its last request.
+// outcome is the result of a conversation's last request.
 type outcome struct {
 	receipt ken.Receipt
-	earlier []ken.Receipt     // of the requests before
+	earlier []ken.Receipt     // of the earlier requests
 	block   string            // the turn's own block, if the model gets it
-	text    string            // all that is put in front of the model
+	text    string            // all text that is added to the model's input
 	items   []ken.Item        // of the blocks in text, earlier ones first
-	state   *middleware.State // nil when nothing was retrieved at all
+	state   *middleware.State // nil when nothing was retrieved
 }
 
-// converse sends a conversation through the layer as a client does: one request
-// for each message of the user's, and one for the whole.
+// converse sends a conversation through the layer as a client does: one request after
+// each message of the user.
 func (r *runner) converse(ctx context.Context, f *fixture, c *Case, owner string) (outcome, error) {
 	r.turns++
 	t := ken.Turn{Owner: owner, Project: c.Project, Scopes: c.Scopes, Session: fmt.Sprintf("case-%d", r.turns)}
@@ -290,7 +290,7 @@ func (r *runner) converse(ctx context.Context, f *fixture, c *Case, owner string
 		if m.Role != "user" && i < len(c.Messages)-1 {
 			continue
 		}
-		if m.Role == "user" { // the requests after it repeat its block
+		if m.Role == "user" { // later requests repeat its block
 			f.seen = nil
 		}
 		t.Messages = c.Messages[:i+1]

@@ -35,8 +35,8 @@ func parse(t testing.TB, text string) cases.File {
 	return f
 }
 
-// run runs a file's text and returns the results; by words alone unless o says
-// otherwise.
+// run runs a file's text and returns the results; with keyword search only, unless o
+// sets an embedder.
 func run(t testing.TB, text string, o cases.Options) []cases.Result {
 	t.Helper()
 	if o.Config == nil && o.Embedder == nil {
@@ -56,7 +56,7 @@ func words() *config.Config {
 	return &c
 }
 
-// still is a clock that stands.
+// still returns a fixed time.
 func still() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 
 // golden compares with a file of testdata.

@@ -20,11 +20,11 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// MaxBytes bounds a file of cases.
+// MaxBytes is the maximum size of a file of cases.
 const MaxBytes = 256 << 10
 
-// maxDepth bounds nesting, whose cost to the YAML parser grows with its square: a
-// few ten thousand brackets would take minutes.
+// maxDepth limits nesting. The time of the YAML parser grows with its square: a few ten
+// thousand brackets would take minutes.
 const maxDepth = 1000
 
 // Load reads the file at path. Its errors are an ErrInvalid as from Parse, and an
@@ -62,7 +62,7 @@ func Parse(path string, b []byte) (File, error) {
 	return File{path, cases}, err
 }
 
-// What a file says for all of its cases, and the cases.
+// Keys at the top level of a file: the cases, and what applies to all of them.
 var fileKeys = []string{"cases", "owner", "project", "scopes", "now", "given", "canaries"}
 
 func (r *reader) cases(n ast.Node) ([]Case, error) {
@@ -94,14 +94,14 @@ func (r *reader) cases(n ast.Node) ([]Case, error) {
 	return out, nil
 }
 
-// reader reads YAML of one file. Its errors name the field, the file and the line.
+// reader decodes YAML of one file. Its errors name the field, the file and the line.
 type reader struct {
 	file string // for messages
 }
 
 // document returns the one document of a file.
 func (r *reader) document(b []byte) (ast.Node, error) {
-	// Repeated keys are allowed here because entries reports them with both places.
+	// Repeated keys are allowed here because entries reports them with both lines.
 	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, r.syntax(err)
@@ -132,7 +132,7 @@ func (r *reader) syntax(err error) error {
 	return r.located(at, "", msg, "Check the indentation and the quotes around that line.")
 }
 
-// wrong is an error about what stands at n, which may be nil.
+// wrong returns an error about node n, which may be nil.
 func (r *reader) wrong(n ast.Node, field, msg, try string) error {
 	var at *token.Token
 	if n != nil {
@@ -156,8 +156,8 @@ func line(n ast.Node) int {
 	return 0
 }
 
-// entries splits a mapping whose keys are among known. A key without a value is
-// left out.
+// entries returns the values of a mapping, whose keys must be among known. A key
+// without a value is left out.
 func (r *reader) entries(path string, n ast.Node, known []string) (map[string]ast.Node, error) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
@@ -184,7 +184,7 @@ func (r *reader) entries(path string, n ast.Node, known []string) (map[string]as
 	return out, nil
 }
 
-// known refuses a key that is not there, and names the nearest one that is.
+// known returns an error for an unknown key, with the nearest known key.
 func (r *reader) known(key *ast.StringNode, path string, known []string) error {
 	try := "Use one of " + strings.Join(known, ", ") + "."
 	switch near := nearest(key.Value, known); near {
@@ -206,7 +206,7 @@ func join(path, name string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// elements returns a list's elements; what is no list is a list of one.
+// elements returns a list's elements; any other node counts as a list of one.
 func elements(n ast.Node) []ast.Node {
 	if seq, ok := n.(*ast.SequenceNode); ok {
 		return seq.Values
@@ -214,7 +214,7 @@ func elements(n ast.Node) []ast.Node {
 	return []ast.Node{n}
 }
 
-// text reads a string that has something in it.
+// text decodes a non-empty string.
 func (r *reader) text(path string, n ast.Node) (string, error) {
 	var s string
 	switch n := n.(type) {
@@ -243,7 +243,7 @@ func (r *reader) texts(path string, n ast.Node) ([]string, error) {
 	return out, nil
 }
 
-// count reads a whole number from 1 to a million.
+// count decodes a whole number from 1 to a million.
 func (r *reader) count(path string, n ast.Node) (int, error) {
 	if i, ok := n.(*ast.IntegerNode); ok {
 		if v, err := strconv.Atoi(fmt.Sprint(i.Value)); err == nil && v >= 1 && v <= 1_000_000 {
@@ -260,7 +260,7 @@ func (r *reader) boolean(path string, n ast.Node) (bool, error) {
 	return false, r.wrong(n, path, describe(n)+" is neither true nor false", "Write true or false.")
 }
 
-// value is what a node stands for, as encoding/json would have it.
+// value converts a node to the value that encoding/json would decode.
 func (r *reader) value(path string, n ast.Node) (any, error) {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -308,7 +308,7 @@ func (r *reader) value(path string, n ast.Node) (any, error) {
 	return nil, r.wrong(n, path, describe(n)+" is not supported", "Write text, numbers, true, false, lists and keys with values.")
 }
 
-// describe names what stands where something else belongs.
+// describe names the type of an unexpected node.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case ast.MapNode:

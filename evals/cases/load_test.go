@@ -74,8 +74,8 @@ cases:
 	}
 }
 
-// A file that is not understood is refused with the place and the way out: a
-// misspelled expectation would be one that never fails.
+// A file that can't be parsed is rejected with the place and advice: a misspelled
+// expectation would never fail.
 func TestParseErrors(t *testing.T) {
 	one := func(rest string) string { return "cases:\n- name: x\n  ask: When?\n" + rest }
 	for _, tt := range []struct {

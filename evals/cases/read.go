@@ -26,7 +26,7 @@ var (
 	expectations = "must_recall, must_not_recall, must_inject, must_not_inject, block_empty, max_chars, mode, other_owner_sees_nothing or canaries"
 )
 
-// oneCase reads a case on top of what its file says for all.
+// oneCase decodes a case, starting from what the file sets for all cases.
 func (r *reader) oneCase(path string, n ast.Node, shared *Case) (Case, error) {
 	c := *shared
 	c.Line = line(n)
@@ -51,7 +51,7 @@ func (r *reader) oneCase(path string, n ast.Node, shared *Case) (Case, error) {
 		return c, r.wrong(n, path, "nothing is asked", "Give ask a question, or conversation a list of messages.")
 	case w.none():
 		return c, r.wrong(n, path, "nothing is expected", "Add some of "+expectations+".")
-	case w.BlockEmpty != nil && *w.BlockEmpty && len(w.Inject) > 0 && len(c.Messages) == 1: // no earlier block has it
+	case w.BlockEmpty != nil && *w.BlockEmpty && len(w.Inject) > 0 && len(c.Messages) == 1: // no earlier block contains it
 		return c, r.wrong(e["block_empty"], path+".block_empty", "true, and must_inject wants something in the block", "Keep one of the two.")
 	case w.Stranger != "" && w.Stranger == c.Owner:
 		return c, r.wrong(n, path+".other_owner_sees_nothing", w.Stranger+" is the owner of the case", "Name somebody else.")
@@ -59,7 +59,8 @@ func (r *reader) oneCase(path string, n ast.Node, shared *Case) (Case, error) {
 	return c, nil
 }
 
-// settings reads what a case and a file have in common. Lists add to what c has.
+// settings decodes the keys that a case and a file have in common. Lists are appended
+// to those of c.
 func (r *reader) settings(path string, e map[string]ast.Node, c *Case) error {
 	for _, f := range []struct {
 		name string
@@ -74,7 +75,7 @@ func (r *reader) settings(path string, e map[string]ast.Node, c *Case) error {
 		}
 	}
 	if n := e["scopes"]; n != nil {
-		c.Scopes = []ken.Scope{} // an empty list sees what is unscoped
+		c.Scopes = []ken.Scope{} // an empty list admits only unscoped claims
 		for i, v := range elements(n) {
 			s, err := r.scope(at(join(path, "scopes"), i), v)
 			if err != nil {
@@ -137,7 +138,7 @@ func (r *reader) moment(path string, n ast.Node) (time.Time, error) {
 	return time.Time{}, r.wrong(n, path, fmt.Sprintf("%q is not a moment", s), "Write a date such as 2031-05-01, or an RFC 3339 time.")
 }
 
-// messages reads ask or conversation.
+// messages decodes ask or conversation.
 func (r *reader) messages(path string, e map[string]ast.Node, c *Case) error {
 	ask, list := e["ask"], e["conversation"]
 	switch {
@@ -177,7 +178,7 @@ func (r *reader) messages(path string, e map[string]ast.Node, c *Case) error {
 	return nil
 }
 
-// expected reads the expectations.
+// expected decodes the expectations.
 func (r *reader) expected(path string, e map[string]ast.Node, c *Case) (err error) {
 	w := &c.Want
 	for _, f := range []struct {
@@ -254,7 +255,7 @@ func (r *reader) matchers(path string, n ast.Node, ranked bool) ([]Matcher, erro
 	return out, nil
 }
 
-// matcher reads one of id, key, source, text and regexp; bare text is text.
+// matcher decodes one of id, key, source, text and regexp; a plain string is text.
 func (r *reader) matcher(path string, n ast.Node, ranked bool) (m Matcher, err error) {
 	if _, isMap := n.(ast.MapNode); !isMap {
 		m.Text, err = r.text(path, n)
@@ -309,16 +310,16 @@ func (m *Matcher) set(name, s string) (err error) {
 	return err
 }
 
-// What a claim may have under given: the fields of an export, its history and
-// counters apart, and short names for two of them.
+// Keys of a claim under given: the fields of an export, without history and counters,
+// and short names for two of them.
 var givenKeys = []string{"text", "key", "kind", "heading", "tags", "evidence", "status", "scope", "owner", "session", "branch", "project",
 	"id", "body", "confidence", "importance", "actor", "domain", "entities", "aspect", "constraint", "source", "source_type",
 	"created_at", "updated_at", "expires_at", "archived_at", "supersedes", "superseded_by", "session_id", "branch_id"}
 
 var shortNames = map[string]string{"session": "session_id", "branch": "branch_id"}
 
-// given reads a claim: a mapping with the fields of an export, or its text alone.
-// What the fields mean, their defaults and their checks are those of an import.
+// given decodes a claim: a mapping with the fields of an export, or only its text.
+// Meaning, defaults and checks of the fields are those of an import.
 func (r *reader) given(path string, n ast.Node) (Given, error) {
 	g := Given{Line: line(n)}
 	fields := map[string]any{}
@@ -375,7 +376,7 @@ func (r *reader) given(path string, n ast.Node) (Given, error) {
 	return g, nil
 }
 
-// refused says of a claim what an import would.
+// refused converts an import's error about a claim.
 func (r *reader) refused(n ast.Node, path string, err error) error {
 	field, msg := path, err.Error()
 	if e := (*ken.Error)(nil); errors.As(err, &e) && e.Field != "" {

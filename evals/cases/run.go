@@ -22,31 +22,30 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Result is the outcome of a case.
+// Result is the result of a case.
 type Result struct {
 	Case     *Case
-	Failures []Failure // none: the case is green
-	Notes    []string  // what to know of the result besides
+	Failures []Failure // empty if the case passed
+	Notes    []string  // additional notes on the result
 	Receipt  ken.Receipt
 	Elapsed  time.Duration // wall clock
 }
 
-// OK reports a green case.
+// OK reports whether the case passed.
 func (r *Result) OK() bool { return len(r.Failures) == 0 }
 
 // Failure is an expectation that was not met.
 type Failure struct {
 	Check string   `json:"check"`         // the expectation's key, such as must_inject
 	Want  string   `json:"want"`          // what was expected
-	Have  []string `json:"have"`          // what was found instead, a line each; never empty
-	Try   string   `json:"try,omitempty"` // what to do about it
+	Have  []string `json:"have"`          // what was found instead, one line per entry; never empty
+	Try   string   `json:"try,omitempty"` // what the user should do
 }
 
-// Run runs cases in their order and hands each result to each, which must not
-// keep Result.Case's slices for changing. An error means that the cases could not
-// be run, not that one is red: ErrHeld for a live store that another process has
-// open, ErrInvalid for a configuration, an export or given claims that can't be
-// used, and ctx's own.
+// Run runs cases in order and passes each result to each, which must not modify the
+// slices of Result.Case. A case that fails is not an error. Errors mean that the cases
+// could not be run: ErrHeld for a live store that another process has open, ErrInvalid
+// for a configuration, an export or given claims that can't be used, and ctx's own.
 func Run(ctx context.Context, list []Case, o Options, each func(Result)) (err error) {
 	o, cfg, err := o.withDefaults()
 	if err != nil {
@@ -65,7 +64,7 @@ func Run(ctx context.Context, list []Case, o Options, each func(Result)) (err er
 			files = append(files, list[i].File)
 		}
 		slices.Sort(files)
-		r.cfg.Repository.Exclude = slices.Concat(cfg.Repository.Exclude, unseen(o.Root, slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" })))
+		r.cfg.Repository.Exclude = slices.Concat(cfg.Repository.Exclude, excludePatterns(o.Root, slices.DeleteFunc(slices.Compact(files), func(f string) bool { return f == "" })))
 	}
 	for i := range list {
 		res, err := r.run(ctx, &list[i])
@@ -78,21 +77,21 @@ func Run(ctx context.Context, list []Case, o Options, each func(Result)) (err er
 	return nil
 }
 
-// runner is the state of one Run. It belongs to one goroutine.
+// runner is the state of one Run. It must not be used concurrently.
 type runner struct {
 	o      Options
 	cfg    config.Config
-	tmp    string   // the folder that holds all of the run's stores
-	owners []string // who takes part
+	tmp    string   // folder of all stores of the run
+	owners []string // owners of the cases
 
-	base    string   // the prepared base; "" until it is needed, or where there is none
-	lacking []string // why part of the base is not searchable
-	current *fixture // what the last case ran on
-	made    int      // fixtures
-	turns   int      // assembled
+	base    string   // the prepared base; "" if there is none yet, or none at all
+	lacking []string // why parts of the base are not searchable
+	current *fixture // the fixture of the last case
+	made    int      // number of fixtures
+	turns   int      // number of turns
 }
 
-// owners lists whose stores a run may touch.
+// owners returns the owners whose stores a run may use.
 func owners(list []Case, configured string) []string {
 	out := []string{configured}
 	for i := range list {
@@ -105,7 +104,7 @@ func owners(list []Case, configured string) []string {
 	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
 }
 
-// owner fills in the configured one.
+// owner returns name, or the configured owner if it is empty.
 func (r *runner) owner(name string) string {
 	if name == "" {
 		return r.cfg.Knowledge.Owner
@@ -128,7 +127,7 @@ func (r *runner) run(ctx context.Context, c *Case) (Result, error) {
 	return res, nil
 }
 
-// where says where a case stands.
+// where returns the file, line and name of a case.
 func (c *Case) where() string {
 	return fmt.Sprintf("%s, line %d: %s", filepath.ToSlash(c.File), c.Line, c.Name)
 }
@@ -147,88 +146,88 @@ type File struct {
 	Cases []Case // never empty
 }
 
-// Case is one question and what must come of it. What the file says for all of
-// its cases has been filled in.
+// Case is one question and the expected result. It includes what the file sets for all
+// of its cases.
 type Case struct {
 	File string // the file's path
 	Line int    // where the case begins, from 1
 	Name string // unique within its file
 
-	Owner   string      // whose turn it is; "" is the configured owner
+	Owner   string      // owner of the turn; "" is the configured owner
 	Project string      // of the turn
 	Scopes  []ken.Scope // of the turn; nil means the configured ones
-	Now     time.Time   // when the turn takes place; zero is the present
+	Now     time.Time   // time of the turn; zero is the current time
 
 	Given    []Given       // written first, in this order
-	Alone    bool          // given was said, even if it is empty: see Options.GivenAlone
-	Messages []ken.Message // at least one of them is the user's
+	Alone    bool          // the case has given, possibly empty: see Options.GivenAlone
+	Messages []ken.Message // at least one is a user message
 	Want     Expectations
 }
 
-// Given is a claim that a case starts with.
+// Given is a claim that exists before a case.
 type Given struct {
 	Claim ken.Claim // Owner is "" for the configured one
-	Line  int       // where it stands in the file, from 1
+	Line  int       // line in the file, from 1
 }
 
 // Expectations are the conditions that a turn must meet. At least one is set.
 type Expectations struct {
 	Recall    []Matcher // must_recall: among the ranked candidates
 	NotRecall []Matcher // must_not_recall
-	Inject    []Matcher // must_inject: in front of the model
+	Inject    []Matcher // must_inject: in the model's input
 	NotInject []Matcher // must_not_inject
 
-	BlockEmpty *bool    // block_empty: whether the turn gets no block; nil asks nothing
-	MaxChars   int      // max_chars: most code points of the turn's block; 0 asks nothing
-	Mode       ken.Mode // mode: how retrieval ran; "" asks nothing
-	Stranger   string   // other_owner_sees_nothing: another owner; "" asks nothing
-	Canaries   []string // canaries: texts that must be nowhere
+	BlockEmpty *bool    // block_empty: whether the turn gets no block; nil checks nothing
+	MaxChars   int      // max_chars: maximum number of code points of the turn's block; 0 checks nothing
+	Mode       ken.Mode // mode: how retrieval ran; "" checks nothing
+	Stranger   string   // other_owner_sees_nothing: another owner; "" checks nothing
+	Canaries   []string // canaries: texts that must not occur anywhere
 }
 
-// none reports that nothing is expected.
+// none reports whether there are no expectations.
 func (e *Expectations) none() bool {
 	return len(e.Recall)+len(e.NotRecall)+len(e.Inject)+len(e.NotInject)+len(e.Canaries) == 0 &&
 		e.BlockEmpty == nil && e.MaxChars == 0 && e.Mode == "" && e.Stranger == ""
 }
 
-// Options configures the store and the settings with which cases run. The zero value
-// runs cases that bring all of their knowledge with them under given.
+// Options configures the store and the settings of a run. The zero value runs cases
+// whose knowledge is all under given.
 type Options struct {
-	// Root is the project's folder. Where there is a base, the project's files are
-	// searchable as the configuration says. "" is no project.
+	// Root is the project's folder. If there is a base, the project's files are
+	// searchable as configured. "" means no project.
 	Root string
-	// Config is the configuration in force; nil is the default one.
+	// Config is the configuration; nil is the default one.
 	Config *config.Config
 	// Embedder is used instead of the configured one.
 	Embedder embed.Embedder
 
-	// The base is what is known before given is written: State, the folder of a
-	// live store (knowledge.db_path), which is copied, or Export, a file as ken
-	// export writes it, whose claims go to the owners that they name. At most one
-	// is set; none is an empty base.
+	// State and Export set the base: what is known before given is written. State is
+	// the folder of a live store (knowledge.db_path), which is copied. Export is a file
+	// written by ken export, whose claims go to the owners that they name. At most one
+	// may be set; if none is set, the base is empty.
 	State, Export string
-	// GivenAlone starts cases that have given, even an empty one, from nothing
+	// GivenAlone starts cases that have given, even an empty one, with an empty store
 	// instead of the base.
 	GivenAlone bool
 
-	// Unseen are files of the project that cases must not find, beside the cases'
-	// own and the export, which they never do: reports of runs before, for one.
+	// Unseen lists files of the project that cases must not find, such as reports of
+	// earlier runs. The files of the cases and the export are always excluded.
 	Unseen []string
 
-	// Progress is told about long work. May be nil.
+	// Progress is called with the progress of long work. May be nil.
 	Progress func(stage string, done, total int)
-	// Log hears what the layer has to tell besides. Nil: nobody.
+	// Log receives the layer's log messages; nil discards them.
 	Log *slog.Logger
-	// Now dates cases that name no moment, and measures how long each takes.
+	// Now is the time of cases that don't set one, and the clock for their durations.
 	// Default time.Now.
 	Now func() time.Time
 }
 
-// longest is the most that retrieval.deadline may be: see the package comment.
-const longest = 30 * time.Second
+// maxDeadline is the maximum of retrieval.deadline: see the package comment.
+const maxDeadline = 30 * time.Second
 
-// withDefaults fills in what is missing and returns the configuration that cases
-// run with: a copy whose paths don't depend on a folder of the test's own.
+// withDefaults fills in defaults and returns the configuration of the run: a copy whose
+// paths are independent of the test's folder.
 func (o Options) withDefaults() (Options, config.Config, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
@@ -246,7 +245,7 @@ func (o Options) withDefaults() (Options, config.Config, error) {
 	if o.Config != nil {
 		cfg = *o.Config
 	}
-	cfg.Retrieval.Deadline = longest
+	cfg.Retrieval.Deadline = maxDeadline
 	cfg.Middleware.Events = false
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
@@ -258,8 +257,8 @@ func (o Options) withDefaults() (Options, config.Config, error) {
 	return o, cfg, nil
 }
 
-// WriteText tells a person what came of the cases: a line for each, what is wrong
-// with the red ones, and a count. color is for terminals.
+// WriteText writes the results for a person: a line for each case, the failures, and a
+// count. color adds terminal colours.
 func WriteText(w io.Writer, results []Result, color bool) error {
 	b := bufio.NewWriter(w)
 	red, green, end := "", "", ""
@@ -284,7 +283,8 @@ func WriteText(w io.Writer, results []Result, color bool) error {
 	return b.Flush()
 }
 
-// Explain describes what failed, each line led by indent; "" for a case that passed.
+// Explain describes the failures, each line prefixed by indent; "" for a case that
+// passed.
 func (r *Result) Explain(indent string) string {
 	var b strings.Builder
 	for _, f := range r.Failures {
@@ -303,13 +303,13 @@ func (r *Result) Explain(indent string) string {
 	return b.String()
 }
 
-// printable is text in one line, without what a terminal would obey.
+// printable returns a text in one line, without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), r == 0xFFFE, r == 0xFFFF: // the last two are no characters, in XML either
+		case unicode.IsControl(r), r == 0xFFFE, r == 0xFFFF: // the last two are invalid, also in XML
 			return -1
 		}
 		return r
@@ -323,24 +323,24 @@ func plural(noun string, n int) string {
 	return noun + "s"
 }
 
-// Matcher says which claims an expectation is about. Exactly one of the first
-// five fields is set.
+// Matcher selects claims for an expectation. Exactly one of the first five fields is
+// set.
 type Matcher struct {
 	ID     string         // the claim's id, or its end, at least six characters, as blocks show it
 	Key    string         // the claim's key
-	Source string         // what the claim's source begins with, such as docs/adr/
-	Text   string         // contained in heading or text; case and white space don't count
+	Source string         // prefix of the claim's source, such as docs/adr/
+	Text   string         // contained in heading or text, ignoring case and white space
 	Regexp *regexp.Regexp // matches heading or text
 
-	// Within is the worst rank that will do, from 1; 0 accepts any. must_recall
-	// alone has it.
+	// Within is the highest accepted rank, from 1; 0 accepts any. Only must_recall uses
+	// it.
 	Within int
 }
 
-// leastID is how much of an id's end names a claim: blocks show that much.
+// leastID is the minimum length of an id's end: blocks show that many characters.
 const leastID = 6
 
-// Matches reports whether m means the claim.
+// Matches reports whether m matches the claim.
 func (m *Matcher) Matches(c *ken.Claim) bool {
 	switch {
 	case m.ID != "":
@@ -353,7 +353,7 @@ func (m *Matcher) Matches(c *ken.Claim) bool {
 	return m.in(c.Heading) || m.in(c.Text)
 }
 
-// in reports whether text has what a matcher of texts looks for.
+// in reports whether text contains the text or regular expression of m.
 func (m *Matcher) in(text string) bool {
 	if m.Regexp != nil {
 		return m.Regexp.MatchString(text)
@@ -361,10 +361,10 @@ func (m *Matcher) in(text string) bool {
 	return m.Text != "" && strings.Contains(plain(text), plain(m.Text))
 }
 
-// textual reports whether m looks at words rather than at names.
+// textual reports whether m matches text instead of ids, keys or sources.
 func (m *Matcher) textual() bool { return m.Text != "" || m.Regexp != nil }
 
-// String shows the matcher as the file has it.
+// String formats the matcher as in the file.
 func (m Matcher) String() string {
 	switch {
 	case m.ID != "":
@@ -379,14 +379,14 @@ func (m Matcher) String() string {
 	return fmt.Sprintf("text %q", m.Text)
 }
 
-// plain is text as it is compared: without invisible characters, in small
-// letters, with single spaces.
+// plain normalizes a text for comparison: without invisible characters, in lower case,
+// with single spaces.
 func plain(text string) string {
 	return strings.Join(strings.Fields(strings.ToLower(guardrail.Sanitize(text))), " ")
 }
 
-// MarshalJSON writes what a program needs of a result: where the case stands, and
-// what is wrong with it.
+// MarshalJSON encodes what a program needs of a result: the place of the case, and its
+// failures.
 func (r Result) MarshalJSON() ([]byte, error) {
 	failures, notes := r.Failures, r.Notes
 	if failures == nil {

@@ -31,8 +31,7 @@ cases:
     ask: How often is a failed transfer retried by the payments service?
 `
 
-// Every expectation is met by something and broken by something: one that can't
-// fail would say nothing.
+// Every expectation is tested with a case that meets it and one that doesn't.
 func TestEveryExpectation(t *testing.T) {
 	hot := "    given: [{key: hot, kind: hot, text: Answer in French.}]\n"
 	for _, tt := range []struct {

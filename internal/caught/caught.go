@@ -1,5 +1,5 @@
-// Package caught turns panics into errors. It is for goroutines that parse untrusted
-// text: a panic there can't be recovered by the caller and would end the process.
+// Package caught turns panics into errors. It is for goroutines that parse untrusted text:
+// the caller can't recover a panic there, and the process would end.
 package caught
 
 import (
@@ -8,24 +8,23 @@ import (
 	"runtime/debug"
 )
 
-// Panic is a panic as an error.
+// Panic is a recovered panic as an error.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// Error says what was panicked with.
+// Error returns the value of the panic as text.
 func (p *Panic) Error() string { return fmt.Sprintf("panicked: %v", p.Value) }
 
-// Unwrap returns what was panicked with, where that is an error.
+// Unwrap returns the value of the panic, if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
 
 // Run calls fn and returns its error, or its panic as a *Panic. Reading a mapped file that
-// has become shorter, or that the disk can't read, is such a panic too, and not the end of
-// the process.
+// was truncated, or that the disk can't read, also panics instead of ending the process.
 func Run(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -42,7 +41,7 @@ func Is(err error) bool {
 	return errors.As(err, &p)
 }
 
-// Stack is where err panicked, for a log; "" when it did not.
+// Stack returns the stack of a panic, for a log; "" if err is not a panic.
 func Stack(err error) string {
 	var p *Panic
 	if !errors.As(err, &p) {

@@ -1,4 +1,4 @@
-// Package durable makes changes of a folder survive a power cut.
+// Package durable makes changes in a folder survive a power cut.
 package durable
 
 import (
@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// WriteFile replaces a file as a whole: after a crash it has its old content or b. The file
+// WriteFile replaces a file atomically: after a crash it has its old content or b. The file
 // has mode 0600. Its folder must exist.
 func WriteFile(path string, b []byte) error {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // of mode 0600
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // has mode 0600
 	if err != nil {
 		return err
 	}
@@ -30,9 +30,8 @@ func WriteFile(path string, b []byte) error {
 	return Dir(dir)
 }
 
-// Dir makes the names in a folder durable: until then a power cut may take back that a
-// file was made, renamed or removed. On Windows, where a folder can't be synced, it does
-// nothing.
+// Dir syncs a folder. Before that, a power cut may undo the creation, renaming or removal
+// of a file. On Windows, where a folder can't be synced, it does nothing.
 func Dir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

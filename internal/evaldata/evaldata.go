@@ -1,5 +1,5 @@
-// Package evaldata finds the evaluation data, which is no part of the repository,
-// for the tests that measure with it.
+// Package evaldata finds the evaluation data, which is not part of the repository, for
+// tests that use it.
 package evaldata
 
 import (
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Dir is the folder of one data set, in the folder that KEN_DATA names, else in
-// ../shared/data beside the project. Without it, the test is skipped and says so.
+// Dir returns the folder of one data set, in the folder that KEN_DATA names, or else in
+// ../shared/data next to the project. If it does not exist, the test is skipped.
 func Dir(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("KEN_DATA")
@@ -23,8 +23,8 @@ func Dir(t testing.TB, name string) string {
 	return dir
 }
 
-// project is the nearest folder upwards that has a go.mod: a test runs in its
-// package's folder.
+// project returns the nearest parent folder with a go.mod: a test runs in its package's
+// folder.
 func project(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -1,6 +1,6 @@
-// Package lazyregexp compiles a regular expression when it is used first. Ken has
-// hundreds of them at package level and most commands need a few: compiling all of
-// them at every start took longer than many commands take.
+// Package lazyregexp compiles regular expressions on first use. Ken has hundreds of
+// them at package level, and most commands need only a few: compiling all at every
+// start took longer than many commands.
 package lazyregexp
 
 import (
@@ -16,9 +16,9 @@ type Regexp struct {
 	get func() *regexp.Regexp
 }
 
-// New returns the expression for a pattern; the first use panics if it has a fault.
-// In a test binary that is here and now: every test finds every wrong pattern that
-// is linked into it.
+// New returns the expression for a pattern; the first use panics if the pattern is
+// invalid. In a test binary, New compiles at once, so that every test detects every
+// invalid pattern linked into it.
 func New(pattern string) *Regexp {
 	return newRegexp(pattern, underTest(os.Args))
 }
@@ -31,40 +31,42 @@ func newRegexp(pattern string, now bool) *Regexp {
 	return r
 }
 
-// underTest is testing.Testing without what package testing brings along: go test
-// names its binaries so. One that runs under another name, as a command that a test
-// starts, is none.
+// underTest reports whether the program is a test binary, by the name that go test
+// gives it, without importing package testing. A program that a test starts under
+// another name is not one.
 func underTest(args []string) bool {
 	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(args[0], ".exe"), ".test")
 }
 
-// MatchString is what it is for a regexp.Regexp, as all methods are.
+// MatchString is as in regexp.Regexp, like all methods.
 func (r *Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
 
 // FindString returns the leftmost match, or "".
 func (r *Regexp) FindString(s string) string { return r.get().FindString(s) }
 
-// FindStringIndex returns where the leftmost match is, or nil.
+// FindStringIndex returns the position of the leftmost match, or nil.
 func (r *Regexp) FindStringIndex(s string) []int { return r.get().FindStringIndex(s) }
 
 // FindStringSubmatch returns the leftmost match and its groups, or nil.
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
 
-// FindStringSubmatchIndex returns where the leftmost match and its groups are, or nil.
+// FindStringSubmatchIndex returns the positions of the leftmost match and its groups,
+// or nil.
 func (r *Regexp) FindStringSubmatchIndex(s string) []int { return r.get().FindStringSubmatchIndex(s) }
 
-// FindAllString returns up to n matches; n < 0 is all.
+// FindAllString returns up to n matches; n < 0 returns all.
 func (r *Regexp) FindAllString(s string, n int) []string { return r.get().FindAllString(s, n) }
 
-// FindAllStringIndex returns where up to n matches are; n < 0 is all.
+// FindAllStringIndex returns the positions of up to n matches; n < 0 returns all.
 func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.get().FindAllStringIndex(s, n) }
 
-// FindAllStringSubmatch returns up to n matches and their groups; n < 0 is all.
+// FindAllStringSubmatch returns up to n matches and their groups; n < 0 returns all.
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.get().FindAllStringSubmatch(s, n)
 }
 
-// FindAllStringSubmatchIndex returns where up to n matches and their groups are; n < 0 is all.
+// FindAllStringSubmatchIndex returns the positions of up to n matches and their groups;
+// n < 0 returns all.
 func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return r.get().FindAllStringSubmatchIndex(s, n)
 }
@@ -74,7 +76,7 @@ func (r *Regexp) ReplaceAllString(s, template string) string {
 	return r.get().ReplaceAllString(s, template)
 }
 
-// ReplaceAllStringFunc replaces every match by what a function makes of it.
+// ReplaceAllStringFunc replaces every match by the result of a function.
 func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
 	return r.get().ReplaceAllStringFunc(s, f)
 }

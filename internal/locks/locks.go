@@ -1,4 +1,4 @@
-// Package locks lets one call at a time work on something that has a name.
+// Package locks provides locks by name.
 package locks
 
 import (
@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// Locks are as many locks as there are names in use. The zero value is ready; it is
-// safe for concurrent use.
+// Locks is a set of named locks. The zero value is ready to use; it is safe for
+// concurrent use.
 type Locks struct {
 	mu   sync.Mutex // guards held
 	held map[string]*lock
 }
 
 type lock struct {
-	token chan struct{} // in it while nobody has the lock
+	token chan struct{} // contains a token while nobody holds the lock
 	users int
 }
 
-// Take waits until nobody else has the lock of a name, or for ctx, whose error it
-// returns. The caller calls release, once.
+// Take locks a name. It waits until the lock is free or ctx ends, and then returns
+// ctx's error. The caller must call release exactly once.
 func (l *Locks) Take(ctx context.Context, name string) (release func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Resident is how many bytes of mapped files the process has in memory, its own program
-// included; 0 when that is not known. It takes some microseconds.
+// Resident returns the number of bytes of mapped files that the process has in memory, its
+// own program included; 0 if unknown. It takes some microseconds.
 func Resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -27,9 +27,9 @@ func Resident() int {
 	return n * os.Getpagesize()
 }
 
-// Release gives up the pages of b, which must be a whole mapping of a file that is shared
-// and only read: whatever else it was would be lost. Nothing that reads b notices. It does
-// nothing when that is not possible.
+// Release drops the pages of b from the process's memory. b must be a whole shared,
+// read-only mapping of a file; other memory would lose its content. Readers of b notice
+// nothing. If releasing is not possible, it does nothing.
 func Release(b []byte) {
 	if len(b) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(os.Getpagesize()) != 0 {
 		return

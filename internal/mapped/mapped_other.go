@@ -2,8 +2,8 @@
 
 package mapped
 
-// Resident is how many bytes of mapped files the process has in memory; 0: not known.
+// Resident returns 0: the number is unknown on this system.
 func Resident() int { return 0 }
 
-// Release gives up the pages of a mapping; here it does nothing.
+// Release does nothing on this system.
 func Release([]byte) {}

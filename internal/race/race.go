@@ -1,11 +1,11 @@
-// Package race tells tests whether the race detector watches them. It makes code
-// about ten times as slow: a test whose size looks for rare cases, and not for races,
-// takes less of it then, and all of it in a run without.
+// Package race tells tests whether the race detector is on. The detector makes code
+// about ten times as slow. A test whose size serves to find rare cases, but not races,
+// uses a smaller size then, and its full size otherwise.
 package race
 
 import "testing"
 
-// Pick is usual, or raced where the race detector is on.
+// Pick returns usual, or raced if the race detector is on.
 func Pick[T any](usual, raced T) T {
 	if Enabled {
 		return raced
@@ -13,8 +13,8 @@ func Pick[T any](usual, raced T) T {
 	return usual
 }
 
-// LeaveToWhole skips, where the race detector is on, a long test that could find no
-// race which a short one would not, such as one that reads much data in one goroutine.
+// LeaveToWhole skips a long test if the race detector is on and the test could find no
+// more races than a short one, such as a test that reads much data in one goroutine.
 // make whole runs it.
 func LeaveToWhole(t testing.TB) {
 	if Enabled {

@@ -1,5 +1,5 @@
-// Package seed gives tests their random numbers: the same in every run, so that
-// chance does not decide about a commit, and others on demand.
+// Package seed provides the random seeds of tests: the same in every run by default, so
+// that a commit doesn't fail by chance, and different ones on demand.
 package seed
 
 import (
@@ -16,9 +16,10 @@ var (
 	called = map[string]uint64{}
 )
 
-// Of returns the next seed of a test and logs it: each call of a test gives another,
-// and each run the same ones. KEN_SEED sets it to a number, such as one that a
-// failure printed; KEN_SEED=random looks for failures that nobody has seen.
+// Of returns the next seed of a test and logs it. Each call in a test returns a
+// different seed, and each run the same ones. KEN_SEED sets the seed to a number, such
+// as one that a failure printed; KEN_SEED=random uses random seeds to find new
+// failures.
 func Of(t testing.TB) uint64 {
 	t.Helper()
 	seed := next(t.Name())

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// root is where the project lies for the agents.
+// root is the project's folder in the agents' messages.
 const root = "/home/ada/src/paylane"
 
-// agent is a make of agent: the names of its tools and how they frame results.
+// agent describes one of the simulated agents: the names of its tools and how it frames
+// results.
 type agent struct {
 	name                                         string
 	read, grep, list, edit, write, run, pathName string
-	absolute                                     bool // it names files from the root of the disk
+	absolute                                     bool // it uses absolute paths
 }
 
 var agents = []agent{
@@ -23,7 +24,7 @@ var agents = []agent{
 	{name: "codex", run: "shell"},
 }
 
-// path spells a file as the agent does.
+// path returns a file's path as the agent writes it.
 func (a *agent) path(name string) string {
 	if a.absolute {
 		return root + "/" + name
@@ -43,7 +44,7 @@ func args(pairs ...any) string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
-// shown is a file's text as the agent's tool shows it, from a line on.
+// shown formats n lines of a file as the agent's tool does, from line from on.
 func (a *agent) shown(text string, from, n int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	lines = lines[min(from, len(lines)):]
@@ -58,7 +59,7 @@ func (a *agent) shown(text string, from, n int) string {
 	return b.String() + "\n<system-reminder>\nWhenever you read a file, consider whether it looks malicious.\n</system-reminder>"
 }
 
-// framed is a command's output as the agent's tool returns it.
+// framed formats a command's output as the agent's tool does.
 func (a *agent) framed(command, output string, code int) string {
 	switch a.name {
 	case "claude-code":

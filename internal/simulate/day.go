@@ -14,24 +14,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Session is one sitting.
+// Session is one simulated session.
 type Session struct {
 	ID       string
 	Agent    string
 	Start    time.Time
 	Messages []ken.Message
-	// Files, one a message, are the hashes of the files that a tool's result is
-	// about at that moment, by path; "" where there is none.
+	// Files holds, for each message, the hashes of the files that a tool's result is
+	// about at that moment, by path; "" if there is no file.
 	Files []map[string]string
 }
 
-// monday is when the first session begins.
+// monday is the start of the first session.
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 // Step is the time between two messages of a session.
 const Step = 40 * time.Second
 
-// Work returns n sessions on one repository, whose files change as they go on.
+// Work returns n sessions on one repository, whose files change during the sessions.
 func Work(seed uint64, n int) []Session {
 	rng := rand.New(rand.NewPCG(seed, 60))
 	fs := files()
@@ -69,7 +69,7 @@ type sessionWriter struct {
 
 func (d *sessionWriter) pick(list ...string) string { return list[d.rng.IntN(len(list))] }
 
-// part picks a package and one of its files and functions.
+// part selects a package and one of its files and functions.
 func (d *sessionWriter) part() (p *part, file, fn string) {
 	p = &parts[d.rng.IntN(len(parts))]
 	names := p.fileNames()
@@ -100,7 +100,7 @@ func hash(text string) string {
 func (d *sessionWriter) user(text string) { d.message(ken.Message{Role: "user", Text: text}) }
 func (d *sessionWriter) say(text string)  { d.message(ken.Message{Role: "assistant", Text: text}) }
 
-// call adds a call and its result; files are those that it is about.
+// call adds a call and its result; files are the files that it is about.
 func (d *sessionWriter) call(tool, arguments, result string, files ...string) {
 	d.calls++
 	id := fmt.Sprintf("call_%s_%d", strings.TrimPrefix(d.s.ID, "session-"), d.calls)
@@ -117,7 +117,7 @@ func (d *sessionWriter) bash(command, output string, code int) {
 	d.call(d.a.run, args("command", command, "description", "Run a command"), d.a.framed(command, output, code))
 }
 
-// read shows a file, or a piece of it.
+// read shows a file, or a part of it.
 func (d *sessionWriter) read(file string, piece ...int) {
 	text, ok := d.fs[file]
 	from, n := 0, 400
@@ -210,7 +210,7 @@ func (a *agent) failure(text string) string {
 	return "Error: " + text
 }
 
-// write makes a file.
+// write creates a file.
 func (d *sessionWriter) write(file, text string) {
 	d.fs[file] = text
 	if d.a.name == "codex" {

@@ -11,10 +11,10 @@ import (
 )
 
 var (
-	// named is something that one could ask for by name: a path, an identifier, what
-	// stands in quotes, a number, an acronym.
+	// named matches something that can be asked for by name: a path, an identifier,
+	// quoted text, a number, an acronym.
 	named = lazyregexp.New("`[^`]+`|\"[^\"]+\"|\\d|[\\w.-]+/[\\w./-]+|\\w+\\.\\w+|[a-z]+[A-Z]\\w*|[A-Z][a-z]+[A-Z]\\w*|\\w+_\\w+|\\b[A-Z]{2,}\\b|@\\w+|--\\w+")
-	// properName is a capital letter that no sentence begins with.
+	// properName matches a capitalized word that is not at the start of a sentence.
 	properName = lazyregexp.New(`[\pL\d,;:] \p{Lu}\pL+`)
 	instructs  = lazyregexp.New(`(?i)^(?:please\s+)?(?:always|never|don't|do not|use|prefer|avoid|run|keep|write|answer|call|make sure|ask|the user (?:prefers|wants|likes|avoids))\b`)
 	ofSession  = lazyregexp.New(`(?i)\b(?:(?:in|during) this (?:session|conversation|chat|turn)|the (?:assistant|agent|user) (?:said|asked|thanked|greeted|replied|says|asks)|as an ai|let me (?:look|check|read|see|try)|i(?:'ll| will) (?:now|look|read|check|try)|tool (?:call|result) (?:returned|said)|you're welcome|happy to help)\b`)
@@ -22,7 +22,7 @@ var (
 	oneWord    = lazyregexp.New(`^\S*$`)
 )
 
-// Junk says whether a claim is junk, and why. It is when its text
+// Junk reports whether a claim is junk, and why. A claim is junk if its text
 //
 //   - says nothing: it is a single word, or has fewer than 12 characters;
 //   - names nothing: no path, identifier, number, name, quoted text, nor an entity
@@ -34,7 +34,7 @@ var (
 //   - is a copy rather than a statement: more than six lines, unless an episode;
 //   - rests on what does not last: a path in a temporary folder.
 //
-// That a claim repeats another one shows only beside the others: see Repeats.
+// Whether a claim repeats another one depends on the other claims: see Repeats.
 func Junk(c *ken.Claim) (reason string, junk bool) {
 	text := strings.TrimSpace(c.Text)
 	episode := c.Kind == ken.KindEpisode
@@ -55,16 +55,16 @@ func Junk(c *ken.Claim) (reason string, junk bool) {
 	return "", false
 }
 
-// namesEntity reports whether a claim's text names an entity of it that is more
-// than a word of the language.
+// namesEntity reports whether a claim's text contains one of its entities that is more
+// than an ordinary word.
 func namesEntity(c *ken.Claim) bool {
 	return slices.ContainsFunc(c.Entities, func(e string) bool {
 		return strings.ContainsAny(e, " /-_.") && strings.Contains(c.Text, e)
 	})
 }
 
-// Repeats returns the claims that say what an earlier one of the list says
-// already: the same words but for case, punctuation and order. Numbers are words.
+// Repeats returns the claims that say the same as an earlier one in the list: the same
+// words, ignoring case, punctuation and order. Numbers are words.
 func Repeats(claims []ken.Claim) []int {
 	seen := map[string]bool{}
 	var out []int
@@ -78,7 +78,7 @@ func Repeats(claims []ken.Claim) []int {
 	return out
 }
 
-// bag is the words of a text, in an order that does not depend on it.
+// bag returns the words of a text in a canonical order.
 func bag(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?\"'`()", r) })
 	for i := range words {

@@ -13,7 +13,7 @@ type part struct {
 	team  string
 }
 
-// order of the parts and files is fixed: a map's is not.
+// parts lists the packages in a fixed order, unlike a map.
 var parts = []part{
 	{"money", "Package money holds amounts in cents and rounds them half to even.", map[string][]string{"money": {"Parse", "Format"}, "round": {"Round", "RoundTo"}, "split": {"Split", "SplitByWeight"}}, "@paylane/core"},
 	{"invoice", "Package invoice draws up invoices and moves them through their states.", map[string][]string{"invoice": {"New", "Finalize"}, "state": {"Transition", "CanVoid"}, "number": {"NextNumber", "FormatNumber"}}, "@paylane/billing"},
@@ -25,7 +25,7 @@ var parts = []part{
 	{"dunning", "Package dunning reminds customers of what they owe.", map[string][]string{"schedule": {"NextReminder", "Pause"}, "letter": {"RenderLetter", "Subject"}}, "@paylane/billing"},
 }
 
-// fileNames are the files of a part, in order.
+// fileNames returns the files of a part, in order.
 func (p *part) fileNames() []string {
 	var out []string
 	for _, name := range strings.Fields("money round split invoice state number store invoices events migrate deliver retry queue book balance server auth limit rates convert schedule letter") {
@@ -36,7 +36,7 @@ func (p *part) fileNames() []string {
 	return out
 }
 
-// files makes the repository as it is on the first day.
+// files returns the repository as of the first day.
 func files() map[string]string {
 	fs := map[string]string{
 		"go.mod":                       "module example.com/paylane\n\ngo 1.25\n\nrequire (\n\tgithub.com/go-chi/chi/v5 v5.1.0\n\tgithub.com/jackc/pgx/v5 v5.6.0\n\tgithub.com/google/uuid v1.6.0\n)\n",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scenes are what happens in a session, in any order.
+// scenes are the possible events of a session.
 var scenes = []func(*sessionWriter){
 	feature, feature, bug, bug, refactor, flaky, dependency, decision, docker, web, web, lint, review, logs, secrets, preference, pieces, retries, owners, migration,
 	folders, interrupted, page, dead, chat,
@@ -21,7 +21,7 @@ func (d *sessionWriter) end() {
 	d.say(d.pick("You're welcome!", "Glad I could help. See you tomorrow!", "Happy to help."))
 }
 
-// goTest is the output of go test on a package.
+// goTest returns the output of go test on a package.
 func goTest(pkg string, failing ...string) (string, int) {
 	if len(failing) == 0 {
 		return "ok  \texample.com/paylane/" + pkg + "\t0.2s", 0
@@ -33,7 +33,7 @@ func goTest(pkg string, failing ...string) (string, int) {
 	return b.String() + "FAIL\nFAIL\texample.com/paylane/" + pkg + "\t0.2s\nFAIL", 1
 }
 
-// everything is the output of go test ./...
+// everything returns the output of go test ./...
 func everything(failing ...string) (string, int) {
 	var b strings.Builder
 	for i := range parts {
@@ -223,7 +223,7 @@ func preference(d *sessionWriter) {
 	d.say(d.pick("Understood.", "Will do.", "Noted."))
 }
 
-// pieces reads a file a few lines at a time, as agents with small windows do.
+// pieces reads a file a few lines at a time, as agents with small context windows do.
 func pieces(d *sessionWriter) {
 	_, file, fn := d.part()
 	d.user("Walk me through " + fn + ".")
@@ -233,7 +233,7 @@ func pieces(d *sessionWriter) {
 	d.say(fn + " refuses empty input, then applies its limit.")
 }
 
-// retries edits a text that is not there, looks again, and gives up or succeeds.
+// retries edits a text that does not exist, looks again, and gives up or succeeds.
 func retries(d *sessionWriter) {
 	p, file, fn := d.part()
 	d.user("Rename the variable limit in " + fn + " to most.")
@@ -282,7 +282,7 @@ func page(d *sessionWriter) {
 	d.say("Keys are kept for 24 hours.")
 }
 
-// dead asks for files that are not there.
+// dead asks for files that do not exist.
 func dead(d *sessionWriter) {
 	d.user("Look at the old importer.")
 	d.read("importer/importer.go")

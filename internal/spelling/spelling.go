@@ -1,9 +1,9 @@
-// Package spelling compares names that people type, to say which one they meant.
+// Package spelling compares names that users type, to suggest the one that they meant.
 package spelling
 
 import "strings"
 
-// Distance counts the letters to insert, delete, replace or swap with their
+// Distance returns the number of letters to insert, delete, replace or swap with their
 // neighbour to get from a to b (optimal string alignment), ignoring case.
 func Distance(a, b string) int {
 	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))

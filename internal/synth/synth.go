@@ -1,6 +1,6 @@
-// Package synth makes claims, questions and vectors for benchmarks: the same
-// ones for the same seed, with word frequencies like those of real text. What it
-// measures is speed; nothing about quality follows from it.
+// Package synth makes claims, questions and vectors for benchmarks: the same ones for
+// the same seed, with word frequencies like those of real text. Use it to measure
+// speed; it says nothing about quality.
 package synth
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Vocabulary is how many words there are, and Words how many a claim has.
+// Vocabulary is the number of words, and Words the number of words in a claim.
 const (
 	Vocabulary = 50_000
 	Words      = 100
 )
 
-// Source makes texts. It belongs to one goroutine.
+// Source generates texts. It must not be used concurrently.
 type Source struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -33,13 +33,13 @@ type Source struct {
 // New returns a source for a seed.
 func New(seed uint64) *Source {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	// The exponent is that of English, to about the second place.
+	// The exponent is about that of English.
 	return &Source{rng: rng, zipf: rand.NewZipf(rng, 1.07, 2, Vocabulary-1)}
 }
 
 var syllables = strings.Fields("ba ce di fo gu ha ji ke lo mu na pe qui ro su ta ve wi xo zu bra cli dro fle gri ple stra tro")
 
-// word spells number n: unlike English in sound, alike in length.
+// word spells number n. Words have about the length of English ones.
 func word(n uint64) string {
 	var b strings.Builder
 	for n += uint64(len(syllables)); n > 0; n /= uint64(len(syllables)) {
@@ -69,8 +69,8 @@ func (s *Source) Claim() ken.Claim {
 	return c
 }
 
-// Question returns ten words, none of the hundred most frequent: what is left of
-// a question once its stop words are gone.
+// Question returns ten words, none of the hundred most frequent, like a question
+// without its stop words.
 func (s *Source) Question() string {
 	words := make([]string, 10)
 	for i := range words {
@@ -83,16 +83,16 @@ func (s *Source) Question() string {
 	return strings.Join(words, " ")
 }
 
-// Embedder is a static embedder over this vocabulary: each word has a direction
-// of its own, a text the sum of its words'. It costs what a real token table
-// costs: a look-up and an addition a word.
+// Embedder is a static embedder over this vocabulary: each word has a random vector,
+// and a text the sum of its words' vectors. It costs the same as a real token table: a
+// look-up and an addition for each word.
 type Embedder struct {
 	dim   int
 	table [][]float32
 	seed  maphash.Seed
 }
 
-// NewEmbedder returns one of dim dimensions.
+// NewEmbedder returns an embedder with dim dimensions.
 func NewEmbedder(dim int) *Embedder {
 	rng := rand.New(rand.NewPCG(7, 7))
 	e := &Embedder{dim: dim, seed: maphash.MakeSeed(), table: make([][]float32, 1<<14)}
@@ -137,12 +137,11 @@ func (e *Embedder) Model() string { return "static:synthetic" }
 // Dim implements embed.Embedder.
 func (e *Embedder) Dim() int { return e.dim }
 
-// Local says that no network is involved.
+// Local reports true: it uses no network.
 func (e *Embedder) Local() bool { return true }
 
-// Sizes are the store sizes that a benchmark runs at: 1,000 and 10,000, or what
-// KEN_BENCH_SIZES asks for, as in 1000,100000,1000000. The large ones take minutes
-// to fill.
+// Sizes returns the store sizes that a benchmark runs with: 1,000 and 10,000, or those
+// in KEN_BENCH_SIZES, such as 1000,100000,1000000. Large stores take minutes to fill.
 func Sizes(b *testing.B) []int {
 	b.Helper()
 	env := os.Getenv("KEN_BENCH_SIZES")

@@ -1,15 +1,15 @@
-// Package topk keeps the best n of many items in a heap. The indexes of a store end
-// their searches with it.
+// Package topk keeps the best n of many items in a heap. The indexes of a store use it
+// for search results.
 package topk
 
 import "slices"
 
-// Ranked is something with an order of its own: total, so that the same items
-// give the same best ones in any sequence.
+// Ranked is an item with a total order, so that the best items don't depend on the
+// order of the offers.
 type Ranked[T any] interface{ Better(than T) bool }
 
-// Heap holds the best n of what it was offered, the worst in front. It belongs
-// to one goroutine.
+// Heap holds the best n of the offered items, with the worst first. It must not be used
+// concurrently.
 type Heap[T Ranked[T]] struct {
 	n    int
 	heap []T
@@ -18,14 +18,14 @@ type Heap[T Ranked[T]] struct {
 // New returns an empty heap for the best n, n > 0.
 func New[T Ranked[T]](n int) *Heap[T] { return &Heap[T]{n: n, heap: make([]T, 0, min(n, 64))} }
 
-// Full reports whether there is no more room: from then on, only something
-// better than Worst gets in.
+// Full reports whether the heap has n items. From then on, only an item better than
+// Worst is added.
 func (h *Heap[T]) Full() bool { return len(h.heap) >= h.n }
 
-// Worst is the item that would go next; the heap must not be empty.
+// Worst returns the worst item; the heap must not be empty.
 func (h *Heap[T]) Worst() T { return h.heap[0] }
 
-// Offer takes an item if it is among the best so far, and reports whether.
+// Offer adds an item if it is among the best so far, and reports whether it did.
 func (h *Heap[T]) Offer(item T) bool {
 	if !h.Full() {
 		h.heap = append(h.heap, item)
@@ -58,14 +58,14 @@ func (h *Heap[T]) Offer(item T) bool {
 	}
 }
 
-// Merge offers everything that other holds.
+// Merge offers all items of other.
 func (h *Heap[T]) Merge(other *Heap[T]) {
 	for _, item := range other.heap {
 		h.Offer(item)
 	}
 }
 
-// Sorted gives up the items, best first; the heap must not be used afterwards.
+// Sorted returns the items, best first; the heap must not be used afterwards.
 func (h *Heap[T]) Sorted() []T {
 	slices.SortFunc(h.heap, func(a, b T) int {
 		switch {

@@ -1,6 +1,6 @@
 // Package websocket reads and writes the frames of a WebSocket (RFC 6455), one header or
-// one payload at a time. A proxy needs no more, and the known libraries need to own the
-// connection: they answer pings, join fragments and choose the close code by themselves.
+// payload at a time. This is enough for a proxy. The usual libraries can't be used, because
+// they take over the connection: they answer pings, join fragments and choose the close code.
 package websocket
 
 import (
@@ -16,7 +16,7 @@ import (
 // Opcode is the kind of a frame.
 type Opcode byte
 
-// Opcodes. Continuation is a further frame of a message that an earlier one began.
+// Opcodes. Continuation is a further frame of a started message.
 const (
 	Continuation Opcode = 0
 	Text         Opcode = 1
@@ -26,7 +26,8 @@ const (
 	Pong         Opcode = 10
 )
 
-// Control reports a frame that is no part of a message and may stand between the frames of one.
+// Control reports whether the frame is a control frame, which may occur between the frames of a
+// message.
 func (o Opcode) Control() bool { return o&8 != 0 }
 
 // Header is the header of a frame.
@@ -34,19 +35,19 @@ type Header struct {
 	Fin    bool // the last frame of its message
 	RSV    byte // the reserved bits, 0..7; an extension such as compression sets them
 	Opcode Opcode
-	Masked bool    // as every frame of a client is
-	Key    [4]byte // of a masked frame
+	Masked bool    // set in every frame of a client
+	Key    [4]byte // only in a masked frame
 	Length int64   // of the payload, in bytes
 }
 
-// MaxHeader is the longest header, in bytes.
+// MaxHeader is the maximum length of a header, in bytes.
 const MaxHeader = 14
 
-// errLength is the error of a length that no payload can have.
+// errLength is the error for an invalid payload length.
 var errLength = errors.New("websocket: the length of a frame is out of range")
 
-// ParseHeader reads the header at the beginning of b. n is its length in bytes, and 0
-// while b holds only a part of it. The only error is a length above 1<<63-1.
+// ParseHeader parses the header at the beginning of b. n is its length in bytes, or 0 if b
+// contains only a part of it. The only error is a length above 1<<63-1.
 func ParseHeader(b []byte) (h Header, n int, err error) {
 	if len(b) < 2 {
 		return h, 0, nil
@@ -101,8 +102,8 @@ func (h Header) Append(b []byte) []byte {
 	return b
 }
 
-// Mask applies the mask to b, a part of a payload, or removes it. from is the number of bytes
-// of the payload before b.
+// Mask applies or removes the mask of b, a part of a payload. from is the number of bytes of
+// the payload before b.
 func Mask(key [4]byte, from int64, b []byte) {
 	for len(b) > 0 && from&3 != 0 {
 		b[0] ^= key[from&3]
@@ -118,8 +119,8 @@ func Mask(key [4]byte, from int64, b []byte) {
 	}
 }
 
-// ReadFrame reads one whole frame and takes its mask off. It is an error when the payload
-// is longer than most bytes.
+// ReadFrame reads one whole frame and removes its mask. It returns an error if the payload is
+// longer than most bytes.
 func ReadFrame(r io.Reader, most int64) (h Header, payload []byte, err error) {
 	var head [MaxHeader]byte
 	for n, used := 2, 0; used == 0; n++ {
@@ -147,7 +148,7 @@ func ReadFrame(r io.Reader, most int64) (h Header, payload []byte, err error) {
 	return h, payload, nil
 }
 
-// AppendFrame appends a whole frame; h.Length is the payload's. The payload stays as it is.
+// AppendFrame appends a whole frame; it sets h.Length. The payload is not changed.
 func AppendFrame(b []byte, h Header, payload []byte) []byte {
 	h.Length = int64(len(payload))
 	b = append(h.Append(b), payload...)
@@ -162,7 +163,7 @@ func Asked(h http.Header) bool {
 	return strings.EqualFold(strings.TrimSpace(h.Get("Upgrade")), "websocket")
 }
 
-// AcceptKey is the value of Sec-WebSocket-Accept that answers a client's Sec-WebSocket-Key.
+// AcceptKey returns the value of Sec-WebSocket-Accept for a client's Sec-WebSocket-Key.
 func AcceptKey(key string) string {
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // see above
 	return base64.StdEncoding.EncodeToString(sum[:])

@@ -68,7 +68,7 @@ func TestMaskInParts(t *testing.T) {
 	}
 }
 
-// What is read as a header is written as one that means the same.
+// A parsed header, written and parsed again, is equal.
 func FuzzParseHeader(f *testing.F) {
 	f.Add([]byte("\x81\x85\x37\xfa\x21\x3d"))
 	f.Add([]byte("\x82\xff\x00\x00\x00\x00\x00\x01\x00\x00abcd"))

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// BM25's usual constants: how soon a repeated term stops counting, and how much
-// a long text is held against it.
+// BM25's usual constants: how soon a repeated term stops counting, and how much a long
+// text lowers the score.
 const (
 	bm25K = 1.2
 	bm25B = 0.75
@@ -23,16 +23,16 @@ const (
 // postings is an inverted index: for each term, the records that hold it.
 type postings struct {
 	counts map[string]map[store.Ref]int
-	terms  map[store.Ref]map[string]int // what set must take back
-	length map[store.Ref]int            // terms of the record
-	total  int                          // of all lengths
+	terms  map[store.Ref]map[string]int // the terms that set must remove when it replaces a record
+	length map[store.Ref]int            // number of terms in the record
+	total  int                          // sum of all lengths
 }
 
 func newPostings() postings {
 	return postings{counts: map[string]map[store.Ref]int{}, terms: map[store.Ref]map[string]int{}, length: map[store.Ref]int{}}
 }
 
-// set indexes a record anew.
+// set indexes a record, and replaces its earlier terms.
 func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	for term := range p.terms[ref] {
 		delete(p.counts[term], ref)
@@ -48,7 +48,8 @@ func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	}
 	own := make(map[string]int, len(tokens))
 	for _, t := range tokens {
-		// A term may share memory with the text, and a map key outlives it.
+		// A term may share memory with the text, and the map key would keep the text in
+		// memory.
 		term := strings.Clone(t.Term)
 		own[term]++
 		if p.counts[term] == nil {
@@ -60,8 +61,8 @@ func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	p.total += len(tokens)
 }
 
-// search scores every record that holds any term of text, by BM25, term by term,
-// and returns with the scores what each term is of the whole query, 0..1.
+// search scores every record that contains any term of text, by BM25. It returns the
+// scores by term, and the share of each term in the whole query, 0..1.
 func (p *postings) search(text string) (parts map[store.Ref][]float32, values []float32, terms []string) {
 	parts = map[store.Ref][]float32{}
 	n := float64(len(p.length))
@@ -89,10 +90,9 @@ func (p *postings) search(text string) (parts map[store.Ref][]float32, values []
 	return parts, values, terms
 }
 
-// node is a treap: a search tree by key and a heap by priority, which keeps it
-// about balanced. No node changes once it is part of a tree, so that a tree is a
-// snapshot; nil is the empty one. What changes a tree copies the nodes on the way
-// to the key and shares the others.
+// node is a treap: a search tree by key and a heap by priority, which keeps it about
+// balanced. Nodes are immutable, so that a tree is a snapshot; nil is the empty tree. A
+// change copies the nodes on the path to the key and shares the others.
 type node struct {
 	key         string
 	value       []byte
@@ -111,8 +111,8 @@ func (n *node) get(key string) *node {
 	return n
 }
 
-// scan calls yield for every key with the prefix, in order, until it says no.
-// There is no end to be computed, so a prefix that ends in 0xff is like any other.
+// scan calls yield for every key with the prefix, in order, until yield returns false.
+// It computes no end key, so a prefix that ends in 0xff needs no special case.
 func (n *node) scan(prefix string, yield func(*node) bool) bool {
 	switch {
 	case n == nil:
@@ -122,12 +122,12 @@ func (n *node) scan(prefix string, yield func(*node) bool) bool {
 	case !n.left.scan(prefix, yield):
 		return false
 	case !strings.HasPrefix(n.key, prefix):
-		return true // it lies behind them all, and so does what is right of it
+		return true // it is after all keys with the prefix, and so is its right subtree
 	}
 	return yield(n) && n.right.scan(prefix, yield)
 }
 
-// put returns the tree with m in it, whose children are not set.
+// put returns the tree with m added; m's children must not be set.
 func (n *node) put(m *node) *node {
 	switch {
 	case n == nil:
@@ -156,7 +156,7 @@ func (n *node) remove(key string) *node {
 	return n.left.join(n.right)
 }
 
-// split returns what lies before a key and what lies behind it.
+// split returns the tree before a key and the tree after it.
 func (n *node) split(key string) (before, behind *node) {
 	if n == nil {
 		return nil, nil
@@ -169,7 +169,7 @@ func (n *node) split(key string) (before, behind *node) {
 	return before, &node{n.key, n.value, n.priority, behind, n.right}
 }
 
-// join returns one tree of two, all of m behind all of n.
+// join returns the tree of n and m; all keys of m must be greater than those of n.
 func (n *node) join(m *node) *node {
 	switch {
 	case n == nil:
@@ -182,7 +182,7 @@ func (n *node) join(m *node) *node {
 	return &node{m.key, m.value, m.priority, n.join(m.left), m.right}
 }
 
-// structure is the index for whoever holds the store's lock.
+// structure is the index for a caller that holds the store's lock.
 type structure struct{ s *memStore }
 
 // Known implements store.Structure.

@@ -18,8 +18,8 @@ import (
 
 const defaultLimit = 10
 
-// Query implements ken.Store: by keywords, best score first. A filter without a
-// time means now.
+// Query implements ken.Store: a keyword search, best score first. A filter without a
+// time uses the current time.
 func (s *memStore) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *memStore) Vector(ctx context.Context, query []float32, f *ken.Filter, l
 	var hits []store.Hit
 	for ref := range s.records {
 		if vec := s.records[ref].vec; vec != nil {
-			// There are too few vectors here for a mean worth taking off.
+			// There are too few vectors here to subtract their mean.
 			c := cosine(q, vec)
 			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: c, Share: c})
 		}
@@ -149,7 +149,7 @@ func (s *memStore) Newest(ctx context.Context, f *ken.Filter, limit int) (store.
 	return res, nil
 }
 
-// newest returns the claims that want accepts, latest first.
+// newest returns the claims that want accepts, newest first.
 func (s *memStore) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) store.Result {
 	var hits []store.Hit
 	for ref := range s.records {
@@ -163,7 +163,7 @@ func (s *memStore) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) 
 	return s.admit(hits, f, limit)
 }
 
-// best returns the hits with the highest scores; equal ones by age in the store.
+// best returns the hits with the highest scores; equal scores in the order of refs.
 func (s *memStore) best(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 	slices.SortFunc(hits, func(a, b store.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref))
@@ -171,7 +171,7 @@ func (s *memStore) best(hits []store.Hit, f *ken.Filter, limit int) store.Result
 	return s.admit(hits, f, limit)
 }
 
-// admit takes hits in their order until limit of them have passed the filter.
+// admit takes hits in order until limit of them have passed the filter.
 func (s *memStore) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 	var res store.Result
 	for _, h := range hits {
@@ -267,12 +267,12 @@ func (s *memStore) Coverage() (embedded, total int) {
 	return embedded, len(s.records)
 }
 
-// minShortID is that of the store on disk.
+// minShortID is the same as in the store on disk.
 const minShortID = 6
 
 // Get returns one claim by its id or a unique prefix or suffix of at least six
-// characters. The result is the caller's. Errors: ErrNotFound; ErrInvalid when
-// several fit.
+// characters. The caller owns the result. Errors: ErrNotFound; ErrInvalid when several
+// claims match.
 func (s *memStore) Get(ctx context.Context, id string) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err
@@ -301,8 +301,8 @@ func (s *memStore) Get(ctx context.Context, id string) (ken.Claim, error) {
 		Try: "Give more characters of the id."}
 }
 
-// ByKey returns the claim that was written under a key, whatever its status. The
-// result is the caller's. Errors: ErrNotFound.
+// ByKey returns the claim that was written under a key, whatever its status. The caller
+// owns the result. Errors: ErrNotFound.
 func (s *memStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err
@@ -317,18 +317,17 @@ func (s *memStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	return store.Clone(&s.records[ref].claim), nil
 }
 
-// Reinforce records that a claim was seen again: the evidence is added to its own,
-// a newer piece in place of the same older one. Errors: ErrNotFound; ErrRefused
-// for a claim that no longer stands.
+// Reinforce records that a claim was observed again. The evidence is added to the
+// claim's; a newer piece replaces the same older one. Errors: ErrNotFound; ErrRefused
+// for a claim that is no longer active.
 func (s *memStore) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
 		return engine.Reinforce(s.get, id, evidence, actor, s.env)
 	})
 }
 
-// Scan yields the claims that pass the filter and of which want says yes at a
-// glance, oldest record first, as they were when the loop began. A filter without
-// a time tests no expiry.
+// Scan yields the claims that pass the filter and whose glance want accepts, oldest
+// first, as of the start of the loop. A filter without a time tests no expiry.
 func (s *memStore) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		var found []ken.Claim
@@ -352,7 +351,7 @@ func (s *memStore) Scan(ctx context.Context, f *ken.Filter, want func(store.Glan
 	}
 }
 
-// Refs is the number of refs: every record's is below it.
+// Refs returns the number of refs: every ref is below it.
 func (s *memStore) Refs() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -11,25 +11,25 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// shelf is a tree that never changes and a pointer to the newest one: a reader
-// keeps the tree that it started with, a writer puts up another.
+// shelf holds a pointer to the newest of a series of immutable trees. A reader keeps
+// the tree that it started with; a writer replaces the pointer.
 type shelf struct {
-	seed maphash.Seed // of the priorities, which only shape the tree
+	seed maphash.Seed // of the priorities, which only affect the tree's shape
 	root atomic.Pointer[node]
 	mu   sync.Mutex // one writer at a time
 }
 
 var _ store.Shelf = (*shelf)(nil)
 
-// NewShelf returns an empty shelf that stands by itself. It is safe for
+// NewShelf returns an empty shelf that is independent of any store. It is safe for
 // concurrent use and ends with the process.
 //
-// It finds two faults that a shelf on disk may hide or crash over: bytes that
-// were kept after the function they were given to has returned are zeros by then,
-// and a reader that is used after that panics.
+// It detects two faults that a shelf on disk may hide or crash on. Bytes that are used
+// after the function that received them has returned are zeroed. A reader that is used
+// after that panics.
 func NewShelf() store.Shelf { return &shelf{seed: maphash.MakeSeed()} }
 
-// Shelf is the store's room for what is not knowledge, the same one each time.
+// Shelf returns the store's shelf, always the same one.
 func (s *memStore) Shelf() store.Shelf { return s.shelf }
 
 // View implements store.Shelf.
@@ -58,11 +58,11 @@ func (s *shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error 
 	return nil
 }
 
-// shelfTx is the tree as one function sees it.
+// shelfTx is one function's view of the tree.
 type shelfTx struct {
 	seed  maphash.Seed
 	root  *node
-	lent  [][]byte // copies that were handed out
+	lent  [][]byte // copies that were returned to the function
 	ended bool
 }
 
@@ -79,7 +79,7 @@ func (t *shelfTx) check() {
 	}
 }
 
-// lend returns a copy that lives as long as the transaction.
+// lend returns a copy that is valid until the transaction ends.
 func (t *shelfTx) lend(value []byte) []byte {
 	b := append([]byte{}, value...)
 	t.lent = append(t.lent, b)

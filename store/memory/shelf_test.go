@@ -21,7 +21,7 @@ func TestShelfOfAStoreIsOne(t *testing.T) {
 	storetest.Shelf(t, func(*testing.T) store.Shelf { return memory.New(memory.Options{}).Shelf() })
 }
 
-// On disk such bytes lie in memory that is unmapped later.
+// On disk, such bytes are in memory that may be unmapped later.
 func TestBytesKeptTooLongAreZeros(t *testing.T) {
 	s := memory.NewShelf()
 	var kept [][]byte

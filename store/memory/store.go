@@ -23,15 +23,15 @@ type Options struct {
 	Now   func() time.Time // default time.Now
 	NewID func() string    // a UUID; default version 7
 
-	// Embed returns one vector for each text, nil for one that has none. It is
-	// called during a write, before the write takes the store's lock. Nil means
-	// that the store keeps no vectors.
+	// Embed returns one vector for each text, nil for a text that has none. It is called
+	// during a write, before the write takes the store's lock. Nil means that the store
+	// keeps no vectors.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
-	Dim   int // of the vectors; 0 takes that of the first one
+	Dim   int // dimension of the vectors; 0 uses that of the first one
 
-	// Assign finds out what a claim is about while it is written: see store.Env. It gets
-	// the store as it is just then, to be used during the call only: it holds the
-	// store's lock. Nil: nobody does.
+	// Assign sets what a claim is about while the claim is written: see store.Env. The
+	// Structure is the store's current state and may only be used during the call, which
+	// holds the store's lock. May be nil.
 	Assign func(store.Structure, *ken.Claim)
 }
 
@@ -41,8 +41,8 @@ type Store interface {
 	ken.Store
 	store.Projections
 
-	// Import writes a claim that had a life in another store: prior comes first in its
-	// history here. A claim that this store knows already keeps the history that it has.
+	// Import writes a claim that has a history in another store: prior comes first in its
+	// history here. A claim that this store knows already keeps its history.
 	Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent) (string, error)
 	// Get reads a claim by its id; ErrNotFound when there is none.
 	Get(ctx context.Context, id string) (ken.Claim, error)
@@ -50,21 +50,21 @@ type Store interface {
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
 	// Scan yields the records that pass the filter and, unless it is nil, want.
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
-	// Reinforce adds evidence to a claim that was seen again.
+	// Reinforce adds evidence to a claim that was observed again.
 	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
-	// Assign files a claim: what it is about, under which aspect, and whether it is a rule.
+	// Assign files a claim: what it is about, its aspect, and whether it is a rule.
 	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
 	// SupersedeFor is Supersede with a reason and an actor.
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
-	// Archive puts away a claim that was superseded or has expired. It is still found by a
-	// query that asks for its status or time.
+	// Archive archives a claim that was superseded or has expired. A query that asks for
+	// its status or time still finds it.
 	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
-	// Events yields the log from a sequence number on, oldest first, as it was when the
-	// loop began. The caller must not change an event.
+	// Events yields the log from a sequence number on, oldest first, as of the start of
+	// the loop. The caller must not change an event.
 	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
-	// Refs is the number of refs: every record's is below it.
+	// Refs returns the number of refs: every ref is below it.
 	Refs() int
-	// Shelf is the owner's room for what is not knowledge.
+	// Shelf returns the owner's key-value store for data that is not knowledge.
 	Shelf() store.Shelf
 }
 
@@ -76,7 +76,7 @@ type memStore struct {
 
 	mu      sync.RWMutex // guards all below
 	dim     int
-	log     []*store.Event // number i+1 is at i; an event never changes once it is here
+	log     []*store.Event // event i+1 is at index i; events are immutable here
 	records []record       // by store.Ref
 	refs    map[string]store.Ref
 	keys    map[string]string // key to claim id
@@ -84,12 +84,12 @@ type memStore struct {
 	about   *outline.Index
 }
 
-// record is a claim and what searching needs of it.
+// record is a claim and what searches need of it.
 type record struct {
 	claim ken.Claim
 	row   store.Row
 	form  analysis.Form
-	trail []*store.Event // that concern the claim
+	trail []*store.Event // events about the claim
 	vec   []float32      // of unit length; nil: none
 }
 
@@ -151,8 +151,8 @@ func (s *memStore) History(ctx context.Context, id string) ([]ken.ClaimEvent, er
 	return out, nil
 }
 
-// Events yields the log from a sequence number on, oldest first, as it was when
-// the loop began. The events are the store's own: a caller changes none.
+// Events yields the log from a sequence number on, oldest first, as of the start of the
+// loop. The store owns the events: the caller must not change them.
 func (s *memStore) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		s.mu.RLock()
@@ -170,7 +170,7 @@ func (s *memStore) Events(ctx context.Context, from uint64) iter.Seq2[*store.Eve
 	}
 }
 
-// head is the hash that the next event follows.
+// head returns the hash that the next event follows.
 func (s *memStore) head() (h [sha256.Size]byte) {
 	if n := len(s.log); n > 0 {
 		h = s.log[n-1].Hash
@@ -188,9 +188,8 @@ func (s *memStore) WriteClaim(ctx context.Context, c ken.Claim) (string, error) 
 	return s.Import(ctx, c, nil)
 }
 
-// Import is WriteClaim for a claim that had a life in another store: prior comes
-// first in its history here. A claim that this store knows already keeps the
-// history that it has.
+// Import is WriteClaim for a claim that has a history in another store: prior comes first
+// in its history here. A claim that this store knows already keeps its history.
 func (s *memStore) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -226,7 +225,7 @@ func (s *memStore) Supersede(ctx context.Context, oldID, newID string) error {
 	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
 }
 
-// SupersedeFor is Supersede with the reason and who decided it, for the history.
+// SupersedeFor is Supersede with a reason and an actor, which are stored in the history.
 func (s *memStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
 		return engine.Supersede(s.get, oldID, newID, reason, actor, s.env)
@@ -256,7 +255,7 @@ func (s *memStore) do(ctx context.Context, command func() (*store.Event, error))
 	return s.append(ev)
 }
 
-// append numbers and seals an event, and folds it into the claims. The caller
+// append assigns a number to an event, seals it, and folds it into the claims. The caller
 // holds s.mu.
 func (s *memStore) append(ev *store.Event) error {
 	changed, err := engine.Fold(s.get, ev)
@@ -309,8 +308,8 @@ func (s *memStore) get(id string) (*ken.Claim, error) {
 
 func (s *memStore) byKey(key string) (string, error) { return s.keys[key], nil }
 
-// vectorOf embeds a claim. A write never fails over a vector: what goes wrong
-// here shows in Coverage.
+// vectorOf embeds a claim. An error does not fail the write: the claim then counts as not
+// embedded in Coverage.
 func (s *memStore) vectorOf(ctx context.Context, c *ken.Claim) []float32 {
 	if s.embed == nil {
 		return nil
@@ -347,10 +346,10 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-// Archive puts away a claim that was superseded or has expired, for the reason
-// given, or that one if it is empty. It is still found by a query that asks for its
-// status or time. Archiving it again changes nothing. Errors: ErrNotFound;
-// ErrRefused for a claim that still stands.
+// Archive archives a claim that was superseded or has expired. The reason is stored; if it
+// is empty, the reason is "superseded" or "expired". A query that asks for its status or time still finds
+// it. Archiving it again changes nothing. Errors: ErrNotFound; ErrRefused for a claim that
+// is still active.
 func (s *memStore) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) { return engine.Archive(s.get, id, reason, actor, s.env) })
 }

@@ -16,7 +16,7 @@ type assigner interface {
 	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
 }
 
-// assign assigns and wants to know whether that changed something.
+// assign calls Assign and checks whether it reports a change.
 func (k *kit) assign(want bool, a ken.Assignment) {
 	k.Helper()
 	switch changed, err := k.s.(assigner).Assign(k.ctx, a); {
@@ -36,7 +36,8 @@ func (k *kit) wantFiled(id string, by ken.Assigner, entities, aspect string, con
 	}
 }
 
-// vouched makes a claim a person's word, which alone is a rule because of how it reads.
+// vouched gives a claim an operator's evidence: only with that does a text that reads
+// like a rule become one.
 func vouched(c *ken.Claim) {
 	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", epoch, "")}
 }
@@ -169,7 +170,7 @@ func testAssign(k *kit) {
 		if _, err := k.s.WriteClaim(k.ctx, own); err != nil {
 			k.Error(err)
 		}
-		own.Key = "" // by its id alone
+		own.Key = "" // found by its id alone
 		if _, err := k.s.WriteClaim(k.ctx, own); err == nil {
 			k.Error("a claim without its key is the same")
 		}
@@ -220,8 +221,8 @@ func testAssign(k *kit) {
 	k.wantFiled(id, "", "", "", false)
 }
 
-// reader files what it is asked about by words of the text, and remembers what that
-// was. It does some things that it may not do, too.
+// reader is a test's Assign. It files claims by words of their text, and records the
+// texts. It also makes changes that Assign may not make.
 type reader struct{ asked []string }
 
 func (r *reader) assign(s store.Structure, c *ken.Claim) {
@@ -321,8 +322,8 @@ func testAssignOnWrite(k *kit) {
 	})
 }
 
-// What an external source says is not a rule because it says so, whoever reads it:
-// only an operator makes it one, and of the words that were read.
+// A claim of an external source is not a rule because it says so: only an operator can
+// make it one, for the text that was read.
 func testExternal(k *kit) {
 	external := func(c *ken.Claim) {
 		c.Evidence = []ken.Evidence{ken.FromToolResult("tc", "")}
@@ -370,7 +371,7 @@ type archiver interface {
 	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
 }
 
-// testArchive: what is put away stays where those find it who ask for it.
+// testArchive checks that queries for archived claims still find an archived claim.
 func testArchive(k *kit) {
 	if _, ok := k.s.(archiver); !ok {
 		k.Skip("the store archives nothing")

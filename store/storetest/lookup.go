@@ -15,8 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// What a store may have beside ken.Store. The suite holds it to the contract
-// where it is there.
+// Optional methods of a store beyond ken.Store. The suite tests those that a store has.
 type (
 	getter interface {
 		Get(ctx context.Context, id string) (ken.Claim, error)
@@ -50,7 +49,7 @@ func testGet(k *kit) {
 		k.Errorf("a disputed claim: %s, %v", c.Status, err)
 	}
 	_, err := get(k.ctx, "0198a0")
-	k.wantErr(err, ken.ErrInvalid, "id") // fits both
+	k.wantErr(err, ken.ErrInvalid, "id") // matches both
 	for _, id := range []string{"", "00001", "sagas!", uuid.NewString()} {
 		_, err := get(k.ctx, id)
 		k.wantErr(err, ken.ErrNotFound, "id")
@@ -163,7 +162,7 @@ func testReinforce(k *kit) {
 	}
 }
 
-// rests gives a claim its evidence.
+// rests sets a claim's evidence.
 func rests(on ...ken.Evidence) func(*ken.Claim) { return func(c *ken.Claim) { c.Evidence = on } }
 
 func (k *kit) referring(p Readable, f *ken.Filter, names ...string) []string {
@@ -178,8 +177,7 @@ func (k *kit) referring(p Readable, f *ken.Filter, names ...string) []string {
 	return k.idsOf(p, refs)
 }
 
-// What a claim is about and what its evidence points at leads to it, and follows it
-// through its life.
+// Referring finds a claim by its names and by its evidence, and follows its changes.
 func testReferring(k *kit, p Readable) {
 	first := k.write("the retry works", about("Payments-Service", "pay/retry.go"), rests(ken.FromTestResult("TestRetry", ""), ken.FromExitCode("go test ./pay", 0)))
 	second := k.write("the handler is safe", about("handler"), rests(ken.FromFile("pay/retry.go", "", ""), ken.FromURL("https://example.org/a", epoch, "")))
@@ -211,7 +209,7 @@ func testReferring(k *kit, p Readable) {
 		k.Errorf("a cancelled question: %v", err)
 	}
 
-	// Evidence that comes later counts, and what is forgotten is gone.
+	// Evidence that is added later counts, and forgotten claims are not found.
 	if err := k.s.Transition(k.ctx, ken.Transition{ID: second, To: ken.StatusVerified, Evidence: []ken.Evidence{ken.FromValidator("lint", "")}}); err != nil {
 		k.Fatal(err)
 	}
@@ -230,7 +228,7 @@ func testReferring(k *kit, p Readable) {
 
 const writers = 16
 
-// together runs f in as many goroutines as there are writers, all let go at once.
+// together runs f in one goroutine per writer, started at the same time.
 func together(f func(writer int)) {
 	var wg sync.WaitGroup
 	gate := make(chan struct{})
@@ -358,7 +356,8 @@ func testConcurrency(k *kit) {
 	})
 }
 
-// wantOneWinner races f: one call must succeed and the others be refused.
+// wantOneWinner calls f concurrently: one call must succeed and the others must be
+// refused.
 func (k *kit) wantOneWinner(f func(writer int) error) {
 	k.Helper()
 	errs := make([]error, writers)

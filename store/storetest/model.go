@@ -11,10 +11,10 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// vocabulary has words that no stemmer takes for one another.
+// vocabulary holds words that no stemmer maps to the same stem.
 var vocabulary = strings.Fields("amber birch copper delta falcon garnet harbor indigo")
 
-// modelClaim is a claim as the model has it.
+// modelClaim is a claim in the model.
 type modelClaim struct {
 	id, key      string
 	words        []string
@@ -24,7 +24,7 @@ type modelClaim struct {
 	events       []ken.EventType
 }
 
-// model is a store reduced to its rules: a list, and loops over it.
+// model is a minimal implementation of a store's rules: a list, and loops over it.
 type model struct {
 	claims []*modelClaim
 }
@@ -63,8 +63,8 @@ func (m *model) replaced(c, target *modelClaim) bool {
 	return false
 }
 
-// testModel does random things to the store and to the model, and compares. Set
-// KEN_SEED to the number that a failure prints to see it again.
+// testModel makes random changes to the store and to the model, and compares them. Set
+// KEN_SEED to the number that a failure prints to repeat it.
 func testModel(k *kit) {
 	number := seed.Of(k)
 	r := rand.New(rand.NewPCG(number, 0))
@@ -119,7 +119,7 @@ func (m *model) write(k *kit, r *rand.Rand) string {
 		k.Errorf("the key is that of %s", have.id)
 	case !slices.Equal(have.words, words):
 		have.words = words
-		if have.status != ken.StatusSuperseded { // what was found out about the old words is gone
+		if have.status != ken.StatusSuperseded { // status and evidence of the old text are dropped
 			have.status = ken.StatusObserved
 		}
 		have.events = append(have.events, ken.EventRevised)

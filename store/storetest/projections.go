@@ -24,7 +24,7 @@ type Readable interface {
 	store.Projections
 }
 
-// RunProjections holds the stores that open returns to the contract of
+// RunProjections tests the stores that open returns against the contract of
 // store.Projections. Options.Embed and Dim are always set.
 func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options) S) {
 	tests := []struct {
@@ -65,14 +65,14 @@ func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options)
 	}
 }
 
-// axes are the words that have a direction of their own in the vector space of
-// the tests.
+// axes are the words that have an axis of their own in the vector space of the tests.
 var axes = []string{"amber", "birch", "copper", "ledger"}
 
 var errEmbed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedder is down"}
 
-// embed points a text in the direction of the words that it has, at length 1. A
-// text with none has no vector, and one with "unembeddable" fails.
+// embed returns the unit vector in the direction of the axes whose words a text
+// contains. A text without such a word has no vector, and one with "unembeddable"
+// fails.
 func embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -101,12 +101,12 @@ func vectorOf(text string) []float32 {
 	return v[0]
 }
 
-// legs are the ways to search, each asked for what the whole population shares.
+// legs are the search methods, each with a query that matches the whole population.
 var legs = []struct {
 	name   string
 	search func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error)
 	common func(*ken.Claim) // what makes every claim a candidate of the leg
-	out    []string         // of the population: what the leg never finds
+	out    []string         // names in the population that the leg never finds
 }{
 	{"keyword", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
 		return p.Keyword(k.ctx, "ledger", f, limit)
@@ -155,7 +155,7 @@ func testLegs(k *kit, _ Readable) {
 	}
 }
 
-// checkCut checks that what was refused is refused for the filter's reason.
+// checkCut checks that each rejected record has the filter's reason.
 func checkCut(k *kit, p Readable, f *ken.Filter, res store.Result) {
 	k.Helper()
 	for _, cut := range res.Cut {
@@ -294,8 +294,8 @@ func testRows(k *kit, p Readable) {
 	}
 }
 
-// The parts of a keyword score add up to it, and the values of the terms that a
-// record has to its share.
+// The parts of a keyword score add up to the score, and the values of the record's
+// terms to its share.
 func testParts(k *kit, p Readable) {
 	k.write("amber amber birch")
 	k.write("a longer text with copper in it")
@@ -319,7 +319,7 @@ func testParts(k *kit, p Readable) {
 	}
 }
 
-// Cosines says of any record what Vector says of its hits.
+// Cosines returns for any record what Vector returns for its hits.
 func testCosines(k *kit, p Readable) {
 	for _, text := range []string{"amber", "amber birch", "copper", "nothing that has a vector"} {
 		k.write(text)
@@ -342,8 +342,8 @@ func testCosines(k *kit, p Readable) {
 	}
 }
 
-// Around follows a session in the order of creation, whatever was written in
-// between, and knows no session that a claim is not in.
+// Around returns a session's records in the order of creation, and none of another
+// session.
 func testAround(k *kit, p Readable) {
 	names := map[store.Ref]string{}
 	refs := map[string]store.Ref{}
@@ -398,7 +398,7 @@ func testAround(k *kit, p Readable) {
 	}
 }
 
-// What a claim used to say must not bring it back, by any leg.
+// A claim's old text must not find it, by any search.
 func testStale(k *kit, p Readable) {
 	id := k.write("amber", withKey("k"))
 	k.write("birch", withKey("k"))
@@ -486,7 +486,7 @@ func testNewest(k *kit, p Readable) {
 		}
 	}
 	e, f := written[ken.KindEpisode], written[ken.KindFinding]
-	merged := []string{f[3], e[3], f[2], e[2], f[1]} // of one moment, what was written last
+	merged := []string{f[3], e[3], f[2], e[2], f[1]} // of one moment, the last written first
 	for _, kinds := range [][]ken.Kind{{ken.KindEpisode, ken.KindFinding}, {ken.KindFinding, ken.KindEpisode, ken.KindFinding}} {
 		if got := newest(5, kinds...); !slices.Equal(got, merged) {
 			k.Errorf("newest of %s: %v, want %v", kinds, got, merged)
@@ -513,8 +513,8 @@ func testNewest(k *kit, p Readable) {
 	}
 }
 
-// Whatever is written, and in whatever order of time, changed, superseded or given
-// another kind: the newest are those that a look at all claims finds.
+// Newest returns the same as a scan of all claims, after random writes, supersessions
+// and changes of kind, in any order of creation times.
 func testNewestFollows(k *kit, p Readable) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	kinds := []ken.Kind{ken.KindEpisode, ken.KindFinding, ken.KindFact}
@@ -558,7 +558,7 @@ func testNewestFollows(k *kit, p Readable) {
 	}
 }
 
-// What was made of a record must not outlive a change of it.
+// The version changes whenever the record does.
 func testVersions(k *kit, p Readable) {
 	id := k.write("ledger", withKey("k"))
 	other := k.write("ledger, another")

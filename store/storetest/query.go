@@ -136,7 +136,7 @@ func testOrder(k *kit) {
 	})
 }
 
-// A caller may do what it likes with what it gave and what it got.
+// A caller may change what it passed and what it received.
 func testCopies(k *kit) {
 	code := 1
 	given := claim("payments uses sagas", func(c *ken.Claim) {
@@ -185,12 +185,12 @@ var (
 	runA  = ken.Scope{Type: ken.ScopeRun, ID: "a"}
 )
 
-// filterTime is when the filters below look: after the expired claim's end and
-// before the expiring one's.
+// filterTime is the time of the filters below: after the expired claim's end and before
+// the expiring one's.
 var filterTime = epoch.Add(24 * time.Hour)
 
-// population is a claim of every sort that a filter tells apart. All share a
-// word, a vector and, but for the sort itself, everything else.
+// population has one claim for each property that a filter tests. Apart from that
+// property, all claims are the same.
 var population = []struct {
 	name   string
 	change func(*ken.Claim)
@@ -213,7 +213,7 @@ var population = []struct {
 	{"expiring", func(c *ken.Claim) { c.ExpiresAt = filterTime.Add(time.Second) }},
 }
 
-// current is what the default recall returns, scope, kind and trust aside.
+// current is what default recall returns, with any scope, kind and trust.
 var current = []string{"plain", "in repo a", "in repo b", "in run a", "inferred", "verified", "playbook", "objective",
 	"document", "external", "operator", "expiring"}
 
@@ -244,7 +244,7 @@ func without(names []string, out ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(out, n) })
 }
 
-// populate writes the population and returns each one's name by its id.
+// populate writes the population and returns the names of the claims by id.
 func populate(k *kit, s ken.Store, further ...func(*ken.Claim)) map[string]string {
 	k.Helper()
 	names := map[string]string{}
@@ -361,7 +361,7 @@ func testScan(k *kit) {
 		return found
 	}
 	every := func(store.Glance) bool { return true }
-	// A body that speaks of the same things must not be taken for the claim.
+	// A body with the same field names must not be mistaken for the claim's fields.
 	sure := k.write("sure", func(c *ken.Claim) {
 		c.Confidence, c.Body = 0.9, json.RawMessage(`{"confidence":0.1,"superseded_by":"x","archived_at":"y","expires_at":"z"}`)
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Shelf holds the shelves that open returns to the contract of store.Shelf. Each
-// call to open gives a fresh, empty one, which open closes with t.Cleanup.
+// Shelf tests the shelves that open returns against the contract of store.Shelf. Each
+// call to open must return a new, empty one, and close it with t.Cleanup.
 func Shelf(t *testing.T, open func(t *testing.T) store.Shelf) {
 	tests := []struct {
 		name string
@@ -74,7 +74,7 @@ func (k *shelfKit) delete(tx store.ShelfTx, key string) {
 	}
 }
 
-// fill puts keys, each with itself as its value.
+// fill puts keys, each with its name as the value.
 func (k *shelfKit) fill(keys ...string) {
 	k.Helper()
 	k.update(func(tx store.ShelfTx) {
@@ -293,8 +293,8 @@ func shelfCancelled(k *shelfKit) {
 	k.want("", "a")
 }
 
-// Memory of a file that was unmapped is not there to be read: better a panic that
-// names the fault than a fault.
+// Memory of an unmapped file can't be read: a panic that names the mistake is better
+// than a memory fault.
 func shelfOutlived(k *shelfKit) {
 	k.fill("a")
 	var reader store.ShelfReader
@@ -323,8 +323,8 @@ func shelfOutlived(k *shelfKit) {
 
 var errAlone = errors.New("this one fails")
 
-// Updates of several callers may share a transaction. Each of these finds what
-// those before it did, and nothing of those that failed or panicked.
+// Updates of several callers may share a transaction. Each one sees the changes of
+// earlier updates, and none of those that failed or panicked.
 func shelfAlone(k *shelfKit) {
 	const each = 12
 	together(func(w int) {
@@ -378,7 +378,7 @@ func shelfAlone(k *shelfKit) {
 	k.want("", want...)
 }
 
-// A test that fails within an update ends its goroutine there.
+// A test that fails within an update ends its goroutine inside fn.
 func shelfGoexit(k *shelfKit) {
 	k.fill("a")
 	gone := make(chan struct{})
@@ -396,7 +396,7 @@ func shelfGoexit(k *shelfKit) {
 	k.want("", "a", "c")
 }
 
-// Whoever waits behind a long update may have a context that ends.
+// The context of an update that waits behind a long one may end.
 func shelfGivesUp(k *shelfKit) {
 	over, cancel := context.WithCancel(k.ctx)
 	entered, leave, long := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -421,10 +421,9 @@ func shelfGivesUp(k *shelfKit) {
 	k.want("", "long")
 }
 
-// Twice returns a shelf that runs every function twice, as one does whose holder
-// is gone in between: what the first run of an update did is rolled back, and what
-// it returned is not heard of. Whoever keeps something of the first run beside the
-// second is found out by a test that runs on it.
+// Twice returns a shelf that runs every function twice, as a remote shelf does when its
+// holder ends in between. The changes and the error of the first run are discarded.
+// Tests on it detect callers that keep results of the first run.
 func Twice(s store.Shelf) store.Shelf { return twice{s} }
 
 type twice struct{ store.Shelf }

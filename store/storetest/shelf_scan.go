@@ -56,7 +56,7 @@ func shelfScanStops(k *shelfKit) {
 		if !slices.Equal(got, []string{"a/1", "a/2"}) {
 			k.Errorf("got %q", got)
 		}
-		again := r.Scan("a/") // a sequence can be run twice, and one within another
+		again := r.Scan("a/") // a sequence can be used twice and nested
 		pairs := 0
 		for range again {
 			for range again {
@@ -73,8 +73,8 @@ func shelfScanStops(k *shelfKit) {
 	}
 }
 
-// An index is often written while what it points to is scanned. The keys beside
-// the prefix share its pages.
+// An index is often written while the entries that it points to are scanned. Keys next
+// to the prefix share its pages.
 func shelfWritesWhileScanning(k *shelfKit) {
 	var keys []string
 	for i := range 300 {
@@ -82,7 +82,7 @@ func shelfWritesWhileScanning(k *shelfKit) {
 	}
 	k.fill(keys...)
 	k.update(func(tx store.ShelfTx) {
-		k.put(tx, "m/0000", "m/0000") // the page is being edited already
+		k.put(tx, "m/0000", "m/0000") // a write before the scan, so that the page is being edited already
 		i := 0
 		for key, value := range tx.Scan("m/") {
 			if i >= len(keys) || key != keys[i] || string(value) != key {
@@ -105,7 +105,8 @@ func shelfWritesWhileScanning(k *shelfKit) {
 	}
 }
 
-// shelfModel does the same at random to the shelf and to a map.
+// shelfModel makes the same random changes to the shelf and to a map, and compares
+// them.
 func shelfModel(k *shelfKit) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -160,7 +161,7 @@ func shelfModel(k *shelfKit) {
 
 var errModel = errors.New("rolled back by the model")
 
-// same compares what lies under a prefix with the model.
+// same compares the keys under a prefix with the model.
 func (k *shelfKit) same(r store.ShelfReader, prefix string, model map[string]string, seed uint64, step int) {
 	k.Helper()
 	var want []string
@@ -205,10 +206,10 @@ func shelfCounter(k *shelfKit) {
 	}
 }
 
-// A view that began before an update is neither changed by it nor waits for it.
+// A view that began before an update does not see its changes and does not wait for it.
 func shelfSnapshot(k *shelfKit) {
-	// An update that has to enlarge the file may wait for the readers to go, and
-	// here the reader waits for the update: make room first.
+	// An update that has to enlarge the file may wait for readers, and here the reader
+	// waits for the update. So enlarge the file first.
 	k.update(func(tx store.ShelfTx) { k.put(tx, "room", strings.Repeat("x", 1<<20)) })
 	k.update(func(tx store.ShelfTx) { k.delete(tx, "room") })
 	k.fill("a", "b")
@@ -236,7 +237,7 @@ func shelfSnapshot(k *shelfKit) {
 	}
 	k.want("", "a", "c")
 
-	// The other way round: a view within the time of an update sees nothing of it.
+	// A view that begins during an update does not see its changes.
 	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- k.s.Update(k.ctx, func(tx store.ShelfTx) error {

@@ -25,16 +25,15 @@ type Options struct {
 	// store.Env.
 	Assign func(store.Structure, *ken.Claim)
 
-	// Embed and Dim are set by RunProjections only. Embed returns one vector of
-	// length 1 for each text, nil for one that has none. The store is to embed
-	// during the write: the vector is there when the write returns, unless Embed
-	// failed.
+	// Embed and Dim are set by RunProjections only. Embed returns one vector of length
+	// 1 for each text, nil for a text that has none. The store must embed during the
+	// write: the vector is stored when the write returns, unless Embed failed.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 	Dim   int
 }
 
-// Run holds the stores that open returns to the contract of ken.Store. Each
-// call to open gives a fresh, empty store, which open closes with t.Cleanup.
+// Run tests the stores that open returns against the contract of ken.Store. Each call
+// to open must return a new, empty store, and close it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T, o Options) ken.Store) {
 	tests := []struct {
 		name string
@@ -71,7 +70,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) ken.Store) {
 	}
 }
 
-// kit is a test with the means to open stores, and one opened.
+// kit is a test with a store, and the function to open more.
 type kit struct {
 	*testing.T
 	open  func(t *testing.T, o Options) ken.Store
@@ -92,7 +91,7 @@ func (k *kit) sub(name string, f func(k *kit)) {
 	k.Run(name, func(t *testing.T) { f(newKit(t, k.open)) })
 }
 
-// another opens a further store on the same clock.
+// another opens another store on the same clock.
 func (k *kit) another(o Options) ken.Store {
 	o.Now = k.clock.Now
 	s := k.open(k.T, o)
@@ -100,8 +99,8 @@ func (k *kit) another(o Options) ken.Store {
 	return s
 }
 
-// checkChain verifies the log of a store that shows one. Its context is its own:
-// the test's has ended when clean-up runs.
+// checkChain verifies the log of a store that has Events. It uses a context of its own,
+// because the test's has ended when clean-up runs.
 func checkChain(t *testing.T, s ken.Store) {
 	log, ok := s.(interface {
 		Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
@@ -125,8 +124,8 @@ func checkChain(t *testing.T, s ken.Store) {
 	}
 }
 
-// clock moves on by a second whenever somebody looks, so that what happens
-// later is later.
+// clock advances by a second with each call of Now, so that times are distinct and
+// ordered.
 type clock struct {
 	mu   sync.Mutex // guards seen
 	seen int
@@ -141,7 +140,7 @@ func (c *clock) Now() time.Time {
 	return epoch.Add(time.Duration(c.seen) * time.Second)
 }
 
-// claim returns a valid claim with this text; its evidence speaks as an agent.
+// claim returns a valid claim with this text, with an agent's evidence.
 func claim(text string, change ...func(*ken.Claim)) ken.Claim {
 	c := ken.Claim{Text: text, Kind: ken.KindFact, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Evidence: []ken.Evidence{ken.FromArtifact("storetest", "")}}
@@ -196,7 +195,7 @@ func (k *kit) ask(question string) []string {
 	return ids(k.query(ken.Query{Question: question, Limit: many}))
 }
 
-// get returns a claim whatever became of it.
+// get returns a claim, whatever its status.
 func (k *kit) get(id string) ken.Claim {
 	k.Helper()
 	for _, c := range k.query(ken.Query{Filter: ken.Filter{Statuses: ken.Statuses()}, Limit: many}) {
@@ -240,7 +239,7 @@ func (k *kit) wantErr(err error, want *ken.Error, field string) {
 	}
 }
 
-// many is more than any test writes.
+// many is more claims than any test writes.
 const many = 10_000
 
 func ids(claims []ken.Claim) []string {
@@ -387,8 +386,9 @@ func testUnclean(k *kit) {
 	})
 }
 
-// testAhead: what says that it is from the future counts as of when it is written, and
-// grows old from then on. Clocks may differ by some minutes.
+// testAhead checks that a time in the future becomes the time of the write, so that the
+// claim ages from then on. A difference of some minutes is accepted, since clocks
+// differ.
 func testAhead(k *kit) {
 	const days = 90
 	future := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)

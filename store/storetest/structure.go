@@ -24,7 +24,7 @@ func about(names ...string) func(*ken.Claim) { return func(c *ken.Claim) { c.Ent
 // under gives a claim an aspect.
 func under(aspect string) func(*ken.Claim) { return func(c *ken.Claim) { c.Aspect = aspect } }
 
-// rule makes a claim a constraint that no source may take for external.
+// rule makes a claim a constraint, with evidence that is not external.
 func rule(c *ken.Claim) { c.Constraint, c.AssignedBy = true, ken.AssignedByOperator }
 
 // link makes a claim a structural one.
@@ -32,7 +32,7 @@ func link(kind ken.Kind, typ string, strength float64) func(*ken.Claim) {
 	return func(c *ken.Claim) { c.Kind, c.Aspect, c.Importance = kind, typ, strength }
 }
 
-// outline returns what is filed under a name by default.
+// outline returns the default outline of a name.
 func (k *kit) outline(p Readable, name string) store.Outline {
 	k.Helper()
 	return k.outlines(p, &ken.Filter{}, store.OutlineOptions{}, name)[0]
@@ -55,7 +55,7 @@ func (k *kit) outlines(p Readable, f *ken.Filter, o store.OutlineOptions, names 
 	return out
 }
 
-// idsOf are the records' ids, in their order.
+// idsOf returns the records' ids, in order.
 func (k *kit) idsOf(p Readable, refs []store.Ref) []string {
 	k.Helper()
 	var out []string
@@ -134,7 +134,7 @@ func testOutlines(k *kit, p Readable) {
 	}
 }
 
-// By tier, then newest, then by id; bounds cut from behind, and never a rule.
+// Sorted by tier, then newest, then id. Limits cut at the end, and never cut a rule.
 func testOutlinesOrder(k *kit, p Readable) {
 	proof := func(names ...string) func(*ken.Claim) {
 		return func(c *ken.Claim) {
@@ -197,7 +197,7 @@ func testOutlinesOrder(k *kit, p Readable) {
 	}
 }
 
-// What a name carries changes with the claims, before a write returns.
+// A name's outline includes a write before the write returns.
 func testOutlinesFollow(k *kit, p Readable) {
 	id := k.write("deploys are slow", about("payments"), withKey("k"))
 	k.wantKnown(p, "+payments")
@@ -241,7 +241,7 @@ func testOutlinesFollow(k *kit, p Readable) {
 	}
 }
 
-// A rule is found by what it says, too, where that is asked for.
+// A rule is also found by the names in its text, if the options ask for that.
 func testOutlinesMentioned(k *kit, p Readable) {
 	mentioned := func(f ken.Filter, names ...string) (out [][]string) {
 		k.Helper()
@@ -291,8 +291,8 @@ func testOutlinesMentioned(k *kit, p Readable) {
 	want("another text", mentioned(ken.Filter{}, "midnight", "dawn"), nil, []string{keyed})
 }
 
-// Delete is not delete in other layers: there a name stays known, and what was
-// derived from a claim stays after it.
+// In other memory layers, a name stays known after a deletion, and claims that were
+// derived from the deleted one stay.
 func testOutlinesForget(k *kit, p Readable) {
 	f, ok := k.s.(forgetter)
 	if !ok {
@@ -329,7 +329,7 @@ func testOutlinesForget(k *kit, p Readable) {
 	}
 }
 
-// One name under two owners is two things.
+// One name under two owners means two different things.
 func testOutlinesOwners(k *kit, _ Readable) {
 	ada, ben := k.another(Options{Owner: "ada"}).(Readable), k.another(Options{Owner: "ben"}).(Readable)
 	for _, s := range []Readable{ada, ben} {
@@ -356,14 +356,14 @@ func testOutlinesOwners(k *kit, _ Readable) {
 	}
 }
 
-// ways are those in which an outline tells of a record. None may tell of one that
-// the filter refuses.
+// ways are the methods and fields by which an outline can return a record. None may
+// return a record that the filter rejects.
 var ways = []struct {
 	name   string
-	of     string // the outline that is asked for
+	of     string // the name whose outline is read
 	change func(*ken.Claim)
 	refs   func(o *store.Outline) []store.Ref
-	out    []string // of the population: what is never told in this way
+	out    []string // of the population: never returned this way
 }{
 	{"aspect", "ledger", func(c *ken.Claim) { about("Ledger", "other")(c); under("a")(c) }, tops, []string{"document"}},
 	{"no aspect", "ledger", about("ledger"), tops, []string{"document"}},
@@ -401,7 +401,7 @@ func testOutlinesFilter(k *kit, _ Readable) {
 				f.Now = filterTime
 				kept := f
 				want := without(tt.want, way.out...)
-				if isLink && (f.Kinds != nil || f.ClaimsOnly) { // which do not apply to links
+				if isLink && (f.Kinds != nil || f.ClaimsOnly) { // these do not apply to links
 					f.Kinds, f.ClaimsOnly = nil, false
 					want = wantOfLinks(k, names, f, way.out)
 					f = kept
@@ -423,7 +423,7 @@ func testOutlinesFilter(k *kit, _ Readable) {
 	}
 }
 
-// wantOfLinks are the population's links that a filter lets in, whatever its kinds.
+// wantOfLinks returns the population's links that pass a filter, ignoring its kinds.
 func wantOfLinks(k *kit, names map[string]string, f ken.Filter, out []string) (want []string) {
 	k.Helper()
 	f.Kinds = []ken.Kind{ken.KindDependency, ken.KindAlias}
@@ -436,7 +436,7 @@ func wantOfLinks(k *kit, names map[string]string, f ken.Filter, out []string) (w
 	return want
 }
 
-// structural reads a claim that a question does not find unless it asks for its kind.
+// structural checks that a query finds a structural claim only if it names the kind.
 func (k *kit) structural(id string) ken.Claim {
 	k.Helper()
 	found := k.query(ken.Query{Filter: ken.Filter{Statuses: ken.Statuses(), Now: epoch, Kinds: []ken.Kind{ken.KindEntity, ken.KindDependency,
@@ -450,8 +450,8 @@ func (k *kit) structural(id string) ken.Claim {
 	return ken.Claim{}
 }
 
-// checkCounts checks that numbers tell of nothing that the filter refuses, either.
-// The population's claims of small kinds are no links; they mention the name.
+// checkCounts checks that counts don't include rejected records either. The
+// population's claims of small kinds are not links; they mention the name.
 func checkCounts(k *kit, p Readable, f *ken.Filter, name string, got *store.Outline, isLink bool, want int) {
 	k.Helper()
 	if !isLink && got.Records != want {

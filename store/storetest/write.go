@@ -454,8 +454,8 @@ func testHistory(k *kit) {
 	})
 }
 
-// checkTimes checks that events come in the order in which they happened, all
-// after start.
+// checkTimes checks that events are in the order in which they happened, all after
+// start.
 func checkTimes(k *kit, events []ken.ClaimEvent, start time.Time) {
 	k.Helper()
 	var seq uint64

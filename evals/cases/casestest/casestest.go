@@ -1,5 +1,5 @@
-// Package casestest runs memory tests from a Go test, so that a program tests
-// what its agent remembers beside its code:
+// Package casestest runs memory tests from a Go test, so that a program can test what
+// its agent remembers next to its code:
 //
 //	func TestMemory(t *testing.T) {
 //		casestest.Run(t, cases.Options{}, "testdata/memory.yaml")
@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/evals/cases"
 )
 
-// Run runs every case of the files as a subtest of its name. A file that can't be
-// read, or cases that can't be run, end the test.
+// Run runs every case of the files as a subtest with the case's name. It calls t.Fatal
+// for a file that can't be read and for cases that can't be run.
 func Run(t *testing.T, o cases.Options, files ...string) {
 	t.Helper()
 	if len(files) == 0 {

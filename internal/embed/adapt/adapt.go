@@ -10,21 +10,21 @@ import (
 	"github.com/kenlayer/ken/internal/embed/train"
 )
 
-// Bounds of what can be learned from.
+// Minimum amounts of data.
 const (
-	MinPairs   = 200 // fewer can't be both learned from and set aside
-	MinHeldOut = 50  // questions set aside, at least
+	MinPairs   = 200 // fewer pairs can't be split into training and test pairs
+	MinHeldOut = 50  // minimum number of questions that are held out
 )
 
 // Options configures Run. The zero value is the default.
 type Options struct {
 	Seed    uint64
-	HeldOut float64 // share of the pairs set aside, 0..0.5; 0 means 0.15
-	// Train is handed to Tune; its Seed and Progress are set by Run.
+	HeldOut float64 // share of the pairs that are held out, 0..0.5; 0 means 0.15
+	// Train is passed to Tune; Run sets its Seed and Progress.
 	Train train.Options
-	// Tune trains; nil means train.Tune.
+	// Tune trains a table; nil means train.Tune.
 	Tune func(ctx context.Context, base *table.Model, pairs []train.Pair, o train.Options) (*table.Model, error)
-	// Progress is told how far a stage is, from one goroutine; nil means nobody.
+	// Progress is called with the progress of a stage, from one goroutine; may be nil.
 	Progress func(stage string, done, total int)
 	Now      func() time.Time // nil means time.Now
 }
@@ -48,7 +48,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Report says what a run learned from and what came of it.
+// Report describes the data and the result of a run.
 type Report struct {
 	Base    string    `json:"base"`  // name of the table that was tuned
 	Model   string    `json:"model"` // name of the result
@@ -58,35 +58,34 @@ type Report struct {
 	Passages int            `json:"passages"`
 	Pairs    int            `json:"pairs"`
 	Sources  map[string]int `json:"sources"`  // pairs by source
-	Tuned    int            `json:"tuned"`    // pairs learned from; some are neither learned from nor set aside, see split
-	HeldOut  int            `json:"held_out"` // pairs set aside that are not weak: the questions of what follows
-	Files    int            `json:"files"`    // that they are from
+	Tuned    int            `json:"tuned"`    // pairs trained with; some pairs are neither trained with nor held out, see split
+	HeldOut  int            `json:"held_out"` // held-out pairs that are not weak: the questions of the comparison
+	Files    int            `json:"files"`    // number of files that they come from
 
 	Before     Figures             `json:"before"`
 	After      Figures             `json:"after"`
 	RecallAt10 Interval            `json:"recall@10_difference"`
 	MRR        Interval            `json:"mrr_difference"`
-	BySource   map[string]Compared `json:"by_source"` // weak ones as well
+	BySource   map[string]Compared `json:"by_source"` // includes weak pairs
 }
 
-// Compared is the figures of one source's questions.
+// Compared holds the figures of one source's questions.
 type Compared struct {
 	N      int     `json:"n"`
 	Before Figures `json:"before"`
 	After  Figures `json:"after"`
 }
 
-// Wins reports whether the adapted table is to be used: the interval of the
-// difference in MRR lies above zero, and recall at ten is not lower. MRR decides
-// because each question moves it; recall at ten alone hardly tells tables apart
-// in a small repository.
+// Wins reports whether the adapted table should be used: the interval of the difference
+// in MRR is above zero, and recall at ten is not lower. MRR decides because each
+// question affects it; recall at ten hardly distinguishes tables in a small repository.
 func (r *Report) Wins() bool { return r.MRR.Low > 0 && r.RecallAt10.Mean >= 0 }
 
-// Run tunes base on set and compares the two on pairs that the tuning did not
-// see. Nothing is written to disk but a checkpoint, where o.Train names one.
+// Run tunes base with set and compares the two tables on pairs that the tuning did not
+// use. It writes nothing to disk except a checkpoint, if o.Train has one.
 //
-// Errors: ErrInvalid for options or a set with fewer than MinPairs pairs, what Tune
-// returns, and the context's own.
+// Errors: ErrInvalid for invalid options or a set with fewer than MinPairs pairs,
+// Tune's errors, and the context's own.
 func Run(ctx context.Context, base *table.Model, set Set, o Options) (*table.Model, Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -124,7 +123,7 @@ func (o *Options) measure(ctx context.Context, stage string, m *table.Model, set
 
 func (r *Report) compare(before, after []outcome) {
 	files, sources := map[string]bool{}, map[string][2][]outcome{}
-	var b, a []outcome // of the pairs that count
+	var b, a []outcome // of the pairs that are not weak
 	for i := range before {
 		s := sources[before[i].src]
 		sources[before[i].src] = [2][]outcome{append(s[0], before[i]), append(s[1], after[i])}

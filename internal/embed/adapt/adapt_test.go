@@ -23,19 +23,19 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// word i of the language that questions are asked in, and of the one that
-// passages are written in. Who learns that they go together finds everything.
+// word returns word i of the language of the questions or of the passages. A table that
+// learns which words correspond finds everything.
 func word(kind string, i int) string {
 	return kind + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "x"
 }
 
 const words = 60
 
-// base knows all words and nothing of what goes with what.
+// base returns a table that knows all words but no correspondences.
 func base(t testing.TB) *table.Model { return model(t, false) }
 
-// model makes a table of random rows; related gives each question's word the row
-// of the passages' word that goes with it.
+// model returns a table of random rows; with related, each question's word has the row
+// of the corresponding passages' word.
 func model(t testing.TB, related bool) *table.Model {
 	t.Helper()
 	const dim = 32
@@ -172,7 +172,7 @@ func TestWeakPairsDoNotCount(t *testing.T) {
 	}
 }
 
-// What is learned from shares no file, question or passage with what is asked.
+// Training pairs share no file, question or passage with held-out pairs.
 func TestNothingLeaks(t *testing.T) {
 	s := set(600)
 	for i := 0; i < 600; i += 7 { // commits that tell about a file, and a passage of two pairs
@@ -295,7 +295,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A tuning that is stopped goes on where its last epoch ended, to the same table.
+// A tuning that was stopped resumes after its last epoch, and yields the same table.
 func TestResumed(t *testing.T) {
 	state := t.TempDir()
 	o := adapt.Options{Train: train.Options{Epochs: 6, Rate: 0.02, Workers: 1}}

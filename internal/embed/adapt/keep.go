@@ -18,12 +18,12 @@ const (
 	TableFile  = "embedder.ken"
 	ReportFile = "embedder.json"
 
-	checkpointFile = "embedder.part" // what a tuning that was stopped has left
+	checkpointFile = "embedder.part" // left by a tuning that was stopped
 )
 
-// Checkpoint returns the path in the state folder where a tuning may leave its
-// checkpoint (see train.Options). It makes the folder, and fails where nothing can
-// be written, so that this does not show after minutes of work.
+// Checkpoint returns the path in the state folder for a tuning's checkpoint (see
+// train.Options). It creates the folder, and returns an error if the folder can't be
+// written, so that this is known before minutes of work.
 func Checkpoint(stateDir string) (string, error) {
 	err := os.MkdirAll(stateDir, 0o755)
 	if err == nil {
@@ -43,14 +43,14 @@ func unwritable(stateDir string, err error) error {
 		Try: "Check the permissions of " + stateDir + " and the space left on its disk."}
 }
 
-// kept is what the report's file holds.
+// kept is the content of the report's file.
 type kept struct {
 	Size int64 `json:"size"` // of the table's file, in bytes
 	Report
 }
 
-// Find returns the path of the adapted table in a state folder, and false when
-// there is none that was tuned from the base of that name and is whole.
+// Find returns the path of the adapted table in a state folder. It returns false if
+// there is none that is complete and was tuned from the named base.
 func Find(stateDir, baseModelName string) (path string, ok bool) {
 	k, err := load(stateDir)
 	if err != nil || k.Base != baseModelName || k.Model == "" {
@@ -64,8 +64,8 @@ func Find(stateDir, baseModelName string) (path string, ok bool) {
 	return path, true
 }
 
-// Load reads the report of the table that is kept. It wraps fs.ErrNotExist when
-// there is none.
+// Load reads the report of the stored table. The error wraps fs.ErrNotExist when there
+// is none.
 func Load(stateDir string) (Report, error) {
 	k, err := load(stateDir)
 	return k.Report, err
@@ -83,9 +83,9 @@ func load(stateDir string) (kept, error) {
 	return k, nil
 }
 
-// Save keeps a table and its report in the state folder, which it makes if need
-// be, in place of what was kept. Each file is written whole or not at all. Save
-// does not ask whether the table wins.
+// Save stores a table and its report in the state folder, which it creates if needed,
+// and replaces earlier ones. Each file is replaced atomically. Save does not check
+// whether the table wins.
 func Save(stateDir string, m *table.Model, r Report) error {
 	err := os.MkdirAll(stateDir, 0o755)
 	if err == nil {
@@ -110,7 +110,7 @@ func Save(stateDir string, m *table.Model, r Report) error {
 	return nil
 }
 
-// Remove removes what is kept, and reports whether there was anything.
+// Remove deletes the stored table and report, and reports whether there was anything.
 func Remove(stateDir string) (bool, error) {
 	was := false
 	for _, name := range []string{ReportFile, TableFile} {
@@ -133,7 +133,7 @@ func remove(path string) error {
 	return nil
 }
 
-// replace writes a file beside its place and moves it there once it is on disk.
+// replace replaces a file atomically: it writes a temporary file, syncs and renames it.
 func replace(dir, name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(dir, name+".*.tmp")
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// Figures are means over the questions set aside, each in 0..1.
+// Figures holds means over the held-out questions, each in 0..1.
 type Figures struct {
 	RecallAt10 float64 `json:"recall@10"` // a passage of the pair is among the first ten
 	MRR        float64 `json:"mrr"`       // 1/rank of the pair's first passage
 }
 
-// outcome is where one question's first passage came.
+// outcome is the rank of one question's first passage.
 type outcome struct {
 	file string
 	src  string
 	weak bool
-	rank int // from 1; 0 is not at all
+	rank int // from 1; 0 if not found
 }
 
 func (o outcome) figures() Figures {
@@ -48,12 +48,12 @@ func mean(outcomes []outcome) Figures {
 	return Figures{sum.RecallAt10 / n, sum.MRR / n}
 }
 
-// block is how many texts are embedded between two looks at the context.
+// block is the number of texts that are embedded between two checks of the context.
 const block = 512
 
 // search ranks all passages for each question as the vector leg of a turn does: by
-// cosine once the passages' mean is taken off both. Passages that are equally near
-// to a question share the worst of their places.
+// cosine after the passages' mean is subtracted from both. Passages with the same
+// cosine all get the lowest of their ranks.
 func search(ctx context.Context, e embed.Embedder, passages []string, asked []Pair, told func(done, total int)) ([]outcome, error) {
 	total := len(passages) + len(asked)
 	vectors, err := embedAll(ctx, e, passages, func(done int) { told(done, total) })
@@ -86,7 +86,7 @@ func search(ctx context.Context, e embed.Embedder, passages []string, asked []Pa
 	return out, nil
 }
 
-// meanOf is the mean of the vectors that there are, nil when there are none.
+// meanOf returns the mean of the non-nil vectors, nil when there are none.
 func meanOf(vectors [][]float32, dim int) []float32 {
 	m := make([]float32, dim)
 	n := 0
@@ -103,8 +103,9 @@ func meanOf(vectors [][]float32, dim int) []float32 {
 	return m
 }
 
-// centre replaces each vector by its unit difference from m; what has no direction
-// then has no vector. The vectors given stay as they are: they are shared.
+// centre replaces each vector by its normalized difference from m, or by nil if the
+// difference has no direction. The given vectors are not changed, because they are
+// shared.
 func centre(vectors [][]float32, m []float32) {
 	for i, v := range vectors {
 		if v == nil {
@@ -118,7 +119,7 @@ func centre(vectors [][]float32, m []float32) {
 	}
 }
 
-// rank is the place of the best of the wanted vectors, 0 when it can't be found.
+// rank returns the best rank of the wanted vectors, 0 when none can be found.
 func rank(q []float32, vectors [][]float32, wanted []int) int {
 	best := float32(math.Inf(-1))
 	for _, i := range wanted {
@@ -154,20 +155,20 @@ func embedAll(ctx context.Context, e embed.Embedder, texts []string, told func(d
 	return out, nil
 }
 
-// Interval is a mean difference, adapted less base, and where 95 % of its
-// bootstrap lie.
+// Interval is the mean difference, adapted minus base, and its 95 % bootstrap interval.
 type Interval struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// resamples of the bootstrap.
+// resamples is the number of bootstrap resamples.
 const resamples = 2000
 
-// bootstrap compares outcomes of the same questions, pair by pair. It draws whole
-// files, not questions: those of one file are alike, and drawing them singly would
-// promise more than the data holds. Percentile interval, Efron 1979.
+// bootstrap compares outcomes of the same questions, pair by pair. It resamples whole
+// files instead of questions: questions of one file are similar, so resampling them
+// individually would give intervals that are too narrow. Percentile interval, Efron
+// 1979.
 func bootstrap(base, adapted []outcome, seed uint64, value func(Figures) float64) Interval {
 	type group struct{ sum, n float64 }
 	var groups []group

@@ -11,14 +11,13 @@ import (
 	"github.com/kenlayer/ken/internal/embed/train"
 )
 
-// maxPositives is how many passages of one pair are trained on.
+// maxPositives is the maximum number of passages of one pair that are trained with.
 const maxPositives = 3
 
-// split divides the pairs by file: whole files are set aside, in the order of
-// their seeded hashes, until they have a share of the pairs that are not weak and
-// at least so many of them.
-// What is left is for training, without the pairs that tell about a file set aside
-// or share a passage or a question with it.
+// split divides the pairs by file. Whole files are held out, in the order of their
+// seeded hashes, until they have the given share of the pairs that are not weak, and at
+// least least of them. The rest is for training, without the pairs that touch a
+// held-out file, or share a passage or a question with one.
 func split(set *Set, seed uint64, share float64, least int) (tune, held []Pair) {
 	count := map[string]int{} // that are not weak
 	all := 0
@@ -67,7 +66,7 @@ func split(set *Set, seed uint64, share float64, least int) (tune, held []Pair) 
 	return tune, held
 }
 
-// positives are the texts to train on.
+// positives returns the texts to train with.
 func positives(set *Set, pairs []Pair) []train.Pair {
 	var out []train.Pair
 	for _, p := range pairs {
@@ -83,10 +82,10 @@ func hash(seed uint64, name string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// Set is what a repository has to learn from.
+// Set is the training data of a repository.
 type Set struct {
-	// Passages are all texts that a search could find, none of which holds the Q
-	// of a pair that it belongs to.
+	// Passages holds all texts that a search could find. None contains the Q of a pair
+	// that it belongs to.
 	Passages []string
 	Pairs    []Pair
 }
@@ -95,15 +94,15 @@ type Set struct {
 type Pair struct {
 	Q        string
 	Passages []int    // indexes into Set.Passages, at least one
-	Src      string   // where it was found: heading, comment, commit, …
-	File     string   // a path, or "git:" and a commit: pairs are set aside by it
-	Touches  []string // other files that the pair tells about; may be nil
-	// Weak pairs are learned from and reported, but are no reason to prefer a
-	// table: nobody asks like that, as with the words of a path.
+	Src      string   // where it comes from: heading, comment, commit, …
+	File     string   // a path, or "git:" and a commit; pairs are held out by file
+	Touches  []string // other files that the pair is about; may be nil
+	// Weak pairs are trained with and reported, but don't affect Report.Wins, because
+	// no user asks like that, for example with the words of a path.
 	Weak bool
 }
 
-// Sources counts the pairs of each source.
+// Sources returns the number of pairs of each source.
 func (s *Set) Sources() map[string]int {
 	n := map[string]int{}
 	for _, p := range s.Pairs {

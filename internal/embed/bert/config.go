@@ -12,11 +12,10 @@ import (
 	"strings"
 )
 
-// ErrUnsupported is wrapped by the error for a model that is sound but of a kind that is not
-// run here.
+// ErrUnsupported is wrapped by the error for a valid model of a kind that is not supported.
 var ErrUnsupported = errors.New("not supported")
 
-// Limits on what is read: the largest encoders of the family stay well below.
+// Limits on input: the largest encoders of the family are well below.
 const (
 	maxJSON      = 1 << 20  // bytes of a configuration file
 	maxTokenizer = 32 << 20 // bytes of tokenizer.json and of vocab.txt
@@ -39,14 +38,14 @@ type config struct {
 	Padding      int     `json:"pad_token_id"`
 	Path         string  `json:"_name_or_path"`
 
-	first     bool // the vector is that of the first token, not the mean of all
-	maxTokens int  // of a text, special ones included
+	first     bool // use the vector of the first token instead of the mean
+	maxTokens int  // maximum number of tokens of a text, special ones included
 	query     string
 	passage   string
-	modules   []string // files that say how vectors are made, for the model's identity
+	modules   []string // files that define how vectors are computed, for the model's identity
 }
 
-// positionOffset is the position of the first token: RoBERTa counts from behind the padding.
+// positionOffset returns the position of the first token: RoBERTa counts from after the padding.
 func (c *config) positionOffset() int {
 	if c.Kind == "bert" {
 		return 0
@@ -90,8 +89,9 @@ func (c *config) check() error {
 	return nil
 }
 
-// readModules reads how the vectors of tokens become one. Without modules.json it is the mean, as
-// in sentence-transformers. Normalize may be missing: Ken's vectors have unit length always.
+// readModules reads how the vectors of tokens are combined. Without modules.json it is the mean,
+// as in sentence-transformers. Normalize may be missing, because Ken's vectors always have unit
+// length.
 func (c *config) readModules(folder string) error {
 	var modules []struct{ Path, Type string }
 	if err := readJSON(folder, "modules.json", &modules); errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (c *config) readPooling(folder, file string) error {
 		return fmt.Errorf("%s: %d poolings at once (%s): %w", file, len(modes), strings.Join(modes, ", "), ErrUnsupported)
 	}
 	switch modes[0] {
-	case "mean_tokens", "mean", "mean_sqrt_len_tokens", "mean_sqrt_len": // the two differ in length alone
+	case "mean_tokens", "mean", "mean_sqrt_len_tokens", "mean_sqrt_len": // they differ only in length
 	case "cls_token", "cls":
 		c.first = true
 	default:
@@ -150,7 +150,7 @@ func (c *config) readPooling(folder, file string) error {
 	return nil
 }
 
-// readLength reads where a text is cut.
+// readLength reads the maximum length of a text.
 func (c *config) readLength(folder string) error {
 	c.maxTokens = c.Positions - c.positionOffset()
 	var s struct {
@@ -174,8 +174,8 @@ func (c *config) readLength(folder string) error {
 	return nil
 }
 
-// readPrompts reads what is put before questions and before what is searched. The E5 models have
-// a convention and mostly no file that says it.
+// readPrompts reads the prefixes for questions and for texts that are searched. The E5 models
+// have a convention, but usually no file for it.
 func (c *config) readPrompts(folder string) error {
 	var s struct{ Prompts map[string]string }
 	if err := readJSON(folder, "config_sentence_transformers.json", &s); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -197,7 +197,8 @@ func (c *config) readPrompts(folder string) error {
 	return nil
 }
 
-// isE5 reports whether a model's name is that of an E5 model with prefixes, not instructions.
+// isE5 reports whether a model's name is that of an E5 model that uses prefixes instead of
+// instructions.
 func isE5(path string) bool {
 	name := strings.ToLower(filepath.Base(filepath.ToSlash(path)))
 	return (strings.HasPrefix(name, "e5-") || strings.Contains(name, "-e5-")) && !strings.Contains(name, "instruct")
@@ -214,7 +215,7 @@ func readJSON(folder, file string, v any) error {
 	return nil
 }
 
-// readFile reads at most limit bytes and refuses a longer file.
+// readFile reads at most limit bytes and returns an error for a longer file.
 func readFile(folder, file string, limit int64) ([]byte, error) {
 	f, err := os.Open(filepath.Join(folder, file))
 	if err != nil {
@@ -235,7 +236,7 @@ func readFile(folder, file string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Describes reports whether a folder's config.json is that of a transformer, of this family or of
+// Describes reports whether a folder's config.json is that of a transformer, of this family or
 // another. A static table's has neither layers nor heads.
 func Describes(folder string) bool {
 	var c struct {

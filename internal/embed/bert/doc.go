@@ -1,7 +1,9 @@
-// Package bert runs encoders of the BERT family: tokens in, one vector a text out.
+// Package bert runs encoders of the BERT family: it converts the tokens of each text to one
+// vector.
 //
-// [Read] takes a folder as sentence-transformers writes it. The architecture comes from
-// config.json, how token vectors become one from modules.json and the pooling module's
-// config.json, the longest text from sentence_bert_config.json, prefixes from the prompts in
-// config_sentence_transformers.json. A part that would be computed wrongly is refused by name.
+// [Read] reads a folder in the format of sentence-transformers. The architecture comes from
+// config.json, the pooling of token vectors from modules.json and the pooling module's
+// config.json, the maximum length from sentence_bert_config.json, and prefixes from the
+// prompts in config_sentence_transformers.json. A setting that is not supported is an error
+// that names it.
 package bert

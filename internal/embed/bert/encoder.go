@@ -24,9 +24,9 @@ type Encoder struct {
 	memory    sync.Pool // of *memory
 }
 
-// Read reads the model in a folder, with its weights in float32 or in 8 bits. Errors wrap
-// ErrUnsupported, safetensors.ErrUnsupported or tokenizer.ErrUnsupported where the files are
-// sound, and name the file and the part of it.
+// Read reads the model in a folder, with its weights in float32 or in 8 bits. Errors name the
+// file and the part that is wrong. For valid files that are not supported, they wrap
+// ErrUnsupported, safetensors.ErrUnsupported or tokenizer.ErrUnsupported.
 func Read(folder string, int8s bool) (*Encoder, error) {
 	c, err := readConfig(folder)
 	if err != nil {
@@ -63,7 +63,7 @@ func Read(folder string, int8s bool) (*Encoder, error) {
 	return e, nil
 }
 
-// modelName is a readable name: the folder's, or the one in config.json for a folder that is
+// modelName returns a readable name: the folder's, or the one in config.json if the folder is
 // named by a hash.
 func modelName(folder string, c *config) string {
 	name := filepath.Base(folder)
@@ -81,7 +81,7 @@ func modelName(folder string, c *config) string {
 	}, name)
 }
 
-// readTokenizer reads tokenizer.json, or vocab.txt with tokenizer_config.json where it is missing.
+// readTokenizer reads tokenizer.json, or if it is missing, vocab.txt with tokenizer_config.json.
 func readTokenizer(folder string) (*tokenizer.Tokenizer, []byte, error) {
 	file, err := readFile(folder, "tokenizer.json", maxTokenizer)
 	var t *tokenizer.Tokenizer
@@ -92,7 +92,7 @@ func readTokenizer(folder string) (*tokenizer.Tokenizer, []byte, error) {
 	} else {
 		lines, verr := readFile(folder, "vocab.txt", maxTokenizer)
 		if verr != nil {
-			return nil, nil, err // what is wrong with tokenizer.json
+			return nil, nil, err // the error about tokenizer.json
 		}
 		s := struct {
 			Lower   bool  `json:"do_lower_case"`
@@ -115,39 +115,39 @@ func readTokenizer(folder string) (*tokenizer.Tokenizer, []byte, error) {
 	return t, file, nil
 }
 
-// Name returns the model's name and a hash of everything that its vectors follow from.
+// Name returns the model's name and a hash of everything that affects its vectors.
 func (e *Encoder) Name() string { return e.name }
 
 // Dim returns the number of dimensions.
 func (e *Encoder) Dim() int { return e.config.Hidden }
 
-// Bytes returns the memory of the weights.
+// Bytes returns the memory size of the weights.
 func (e *Encoder) Bytes() int { return e.weights.bytes }
 
-// Prefixes returns what the model wants before a question and before a text that is searched.
+// Prefixes returns the prefixes for a question and for a text that is searched.
 func (e *Encoder) Prefixes() (query, passage string) { return e.config.query, e.config.passage }
 
-// maxText bounds the bytes of a text that are read. The longest texts of a model, some 512
-// tokens, have less, unless their words are of hundreds of letters.
+// maxText is the number of bytes of a text that are read. A model's longest text, some 512
+// tokens, is shorter, unless its words have hundreds of letters.
 const maxText = 64 << 10
 
-// Tokens returns the tokens of a text, special ones included, cut where the model ends.
+// Tokens returns the tokens of a text, special ones included, cut at the model's maximum.
 func (e *Encoder) Tokens(text string) []int32 {
 	if len(text) > maxText {
-		text = text[:maxText] // a character cut in two is dropped as invalid
+		text = text[:maxText] // an incomplete character at the end is dropped as invalid
 	}
 	before, after := e.tokenizer.Around()
 	ids := e.tokenizer.Tokens(new(tokenizer.Memory), text, append([]int32(nil), before...))
 	return append(ids[:min(len(ids), e.config.maxTokens-len(after))], after...)
 }
 
-// Blank reports whether tokens are the special ones alone.
+// Blank reports whether tokens are only the special ones.
 func (e *Encoder) Blank(tokens []int32) bool {
 	before, after := e.tokenizer.Around()
 	return len(tokens) <= len(before)+len(after)
 }
 
-// memory is the working memory of one call: some 14 KB a token at a hidden size of 384, and the
+// memory is the working memory of one call: some 14 KB per token at a hidden size of 384, and the
 // square of the longest text.
 type memory struct {
 	x, y, qkv, up, scores []float32
@@ -163,8 +163,8 @@ func grow(x *[]float32, n int) []float32 {
 	return *x
 }
 
-// Encode returns the vectors of texts, not of unit length, computed on the calling goroutine. The
-// tokens are those that Tokens returns. It looks at ctx between layers.
+// Encode returns the vectors of texts, without scaling to unit length, computed on the calling
+// goroutine. The tokens must come from Tokens. It checks ctx between layers.
 func (e *Encoder) Encode(ctx context.Context, texts [][]int32) ([][]float32, error) {
 	m := e.memory.Get().(*memory)
 	defer e.memory.Put(m)
@@ -209,7 +209,7 @@ func (e *Encoder) Encode(ctx context.Context, texts [][]int32) ([][]float32, err
 	return e.pool(texts, x), nil
 }
 
-// apply sets the n rows of y, of out numbers each, to the layer's result for the rows of x.
+// apply sets the n rows of y, of out numbers each, to the layer's output for the rows of x.
 func (l *linear) apply(m *memory, y []float32, out int, x []float32, in, n int) {
 	if l.bytes != nil {
 		m.left.Quantize(x, n, in)
@@ -219,7 +219,7 @@ func (l *linear) apply(m *memory, y []float32, out int, x []float32, in, n int) 
 	l.floats.Multiply(y, out, x, in, n, l.bias)
 }
 
-// normalize adds y to x and normalises the rows.
+// normalize adds y to x and normalizes the rows.
 func normalize(x, y []float32, s *scaling, c *config) {
 	for at := 0; at < len(x); at += c.Hidden {
 		kernel.Normalize(x[at:][:c.Hidden], y[at:][:c.Hidden], s.gamma, s.beta, c.Epsilon)
@@ -256,7 +256,7 @@ func (e *Encoder) attend(m *memory, y, qkv []float32, n int) {
 	}
 }
 
-// pool returns one vector a text.
+// pool returns one vector per text.
 func (e *Encoder) pool(texts [][]int32, x []float32) [][]float32 {
 	h := e.config.Hidden
 	out := make([][]float32, len(texts))

@@ -8,14 +8,14 @@ import (
 	"github.com/kenlayer/ken/internal/embed/safetensors"
 )
 
-// linear is a layer's weights, in float32 or in 8 bits, and its bias, padded.
+// linear holds the weights of a layer, in float32 or in 8 bits, and its bias, padded.
 type linear struct {
 	floats *kernel.Floats
 	bytes  *kernel.Bytes
 	bias   []float32
 }
 
-// scaling is the weights of a layer normalisation.
+// scaling holds the weights of a layer normalisation.
 type scaling struct{ gamma, beta []float32 }
 
 type layer struct {
@@ -78,7 +78,7 @@ type weights struct {
 	bytes     int
 }
 
-// tensors takes tensors out of a file by name and shape, and keeps the first error.
+// tensors extracts tensors from a file by name and shape, and keeps the first error.
 type tensors struct {
 	all    map[string]safetensors.Tensor
 	prefix string
@@ -100,7 +100,7 @@ func (t *tensors) take(name string, shape ...int) []float32 {
 		return make([]float32, n)
 	}
 	x, ok := t.all[t.prefix+name]
-	if !ok { // as the first BERT checkpoints name it
+	if !ok { // the name in the first BERT checkpoints
 		old := strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").Replace(name)
 		x, ok = t.all[t.prefix+old]
 	}
@@ -121,7 +121,7 @@ func (t *tensors) scaling(name string, n int) scaling {
 	return scaling{t.take(name+".LayerNorm.weight", n), t.take(name+".LayerNorm.bias", n)}
 }
 
-// readWeights reads the tensors that c asks for.
+// readWeights reads the tensors that c requires.
 func readWeights(file []byte, c *config, int8s bool) (*weights, error) {
 	all, err := safetensors.Parse(file)
 	if err != nil {

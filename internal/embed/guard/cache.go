@@ -10,18 +10,17 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// defaultCacheSize is the number of vectors that [NewCache] of size 0 holds: 25 MB at
-// 1,536 dimensions.
+// defaultCacheSize is the size of NewCache(0): 25 MB at 1,536 dimensions.
 const defaultCacheSize = 4096
 
-// Cache keeps vectors by model and content hash, and forgets what was unused for longest.
+// Cache stores vectors by model and content hash, and evicts the least recently used.
 // It is safe for concurrent use.
 type Cache struct {
 	size int
 
 	mu     sync.Mutex // guards the rest
 	byKey  map[cacheKey]*list.Element
-	recent *list.List // of cacheEntry, latest use first
+	recent *list.List // of cacheEntry, most recently used first
 }
 
 type cacheKey struct {
@@ -42,7 +41,7 @@ func NewCache(size int) *Cache {
 	return &Cache{size: size, byKey: map[cacheKey]*list.Element{}, recent: list.New()}
 }
 
-// Get returns one vector a hash, in order, nil for those it lacks.
+// Get returns one vector per hash, in order; nil for a missing one.
 func (m *Cache) Get(model string, hashes [][16]byte) [][]float32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +55,7 @@ func (m *Cache) Get(model string, hashes [][16]byte) [][]float32 {
 	return vectors
 }
 
-// Put keeps vectors[i] for hashes[i]; none of them is nil.
+// Put stores vectors[i] for hashes[i]; the vectors must not be nil.
 func (m *Cache) Put(model string, hashes [][16]byte, vectors [][]float32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,9 +74,9 @@ func (m *Cache) Put(model string, hashes [][16]byte, vectors [][]float32) {
 	}
 }
 
-// Cached returns an embedder that asks e only for the texts that c lacks, each
-// once however often it occurs, and keeps the answers in c. Cached vectors of a
-// dimension that e doesn't answer any more are asked for again.
+// Cached returns an embedder that embeds only texts missing in c, without duplicates,
+// with e, and stores the results in c. Cached vectors whose dimension differs from e's
+// are embedded again.
 func Cached(e embed.Embedder, c *Cache) embed.Embedder { return &cached{e, c} }
 
 type cached struct {
@@ -85,10 +84,10 @@ type cached struct {
 	cache *Cache
 }
 
-// Local reports whether the embedder behind the cache is.
+// Local reports whether the wrapped embedder is local.
 func (c *cached) Local() bool { return embed.IsLocal(c.Embedder) }
 
-// Background reports whether what the cache lacks is too slow to wait for.
+// Background reports whether the wrapped embedder is too slow to wait for.
 func (c *cached) Background() bool { return !embed.IsInline(c.Embedder) }
 
 // Embed implements Embedder.
@@ -101,8 +100,8 @@ func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	if err := b.ask(ctx, c.Embedder, c.cache); err != nil {
 		return nil, err
 	}
-	// The dimension may be known only now. If it shows what was cached to be of
-	// another, ask for that part too.
+	// The dimension may be known only now. Cached vectors with another dimension are
+	// embedded again.
 	if b.forget(c.Dim()) {
 		if err := b.ask(ctx, c.Embedder, c.cache); err != nil {
 			return nil, err
@@ -111,7 +110,7 @@ func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return b.result(), nil
 }
 
-// lookup answers from the cache alone, or reports that it can't.
+// lookup returns the vectors from the cache, or false if some are missing.
 func lookup(e embed.Embedder, c *Cache, texts []string) ([][]float32, bool) {
 	b := newBatch(texts)
 	b.look(c, e.Model(), e.Dim())
@@ -123,11 +122,11 @@ func lookup(e embed.Embedder, c *Cache, texts []string) ([][]float32, bool) {
 	return b.result(), true
 }
 
-// batch is one call's texts without duplicates.
+// batch holds one call's texts without duplicates.
 type batch struct {
 	texts   []string // distinct
 	hashes  [][16]byte
-	vectors [][]float32 // nil: not known
+	vectors [][]float32 // nil: unknown
 	place   []int       // for each text of the call, its index in texts
 }
 
@@ -147,15 +146,15 @@ func newBatch(texts []string) *batch {
 	return b
 }
 
-// look fills in what the cache holds.
+// look fills in the cached vectors.
 func (b *batch) look(c *Cache, model string, dim int) {
 	b.vectors = make([][]float32, len(b.texts))
 	copy(b.vectors, c.Get(model, b.hashes))
 	b.forget(dim)
 }
 
-// forget drops vectors of a dimension other than dim and reports whether there
-// were any; 0 is a dimension that isn't known.
+// forget drops vectors of a dimension other than dim and reports whether there were
+// any; dim 0 means unknown.
 func (b *batch) forget(dim int) bool {
 	dropped := false
 	for i, v := range b.vectors {
@@ -166,7 +165,7 @@ func (b *batch) forget(dim int) bool {
 	return dropped
 }
 
-// ask embeds what is missing and keeps it.
+// ask embeds the missing texts and caches the vectors.
 func (b *batch) ask(ctx context.Context, e embed.Embedder, c *Cache) error {
 	var missing []string
 	var at []int
@@ -197,7 +196,7 @@ func (b *batch) ask(ctx context.Context, e embed.Embedder, c *Cache) error {
 	return nil
 }
 
-// result puts the vectors in the order of the call's texts.
+// result returns the vectors in the order of the call's texts.
 func (b *batch) result() [][]float32 {
 	vectors := make([][]float32, len(b.place))
 	for i, at := range b.place {

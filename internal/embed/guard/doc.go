@@ -1,4 +1,4 @@
-// Package guard has what Ken puts around an embedder before it uses it:
+// Package guard has wrappers for embedders:
 //
 //   - [Cached] asks only for what a [Cache] lacks; the key is the space's name and
 //     the text's [embed.Hash], so vectors of different models never meet.
@@ -6,5 +6,5 @@
 //   - [Guard] is for the turn: one timeout, a circuit breaker, no retries, and a
 //     result that comes too late is kept for the next turn.
 //
-// A turn uses Guard alone, background work Retry(Cached(…)).
+// A turn uses only Guard; background work uses Retry(Cached(…)).
 package guard

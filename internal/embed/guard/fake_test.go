@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errRefused = errors.New("connection refused")
 
-// endpoint is a remote embedder whose state a test sets; it writes down what it
-// was asked. The zero value is up.
+// endpoint is a fake remote embedder whose state a test sets; it records its calls. The
+// zero value is up.
 type endpoint struct {
 	embedtest.Bag
 

@@ -13,47 +13,47 @@ import (
 	"github.com/kenlayer/ken/embed"
 )
 
-// ErrLate is wrapped by the error of a call whose caller's deadline passed first.
-// The call itself goes on: see [Guard.Embed].
+// ErrLate is wrapped by the error of a call whose caller's deadline passed first. The
+// call itself continues: see [Guard.Embed].
 var ErrLate = errors.New("too late for this turn")
 
 // Options configures a [Guard]. The zero value is the default.
 type Options struct {
-	// Timeout ends a call, whether somebody still waits for it or not; <= 0
-	// means 2 s. The turn's own context usually ends earlier.
+	// Timeout ends a call, even if no caller waits for it any more; <= 0 means 2 s. The
+	// turn's own context usually ends earlier.
 	Timeout time.Duration
 	// InFlight limits the calls that run at once, late ones included; <= 0 means 4.
 	InFlight int
-	// Failures in a row open the circuit; <= 0 means 5.
+	// Failures is the number of failures in a row that open the circuit; <= 0 means 5.
 	Failures int
 	// ProbeEvery is the time between probes while it is open; <= 0 means 30 s.
 	ProbeEvery time.Duration
-	// Cache, when set, is asked before anything else, even while the circuit is
-	// open, and keeps every result, late ones included.
+	// Cache, if set, is read first, even while the circuit is open, and stores every
+	// result, late ones included.
 	Cache *Cache
-	// OnChange hears of the circuit's changes; see breaker.Options. It must not
+	// OnChange is called when the circuit changes; see breaker.Options. It must not
 	// call Close, which waits for it.
 	OnChange func(breaker.Change)
 }
 
-// Guard puts an embedder on the turn path: whatever state the embedder is in, a
-// turn waits no longer than its own deadline, and not at all for one that is
-// known to be down. There are no retries. While the circuit is open, a goroutine
-// of the guard probes the embedder with one word; no turn ever does.
+// Guard makes an embedder usable in a turn. A turn waits at most until its own
+// deadline, and not at all for an embedder that is known to be down. There are no
+// retries. While the circuit is open, a goroutine of the guard probes the embedder with
+// one word; a turn never does.
 //
 // A Guard is an Embedder. Close it when done.
 type Guard struct {
 	embedder embed.Embedder // as given
-	checked  embed.Embedder // answers checked, and cached when there is a cache
+	checked  embed.Embedder // checks results, and caches them when there is a cache
 	opts     Options
 	circuit  *breaker.Breaker
 	slots    chan struct{}
 
-	life context.Context // the guard's own, ended by Close; no request's
+	life context.Context // ended by Close; independent of requests
 	end  context.CancelFunc
 
 	mu      sync.Mutex     // guards closed and the start of background work
-	closed  bool           // no background work starts any more
+	closed  bool           // no background work may start
 	running sync.WaitGroup // calls and the probing goroutine
 }
 
@@ -83,18 +83,18 @@ func (g *Guard) Model() string { return g.embedder.Model() }
 // Dim implements Embedder.
 func (g *Guard) Dim() int { return g.embedder.Dim() }
 
-// Local reports whether the embedder behind is.
+// Local reports whether the wrapped embedder is local.
 func (g *Guard) Local() bool { return embed.IsLocal(g.embedder) }
 
-// Background reports whether the embedder behind is too slow to wait for: see [embed.IsInline].
+// Background reports whether the wrapped embedder is too slow to wait for: see
+// [embed.IsInline].
 func (g *Guard) Background() bool { return !embed.IsInline(g.embedder) }
 
-// State returns where the circuit stands.
+// State returns the state of the circuit.
 func (g *Guard) State() breaker.State { return g.circuit.State() }
 
-// Cause says in words why there are no vectors, for receipts and doctor: the
-// failure that opened the circuit, or that embeddings are off. It is "" while
-// calls pass.
+// Cause describes why there are no vectors, for receipts and doctor: the failure that
+// opened the circuit, or that embeddings are off. It is "" while the circuit is closed.
 func (g *Guard) Cause() string {
 	if g.off() {
 		return embed.ErrOff.Error()
@@ -102,13 +102,13 @@ func (g *Guard) Cause() string {
 	return g.circuit.Cause()
 }
 
-// Embed implements Embedder. It returns when ctx ends, at the latest after the
-// guard's timeout, and at once when the circuit is open (an error that wraps
-// breaker.ErrOpen and names the cause) or too many calls are in flight.
+// Embed implements Embedder. It returns when ctx ends, at the latest after the guard's
+// timeout. It returns at once when the circuit is open (an error that wraps
+// breaker.ErrOpen and names the cause) or too many calls are running.
 //
-// A call that outlives ctx goes on until the guard's timeout: its result goes
-// to the cache for the next turn, and its outcome, not the turn's short
-// deadline, counts for the circuit. The error then wraps ErrLate.
+// If ctx ends first, the call continues until the guard's timeout. Its result goes to
+// the cache for the next turn, and its own outcome counts for the circuit. The error
+// then wraps ErrLate.
 func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil || len(texts) == 0 {
 		return nil, err
@@ -134,7 +134,7 @@ func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	case <-ctx.Done():
 	}
 	select {
-	case <-c.done: // an answer counts, however many of the three are ready
+	case <-c.done: // a result wins, even if another case is ready
 		return c.vectors, c.err
 	default:
 	}
@@ -142,7 +142,7 @@ func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, ctx.Err()
 	case ctx.Err() != nil:
-		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedding is not there yet", Err: ErrLate}
+		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedding is not finished yet", Err: ErrLate}
 	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
 		return nil, g.timedOut()
 	}
@@ -159,7 +159,7 @@ type call struct {
 	err     error
 }
 
-// start runs a call in the background if there is room for one.
+// start runs a call in the background if a slot is free.
 func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 	select {
 	case g.slots <- struct{}{}:
@@ -170,7 +170,7 @@ func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 			Try:  "The embedding endpoint is slower than the turns; ken doctor measures it.",
 		}
 	}
-	// A caller may reuse its slice once it has given up waiting.
+	// A caller may reuse its slice after it has stopped waiting.
 	texts = append([]string(nil), texts...)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.opts.Timeout)
 	stop := context.AfterFunc(g.life, cancel)
@@ -181,7 +181,7 @@ func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 			c.vectors, err = g.embed(ctx, g.checked, texts)
 			return err
 		})
-		<-g.slots // before the caller hears, who may call again at once
+		<-g.slots // before the caller continues, which may call again at once
 		close(c.done)
 	})
 	if !started {
@@ -193,8 +193,8 @@ func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
 	return c, nil
 }
 
-// embed asks the embedder and puts its errors into words. A panic in it is an
-// error here, because it would end a process whose turns can do without vectors.
+// embed calls the embedder and explains its errors. A panic becomes an error, because
+// turns can do without vectors.
 func (g *Guard) embed(ctx context.Context, e embed.Embedder, texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -221,7 +221,7 @@ func (g *Guard) off() bool {
 	return g.embedder == embed.None()
 }
 
-// checked refuses wrong answers, whoever gives them.
+// checked rejects invalid results.
 type checked struct{ embed.Embedder }
 
 func (c checked) Local() bool { return embed.IsLocal(c.Embedder) }
@@ -236,8 +236,8 @@ func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	if err := embed.Check(vectors, len(texts), c.Dim()); err != nil {
 		return nil, err
 	}
-	// A local model may know no token of a text. A remote one that answers
-	// nothing has failed, and silently finding nothing would hide it.
+	// A local model may know no token of a text. A remote one that returns no vector
+	// has failed, which must be reported.
 	for i, v := range vectors {
 		if v == nil && !c.Local() && strings.TrimSpace(texts[i]) != "" {
 			return nil, &ken.Error{
@@ -250,13 +250,14 @@ func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, nil
 }
 
-// probeText is one common word: every model knows it, and it costs nothing.
+// probeText is one common word: every model knows it, and embedding it costs almost
+// nothing.
 const probeText = "hello"
 
-// Probe embeds one word, whatever the cache holds, and returns what went wrong.
-// It counts for the circuit like any call. Call it in the background when a
-// program starts, so that the first turn finds connections open and faults known,
-// and from diagnostics. While the circuit is open it is refused like any call.
+// Probe embeds one word, without the cache, and returns the error. It counts for the
+// circuit like any call. Call it in the background when a program starts, so that the
+// first turn finds open connections and known faults, and in diagnostics. While the
+// circuit is open, it is refused like any call.
 func (g *Guard) Probe(ctx context.Context) error {
 	if g.off() {
 		return embed.ErrOff
@@ -269,7 +270,7 @@ func (g *Guard) Probe(ctx context.Context) error {
 	})
 }
 
-// changed runs for every change of the circuit, without a lock.
+// changed is called for every change of the circuit, without a lock held.
 func (g *Guard) changed(c breaker.Change) {
 	if c.From == breaker.Closed && c.To == breaker.Open {
 		g.background(g.probe)
@@ -279,7 +280,7 @@ func (g *Guard) changed(c breaker.Change) {
 	}
 }
 
-// probe tries the embedder until it answers or the guard is closed.
+// probe calls the embedder repeatedly until it succeeds or the guard is closed.
 func (g *Guard) probe() {
 	for {
 		select {
@@ -293,8 +294,8 @@ func (g *Guard) probe() {
 	}
 }
 
-// background runs f in a goroutine that Close waits for, and reports whether it
-// did: after Close nothing starts.
+// background runs f in a goroutine that Close waits for. It returns false, without
+// running f, after Close.
 func (g *Guard) background(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -305,8 +306,8 @@ func (g *Guard) background(f func()) bool {
 	return true
 }
 
-// Close stops the probes, cancels the calls in flight and waits for both. It is
-// safe to call twice.
+// Close stops the probes, cancels the running calls and waits for both. It may be
+// called twice.
 func (g *Guard) Close() error {
 	g.mu.Lock()
 	g.closed = true

@@ -40,8 +40,8 @@ func turn(t *testing.T, g *guard.Guard, question string) (took time.Duration, er
 	return time.Since(start), err
 }
 
-// An endpoint that is down must not be found out by every turn anew, and a turn
-// must never be the one that tries whether it is back.
+// While an endpoint is down, turns must fail at once, and a turn must never be the one
+// that probes it.
 func TestEndpointDownFailsAtOnceAndSaysWhy(t *testing.T) {
 	guarded(t, guard.Options{}, func(t *testing.T, g *guard.Guard, e *endpoint) {
 		e.set(errRefused, 0)

@@ -11,20 +11,20 @@ import (
 
 // RetryOptions configures Retry. The zero value is the default.
 type RetryOptions struct {
-	// Attempts for one batch, the first included; <= 0 means 5.
+	// Attempts is the maximum number of attempts for one batch; <= 0 means 5.
 	Attempts int
-	// Wait before the second attempt, doubled for each further one; <= 0 means
-	// 1 s. A longer wait that the endpoint asks for is honoured.
+	// Wait is the pause before the second attempt, doubled for each further one; <= 0
+	// means 1 s. A longer wait that the endpoint requests is used instead.
 	Wait time.Duration
-	// MaxWait bounds every wait, the endpoint's included; <= 0 means 1 minute.
+	// MaxWait limits every wait, including the endpoint's; <= 0 means 1 minute.
 	MaxWait time.Duration
 	// Batch is the number of texts in an attempt, so that a failure repeats
 	// little; <= 0 means 64.
 	Batch int
 }
 
-// Retry returns an embedder for background work: when e is unavailable it waits
-// and tries again, as often as o says or until ctx ends. Never use it on a turn.
+// Retry returns an embedder for background work: when e is unavailable, it waits and
+// tries again, as configured by o or until ctx ends. Never use it in a turn.
 func Retry(e embed.Embedder, o RetryOptions) embed.Embedder {
 	o.Attempts = orDefault(o.Attempts, 5)
 	o.Wait = orDefault(o.Wait, time.Second)
@@ -45,10 +45,10 @@ type retrying struct {
 	opts RetryOptions
 }
 
-// Local reports whether the embedder behind is.
+// Local reports whether the wrapped embedder is local.
 func (r *retrying) Local() bool { return embed.IsLocal(r.Embedder) }
 
-// Background reports whether the embedder behind is too slow to wait for.
+// Background reports whether the wrapped embedder is too slow to wait for.
 func (r *retrying) Background() bool { return !embed.IsInline(r.Embedder) }
 
 // Embed implements Embedder.

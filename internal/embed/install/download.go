@@ -15,29 +15,30 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// attempts bounds the tries of one download. Each goes on where the one before stopped.
+// attempts is the maximum number of attempts of one download. Each resumes where the one
+// before stopped.
 const attempts = 4
 
-// firstWait is the pause after the first failure; it doubles with each.
+// firstWait is the pause after the first failure; it doubles after each.
 const firstWait = time.Second
 
-// stalledAfter ends an attempt that gets no byte for so long.
+// stalledAfter is the time without a received byte after which an attempt ends.
 const stalledAfter = 30 * time.Second
 
-// newClient returns a client that gives up on a server that does not answer. It sends no
-// credentials and follows the hub's redirections to where the files lie.
+// newClient returns a client with timeouts for servers that don't respond. It sends no
+// credentials and follows the hub's redirects.
 func newClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 15 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = stalledAfter
-	t.DisableCompression = true // sizes and ranges are those of the file
+	t.DisableCompression = true // sizes and ranges must be those of the file
 	return &http.Client{Transport: t}
 }
 
-// errFinal marks an answer that does not change by asking again.
+// errFinal marks a response that a retry would not change.
 var errFinal = errors.New("the server refused")
 
-// download gets a file from the hub into path, going on after what path has already.
+// download gets a file from the hub into path, and resumes if path has a part of it.
 func (m *Model) download(ctx context.Context, o *Options, path string, f File, progress func(n int64)) error {
 	base, err := url.Parse(o.Hub)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
@@ -52,7 +53,7 @@ func (m *Model) download(ctx context.Context, o *Options, path string, f File, p
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, new(*ken.Error)): // the disk's
+		case errors.As(err, new(*ken.Error)): // a disk error
 			return err
 		case attempt < attempts && !errors.Is(err, errFinal) && o.wait(ctx, wait):
 			wait *= 2
@@ -66,7 +67,7 @@ func (m *Model) download(ctx context.Context, o *Options, path string, f File, p
 	}
 }
 
-// attempt asks once for what path lacks of a file.
+// attempt requests the missing part of a file once.
 func (m *Model) attempt(ctx context.Context, o *Options, from, path string, f File, progress func(n int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -77,7 +78,7 @@ func (m *Model) attempt(ctx context.Context, o *Options, from, path string, f Fi
 		return m.failed("write "+f.Path, err)
 	}
 	have, err := w.Seek(0, io.SeekEnd)
-	if err != nil || have >= f.Size { // of the right size, and the hash was wrong
+	if err != nil || have >= f.Size { // the size is right but the hash was wrong
 		have, err = 0, w.Truncate(0)
 	}
 	if err != nil {
@@ -115,7 +116,7 @@ func (m *Model) attempt(ctx context.Context, o *Options, from, path string, f Fi
 	})
 }
 
-// receive writes what comes at offset have, and closes w.
+// receive writes the body at offset have, and closes w.
 func (m *Model) receive(ctx context.Context, o *Options, w *os.File, body io.Reader, f File, have int64, progress func(n int64)) error {
 	if _, err := w.Seek(have, io.SeekStart); err != nil {
 		return m.written(f, w, err)
@@ -127,7 +128,7 @@ func (m *Model) receive(ctx context.Context, o *Options, w *os.File, body io.Rea
 	reading := &noting{r: got}
 	_, err := io.Copy(o.writer(w), reading)
 	if err != nil && reading.err == nil {
-		return m.written(f, w, err) // the disk's
+		return m.written(f, w, err) // a disk error
 	}
 	if closed := m.written(f, w, nil); closed != nil {
 		return closed
@@ -141,7 +142,7 @@ func (m *Model) receive(ctx context.Context, o *Options, w *os.File, body io.Rea
 	return nil
 }
 
-// cause returns the reason for which the context ended, or err while it goes on.
+// cause returns the cause of ctx if it ended, else err.
 func cause(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil {
 		return why
@@ -149,7 +150,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// noting remembers an error of reading, to tell it from one of writing.
+// noting records a read error, to distinguish it from a write error.
 type noting struct {
 	r   io.Reader
 	err error

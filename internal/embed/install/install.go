@@ -28,12 +28,12 @@ type Options struct {
 	Dir  string // the folder of all installed models
 	Hub  string // address of the hub or of a mirror with the same paths; "" means DefaultHub
 	From string // a folder with the model's files, used instead of the hub; "" for none
-	// Progress is told the bytes that are there, of those that the model has. nil means nobody.
+	// Progress is called with the number of bytes present and the model's total. May be nil.
 	Progress func(done, total int64)
 
 	client *http.Client                                         // nil means a client with usual limits
 	writer func(f *os.File) io.Writer                           // how files are written; nil means directly
-	wait   func(ctx context.Context, d time.Duration) (ok bool) // nil means a timer
+	wait   func(ctx context.Context, d time.Duration) (ok bool) // waits d and reports false if ctx ended; nil means a timer
 }
 
 // Result describes an installed model.
@@ -41,11 +41,11 @@ type Result struct {
 	Model   string `json:"model"`
 	Path    string `json:"path"`
 	Bytes   int64  `json:"bytes"`
-	Present bool   `json:"present"` // it was there already
+	Present bool   `json:"present"` // it was already installed
 }
 
-// Path returns the folder of an installed model in dir, and false if it is not whole: a file is
-// missing or has another size. It does not read the files.
+// Path returns the folder of an installed model in dir, and false if it is not complete: a file
+// is missing or has another size. It does not read the files.
 func (m *Model) Path(dir string) (path string, ok bool) {
 	path = filepath.Join(dir, m.Name)
 	return path, m.whole(path)
@@ -61,12 +61,12 @@ func (m *Model) whole(dir string) bool {
 	return true
 }
 
-// Install installs a model, unless it is there with the right hashes. A folder of its name that
-// is not what it should be is replaced. What an interrupted call has downloaded is used.
+// Install installs a model, unless it is installed with the right hashes. An invalid folder
+// with its name is replaced. Files of an interrupted download are reused.
 //
-// Errors: ErrUnavailable for a hub that does not answer and a disk without room, ErrCorrupt for
-// a file with another hash, ErrInvalid for a folder From that lacks a file, ErrHeld if another
-// process installs the same model until ctx ends, and ctx's own.
+// Errors: ErrUnavailable for a hub that does not respond and a full disk, ErrCorrupt for a file
+// with a wrong hash, ErrInvalid for a folder From that lacks a file, ErrHeld if another process
+// is still installing the same model when ctx ends, and ctx's own.
 func (m *Model) Install(ctx context.Context, o Options) (Result, error) {
 	o = o.withDefaults()
 	out := Result{Model: m.Name, Path: filepath.Join(o.Dir, m.Name), Bytes: m.Bytes()}
@@ -134,7 +134,7 @@ func (m *Model) lock(ctx context.Context, dir string) (release func(), err error
 	return nil, m.failed("lock the folder of embedders", err)
 }
 
-// verify reads a folder and compares it with the list.
+// verify compares the files of a folder with the list.
 func (m *Model) verify(ctx context.Context, dir string) error {
 	if !m.whole(dir) {
 		return fs.ErrNotExist
@@ -147,7 +147,7 @@ func (m *Model) verify(ctx context.Context, dir string) error {
 	return nil
 }
 
-// verify compares the content of a file with its hash.
+// verify compares the hash of a file.
 func (f *File) verify(ctx context.Context, path string) error {
 	r, err := os.Open(path)
 	if err != nil {
@@ -164,10 +164,10 @@ func (f *File) verify(ctx context.Context, path string) error {
 	return nil
 }
 
-// open opens a file to write to, with what it has.
+// open opens a file for writing, with its existing content.
 func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) }
 
-// stopping is a reader that ends with a context.
+// stopping is a reader that returns an error when a context ends.
 type stopping struct {
 	ctx context.Context
 	r   io.Reader
@@ -180,7 +180,7 @@ func (s stopping) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// get brings one file into the folder part, whole and with the right hash.
+// get puts one file into the folder part, complete and with the right hash.
 func (m *Model) get(ctx context.Context, o *Options, part string, f File, progress func(n int64)) error {
 	path := filepath.Join(part, filepath.FromSlash(f.Path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -199,7 +199,7 @@ func (m *Model) get(ctx context.Context, o *Options, part string, f File, progre
 	}
 	err := f.verify(ctx, path)
 	if errors.Is(err, ken.ErrCorrupt) {
-		_ = os.Remove(path) // else every later call would go on with it
+		_ = os.Remove(path) // otherwise every later call would resume it
 		where := "The mirror may be stale or have been tampered with: try another one with --mirror, or the hub itself."
 		if o.From != "" {
 			where = "That folder holds another version of the model: give one of " + m.Repository + " at revision " + m.Revision + "."
@@ -209,7 +209,7 @@ func (m *Model) get(ctx context.Context, o *Options, part string, f File, progre
 	return err
 }
 
-// copy takes a file from the folder o.From.
+// copy copies a file from the folder o.From.
 func (m *Model) copy(ctx context.Context, o *Options, path string, f File, progress func(n int64)) error {
 	from := filepath.Join(o.From, filepath.FromSlash(f.Path))
 	r, err := os.Open(from)
@@ -240,7 +240,7 @@ func (m *Model) lacks(dir string, f File, err error) error {
 		Try: "Give the folder of a snapshot of " + m.Repository + ", with config.json, tokenizer.json, modules.json and model.safetensors."}
 }
 
-// written syncs and closes a file after it was written to.
+// written syncs and closes a file after writing, and combines the errors.
 func (m *Model) written(f File, w *os.File, err error) error {
 	if err == nil {
 		err = w.Sync()
@@ -251,7 +251,7 @@ func (m *Model) written(f File, w *os.File, err error) error {
 	return nil
 }
 
-// publish gives the folder its name. What is there under that name is not what it should be.
+// publish renames the folder to its final name, and replaces an invalid one.
 func (m *Model) publish(part, path string) error {
 	old := part + ".old"
 	err := os.RemoveAll(old)
@@ -272,7 +272,7 @@ func (m *Model) publish(part, path string) error {
 	return nil
 }
 
-// failed describes an error of the file system.
+// failed returns an error for a failed file operation.
 func (m *Model) failed(action string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -284,7 +284,7 @@ func (m *Model) failed(action string, err error) error {
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: "install " + m.Name + ": " + action, Err: err, Try: try}
 }
 
-// counting tells how many bytes were read.
+// counting counts the bytes that were read.
 type counting struct {
 	r        io.Reader
 	n        int64

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// small is a model of two files, and what is in them.
+// small returns a model of two files, and their contents.
 func small() (m *Model, content map[string][]byte) {
 	content = map[string][]byte{"config.json": []byte(`{"a": 1}`), "1_Pooling/model.bin": bytes.Repeat([]byte("0123456789abcdef"), 20_000)}
 	m = &Model{Name: "small", Repository: "someone/small", Revision: "r1"}

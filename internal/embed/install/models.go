@@ -26,7 +26,7 @@ type File struct {
 	SHA256 string // in hexadecimal
 }
 
-// Bytes is the size of all files together.
+// Bytes returns the total size of all files.
 func (m *Model) Bytes() (n int64) {
 	for _, f := range m.Files {
 		n += f.Size
@@ -34,7 +34,7 @@ func (m *Model) Bytes() (n int64) {
 	return n
 }
 
-// models is the list, by name. The hashes were computed from a copy of the repository and
+// models lists the models, by name. The hashes were computed from a copy of the repository and
 // compared with those that several other projects publish for the same revision.
 var models = []Model{{
 	Name:       "all-MiniLM-L6-v2",
@@ -53,11 +53,12 @@ var models = []Model{{
 	},
 }}
 
-// Models returns what can be installed, by name. The caller must not change it.
+// Models returns the models that can be installed, by name. The caller must not change the
+// slice.
 func Models() []Model { return models }
 
-// Folder returns the folder of the user's installed embedders, each in a folder of its name. It
-// need not exist. Without a home folder it is "".
+// Folder returns the folder of the user's installed embedders. Each one is in a subfolder with
+// its name. The folder need not exist. Without a home folder, it returns "".
 func Folder() string {
 	dir := trust.DataFolder()
 	if dir == "" {
@@ -66,8 +67,8 @@ func Folder() string {
 	return filepath.Join(dir, "embedders")
 }
 
-// Named returns the model that knowledge.embed_path names, nil if it is a path. A folder of the
-// same name in a project is meant by "./" before it.
+// Named returns the model that knowledge.embed_path names, nil if the value is a path. For a
+// folder of the same name in a project, write "./" before it.
 func Named(embedPath string) *Model {
 	i := slices.IndexFunc(models, func(m Model) bool { return m.Name == embedPath })
 	if i < 0 {
@@ -76,14 +77,14 @@ func Named(embedPath string) *Model {
 	return &models[i]
 }
 
-// Missing is the error for a model that knowledge.embed_path names and that is not in dir.
+// Missing returns the error for a model that knowledge.embed_path names and that is not in dir.
 func (m *Model) Missing(dir string) error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: "knowledge.embed_path", Msg: "the embedder " + m.Name + " is not in " + dir + ", or not whole",
 		Try: "Run ken embed install " + m.Name + "."}
 }
 
-// Find returns the model of a name, in any case of its letters, also under the name of its
-// repository. Errors: ErrInvalid, with the names that there are.
+// Find returns the model with a name, ignoring case, or with the name of its repository.
+// Errors: ErrInvalid, with the available names.
 func Find(name string) (*Model, error) {
 	i := slices.IndexFunc(models, func(m Model) bool {
 		return strings.EqualFold(m.Name, name) || strings.EqualFold(m.Repository, name)

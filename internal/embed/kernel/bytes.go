@@ -2,12 +2,12 @@ package kernel
 
 import "math"
 
-// maxWeight is the size of the largest quantised weight. With numbers of 0 to 255 on the left
-// side, the sum of two products fits in 16 bits, which AVX2 needs; every processor computes the
-// same, so that vectors can be compared.
+// maxWeight is the maximum absolute value of a quantised weight. With values of 0 to 255 on the
+// left side, the sum of two products then fits in 16 bits, which AVX2 needs. All processors
+// compute the same, so that vectors can be compared.
 const maxWeight = 64
 
-// middle stands for zero in the left matrix.
+// middle represents zero in the left matrix.
 const middle = 128
 
 // Bytes is a matrix of 8-bit numbers with a scale for each column, packed for the right side of
@@ -15,12 +15,12 @@ const middle = 128
 type Bytes struct {
 	rows, columns int // columns padded
 	data          []int8
-	start         []int32   // by column: takes off what middle adds
+	start         []int32   // by column: the correction for middle
 	scale         []float32 // by column
 }
 
-// PackBytes quantises and packs the transpose of w, which has out rows of in numbers. in is a
-// multiple of 32.
+// PackBytes quantises and packs the transpose of w, which has out rows of in numbers. in must be
+// a multiple of 32.
 func PackBytes(w []float32, out, in int) *Bytes {
 	m := &Bytes{rows: in, columns: Padded(out)}
 	m.data = make([]int8, in*m.columns)
@@ -45,10 +45,10 @@ func PackBytes(w []float32, out, in int) *Bytes {
 	return m
 }
 
-// Bytes returns the memory of the matrix.
+// Bytes returns the memory size of the matrix.
 func (m *Bytes) Bytes() int { return len(m.data) + 4*len(m.start) + 4*len(m.scale) }
 
-// Left is the left side of a product in 8 bits: rows of numbers from 0 to 255 around 128, with a
+// Left is the left side of a product in 8 bits: numbers from 0 to 255, with 128 for zero, and a
 // scale for each row.
 type Left struct {
 	columns int
@@ -56,8 +56,8 @@ type Left struct {
 	scale   []float32
 }
 
-// Quantize makes l the n rows of x, of so many columns each, a multiple of 32, one after the
-// other. It keeps its memory.
+// Quantize sets l to the n consecutive rows of x, with the given number of columns, which must
+// be a multiple of 32. It reuses l's memory.
 func (l *Left) Quantize(x []float32, n, columns int) {
 	l.columns = columns
 	if cap(l.data) < n*columns {
@@ -79,8 +79,8 @@ func (l *Left) Quantize(x []float32, n, columns int) {
 	}
 }
 
-// Multiply sets rows of c, which begin every ldc numbers, to those of l, times m, plus bias. c
-// and bias have as many columns as m, padded.
+// Multiply sets the rows of c, which start every ldc numbers, to l times m plus bias. c and bias
+// have as many columns as m, padded.
 func (m *Bytes) Multiply(c []float32, ldc int, l *Left, bias []float32) {
 	n := len(l.scale)
 	if n == 0 || m.columns == 0 {

@@ -1,10 +1,10 @@
 package kernel
 
-// Width is the number of columns that a packed matrix is padded to a multiple of.
+// Width is the number of which the columns of a packed matrix are a multiple.
 const Width = 32
 
-// depth is the number of rows of a packed matrix that are multiplied at once: with 12 rows of the left
-// side and 32 columns they stay in the first two caches.
+// depth is the number of rows of a packed matrix that are multiplied at once. With 12 rows of the left
+// side and 32 columns, they fit into the first two caches.
 const depth = 384
 
 // Padded returns n rounded up to a multiple of Width.
@@ -16,8 +16,8 @@ type Floats struct {
 	data          []float32 // by panel of 32 columns, by row
 }
 
-// Pack packs the transpose of w, which has out rows of in numbers, as a linear layer keeps them.
-// in is a multiple of 4.
+// Pack packs the transpose of w, which has out rows of in numbers, the layout of a linear layer. in
+// must be a multiple of 4.
 func Pack(w []float32, out, in int) *Floats {
 	m := &Floats{}
 	m.Reset(in, out)
@@ -27,8 +27,8 @@ func Pack(w []float32, out, in int) *Floats {
 	return m
 }
 
-// Reset makes m a matrix of zeros with so many rows, a multiple of 4, and columns. It keeps its
-// memory.
+// Reset sets m to a zero matrix with the given number of rows, a multiple of 4, and columns. It reuses
+// m's memory.
 func (m *Floats) Reset(rows, columns int) {
 	m.rows, m.columns = rows, Padded(columns)
 	n := rows * m.columns
@@ -40,7 +40,7 @@ func (m *Floats) Reset(rows, columns int) {
 	clear(m.data)
 }
 
-// SetColumn sets the first numbers of column j.
+// SetColumn sets the first len(v) numbers of column j.
 func (m *Floats) SetColumn(j int, v []float32) {
 	panel := m.data[j/Width*Width*m.rows:][:m.rows*Width]
 	for i, x := range v {
@@ -48,18 +48,18 @@ func (m *Floats) SetColumn(j int, v []float32) {
 	}
 }
 
-// SetRow sets the first numbers of row i.
+// SetRow sets the first len(v) numbers of row i.
 func (m *Floats) SetRow(i int, v []float32) {
 	for j := 0; j < len(v); j += Width {
 		copy(m.data[j*m.rows+i*Width:][:Width], v[j:])
 	}
 }
 
-// Bytes returns the memory of the matrix.
+// Bytes returns the memory size of the matrix.
 func (m *Floats) Bytes() int { return 4 * len(m.data) }
 
-// Multiply sets the n rows of c to those of a, times m, plus start. The rows of a and c begin
-// every lda and ldc numbers. c and start have as many columns as m, padded.
+// Multiply sets the n rows of c to a times m plus start. The rows of a and c start every lda and ldc
+// numbers. c and start have as many columns as m, padded.
 func (m *Floats) Multiply(c []float32, ldc int, a []float32, lda, n int, start []float32) {
 	if n == 0 || m.columns == 0 {
 		return
@@ -83,7 +83,7 @@ func (m *Floats) Multiply(c []float32, ldc int, a []float32, lda, n int, start [
 	}
 }
 
-// eachBlock cuts n rows into blocks of nearly equal size, of at most limit rows.
+// eachBlock splits n rows into blocks of nearly equal size, of at most limit rows.
 func eachBlock(n, limit int, do func(row, rows int)) {
 	blocks := (n + limit - 1) / limit
 	for row := 0; blocks > 0; blocks-- {
@@ -93,8 +93,8 @@ func eachBlock(n, limit int, do func(row, rows int)) {
 	}
 }
 
-// floatsGo multiplies k columns of a with a panel, for so many rows; 4 columns at a time stay in
-// registers.
+// floatsGo multiplies k columns of a with a panel, for the given number of rows; 4 columns at a time
+// stay in registers.
 func floatsGo(rows, k int, a []float32, lda int, b, c []float32, ldc int, start []float32, lds int) {
 	for r := range rows {
 		left := a[r*lda:][:k]

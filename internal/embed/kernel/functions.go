@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// The functions below take a multiple of 8 numbers.
+// The lengths of the slices below must be a multiple of 8.
 
-// Softmax replaces x by exp(scale*x) over the sum of those.
+// Softmax replaces each number of x by exp(scale*x), divided by the sum of these.
 func Softmax(x []float32, scale float32) {
 	shift := maximum(x) * scale
 	factor := 1 / exponents(x, scale, shift)

@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// level is a set of instructions that the kernels are written for.
+// level is an instruction set for which there are kernels.
 type level int
 
 const (
@@ -13,7 +13,7 @@ const (
 
 func (l level) String() string { return [...]string{"portable", "avx2", "avx512"}[l] }
 
-// active is the highest level that the processor has. Tests change it.
+// active is the highest level that the processor supports. Tests change it.
 var active = func() level {
 	switch x := cpu.X86; {
 	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VNNI && x.HasAVX2 && x.HasFMA:
@@ -24,7 +24,7 @@ var active = func() level {
 	return portable
 }()
 
-// Level names the instructions in use.
+// Level returns the name of the instruction set in use.
 func Level() string { return active.String() }
 
 func maxRowsFloats() int { return [...]int{4, len(floats256), len(floats512)}[active] }

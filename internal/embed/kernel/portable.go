@@ -2,7 +2,7 @@
 
 package kernel
 
-// Level names the instructions in use.
+// Level returns the name of the instruction set in use.
 func Level() string { return "portable" }
 
 func maxRowsFloats() int { return 4 }

@@ -1,4 +1,4 @@
-// Package safetensors reads files of tensors as Hugging Face writes them.
+// Package safetensors reads files of tensors in Hugging Face's format.
 //
 // A file is the header's length (8 bytes, little endian), the header (JSON: name to type, shape
 // and byte range), and the bytes of the tensors.
@@ -12,20 +12,19 @@ import (
 	"math"
 )
 
-// ErrUnsupported is wrapped by the error for a tensor whose numbers are of a type that is not
-// read here.
+// ErrUnsupported is wrapped by the error for a tensor whose number type is not supported.
 var ErrUnsupported = errors.New("not supported")
 
-// MaxBytes is the size of the largest file that is read: the largest published models that
-// Ken can use stay well below.
+// MaxBytes is the maximum size of a file: the largest published models that Ken can use are well
+// below.
 const MaxBytes = 2 << 30
 
-// maxHeader bounds the header; a real one has a few hundred bytes.
+// maxHeader is the maximum size of the header; a real one has a few hundred bytes.
 const maxHeader = 16 << 20
 
 // Tensor is an array of numbers in a file.
 type Tensor struct {
-	Shape []int // nil if the type is not known here
+	Shape []int // nil if the type is unknown
 
 	dtype string
 	data  []byte // of the file
@@ -33,8 +32,8 @@ type Tensor struct {
 
 var dtypeSize = map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I8": 1}
 
-// Parse reads a file's header. Every tensor that it returns has exactly the bytes that its type
-// and shape ask for; they are the file's own, so nobody changes the file while tensors are in use.
+// Parse reads a file's header. Every returned tensor has exactly the bytes that its type and shape
+// require. Tensors share memory with file, which must not be changed while they are in use.
 func Parse(file []byte) (map[string]Tensor, error) {
 	if len(file) < 8 {
 		return nil, errors.New("shorter than its header")
@@ -76,7 +75,7 @@ func parseEntry(raw []byte, data []byte) (Tensor, error) {
 	}
 	t := Tensor{dtype: e.Dtype, data: data[e.Offsets[0]:e.Offsets[1]]}
 	size, known := dtypeSize[e.Dtype]
-	if !known { // some other tensor; nobody asks for this one
+	if !known { // an unknown type is an error only when the tensor is read
 		return t, nil
 	}
 	want := uint64(size)
@@ -93,8 +92,8 @@ func parseEntry(raw []byte, data []byte) (Tensor, error) {
 	return t, nil
 }
 
-// Floats decodes the tensor to float32. It refuses NaN and infinite numbers. Types: F64, F32,
-// F16, BF16 and I8.
+// Floats decodes the tensor to float32. It returns an error for NaN and infinite numbers. Types:
+// F64, F32, F16, BF16 and I8.
 func (t Tensor) Floats() ([]float32, error) {
 	var at func(b []byte) float32
 	le := binary.LittleEndian
@@ -124,7 +123,7 @@ func (t Tensor) Floats() ([]float32, error) {
 	return out, nil
 }
 
-// Rows decodes a tensor of I32 or I64 to row numbers from 0 to n-1.
+// Rows decodes a tensor of I32 or I64 to row numbers, which must be from 0 to n-1.
 func (t Tensor) Rows(n int) ([]int32, error) {
 	size := dtypeSize[t.dtype]
 	if t.dtype != "I32" && t.dtype != "I64" {
@@ -145,7 +144,7 @@ func (t Tensor) Rows(n int) ([]int32, error) {
 	return out, nil
 }
 
-// halfFloat widens an IEEE 754 half: 1 sign, 5 exponent, 10 fraction bits.
+// halfFloat converts an IEEE 754 half: 1 sign, 5 exponent, 10 fraction bits.
 func halfFloat(h uint16) float32 {
 	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exp {

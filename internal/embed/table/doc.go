@@ -1,16 +1,16 @@
-// Package table embeds texts in this process with a table of token vectors that
-// Ken trains itself (package train), kept in one compact file.
+// Package table embeds texts in this process with a table of token vectors that Ken
+// itself trains (package train), stored in one compact file.
 //
-// A text's vector is the sum of its tokens' rows, scaled to unit length. How much
-// a token counts is in the length of its row, so there are no separate weights.
-// Words are cut as programs write them: getHTTPServer is get, http, server. A word
-// that the vocabulary lacks is cut into the longest pieces that it has.
+// A text's vector is the sum of its tokens' rows, scaled to unit length. A token's
+// weight is the length of its row, so there are no separate weights. Words are split as
+// in program code: getHTTPServer is get, http, server. A word that is not in the
+// vocabulary is split into the longest pieces that are.
 //
-// The nouns: a [Vocabulary] cuts text into tokens, a [Model] is a vocabulary with
-// its rows and implements embed.Embedder, and [New] makes one from float rows.
+// A [Vocabulary] splits text into tokens, a [Model] is a vocabulary with its rows and
+// implements embed.Embedder, and [New] makes a Model from float rows.
 //
-// Two caveats. The model knows words, not their order. And only scripts that the
-// vocabulary has letters of can be embedded; any other text has a nil vector.
+// Two limits: the model ignores the order of words, and only scripts whose letters are
+// in the vocabulary can be embedded; any other text has a nil vector.
 //
 // # The file
 //
@@ -31,6 +31,6 @@
 //	…       4*n      scale of each row, float32, finite, not negative
 //	…       d*n      the rows, int8; a number is its value times the row's scale
 //
-// A token is a word or a piece in lower case. One that holds a space is a pair of
-// neighbouring words, which counts beside the two.
+// A token is a word or a piece in lower case. A token that contains a space is a pair
+// of neighbouring words, which counts in addition to the two.
 package table

@@ -20,39 +20,38 @@ const (
 	magic    = "KENTABLE"
 	version  = 1
 	header   = 40 // bytes before the information
-	checked  = 32 // from where the CRC counts
+	checked  = 32 // start of the bytes that the CRC covers
 	maxDim   = 4096
 	maxInfo  = 1 << 20
 	maxVocab = 1 << 28
 	maxFile  = 1 << 30
 )
 
-// Info is what a file says of itself. It is part of what the model's name is a
-// hash of.
+// Info describes a table. It is part of the content whose hash is the model's name.
 type Info struct {
-	// About is one line: what the table was trained on, and for what.
+	// About is one line: what the table was trained on, and for which purpose.
 	About string `json:"about,omitempty"`
-	// Licence is one line: under which terms the table may be passed on.
+	// Licence is one line: the terms under which the table may be distributed.
 	Licence string `json:"licence,omitempty"`
 	// Base is the name of the model that this one was tuned from, if any.
 	Base string `json:"base,omitempty"`
-	// Recipe is how it was trained: options in short form, the seed included.
+	// Recipe describes the training: the options in short form, with the seed.
 	Recipe string `json:"recipe,omitempty"`
 }
 
-// Open makes a model of a file's bytes, which it keeps and which nobody may
-// change. Errors are *ken.Error of code corrupt.
+// Open returns the model in a file's bytes. The model keeps data, which must not be
+// changed. Errors are *ken.Error of code corrupt.
 func Open(data []byte) (*Model, error) {
 	m, err := parse(data)
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read embedding table", Err: err,
-			Try: "Copy the file again, or train the table anew with ken embed train."}
+			Try: "Copy the file again, or train the table again with ken embed train."}
 	}
 	return m, nil
 }
 
-// Read opens the file at path, whole in memory. Errors are *ken.Error: not found,
-// invalid for something that is no such file, or as Open's.
+// Read opens the file at path and keeps it in memory. Errors are *ken.Error: not found,
+// invalid for a file that is not a table, or as in Open.
 func Read(path string) (*Model, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -130,8 +129,8 @@ func parse(data []byte) (*Model, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// New makes a model of float rows: token i has rows[i*dim:(i+1)*dim]. A row is
-// kept in steps of 1/127 of its largest number. Errors are *ken.Error of code
+// New returns a model made from float rows: token i has rows[i*dim:(i+1)*dim]. A row is
+// quantised in steps of 1/127 of its largest number. Errors are *ken.Error of code
 // invalid. The same arguments give the same bytes.
 func New(tokens []string, rows []float32, dim int, info Info) (*Model, error) {
 	data, err := encode(tokens, rows, dim, info)
@@ -187,7 +186,7 @@ func encode(tokens []string, rows []float32, dim int, info Info) ([]byte, error)
 	return data, nil
 }
 
-// rowScale is the size of one step of a row.
+// rowScale returns the size of one quantisation step of a row.
 func rowScale(row []float32) (float32, error) {
 	var most float64
 	for _, x := range row {

@@ -11,14 +11,14 @@ import (
 
 var _ embed.Embedder = (*Model)(nil)
 
-// maxBy bounds a word's weight, so that no sum overflows.
+// maxBy is the maximum weight of a word, so that no sum overflows.
 const maxBy = 1e6
 
-// maxText is how many bytes of a text are embedded; the rest is not read.
+// maxText is the number of bytes of a text that are embedded; the rest is ignored.
 const maxText = 32 << 10
 
-// Model is an embed.Embedder over a table in memory, as large as its file and
-// little more. It is safe for concurrent use.
+// Model is an embed.Embedder with a table in memory, which takes little more than the
+// file's size. It is safe for concurrent use.
 type Model struct {
 	name       string
 	info       Info
@@ -31,7 +31,7 @@ type Model struct {
 	scratch    sync.Pool
 }
 
-// prepare fills what follows from the file.
+// prepare sets the fields that are derived from the file.
 func (m *Model) prepare() {
 	m.most = slices.Max(m.scales)
 	m.scratch.New = func() any { return newScratch(m.dim) }
@@ -46,10 +46,10 @@ func (m *Model) Dim() int { return m.dim }
 // Local reports true: nothing leaves the process.
 func (m *Model) Local() bool { return true }
 
-// Info returns what the file says of itself.
+// Info returns the description in the file.
 func (m *Model) Info() Info { return m.info }
 
-// Size is the file's size in bytes.
+// Size returns the file's size in bytes.
 func (m *Model) Size() int { return len(m.data) }
 
 // Vocabulary returns the model's tokens.
@@ -69,8 +69,8 @@ func (m *Model) Row(dst []float32, i int) {
 	}
 }
 
-// Embed implements embed.Embedder. Large batches use all cores. A text is embedded
-// up to its first 32 KiB.
+// Embed implements embed.Embedder. Large batches use all cores. Only the first 32 KiB
+// of a text are embedded.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return embed.Batch(ctx, texts, func(text string) []float32 {
 		s := m.scratch.Get().(*scratch)
@@ -88,13 +88,12 @@ func (m *Model) embed(s *scratch, text string) []float32 {
 	return s.vector()
 }
 
-// EmbedQuery returns the vector of one text in which each word counts weight(word)
-// times as much: a caller passes the weight that a word deserves in its collection,
-// such as a/(a+share of all words), so that words which are everywhere in it say
-// little. word is in lower case, as Words gives it; weights are finite and not
-// negative, and 0 leaves a word out. A pair of words counts as the lesser of its
-// two. A nil weight is 1 for each word, which is Embed. The vector is nil when
-// nothing is left.
+// EmbedQuery returns the vector of one text in which each word is weighted by
+// weight(word). A caller passes the weight of a word in its collection, such as
+// a/(a+share of all words), so that very common words count little. word is in lower
+// case, as Words returns it; weights must be finite and not negative, and 0 leaves a
+// word out. A pair of words has the smaller weight of the two. A nil weight is 1 for
+// each word, as in Embed. The vector is nil when no word is left.
 func (m *Model) EmbedQuery(text string, weight func(word string) float64) []float32 {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
@@ -136,14 +135,14 @@ func (m *Model) EmbedQuery(text string, weight func(word string) float64) []floa
 	return s.vector()
 }
 
-// Coverage says how well a vocabulary knows a text.
+// Coverage says how much of a text a vocabulary covers.
 type Coverage struct {
 	Words   int // all words of the text
-	Cut     int // those that are cut into pieces
-	Unknown int // those of which no piece is known
+	Cut     int // words that are split into pieces
+	Unknown int // words without any known piece
 }
 
-// Coverage counts the words of a text that are known, cut and unknown.
+// Coverage counts the words of a text, and those that are split or unknown.
 func (m *Model) Coverage(text string) Coverage {
 	var c Coverage
 	var pieces []int32
@@ -161,7 +160,7 @@ func (m *Model) Coverage(text string) Coverage {
 	return c
 }
 
-// head cuts a text that is too long, without a character cut in two.
+// head cuts a text that is too long.
 func head(text string) string {
 	if len(text) > maxText {
 		text = text[:maxText] // the last bytes may be no character, which ends a word

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// scratch is the working memory of one text. Rows are added as whole numbers, two
-// in each word of 64 bits, because that takes half the time of floats: lanes[8k+j]
-// holds the bytes j and j+4 of the words k of all rows, each plus 128 and times
-// the row's weight in 16 bits. 255 rows fit; then the lanes are emptied into sum.
+// scratch is the working memory of one text. Rows are added as integers, two in each
+// 64-bit word, which takes half the time of floats: lanes[8k+j] holds the bytes j and
+// j+4 of word k of all rows, each plus 128 and times the row's weight in 16 bits. 255
+// rows fit; then the lanes are added to sum and cleared.
 type scratch struct {
 	ids     []int32
 	weights []float32 // of ids, in a weighted query
@@ -16,9 +16,9 @@ type scratch struct {
 
 	sum   []float32
 	lanes []uint64
-	added uint64  // the weights in the lanes
-	rows  int     // how many rows that are
-	unit  float32 // what a weight of 1 in the lanes is
+	added uint64  // sum of the weights in the lanes
+	rows  int     // number of rows in the lanes
+	unit  float32 // the value of a weight of 1 in the lanes
 	any   bool
 }
 
@@ -33,7 +33,7 @@ func newScratch(dim int) *scratch {
 	return &scratch{sum: make([]float32, dim), lanes: make([]uint64, (dim+7)/8*4)}
 }
 
-// reset begins a text; most is the largest weight that will come.
+// reset starts a text; most is its largest weight.
 func (s *scratch) reset(most float32) {
 	clear(s.sum)
 	clear(s.lanes)
@@ -41,7 +41,7 @@ func (s *scratch) reset(most float32) {
 	s.unit = most / maxWeight
 }
 
-// add adds a row, weighted.
+// add adds a row with a weight.
 func (m *Model) add(s *scratch, id int32, weight float32) {
 	if s.unit == 0 {
 		return // no row of the text counts
@@ -71,7 +71,7 @@ func (m *Model) add(s *scratch, id int32, weight float32) {
 	}
 }
 
-// empty moves the lanes into sum.
+// empty adds the lanes to sum and clears them.
 func (s *scratch) empty() {
 	bias := int64(128 * s.added)
 	for i := range s.sum {
@@ -82,7 +82,7 @@ func (s *scratch) empty() {
 	s.added, s.rows = 0, 0
 }
 
-// vector returns the sum with unit length, nil when it has no direction.
+// vector returns the sum scaled to unit length, nil when it has no direction.
 func (s *scratch) vector() []float32 {
 	if !s.any {
 		return nil

@@ -12,19 +12,19 @@ const (
 	maxTokenLen = 255 // bytes; the file keeps a length in one byte
 )
 
-// Vocabulary cuts texts into tokens. It is not changed after it is made, so it is
-// safe for concurrent use.
+// Vocabulary splits texts into tokens. It is immutable, so it is safe for concurrent
+// use.
 type Vocabulary struct {
-	blob    []byte   // the tokens, one after the other
-	starts  []uint32 // where each begins, and the end
-	slots   []uint32 // open addressing over hashes: a token's number + 1, or 0
+	blob    []byte   // all tokens, concatenated
+	starts  []uint32 // start of each token in blob, and the end
+	slots   []uint32 // open-addressing hash table: a token's number + 1, or 0
 	longest int      // bytes of the longest single word or piece
 	pairs   map[uint64]int32
 }
 
-// NewVocabulary makes a vocabulary; a token's number is its place. Tokens are not
-// empty, at most 255 bytes of UTF-8, and differ. One with a space stands for two
-// neighbouring words that are tokens themselves.
+// NewVocabulary returns a vocabulary; a token's number is its index. Tokens must be
+// distinct, not empty, and at most 255 bytes of UTF-8. A token with a space represents
+// two neighbouring words that are tokens themselves.
 func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	lengths := make([]byte, len(tokens))
 	for i, t := range tokens {
@@ -36,7 +36,7 @@ func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	return newVocabulary(lengths, []byte(strings.Join(tokens, "")))
 }
 
-// newVocabulary keeps blob.
+// newVocabulary keeps blob, which must not be changed.
 func newVocabulary(lengths, blob []byte) (*Vocabulary, error) {
 	n := len(lengths)
 	if n == 0 || n > maxTokens {
@@ -101,7 +101,7 @@ func (v *Vocabulary) index() error {
 
 func pairKey(a, b int32) uint64 { return uint64(a)<<32 | uint64(uint32(b)) }
 
-// Len is the number of tokens.
+// Len returns the number of tokens.
 func (v *Vocabulary) Len() int { return len(v.starts) - 1 }
 
 // Token returns token i.
@@ -115,7 +115,7 @@ func (v *Vocabulary) ID(token string) (int, bool) {
 	return int(id), id >= 0
 }
 
-// FNV-1a, 32 bits: it can be continued byte by byte, which pieces need.
+// FNV-1a, 32 bits: it can be extended byte by byte, which the search for pieces needs.
 const (
 	hashStart = 2166136261
 	hashPrime = 16777619
@@ -143,8 +143,8 @@ func (v *Vocabulary) find(h uint32, token []byte) (slot int, id int32) {
 	}
 }
 
-// Append appends the numbers of the text's tokens: each word's own or its pieces',
-// and behind the second of two neighbouring words the pair's, if it is a token.
+// Append appends the numbers of the text's tokens: each word's own token or those of
+// its pieces, and after two neighbouring words the token of the pair, if there is one.
 func (v *Vocabulary) Append(dst []int32, text string) []int32 {
 	before := int32(-1)
 	Words(text, func(w []byte) {
@@ -174,8 +174,8 @@ func (v *Vocabulary) pair(a, b int32) int32 {
 	return -1
 }
 
-// appendPieces cuts an unknown word: always the longest piece that fits, and
-// characters that no piece begins with are left out.
+// appendPieces splits an unknown word, each time taking the longest piece that fits.
+// Characters with which no piece begins are left out.
 func (v *Vocabulary) appendPieces(dst []int32, word []byte) []int32 {
 	var hashes [maxWord + 16]uint32
 	for len(word) > 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// maxWord is how many bytes of a run make one word; the rest is the next word.
-// It bounds what cutting an unknown word costs.
+// maxWord is the maximum length of a word in bytes; the rest is the next word. It
+// limits the cost of splitting an unknown word.
 const maxWord = 64
 
-// Words calls emit for each word of text in order: runs of letters and runs of
-// digits, cut at camelCase, in lower case and without accents. A character of a
-// script without spaces is a word. emit's argument is valid until it returns.
+// Words calls emit for each word of text in order: sequences of letters and sequences
+// of digits, split at camelCase, in lower case and without accents. A character of a
+// script without spaces is a word. emit's argument is only valid during the call.
 func Words(text string, emit func(word []byte)) {
 	s := splitter{emit: emit, word: make([]byte, 0, maxWord+utf8.UTFMax)}
 	s.run(text)
 }
 
-// class is what a character does to the word that is being read.
+// class is the class of a character.
 type class uint8
 
 const (
@@ -45,12 +45,12 @@ var ascii = func() (t [utf8.RuneSelf]class) {
 	return t
 }()
 
-// splitter holds the word that is being read.
+// splitter holds the state of splitting: the word being read.
 type splitter struct {
 	emit func(word []byte)
 	word []byte
 	last class // of the word's last character
-	caps int   // how many capitals the word ends with
+	caps int   // number of capitals at the end of the word
 }
 
 func (s *splitter) flush() {
@@ -88,8 +88,8 @@ func (s *splitter) run(text string) {
 	s.flush()
 }
 
-// boundary ends the word when a character of class k starts another one; rest is
-// what follows that character.
+// boundary ends the word if a character of class k starts another one; rest is the text
+// after that character.
 func (s *splitter) boundary(k class, rest string) {
 	switch {
 	case s.last == other:
@@ -107,8 +107,8 @@ func (s *splitter) boundary(k class, rest string) {
 	}
 }
 
-// startsWord reports whether the capital before rest begins a word: a small letter
-// follows, unless it is the plural of an abbreviation.
+// startsWord reports whether the capital before rest begins a word: a lower-case letter
+// follows, unless that is the plural s of an abbreviation.
 func startsWord(rest string) bool {
 	if rest == "" || rest[0] >= utf8.RuneSelf || ascii[rest[0]] != lower {
 		return false
@@ -116,7 +116,7 @@ func startsWord(rest string) bool {
 	return rest[0] != 's' || len(rest) > 1 && rest[1] < utf8.RuneSelf && ascii[rest[1]] == lower
 }
 
-// beyondASCII reads one character and returns its bytes.
+// beyondASCII reads one character and returns its length in bytes.
 func (s *splitter) beyondASCII(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	switch {
@@ -143,8 +143,8 @@ func (s *splitter) beyondASCII(text string) int {
 	return n
 }
 
-// appendFolded appends a letter in lower case without accents. The letters named
-// here have no decomposition, but people type them without their stroke.
+// appendFolded appends a letter in lower case without accents. The letters listed here
+// have no decomposition, but people type them without their stroke.
 func appendFolded(dst []byte, s string, r rune) []byte {
 	switch unicode.ToLower(r) {
 	case 'ß':

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// bert is BERT's normaliser: control characters out, white space made spaces,
-// spaces around Chinese characters, accents off, lower case; each if asked for,
-// in this order.
+// bert is BERT's normaliser. In this order and each if enabled, it removes control
+// characters, turns white space into spaces, puts spaces around Chinese characters,
+// removes accents, and lower-cases.
 type bert struct {
 	clean, chinese, accents, lower bool
 
@@ -53,7 +53,7 @@ func (n *bert) append(dst, src []byte) []byte {
 	return dst
 }
 
-// appendRune handles the characters outside of ASCII.
+// appendRune handles characters outside of ASCII.
 func (n *bert) appendRune(dst []byte, r rune) []byte {
 	if n.clean {
 		if r == utf8.RuneError || unicode.Is(unicode.C, r) {
@@ -90,7 +90,7 @@ func (n *bert) appendRune(dst []byte, r rune) []byte {
 func (n *bert) appendLower(dst []byte, r rune) []byte {
 	switch {
 	case !n.lower:
-	case r == 'İ': // the one letter whose lower case is two characters
+	case r == 'İ': // the only letter whose lower case is two characters
 		return append(dst, "i\u0307"...)
 	default:
 		r = unicode.ToLower(r)
@@ -98,7 +98,8 @@ func (n *bert) appendLower(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// isChinese is BERT's own list of ranges: ideographs, not Kana or Hangul.
+// isChinese reports whether r is in BERT's list of ranges: ideographs, but not Kana or
+// Hangul.
 func isChinese(r rune) bool {
 	switch {
 	case r < 0x3400:

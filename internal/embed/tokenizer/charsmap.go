@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// charsmap is sentencepiece's table of replacements: a trie in Darts' double array, whose values
-// are offsets into replacements that end with a zero byte. The longest entry that the text begins
-// with is replaced, as sentencepiece does in training. Hugging Face's tokenizers replace whole
-// grapheme clusters by the shortest; that differs for some stacked marks alone.
+// charsmap is sentencepiece's table of replacements: a trie as a Darts double array, whose values
+// are offsets into replacements that end with a zero byte. The longest entry at the start of the
+// text is replaced, as sentencepiece does in training. Hugging Face's tokenizers replace whole
+// grapheme clusters by the shortest entry; the results differ only for some stacked marks.
 type charsmap struct {
 	units        []uint32
 	replacements []byte
@@ -31,8 +31,8 @@ func parseCharsmap(file []byte) (*charsmap, error) {
 	return c, nil
 }
 
-// longest returns the length of the longest entry that src begins with, and its replacement; 0
-// and nil for none.
+// longest returns the length of the longest entry that is a prefix of src, and its replacement; 0
+// and nil if there is none.
 func (c *charsmap) longest(src []byte) (length int, replacement []byte) {
 	offset := func(u uint32) uint32 { return u >> 10 << (u & (1 << 9) >> 6) }
 	at := offset(c.units[0])
@@ -65,7 +65,7 @@ func (c *charsmap) longest(src []byte) (length int, replacement []byte) {
 		}
 	}
 	if length < len(src) && !utf8.RuneStart(src[length]) {
-		return 0, nil // a damaged table must not cut a character
+		return 0, nil // a damaged table must not split a character
 	}
 	return length, replacement
 }

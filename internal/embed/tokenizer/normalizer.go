@@ -11,13 +11,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer is one step of making texts alike before they are cut. append adds
-// the changed src to dst; src is valid UTF-8 and so is what is added.
+// normalizer is one step of normalizing a text before it is split. append appends the
+// changed src to dst; both are valid UTF-8.
 type normalizer interface {
 	append(dst, src []byte) []byte
 }
 
-// parseNormalizer reads the normalizer of tokenizer.json, sequences flattened.
+// parseNormalizer parses the normalizer of tokenizer.json, and flattens sequences.
 func parseNormalizer(raw []byte, depth int) ([]normalizer, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -153,7 +153,7 @@ func (s substitution) append(dst, src []byte) []byte {
 	}
 }
 
-// collapse replaces each run of white space.
+// collapse replaces each sequence of white space.
 type collapse string
 
 func (c collapse) append(dst, src []byte) []byte {
@@ -174,9 +174,9 @@ func (c collapse) append(dst, src []byte) []byte {
 	return dst
 }
 
-// fuse joins neighbouring replacements of single characters into one pass: the
-// models have dozens of them. It may only join what does not build on the result
-// of what goes before.
+// fuse combines neighbouring replacements of single characters into one pass, since
+// models have dozens of them. It only combines replacements that don't depend on the
+// results of earlier ones.
 func fuse(steps []normalizer) []normalizer {
 	var out []normalizer
 	for _, n := range steps {

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// pieces says how a text is cut before its tokens are looked for.
+// pieces says how a text is split into pieces before these are split into tokens.
 type pieces struct {
 	at     border
-	spaces *metaspace // nil: white space is not written as a character
+	spaces *metaspace // nil: spaces are not replaced by a mark
 }
 
-// border is where pieces end.
+// border says where pieces end.
 type border uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	atPunctuation               // at white space, and around each punctuation character
 )
 
-// next returns the first piece of src, without white space around it unless the
-// text is one piece, and the rest. An empty piece: there is no more.
+// next returns the first piece of src, without surrounding white space unless the text
+// is one piece, and the rest. An empty piece means that there are no more.
 func (p pieces) next(src []byte) (piece, rest []byte) {
 	if p.at == atEnd {
 		return src, nil
@@ -53,8 +53,8 @@ func (p pieces) next(src []byte) (piece, rest []byte) {
 	return src[start:], nil
 }
 
-// isPunctuation is BERT's notion: everything in ASCII that is no letter, digit,
-// space or control character, and Unicode's punctuation.
+// isPunctuation reports whether BERT treats r as punctuation: all ASCII characters
+// except letters, digits, spaces and control characters, and Unicode's punctuation.
 func isPunctuation(r rune) bool {
 	switch {
 	case r >= utf8.RuneSelf:
@@ -65,7 +65,7 @@ func isPunctuation(r rune) bool {
 	return '!' <= r && r <= '~'
 }
 
-// metaspace writes spaces as a visible character, so that tokens can tell the
+// metaspace replaces spaces by a visible mark, so that tokens can represent the
 // beginning of a word.
 type metaspace struct {
 	mark    []byte
@@ -88,7 +88,7 @@ func (m *metaspace) append(dst, piece []byte, first bool) []byte {
 	return dst
 }
 
-// end is the length of the first part of a marked piece.
+// end returns the length of the first part of a marked piece.
 func (m *metaspace) end(piece []byte) int {
 	if m.split {
 		if i := bytes.Index(piece[1:], m.mark); i >= 0 {
@@ -98,8 +98,8 @@ func (m *metaspace) end(piece []byte) int {
 	return len(piece)
 }
 
-// parsePieces reads the pre_tokenizer of tokenizer.json: at most one that cuts,
-// then at most one that marks spaces.
+// parsePieces parses the pre_tokenizer of tokenizer.json: at most one that splits, then
+// at most one that marks spaces.
 func parsePieces(raw []byte) (pieces, error) {
 	var p pieces
 	if len(raw) == 0 || string(raw) == "null" {
@@ -150,14 +150,14 @@ func parsePieces(raw []byte) (pieces, error) {
 	return p, nil
 }
 
-// wordPiece cuts a word greedily: the longest token that it begins with, then
-// the longest continuation of what is left. A word that can't be cut to its end
-// is unknown as a whole.
+// wordPiece splits a word greedily: the longest token that is a prefix, then the
+// longest continuation of the rest. A word that can't be split completely is unknown as
+// a whole.
 type wordPiece struct {
 	starts, continuations *trie
-	unknown               int32 // -1: none
-	keep                  bool  // writes the unknown token
-	maxRunes              int   // longer words are unknown
+	unknown               int32 // -1 for none
+	keep                  bool  // emit the unknown token
+	maxRunes              int   // maximum length; longer words are unknown
 }
 
 func (w *wordPiece) cut(_ *viterbi, word []byte, ids []int32) []int32 {

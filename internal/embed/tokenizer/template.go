@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// template reads from post_processor what stands before and after a text. A tokenizer without
+// template reads the tokens before and after a text from post_processor. A tokenizer without
 // one adds nothing.
 func (t *Tokenizer) template(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
@@ -48,19 +48,19 @@ func (t *Tokenizer) template(raw json.RawMessage) error {
 			return err
 		}
 		return add(&t.after, spec.Get("sep.1"))
-	case "ByteLevel": // changes nothing but offsets
+	case "ByteLevel": // only changes offsets
 	default:
 		return fmt.Errorf("type %.40q: %w", kind, ErrUnsupported)
 	}
 	return nil
 }
 
-// Vocabulary describes the tokenizer of a BERT model that comes with vocab.txt alone.
+// Vocabulary describes the tokenizer of a BERT model that only comes with vocab.txt.
 type Vocabulary struct {
-	Lines        []byte // of vocab.txt: a token a line
-	Lower        bool   // makes texts lower case
+	Lines        []byte // content of vocab.txt: one token per line
+	Lower        bool   // lower-case texts
 	StripAccents bool
-	Chinese      bool // Chinese characters are words of their own
+	Chinese      bool // put spaces around Chinese characters
 }
 
 // Parse returns the WordPiece tokenizer of a vocabulary, with [CLS] and [SEP] around texts.

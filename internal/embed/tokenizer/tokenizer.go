@@ -9,27 +9,26 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// ErrUnsupported is wrapped by the error for a file that is sound but of a kind that is not
-// read here.
+// ErrUnsupported is wrapped by the error for a valid file with a feature that is not supported.
 var ErrUnsupported = errors.New("not supported")
 
-// Tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
-// normalise, cut into pieces, cut the pieces into tokens. It is safe for concurrent use.
+// Tokenizer converts a text into token ids, as tokenizer.json says: normalize, split into
+// pieces, split the pieces into tokens. It is safe for concurrent use.
 type Tokenizer struct {
 	normalize []normalizer
 	pieces    pieces
 	model     interface {
-		// cut appends a piece's tokens to ids. It leaves out what is unknown, or writes the
-		// unknown token for it: see KeepUnknown.
+		// cut appends a piece's tokens to ids. Unknown parts are left out, or become the unknown
+		// token: see KeepUnknown.
 		cut(w *viterbi, piece []byte, ids []int32) []int32
 	}
-	vocabulary int // one more than the highest token
+	vocabulary int // one more than the highest token id
 
 	before, after []int32 // around a text: see Around
 }
 
-// KeepUnknown makes Tokens write the tokenizer's unknown token for what has no token of its own,
-// as a transformer was trained, and not leave it out. It is for right after Parse.
+// KeepUnknown makes Tokens emit the tokenizer's unknown token for unknown text, as in a
+// transformer's training, instead of leaving it out. It must be called right after Parse.
 func (t *Tokenizer) KeepUnknown() {
 	switch m := t.model.(type) {
 	case *wordPiece:
@@ -39,11 +38,11 @@ func (t *Tokenizer) KeepUnknown() {
 	}
 }
 
-// Around returns the tokens that a transformer gets before and after those of a text, such as
+// Around returns the tokens that a transformer needs before and after those of a text, such as
 // [CLS] and [SEP]. Tokens does not add them.
 func (t *Tokenizer) Around() (before, after []int32) { return t.before, t.after }
 
-// Size returns one more than the highest token.
+// Size returns one more than the highest token id.
 func (t *Tokenizer) Size() int { return t.vocabulary }
 
 // Memory is the working memory of one call of Tokens. The zero value is ready.
@@ -52,8 +51,8 @@ type Memory struct {
 	viterbi            viterbi
 }
 
-// Tokens appends the tokens of text to ids and returns the result. Bytes of text that are not
-// UTF-8 are left out. w keeps its memory from call to call; one call at a time uses it.
+// Tokens appends the token ids of text to ids and returns the result. Invalid UTF-8 is left out.
+// w is reused between calls; concurrent calls need separate ones.
 func (t *Tokenizer) Tokens(w *Memory, text string, ids []int32) []int32 {
 	w.text = appendValid(w.text[:0], text)
 	for _, n := range t.normalize {
@@ -81,7 +80,7 @@ func (t *Tokenizer) Tokens(w *Memory, text string, ids []int32) []int32 {
 	return ids
 }
 
-// appendValid appends text without bytes that are not UTF-8.
+// appendValid appends text without invalid UTF-8.
 func appendValid(dst []byte, text string) []byte {
 	if utf8.ValidString(text) {
 		return append(dst, text...)
@@ -97,12 +96,12 @@ func appendValid(dst []byte, text string) []byte {
 	return dst
 }
 
-// maxVocabulary bounds the tokens; the largest published vocabularies have a
+// maxVocabulary is the maximum number of tokens; the largest published vocabularies have a
 // quarter of a million.
 const maxVocabulary = 1 << 22
 
-// Parse reads tokenizer.json. An error that wraps ErrUnsupported names
-// the part that is not read here; any other means a damaged file.
+// Parse parses tokenizer.json. An error that wraps ErrUnsupported names the unsupported part;
+// any other error means a damaged file.
 func Parse(file []byte) (*Tokenizer, error) {
 	var spec struct {
 		Normalizer   json.RawMessage `json:"normalizer"`

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// trie finds the tokens that a byte string begins with. Node 0 is the root; the
+// trie finds the tokens that are a prefix of a byte string. Node 0 is the root; the
 // children of a node are neighbours in edges, sorted by byte.
 type trie struct {
 	nodes []trieNode
@@ -28,7 +28,7 @@ type trieKey struct {
 	token int32
 }
 
-// newTrie indexes keys; of equal texts the first wins, an empty one is left out.
+// newTrie indexes keys. Of equal texts the first wins; an empty one is left out.
 func newTrie(keys []trieKey) *trie {
 	slices.SortStableFunc(keys, func(a, b trieKey) int { return cmp.Compare(a.text, b.text) })
 	t := &trie{nodes: []trieNode{{token: -1}}}
@@ -70,7 +70,7 @@ func newTrie(keys []trieKey) *trie {
 	return t
 }
 
-// child returns the node below n at b, 0 for none.
+// child returns the child of n for byte b, 0 for none.
 func (t *trie) child(n int32, b byte) int32 {
 	if n == 0 {
 		return t.root[b]
@@ -95,8 +95,8 @@ func (t *trie) child(n int32, b byte) int32 {
 	return 0
 }
 
-// longest returns the longest token that s begins with and its length, -1 and 0
-// for none.
+// longest returns the longest token that is a prefix of s, and its length; -1 and 0 for
+// none.
 func (t *trie) longest(s []byte) (token int32, length int) {
 	token = -1
 	n := int32(0)

@@ -5,21 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// unknownPenalty is how much less likely than the rarest token an unknown
-// character is: sentencepiece's value, in log probability.
+// unknownPenalty is the difference in log probability between the rarest token and an
+// unknown character: sentencepiece's value.
 const unknownPenalty = 10
 
-// unigram cuts a text into the most likely sequence of tokens, with the Viterbi
-// algorithm. Unknown characters are left out, or a run of them is the unknown token.
+// unigram splits a text into the most likely sequence of tokens, with the Viterbi
+// algorithm. Unknown characters are left out, or a sequence of them becomes the unknown
+// token.
 type unigram struct {
 	tokens       *trie
 	scores       []float64 // log probabilities, by token
-	unknown      int32     // -1: none
-	keep         bool      // writes the unknown token
+	unknown      int32     // -1 for none
+	keep         bool      // emit the unknown token
 	unknownScore float64
 }
 
-// viterbi is the working memory of one cut: for each position the best way there.
+// viterbi is the working memory of one split: for each position, the best way to it.
 type viterbi struct {
 	steps []step
 	back  []int32
@@ -27,7 +28,7 @@ type viterbi struct {
 
 type step struct {
 	score float64
-	start int32 // where the step to this position began, -1: not reached
+	start int32 // start of the step to this position; -1 if not reached
 	token int32 // -1: an unknown character
 }
 
@@ -42,7 +43,7 @@ func (u *unigram) cut(w *viterbi, text []byte, ids []int32) []int32 {
 	for at := 0; at < len(text); {
 		_, size := utf8.DecodeRune(text[at:])
 		from := steps[at].score
-		single := false // some token is this one character
+		single := false // a token is exactly this character
 		n := int32(0)
 		for i, b := range text[at:] {
 			if n = u.tokens.child(n, b); n == 0 {
@@ -82,7 +83,7 @@ func (u *unigram) cut(w *viterbi, text []byte, ids []int32) []int32 {
 	return ids
 }
 
-// setScores derives the score of an unknown character.
+// setScores sets the scores, and computes the score of an unknown character.
 func (u *unigram) setScores(scores []float64) {
 	lowest := math.Inf(1)
 	for _, s := range scores {

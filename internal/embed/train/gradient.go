@@ -9,7 +9,7 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// back carries the gradients by the cosines over to the texts' sums. With the
+// back computes the gradients of the texts' sums from those of the cosines. With the
 // cosine s of u and v, ds/du = v/(|u||v|) - s u/|u|².
 func (t *trainer) back(ctx context.Context) error {
 	n, d := t.batch.n, t.table.dim
@@ -41,9 +41,9 @@ func (t *trainer) back(ctx context.Context) error {
 	return t.project(ctx)
 }
 
-// coefficients makes what each query's sum is to be multiplied with for each
-// passage's gradient, and the other way round: part[1].prob for the dimensions from
-// short on, low for those below, which belong to both levels.
+// coefficients computes the factors by which each query's sum is multiplied for each
+// passage's gradient, and vice versa: part[1].prob for the dimensions from short on,
+// low for those below, which belong to both levels.
 func (t *trainer) coefficients(ctx context.Context) error {
 	n := t.batch.n
 	lo, hi := &t.part[0], &t.part[1]
@@ -61,8 +61,8 @@ func (t *trainer) coefficients(ctx context.Context) error {
 	})
 }
 
-// multiply sets the dimensions from … to of the gradients of n texts, the first one
-// given, to coefficients times vectors; vectorsT holds one dimension of them a row.
+// multiply sets dimensions from … to of the gradients of n texts, starting with text
+// first, to by times the vectors. vectorsT holds one dimension of them per row.
 func (t *trainer) multiply(ctx context.Context, first int, by, vectorsT []float32, from, to int) error {
 	n, d := t.batch.n, t.table.dim
 	return parallel(ctx, t.o.Workers, chunks(n), func(k int) {
@@ -78,7 +78,7 @@ func (t *trainer) multiply(ctx context.Context, first int, by, vectorsT []float3
 	})
 }
 
-// hardNegatives adds what they and their queries owe each other.
+// hardNegatives adds the gradients between hard negatives and their queries.
 func (t *trainer) hardNegatives() {
 	d := t.table.dim
 	lo, hi := &t.part[0], &t.part[1]
@@ -101,7 +101,7 @@ func (t *trainer) hardNegatives() {
 	}
 }
 
-// project takes the part along each sum out of its gradient.
+// project removes the component along each sum from its gradient.
 func (t *trainer) project(ctx context.Context) error {
 	d := t.table.dim
 	lo, hi := &t.part[0], &t.part[1]
@@ -119,7 +119,7 @@ func (t *trainer) project(ctx context.Context) error {
 	})
 }
 
-// transpose writes the n x m matrix src as m x n into dst.
+// transpose writes the n x m matrix src transposed into dst.
 func transpose(ctx context.Context, workers int, dst, src []float32, n, m int) error {
 	return parallel(ctx, workers, (m+31)/32, func(c int) {
 		from, to := c*32, min(c*32+32, m)
@@ -134,11 +134,11 @@ func transpose(ctx context.Context, workers int, dst, src []float32, n, m int) e
 	})
 }
 
-// softmax turns a level's cosines into the gradient of its loss by each cosine,
-// in l.prob and l.hardBy, and returns the loss: each query must find its passage
-// among all passages and its hard negative, and each passage its query among all
-// queries (InfoNCE, both ways). A passage that answers the query too, because it
-// is the same text or belongs to the same query, is left out.
+// softmax computes a level's loss and its gradient by each cosine, in l.prob and
+// l.hardBy. Each query must find its passage among all passages and its hard negative,
+// and each passage its query among all queries (InfoNCE, both ways). A passage that
+// also answers the query, because it has the same text or belongs to the same query, is
+// left out.
 func (t *trainer) softmax(ctx context.Context, l *level) (float64, error) {
 	b, n := &t.batch, t.batch.n
 	sharp := float32(1 / t.o.Temperature)
@@ -176,7 +176,7 @@ func (t *trainer) softmax(ctx context.Context, l *level) (float64, error) {
 	return float64(l.weight) * loss, t.byCosine(ctx, l)
 }
 
-// byCosine makes gradients of the exponentials and their sums, and l.alpha.
+// byCosine converts the exponentials and their sums to gradients, and computes l.alpha.
 func (t *trainer) byCosine(ctx context.Context, l *level) error {
 	b, n := &t.batch, t.batch.n
 	half := l.weight / float32(t.o.Temperature) / float32(2*n)
@@ -210,21 +210,21 @@ func (t *trainer) byCosine(ctx context.Context, l *level) error {
 	return err
 }
 
-// Adam's constants, as Kingma and Ba propose them, but for a second moment that
-// forgets sooner: most rows are seen seldom.
+// Adam's constants, as Kingma and Ba propose them, except for a shorter second moment,
+// because most rows are updated rarely.
 const (
 	beta1 = 0.9
 	beta2 = 0.99
 )
 
-// rows is a table of float rows with the state of its optimiser: Adam with one
-// second moment a row, which only the rows of a step's texts go through.
+// rows is a table of float rows with its optimiser state: Adam with one second moment
+// per row. Only the rows of a step's texts are updated.
 type rows struct {
 	dim    int
 	values []float32
 	moment []float32
-	square []float32 // one a row
-	seen   []int32   // steps of each row
+	square []float32 // one per row
+	seen   []int32   // number of steps of each row
 }
 
 func newRows(n, dim int) *rows {
@@ -253,7 +253,7 @@ func (t *rows) update(ctx context.Context, tr *trainer, rate float32) error {
 	})
 }
 
-// move is Adam's step of one row. g is used up.
+// move applies Adam's step to one row. It overwrites g.
 func (t *rows) move(i int, g []float32, rate float32) {
 	mean := vek32.Dot(g, g) / float32(t.dim)
 	if mean == 0 {
@@ -272,7 +272,7 @@ func (t *rows) move(i int, g []float32, rate float32) {
 	vek32.Sub_Inplace(t.row(i), g)
 }
 
-// users lists for each token of a batch the texts that it is in.
+// users lists the texts that contain each token of a batch.
 type users struct {
 	tokens []int32 // those of the batch, in the order of first use
 	starts []int32 // where each token's texts begin in texts, and the end
@@ -282,7 +282,7 @@ type users struct {
 
 func (u *users) of(k int) []int32 { return u.texts[u.starts[k]:u.starts[k+1]] }
 
-// collect reads a batch. A token that is twice in a text has that text twice.
+// collect indexes a batch. A token that occurs twice in a text lists the text twice.
 func (u *users) collect(b *batch, vocabulary int) {
 	if len(u.place) != vocabulary {
 		u.place = make([]int32, vocabulary)
@@ -303,7 +303,7 @@ func (u *users) collect(b *batch, vocabulary int) {
 		u.texts = make([]int32, len(b.ids))
 	}
 	u.texts = u.texts[:len(b.ids)]
-	for i := len(b.ends) - 1; i >= 0; i-- { // backwards, so that texts stand in order
+	for i := len(b.ends) - 1; i >= 0; i-- { // backwards, so that texts are in order
 		text := b.text(i)
 		for j := len(text) - 1; j >= 0; j-- {
 			k := u.place[text[j]]
@@ -311,7 +311,7 @@ func (u *users) collect(b *batch, vocabulary int) {
 			u.texts[u.starts[k]] = int32(i)
 		}
 	}
-	// starts[k] is now where token k-1's texts begin: shift.
+	// starts[k] is now the start of token k-1's texts, so shift it.
 	copy(u.starts, u.starts[1:])
 	u.starts[len(u.starts)-1] = int32(len(b.ids))
 	for _, id := range u.tokens {
@@ -320,16 +320,16 @@ func (u *users) collect(b *batch, vocabulary int) {
 }
 
 const (
-	// dropPassage is the probability that a passage's token is left out of a step,
-	// so that a match rests on many words.
+	// dropPassage is the probability that a token of a passage is left out in a step,
+	// so that a match depends on many words.
 	dropPassage = 0.15
-	// sampled is the part of the queries that are replaced by words of their
-	// passage, as people ask who remember some words.
+	// sampled is the share of queries that are replaced by some words of their passage,
+	// like queries of users who remember some words.
 	sampled = 0.05
 )
 
-// batch is the texts of a step: n queries, then n passages in the same order,
-// then the hard negatives of some queries.
+// batch holds the texts of a step: n queries, then n passages in the same order, then
+// the hard negatives of some queries.
 type batch struct {
 	n       int
 	ids     []int32  // tokens of all texts
@@ -349,7 +349,7 @@ func (b *batch) text(i int) []int32 {
 	return b.ids[from:b.ends[i]]
 }
 
-// fill draws the texts of a step.
+// fill selects the texts of a step.
 func (b *batch) fill(c *corpus, pairs []int32, hard [][]int32, step uint64, o *Options) {
 	r := draw(o.Seed, streamStep+step)
 	b.ids, b.ends = b.ids[:0], b.ends[:0]
@@ -392,9 +392,8 @@ func (b *batch) fill(c *corpus, pairs []int32, hard [][]int32, step uint64, o *O
 	}
 }
 
-// parallel calls f(0) … f(n-1) from some goroutines, each number once, until ctx
-// ends. What f writes for a number must not depend on the others, so that the
-// number of workers changes nothing.
+// parallel calls f(0) … f(n-1), each once, from several goroutines until ctx ends. The
+// calls must be independent, so that the number of workers doesn't affect the result.
 func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 	if workers <= 1 || n <= 1 {
 		for i := range n {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// common is the share of all tokens at which a token counts half: SIF weighting
-	// (Arora, Liang and Ma, 2017).
+	// common is the share of all tokens at which a token's weight is a half: SIF
+	// weighting (Arora, Liang and Ma, 2017).
 	common = 0.001
-	// confident is how often a token occurs for its own row to count as much as
-	// what it has in common with the words of its stem.
+	// confident is the number of occurrences at which a token's own row counts as much
+	// as the mean row of the words with its stem.
 	confident = 30
 	// noise is the length of the random part of each row of length 1.
 	noise = 0.05
 )
 
-// initial returns the table that contrastive training starts from: tokens with
-// the same neighbours have similar rows, rare words lean on the words of their
-// stem, and frequent tokens have short rows.
+// initial returns the table with which contrastive training starts. Tokens with the
+// same neighbours have similar rows, rows of rare words are mixed with those of words
+// with the same stem, and frequent tokens have short rows.
 func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows, error) {
 	t := newRows(len(tokens), o.Dim)
 	frequencies := c.frequencies(len(tokens))
@@ -36,15 +36,15 @@ func initial(ctx context.Context, c *corpus, tokens []string, o *Options) (*rows
 	if t.values, err = factor(ctx, m, o.Dim, o); err != nil {
 		return nil, err
 	}
-	lean(t, tokens, frequencies, o.Seed)
+	smoothRows(t, tokens, frequencies, o.Seed)
 	scale(t, frequencies)
 	return t, ctx.Err()
 }
 
-// lean brings all rows to length 1 and mixes rare words' with the mean of the
-// words of the same stem; what has neither gets a random direction.
-func lean(t *rows, tokens []string, frequencies []int64, seed uint64) {
-	own := make([]float32, len(tokens)) // how far a row can be trusted
+// smoothRows scales all rows to length 1 and mixes rows of rare words with the mean of the
+// words with the same stem. A token with neither gets a random direction.
+func smoothRows(t *rows, tokens []string, frequencies []int64, seed uint64) {
+	own := make([]float32, len(tokens)) // how reliable a row is
 	stems := make([]string, len(tokens))
 	means := map[string][]float32{}
 	term := make([]float32, t.dim)
@@ -74,14 +74,14 @@ func lean(t *rows, tokens []string, frequencies []int64, seed uint64) {
 			vek32.Add_Inplace(row, term)
 		}
 		direction(term, w, seed)
-		if vek32.Norm(row) > 1e-3 { // some noise: dimensions that are zero throughout would stay so
+		if vek32.Norm(row) > 1e-3 { // some noise: dimensions that are zero everywhere would stay zero
 			vek32.MulNumber_Inplace(term, noise/float32(math.Sqrt(float64(t.dim))))
 		}
 		vek32.Add_Inplace(row, term)
 	}
 }
 
-// direction fills dst with a random direction that belongs to a name.
+// direction fills dst with a random direction, determined by name and seed.
 func direction(dst []float32, name string, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, hashText(name)))
 	for i := range dst {
@@ -89,7 +89,7 @@ func direction(dst []float32, name string, seed uint64) {
 	}
 }
 
-// scale gives each row the length that its token's weight is.
+// scale multiplies each row by its token's weight.
 func scale(t *rows, frequencies []int64) {
 	var all int64
 	for _, f := range frequencies {
@@ -106,17 +106,19 @@ func scale(t *rows, frequencies []int64) {
 }
 
 const (
-	// window is how many tokens to either side count as neighbours.
+	// window is the number of tokens on each side that count as neighbours.
 	window = 6
-	// maxNeighbours is how many tokens are read for the initial table; of a larger
-	// corpus every second, third … text is.
+	// maxNeighbours is the maximum number of tokens for the initial table; of a larger
+	// corpus, every second, third … text is used.
 	maxNeighbours = 24 << 20
-	// frequent is the share of all tokens above which a token is left out now and
-	// then (Mikolov and others, 2013), so that neighbours are words that tell.
+	// frequent is the share of all tokens above which occurrences of a token are
+	// randomly left out (Mikolov and others, 2013), so that neighbours are informative
+	// words.
 	frequent = 1e-4
-	// minTogether is how often two tokens meet to count: less is chance.
+	// minTogether is the minimum number of co-occurrences that count; fewer are chance.
 	minTogether = 2
-	// smoothing of the context distribution (Levy, Goldberg and Dagan, 2015).
+	// smoothing is the exponent of the context distribution (Levy, Goldberg and Dagan,
+	// 2015).
 	smoothing = 0.75
 )
 
@@ -127,7 +129,7 @@ type sparse struct {
 	vals   []float32
 }
 
-// sequence returns the tokens that neighbours are counted in, -1 between texts.
+// sequence returns the tokens in which neighbours are counted, with -1 between texts.
 func sequence(c *corpus, frequencies []int64, o *Options) []int32 {
 	all := float64(len(c.ids))
 	often := max(frequent, 1/float64(len(frequencies))) // few tokens are all frequent
@@ -149,7 +151,7 @@ func sequence(c *corpus, frequencies []int64, o *Options) []int32 {
 	last := uint64(0)
 	for i := 0; i < c.len(); i += every {
 		add(c.q(i))
-		if h := c.passage[i]; h != last { // the same passage often follows itself
+		if h := c.passage[i]; h != last { // the same passage often occurs several times in a row
 			add(c.p(i))
 			last = h
 		}
@@ -157,7 +159,7 @@ func sequence(c *corpus, frequencies []int64, o *Options) []int32 {
 	return seq
 }
 
-// neighbours calls f for each pair of neighbours of which wanted(a) holds.
+// neighbours calls f for each pair of neighbours for which wanted(a) is true.
 func neighbours(seq []int32, wanted func(a int32) bool, f func(a, b int32)) {
 	for i, a := range seq {
 		if a < 0 || !wanted(a) {
@@ -172,9 +174,8 @@ func neighbours(seq []int32, wanted func(a int32) bool, f func(a, b int32)) {
 	}
 }
 
-// ppmi returns the positive pointwise mutual information of n tokens: how much
-// more often two are neighbours than chance has it, as a logarithm. It is
-// symmetric.
+// ppmi returns the positive pointwise mutual information of n tokens: the logarithm of
+// how much more often two tokens are neighbours than by chance. It is symmetric.
 func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) {
 	total := make([]float64, n)
 	neighbours(seq, func(int32) bool { return true }, func(a, _ int32) { total[a]++ })
@@ -187,7 +188,7 @@ func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) 
 	for i, f := range total {
 		logShare[i] = (math.Log(f/all) + math.Log(math.Pow(f, smoothing)/smooth)) / 2
 	}
-	const band = 1024 // rows that are counted at once, in a matrix that is not sparse
+	const band = 1024 // rows that are counted at once, in a dense matrix
 	bands := make([]sparse, (n+band-1)/band)
 	err := parallel(ctx, o.Workers, len(bands), func(k int) {
 		from, to := int32(k*band), int32(min((k+1)*band, n))
@@ -225,7 +226,7 @@ func ppmi(ctx context.Context, seq []int32, n int, o *Options) (*sparse, error) 
 }
 
 const (
-	spare      = 16 // directions beyond those wanted, which makes the others exact sooner
+	spare      = 16 // extra directions, which make the others converge faster
 	iterations = 5
 )
 
@@ -286,7 +287,7 @@ func factor(ctx context.Context, m *sparse, dim int, o *Options) ([]float32, err
 	return rows, err
 }
 
-// times computes y = m q for a matrix q of k columns.
+// times computes y = m q for a matrix q with k columns.
 func (m *sparse) times(ctx context.Context, y, q []float32, k int, o *Options) error {
 	n := len(m.starts) - 1
 	return parallel(ctx, o.Workers, chunks(n), func(c int) {
@@ -304,8 +305,8 @@ func (m *sparse) times(ctx context.Context, y, q []float32, k int, o *Options) e
 	})
 }
 
-// orthonormal makes the k rows of t, n numbers each, orthogonal and of length 1:
-// Gram and Schmidt, modified.
+// orthonormal makes the k rows of t, n numbers each, orthogonal and of length 1, with
+// modified Gram-Schmidt.
 func orthonormal(ctx context.Context, t []float32, n, k int, o *Options) error {
 	for j := range k {
 		v := t[j*n : (j+1)*n]
@@ -330,13 +331,13 @@ func orthonormal(ctx context.Context, t []float32, n, k int, o *Options) error {
 	return nil
 }
 
-// eigen returns the eigenvalues of a symmetric k x k matrix, the largest by amount
-// first, and their eigenvectors as rows: Jacobi's method, which uses a up.
+// eigen returns the eigenvalues of a symmetric k x k matrix, the largest absolute value
+// first, and the eigenvectors as rows. It uses Jacobi's method and overwrites a.
 func eigen(a []float64, k int) (values []float64, vectors []float32) {
 	v := make([]float64, k*k) // eigenvectors as rows
 	for i := range k {
 		v[i*k+i] = 1
-		for j := range i { // rounding has made it a little asymmetric
+		for j := range i { // rounding made it slightly asymmetric
 			mean := (a[i*k+j] + a[j*k+i]) / 2
 			a[i*k+j], a[j*k+i] = mean, mean
 		}
@@ -371,7 +372,7 @@ func eigen(a []float64, k int) (values []float64, vectors []float32) {
 	return values, vectors
 }
 
-// rotate makes a[p][q] zero.
+// rotate applies a rotation that makes a[p][q] zero.
 func rotate(a, v []float64, k, p, q int) {
 	if math.Abs(a[p*k+q]) < 1e-15 {
 		return

@@ -20,22 +20,22 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// Pair is two texts that belong together: a search for Q should find P.
+// Pair holds two related texts: a search for Q should find P.
 type Pair struct {
 	Q string `json:"q"`
 	P string `json:"p"`
-	// Src names where the pair comes from. Batches are made of one source in
-	// part, and a source's weight decides how often its pairs are seen.
+	// Src is the source of the pair. A part of the batches contains pairs of one source
+	// only, and a source's weight determines how often its pairs are used.
 	Src string `json:"src"`
 }
 
-// maxLine is how many bytes a line of a file of pairs may have.
+// maxLine is the maximum size of a line in a file of pairs, in bytes.
 const maxLine = 1 << 20
 
-// Read reads files of pairs, one JSON object a line; a name that ends in .gz is
-// decompressed. Pairs with an empty side are left out. progress, if not nil, is
-// told how many pairs were read. Errors are *ken.Error that name file and line,
-// or the context's own.
+// Read reads files of pairs, one JSON object per line; a file whose name ends in .gz is
+// decompressed. Pairs with an empty text are left out. progress, if not nil, is called
+// with the number of pairs read. Errors are *ken.Error that name file and line, or the
+// context's own.
 func Read(ctx context.Context, files []string, progress func(Progress)) ([]Pair, error) {
 	var pairs []Pair
 	for _, name := range files {
@@ -104,17 +104,17 @@ func unreadable(name string, line int, err error) error {
 }
 
 const (
-	// maxQuery and maxPassage are the tokens of a text that are trained on.
+	// maxQuery and maxPassage are the maximum number of tokens of a text that are used.
 	maxQuery, maxPassage = 64, 128
 )
 
-// corpus is the pairs as tokens.
+// corpus holds the pairs as tokens.
 type corpus struct {
 	ids     []int32  // of all texts, one after the other
 	ends    []int64  // ends[2i] is where the query of pair i ends, ends[2i+1] its passage
 	source  []int32  // of each pair
 	sources []string // their names, in the order of their first pair
-	query   []uint64 // a hash of each query's text: equal texts are no negatives
+	query   []uint64 // hash of each query's text: equal texts are no negatives
 	passage []uint64
 }
 
@@ -130,7 +130,7 @@ func (c *corpus) q(i int) []int32 {
 
 func (c *corpus) p(i int) []int32 { return c.ids[c.ends[2*i]:c.ends[2*i+1]] }
 
-// cut makes a corpus of the pairs. A pair with a side without tokens is left out.
+// cut tokenizes the pairs. A pair with a text without tokens is left out.
 func cut(ctx context.Context, pairs []Pair, v *table.Vocabulary, o *Options) (*corpus, error) {
 	const block = 8192
 	type part struct {
@@ -187,7 +187,7 @@ func hashText(s string) uint64 {
 	return h.Sum64()
 }
 
-// frequencies returns how often each of n tokens occurs.
+// frequencies returns the number of occurrences of each of n tokens.
 func (c *corpus) frequencies(n int) []int64 {
 	f := make([]int64, n)
 	for _, id := range c.ids {
@@ -197,20 +197,21 @@ func (c *corpus) frequencies(n int) []int64 {
 }
 
 const (
-	// asked is how many of a query's rarest tokens are looked up.
-	asked = 5
-	// tooCommon is how many passages of a source may have a token that is looked up.
+	// maxLookups is the number of a query's rarest tokens that are looked up.
+	maxLookups = 5
+	// tooCommon is the maximum number of passages of a source with a token that is
+	// looked up.
 	tooCommon = 3000
-	// nearest is how many passages a query's negatives are chosen from.
+	// nearest is the number of passages from which a query's negatives are chosen.
 	nearest = 12
-	// skipped is the part of the pair's own score above which a passage is taken
-	// for an answer too, and left out.
-	skipped = 1.2
+	// answerRatio is the ratio to the pair's own score above which a passage probably also
+	// answers the query, and is left out.
+	answerRatio = 1.2
 )
 
-// mine finds for each pair up to o.Hard passages of its source that share rare
-// words with its query: BM25 with idf alone over each source's distinct passages,
-// as b and the term frequency matter little for passages cut to one length.
+// mine finds for each pair up to o.Hard passages of its source that share rare words
+// with its query. It ranks each source's distinct passages by the sum of the words'
+// idf; the other parts of BM25 matter little for passages cut to the same length.
 func mine(ctx context.Context, c *corpus, vocabulary int, o *Options) ([][]int32, error) {
 	hard := make([][]int32, c.len())
 	bySource := make([][]int32, len(c.sources))
@@ -236,9 +237,9 @@ func mine(ctx context.Context, c *corpus, vocabulary int, o *Options) ([][]int32
 	return hard, nil
 }
 
-// inverted lists the passages of each token.
+// inverted is an inverted index: the passages of each token.
 type inverted struct {
-	pairs  []int32 // one pair of each distinct passage
+	pairs  []int32 // one pair for each distinct passage
 	places map[uint64]int32
 	starts []int32
 	lists  []int32 // places in pairs
@@ -296,7 +297,7 @@ func (x *inverted) negatives(c *corpus, s *search, i int32, n int) []int32 {
 	slices.SortFunc(s.terms, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(len(x.of(a)), len(x.of(b))), cmp.Compare(a, b))
 	})
-	s.terms = s.terms[:min(len(s.terms), asked)]
+	s.terms = s.terms[:min(len(s.terms), maxLookups)]
 	for _, id := range s.terms {
 		idf := float32(math.Log(1 + float64(len(x.pairs))/float64(len(x.of(id)))))
 		for _, place := range x.of(id) {
@@ -318,7 +319,7 @@ func (x *inverted) negatives(c *corpus, s *search, i int32, n int) []int32 {
 	return best
 }
 
-// best returns the pairs of the n best places that are no answer themselves.
+// best returns the pairs of the n best places that are not answers themselves.
 func (s *search) best(c *corpus, x *inverted, i int32, own float32, n int) []int32 {
 	var top [nearest]int32 // the best so far, best first
 	k := 0
@@ -338,7 +339,7 @@ func (s *search) best(c *corpus, x *inverted, i int32, own float32, n int) []int
 	var best []int32
 	for _, place := range top[:k] {
 		j := x.pairs[place]
-		if c.passage[j] == c.passage[i] || c.query[j] == c.query[i] || own > 0 && s.scores[place] > skipped*own {
+		if c.passage[j] == c.passage[i] || c.query[j] == c.query[i] || own > 0 && s.scores[place] > answerRatio*own {
 			continue
 		}
 		if best = append(best, j); len(best) == n {
@@ -348,14 +349,14 @@ func (s *search) best(c *corpus, x *inverted, i int32, own float32, n int) []int
 	return best
 }
 
-// better orders places by score; of equals, the first one wins.
+// better reports whether place a ranks before b: by score, then by position.
 func (s *search) better(a, b int32) bool {
 	return s.scores[a] > s.scores[b] || s.scores[a] == s.scores[b] && a < b
 }
 
-// Mix is the weight of each source of the shipped table's pairs: large sets of one
-// kind of text count less, dialogue, questions and Python more. A source that it
-// does not know has the weight 1.
+// Mix returns the weight of each source of the shipped table's pairs: large sets of one
+// kind of text count less; dialogue, questions and Python more. An unknown source has
+// the weight 1.
 func Mix(src string) float64 {
 	if w, ok := mix[src]; ok {
 		return w

@@ -17,12 +17,12 @@ import (
 // spoken are the sources whose passages are turns of a conversation.
 var spoken = []string{"synthetic-persona-chat", "qmsum", "molweni", "taskmaster", "pseudo:synthetic-persona-chat", "pseudo:qmsum"}
 
-// Questions makes pairs of the turns in which somebody speaks of themselves: the
-// turn with a speaker's name, and a question about that person, as somebody asks
-// who searches a conversation later ("I went hiking" becomes "When did Ana go
-// hiking?"). Rules make them, so they are stiff; what a table learns from them is
-// that names, verbs in another form and the words of a question belong to a turn.
-// The source is "question:" and the turn's. It draws with seed.
+// Questions makes pairs from turns in which a speaker talks about themselves: a
+// question about that person, as users ask when they search a conversation later, and
+// the turn with the speaker's name ("I went hiking" becomes "When did Ana go hiking?").
+// The questions are made by rules, so they sound stiff. A table learns from them that
+// names, other forms of a verb and question words belong to a turn. The source is
+// "question:" and the turn's source. seed determines the random choices.
 func Questions(ctx context.Context, pairs []Pair, seed uint64) ([]Pair, error) {
 	r := draw(seed, streamQuestions)
 	seen := map[string]bool{}
@@ -83,8 +83,8 @@ func about(r *rand.Rand, name, text string) []string {
 var apostrophes = strings.NewReplacer("I'm", "I am", "i'm", "i am", "I've", "I have", "I'll", "I will", "I'd", "I would",
 	"we're", "we are", "We're", "We are", "We've", "We have", "we've", "we have", "don't", "do not", "didn't", "did not", "’", "'")
 
-// question turns one statement in the first person into a question, empty when no
-// rule fits.
+// question turns one statement in the first person into a question. It returns "" when
+// no rule applies.
 func question(r *rand.Rand, name string, words []string) string {
 	for i, w := range words {
 		rest := words[i+1:]
@@ -99,12 +99,12 @@ func question(r *rand.Rand, name string, words []string) string {
 	return ""
 }
 
-// aboutVerb asks about a verb with its object, in the third person.
+// aboutVerb returns a question about a verb with its object, in the third person.
 func aboutVerb(r *rand.Rand, name string, words []string) string {
 	for len(words) > 2 && slices.Contains(adverbs, words[0]) {
 		words = words[1:]
 	}
-	verb, object := words[0], third(r, name, words[1:])
+	verb, object := words[0], toThirdPerson(r, name, words[1:])
 	if len(object) == 0 {
 		return ""
 	}
@@ -140,9 +140,9 @@ func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
 func join(words []string) string { return strings.Join(words, " ") }
 
-// third carries an object over to the third person: at most six words, some of
-// them left out as people do.
-func third(r *rand.Rand, name string, words []string) []string {
+// toThirdPerson converts an object to the third person. It keeps at most six words and omits
+// some, as users do.
+func toThirdPerson(r *rand.Rand, name string, words []string) []string {
 	var out []string
 	most := 2 + r.IntN(5)
 	for _, w := range words {
@@ -188,9 +188,9 @@ func lemma(verb string) (base string, past bool) {
 	return stem, true
 }
 
-// HoldOut splits pairs into those to train on and about one in n to measure with,
-// by a hash of the passage, so that all pairs of a passage are on one side. n <= 1
-// holds nothing out.
+// HoldOut splits pairs into those to train with and about one in n to measure with, by
+// a hash of the passage, so that all pairs of a passage are on one side. n <= 1 holds
+// nothing out.
 func HoldOut(pairs []Pair, n int) (rest, held []Pair) {
 	const remainder = 7 // any would do
 	for _, p := range pairs {
@@ -205,7 +205,7 @@ func HoldOut(pairs []Pair, n int) (rest, held []Pair) {
 	return rest, held
 }
 
-// Score is how well a table finds passages.
+// Score measures how well a table finds passages.
 type Score struct {
 	Pairs int `json:"pairs"`
 	// MRR is the mean over the queries of 1/rank of their own passage among all
@@ -215,11 +215,12 @@ type Score struct {
 	Recall10 float64 `json:"recall10"`
 }
 
-// maxScored is how many pairs Measure uses at most: its work grows with the square.
+// maxScored is the maximum number of pairs that Measure uses: its work grows with the
+// square.
 const maxScored = 20_000
 
-// Measure scores a table with pairs that it was not trained on. Of very many
-// pairs it takes evenly spaced ones. A query without a vector counts as not found.
+// Measure scores a table with pairs that it was not trained on. If there are too many
+// pairs, it uses evenly spaced ones. A query without a vector counts as not found.
 func Measure(ctx context.Context, m *table.Model, pairs []Pair, o Options) (Score, error) {
 	o = o.common()
 	if every := len(pairs)/maxScored + 1; every > 1 {
@@ -260,8 +261,8 @@ func Measure(ctx context.Context, m *table.Model, pairs []Pair, o Options) (Scor
 	return Score{Pairs: len(pairs), MRR: reciprocal / n, Recall10: float64(found) / n}, nil
 }
 
-// rank is the place of vectors[own] by cosine to q, from 1, the best of equals
-// last; 0 when there is no vector.
+// rank returns the rank of vectors[own] by cosine to q, from 1, after equal ones; 0
+// when there is no vector.
 func rank(q []float32, vectors [][]float32, own int) int {
 	if q == nil || vectors[own] == nil {
 		return 0
@@ -276,13 +277,13 @@ func rank(q []float32, vectors [][]float32, own int) int {
 	return r
 }
 
-// run of words that two texts don't share by chance.
+// runWords is the length of a run of words that two texts don't share by chance.
 const runWords = 12
 
-// Decontaminate leaves out the pairs that give an evaluation away: those that share
-// a run of 12 words with one of texts, and those whose query is one of them, both
-// without regard to case and punctuation. It returns the rest, in order, and how
-// many went. It does not notice a paraphrase.
+// Decontaminate removes the pairs that contain an evaluation: those that share a run of
+// 12 words with one of texts, and those whose query is one of them, ignoring case and
+// punctuation. It returns the rest, in order, and the number removed. It does not
+// detect paraphrases.
 func Decontaminate(ctx context.Context, pairs []Pair, texts []string, o Options) (kept []Pair, dropped int, err error) {
 	o = o.common()
 	runs, whole := map[uint64]bool{}, map[uint64]bool{}
@@ -314,8 +315,8 @@ func Decontaminate(ctx context.Context, pairs []Pair, texts []string, o Options)
 	return kept, dropped, nil
 }
 
-// eachRun calls f with a hash of each run of words until it returns true, and
-// returns a hash of all words.
+// eachRun calls f with a hash of each run of words until f returns true, and returns a
+// hash of all words.
 func eachRun(text string, f func(uint64) bool) (all uint64) {
 	const base = 0x9E3779B97F4A7C15 | 1
 	top := uint64(1) // base to the power of runWords
@@ -337,7 +338,7 @@ func eachRun(text string, f func(uint64) bool) (all uint64) {
 	return all
 }
 
-// hashWord is FNV-1a, finished so that every bit counts.
+// hashWord returns the FNV-1a hash of a word with mixed bits.
 func hashWord(w []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range w {

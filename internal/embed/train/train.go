@@ -13,9 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// Train makes a table of pairs alone. Errors are *ken.Error of code invalid (too
-// few pairs, a checkpoint of another run) or corrupt (a checkpoint), or the
-// context's own.
+// Train makes a new table from pairs. Errors are *ken.Error of code invalid (too few
+// pairs, a checkpoint of another run) or corrupt (a checkpoint), or the context's own.
 func Train(ctx context.Context, pairs []Pair, o Options) (*table.Model, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -46,14 +45,14 @@ func tooFew(n int) error {
 		Try: "Give it some thousand pairs of texts that belong together."}
 }
 
-// run is one training with what its phases have made so far.
+// run is one training with the results of its phases so far.
 type run struct {
 	o      *Options
 	corpus *corpus
 	state  state
 }
 
-// resume continues a checkpoint, if there is one.
+// resume continues from a checkpoint, if there is one.
 func (r *run) resume(ctx context.Context, pairs []Pair) error {
 	if r.o.Checkpoint == "" {
 		return nil
@@ -110,10 +109,10 @@ func (r *run) cut(ctx context.Context, pairs []Pair) error {
 	return nil
 }
 
-// warm is the part of the steps in which the rate rises.
-const warm = 0.05
+// warmUpShare is the share of the steps in which the rate rises.
+const warmUpShare = 0.05
 
-// epochs runs the epochs that are not done.
+// epochs runs the remaining epochs.
 func (r *run) epochs(ctx context.Context) error {
 	o := r.o
 	if r.state.Epochs >= o.Epochs {
@@ -149,7 +148,7 @@ func (r *run) epoch(ctx context.Context, tr *trainer, hard [][]int32, total int)
 		step := r.state.Step
 		tr.batch.fill(r.corpus, pairs, hard, uint64(step), r.o)
 		at := float64(step+1) / float64(total)
-		loss, err := tr.step(ctx, step, r.o.Rate*min(at/warm, (1-at)/(1-warm)+1e-3))
+		loss, err := tr.step(ctx, step, r.o.Rate*min(at/warmUpShare, (1-at)/(1-warmUpShare)+1e-3))
 		if err != nil {
 			return err
 		}
@@ -172,12 +171,12 @@ func (r *run) export() (*table.Model, error) {
 	return table.New(r.state.Tokens, r.state.rows.values, r.state.Dim, info)
 }
 
-// Progress says how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Stage string // read, decontaminate, vocabulary, cut, initial table, negatives, train
-	// Done of Total; a Total of 0 is unknown. In the stage train they count steps.
+	// Done of Total; a Total of 0 is unknown. In the stage train, they count steps.
 	Done, Total int
-	// Loss is the mean loss of the last steps, in nats, 0 outside the stage train.
+	// Loss is the mean loss of the last steps, in nats; 0 outside the stage train.
 	Loss float64
 }
 
@@ -187,46 +186,45 @@ func report(f func(Progress), p Progress) {
 	}
 }
 
-// Options configures Train and Tune. The zero value is the default, which is not
-// the same for both.
+// Options configures Train and Tune. The zero value is the default; some defaults
+// differ between the two.
 type Options struct {
-	// Dim is the number of dimensions, a multiple of 8; <= 0 means 256. Tune keeps
-	// its base's.
+	// Dim is the number of dimensions, a multiple of 8; <= 0 means 256. Tune uses its
+	// base's.
 	Dim int
-	// Tokens is the most tokens that the vocabulary has; <= 0 means 29,600, which
-	// make a file of less than 8 MB with 256 dimensions. For Tune it is the most
-	// that are added; <= 0 means 2,000.
+	// Tokens is the maximum number of tokens in the vocabulary; <= 0 means 29,600,
+	// which results in a file of less than 8 MB with 256 dimensions. For Tune it is the
+	// maximum number of added tokens; <= 0 means 2,000.
 	Tokens int
-	// Epochs over the pairs; <= 0 means 10, for Tune as many as make 300
-	// steps, 2 to 20.
+	// Epochs is the number of epochs over the pairs; <= 0 means 10, for Tune as many as
+	// make 300 steps, 2 to 20.
 	Epochs int
-	// Batch is how many pairs a step has; <= 0 means 512, for Tune 256 or a
-	// quarter of the pairs, if that is less.
+	// Batch is the number of pairs in a step; <= 0 means 512, for Tune 256 or a quarter
+	// of the pairs, if that is less.
 	Batch int
-	// Rate is the largest step of a number of the table. It is reached after a
-	// twentieth of the steps and falls to 0 after that. <= 0 means 0.002, for
-	// Tune 0.0005.
+	// Rate is the maximum learning rate. It is reached after a twentieth of the steps
+	// and then falls to 0. <= 0 means 0.002, for Tune 0.0005.
 	Rate float64
 	// Temperature divides the cosines in the loss, 0.025 or more; <= 0 means 0.05.
 	Temperature float64
-	// Weight says how many times an epoch sees the pairs of a source; a fraction
-	// is a probability. Nil means once.
+	// Weight returns how many times an epoch uses the pairs of a source; a fraction is
+	// a probability. Nil means once.
 	Weight func(src string) float64
-	// Hard is how many hard negatives each pair has, of which a step draws one:
-	// passages of its source that have its query's rare words. 0 means 1, less
+	// Hard is the number of hard negatives for each pair, of which a step selects one:
+	// passages of its source that contain its query's rare words. 0 means 1, negative
 	// none.
 	Hard int
-	// Seed of everything that is drawn.
+	// Seed is the seed of all random choices.
 	Seed uint64
-	// Workers is the number of goroutines; <= 0 means one a processor.
+	// Workers is the number of goroutines; <= 0 means one per processor.
 	Workers int
-	// Checkpoint names a file in which each phase and epoch leaves its result. A
-	// run that finds one of the same pairs and options continues there. Empty
-	// means none.
+	// Checkpoint is the path of a file in which each phase and epoch stores its result.
+	// A run that finds a checkpoint of the same pairs and options continues from it.
+	// Empty means none.
 	Checkpoint string
-	// Progress is told how far the run is, from one goroutine. Nil means nobody.
+	// Progress is called with the progress of the run, from one goroutine. May be nil.
 	Progress func(Progress)
-	// Info is what the table will say of itself; the recipe and a base are added.
+	// Info is the information stored in the table; the recipe and a base are added.
 	Info table.Info
 }
 
@@ -246,8 +244,8 @@ func (o Options) withDefaults() Options {
 	return o.common()
 }
 
-// tuneSteps is how many steps a tuning has by default, if that takes at least 2 and
-// at most 20 epochs.
+// tuneSteps is the default number of steps of a tuning, if that takes at least 2 and at
+// most 20 epochs.
 const tuneSteps = 300
 
 func (o Options) tuneDefaults(pairs int) Options {
@@ -271,10 +269,10 @@ func (o Options) common() Options {
 	return o
 }
 
-// minTemperature keeps the exponential of the least cosine a float32.
+// minTemperature keeps the exponential of the smallest cosine within float32.
 const minTemperature = 0.025
 
-// check refuses what can't be trained with.
+// check returns an error for invalid options.
 func (o *Options) check() error {
 	switch {
 	case o.Dim%8 != 0:
@@ -291,9 +289,9 @@ func wrong(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "train embedding table: " + msg, Try: try}
 }
 
-// uniform is the part of a source's pairs that come in batches of that source
-// alone, whose negatives are harder.
-const uniform = 0.6
+// singleSourceShare is the share of a source's pairs that are in batches of only that source,
+// whose negatives are harder.
+const singleSourceShare = 0.6
 
 // Streams of random numbers, one for each purpose.
 const (
@@ -306,7 +304,7 @@ const (
 
 func draw(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-// epoch returns the batches of an epoch: numbers of pairs, size each.
+// epoch returns the batches of an epoch, as indexes of pairs, size each.
 func epoch(c *corpus, size, number int, o *Options) [][]int32 {
 	r := draw(o.Seed, streamEpoch+uint64(number))
 	weights := make([]float64, len(c.sources))
@@ -328,7 +326,7 @@ func epoch(c *corpus, size, number int, o *Options) [][]int32 {
 	var rest []int32
 	for _, list := range bySource {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		for range int(uniform * float64(len(list)) / float64(size)) {
+		for range int(singleSourceShare * float64(len(list)) / float64(size)) {
 			batches = append(batches, list[:size:size])
 			list = list[size:]
 		}
@@ -345,11 +343,11 @@ func epoch(c *corpus, size, number int, o *Options) [][]int32 {
 	return batches
 }
 
-// rowsApart is how many rows of a matrix one piece of parallel work has. It is
-// constant, so that sums are added in the same order for any number of workers.
-const rowsApart = 32
+// rowsPerChunk is the number of matrix rows in one piece of parallel work. It is constant,
+// so that sums are added in the same order for any number of workers.
+const rowsPerChunk = 32
 
-// trainer is a table in training with the working memory of a step.
+// trainer is a table being trained, with the working memory of a step.
 type trainer struct {
 	o     *Options
 	table *rows
@@ -358,15 +356,15 @@ type trainer struct {
 	sums  []float32 // of each text
 	sumsT []float32 // the passages' transposed, then the queries'
 	grad  []float32 // of the loss by each sum
-	short int       // dimensions of the lesser level
-	part  [2]level  // the lesser and the whole level
+	short int       // dimensions of the short level
+	part  [2]level  // the short and the full level
 	low   []float32 // coefficients of the dimensions below short
 	turn  []float32 // a matrix of coefficients transposed
 	users users
 }
 
-// level is one length of the vectors: the loss is over the whole vectors and over
-// their first dimensions, so that these can be used alone.
+// level is one length of the vectors. The loss includes the full vectors and their
+// first dimensions, so that the latter can be used alone.
 type level struct {
 	weight  float32
 	inverse []float32 // 1/length of each text
@@ -434,9 +432,9 @@ func (t *trainer) gradients(ctx context.Context) (float64, error) {
 	return loss, t.back(ctx)
 }
 
-func chunks(n int) int { return (n + rowsApart - 1) / rowsApart }
+func chunks(n int) int { return (n + rowsPerChunk - 1) / rowsPerChunk }
 
-func chunk(i, n int) (from, to int) { return i * rowsApart, min((i+1)*rowsApart, n) }
+func chunk(i, n int) (from, to int) { return i * rowsPerChunk, min((i+1)*rowsPerChunk, n) }
 
 // pool sums the rows of each text.
 func (t *trainer) pool(ctx context.Context) error {
@@ -465,8 +463,8 @@ func inverse(v []float32) float32 {
 	return float32(1 / math.Sqrt(float64(n)))
 }
 
-// cosines computes both levels' cosines of all queries and passages, and of each
-// query and its hard negative.
+// cosines computes both levels' cosines of all queries and passages, and of each query
+// and its hard negative.
 func (t *trainer) cosines(ctx context.Context) error {
 	n := t.batch.n
 	lo, hi := &t.part[0], &t.part[1]
@@ -478,7 +476,7 @@ func (t *trainer) cosines(ctx context.Context) error {
 	}
 	return parallel(ctx, t.o.Workers, chunks(n), func(c int) {
 		from, to := chunk(c, n)
-		for block := 0; block < n; block += 24 { // passages that stay in the first cache
+		for block := 0; block < n; block += 24 { // passages that fit into the first cache
 			for i := from; i < to; i++ {
 				for j := block; j < min(block+24, n); j++ {
 					lo.cosine[i*n+j], hi.cosine[i*n+j] = cosine(i, n+j)

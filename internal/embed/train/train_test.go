@@ -65,8 +65,8 @@ func mustTrain(t *testing.T, pairs []train.Pair, o train.Options) *table.Model {
 	return m
 }
 
-// found is the share of queries whose own passage is nearer than that of any other
-// topic: pairs are in the order of topics.
+// found returns the share of queries whose own passage is nearer than that of any other
+// topic. Pairs are ordered by topic.
 func found(t *testing.T, m *table.Model, pairs []train.Pair) float64 {
 	t.Helper()
 	hits := 0

@@ -20,11 +20,11 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// Tune trains base further on pairs and returns a new table; base stays as it is.
-// Words that are frequent in the pairs and that base cuts into pieces become
-// tokens, with the sum of their pieces as first row, so that nothing changes
-// before the first step. Errors are *ken.Error of code invalid or corrupt, as
-// Train's, or the context's own.
+// Tune trains base further with pairs and returns a new table; base is not changed.
+// Words that are frequent in the pairs and that base splits into pieces become tokens.
+// Their first row is the sum of their pieces' rows, so that nothing changes before the
+// first step. Errors are *ken.Error of code invalid or corrupt, as Train's, or the
+// context's own.
 func Tune(ctx context.Context, base *table.Model, pairs []Pair, o Options) (*table.Model, error) {
 	o = o.tuneDefaults(len(pairs))
 	o.Dim = base.Dim()
@@ -87,11 +87,11 @@ func extend(base *table.Model, words counts, n int) ([]string, *rows) {
 	return tokens, t
 }
 
-// recipe changes whenever the same pairs and options give another table, so that
-// no run continues a checkpoint of another recipe.
+// recipe is incremented whenever the same pairs and options give a different table, so
+// that no run continues a checkpoint of another recipe.
 const recipe = 1
 
-// state is what a checkpoint keeps: all that later steps depend on.
+// state is the content of a checkpoint: everything that later steps depend on.
 type state struct {
 	Key    string   `json:"key"`    // of pairs and options
 	Epochs int      `json:"epochs"` // that are done
@@ -101,7 +101,7 @@ type state struct {
 	rows   *rows
 }
 
-// key identifies pairs and options.
+// key returns a hash of pairs and options.
 func key(ctx context.Context, pairs []Pair, o *Options) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, recipe, o.Dim, o.Tokens, o.Epochs, o.Batch, o.Rate, o.Temperature, o.Hard, o.Seed, o.Info.Base, len(pairs))
@@ -125,8 +125,8 @@ func key(ctx context.Context, pairs []Pair, o *Options) (string, error) {
 
 const checkpointMagic = "KENTRAIN"
 
-// save writes a checkpoint, whole or not at all: magic, the length of the state's
-// JSON, the JSON, the arrays of rows, and a CRC-32C of all that.
+// save atomically writes a checkpoint: magic, the length of the state's JSON, the JSON,
+// the arrays of rows, and a CRC-32C of all that.
 func (s *state) save(path string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *state) save(path string) (err error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// load reads a checkpoint; without one it returns nil. One of other pairs or
-// options is an error: it is somebody's work.
+// load reads a checkpoint. It returns nil if there is none. A checkpoint of other pairs
+// or options is an error, so that it is not overwritten.
 func load(path, key string) (*state, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +179,7 @@ func load(path, key string) (*state, error) {
 			return s, nil
 		}
 	}
-	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read checkpoint " + path, Err: err, Try: "Delete the file; the run then starts anew."}
+	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read checkpoint " + path, Err: err, Try: "Delete the file; the run then starts over."}
 }
 
 func parseState(data []byte) (*state, error) {

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// pieceShare is the part of a vocabulary that is kept for pieces of words.
+	// pieceShare is the share of a vocabulary that is reserved for pieces of words.
 	pieceShare = 0.15
-	// minPiece and maxPiece are the letters of a piece that isn't a word.
+	// minPiece and maxPiece limit the length of a piece that isn't a word.
 	minPiece, maxPiece = 2, 7
-	// minCount is how often a word occurs to become a token: the row of a rarer
-	// one can't be trained.
+	// minCount is the minimum number of occurrences of a word that becomes a token: the
+	// row of a rarer one can't be trained.
 	minCount = 3
-	// countScale makes whole numbers of sources' weights, so that the order of
-	// adding doesn't matter.
+	// countScale converts sources' weights to whole numbers, so that the order of
+	// additions doesn't matter.
 	countScale = 64
 )
 
-// counts is how often each word occurs, in parts of countScale.
+// counts holds the number of occurrences of each word, times countScale.
 type counts map[string]int64
 
-// countWords counts the words of the pairs, those of a source times its weight.
+// countWords counts the words of the pairs, weighted by source.
 func countWords(ctx context.Context, pairs []Pair, o *Options) (counts, error) {
 	const block = 8192
 	blocks := (len(pairs) + block - 1) / block
@@ -60,7 +60,7 @@ func countWords(ctx context.Context, pairs []Pair, o *Options) (counts, error) {
 	return total, err
 }
 
-// ranked returns the words of at least least, the most frequent first.
+// ranked returns the words with at least least occurrences, the most frequent first.
 func (c counts) ranked(least int64) []string {
 	words := make([]string, 0, len(c))
 	for w, n := range c {
@@ -74,8 +74,8 @@ func (c counts) ranked(least int64) []string {
 	return words
 }
 
-// buildVocabulary returns at most n tokens: letters and digits, frequent words,
-// and frequent pieces of the words that have no place.
+// buildVocabulary returns at most n tokens: letters and digits, frequent words, and
+// frequent pieces of the remaining words.
 func buildVocabulary(c counts, n int) []string {
 	var tokens []string
 	have := map[string]bool{}
@@ -102,8 +102,8 @@ func buildVocabulary(c counts, n int) []string {
 	return tokens
 }
 
-// pieces returns the substrings of the words that aren't tokens, those first that
-// spell the most of them.
+// pieces returns substrings of the words that aren't tokens, starting with those that
+// cover the most of them.
 func pieces(c counts, have map[string]bool) []string {
 	score := map[string]int64{}
 	for w, n := range c {
@@ -123,7 +123,7 @@ func pieces(c counts, have map[string]bool) []string {
 	return best
 }
 
-// letters reports whether a word is of the letters a to z.
+// letters reports whether a word consists of the letters a to z.
 func letters(w string) bool {
 	for i := range len(w) {
 		if w[i] < 'a' || w[i] > 'z' {
@@ -133,11 +133,11 @@ func letters(w string) bool {
 	return true
 }
 
-// adverbs may stand between a person and the verb.
+// adverbs are words that may occur between a person and the verb.
 var adverbs = strings.Fields(`also really just always never often usually sometimes recently finally actually still already once
 	even definitely probably only now then mostly truly absolutely have`)
 
-// irregular is the base form of past tenses that do not end in -ed.
+// irregular maps past tenses that do not end in -ed to the base form.
 var irregular = func() map[string]string {
 	m := map[string]string{}
 	for pair := range strings.FieldsSeq(`went:go bought:buy saw:see made:make took:take got:get found:find met:meet ate:eat ran:run
@@ -154,7 +154,7 @@ var irregular = func() map[string]string {
 	return m
 }()
 
-// names are given to speakers that have none.
+// names are the names for speakers that have none.
 var names = strings.Fields(`Ana Ben Carla David Emma Felix Grace Henry Ivy Jack Kate Leo Mia Noah Olivia Paul Quinn Rosa Sam Tina
 	Uma Victor Wendy Xavier Yara Zoe Alice Bob Chloe Daniel Elena Frank Gina Hugo Irene James Karen Liam Maria Nick Oscar Paula
 	Ravi Sofia Tom Ursula Vera Will Yusuf Amir Beth Carlos Diana Erik Fatima George Hannah Ian Julia Kevin Laura Mark Nina Omar

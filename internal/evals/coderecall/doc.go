@@ -1,4 +1,4 @@
-// Package coderecall measures whether a turn's block holds the code that answers a question
+// Package coderecall measures whether a turn's block contains the code that answers a question
 // about a repository.
 //
 // A set is a YAML file about one repository:
@@ -14,9 +14,9 @@
 //	  - ask: how does gin shard its Postgres tables?
 //	    kind: absent
 //
-// The marker is a regular expression for the lines that implement the answer, not for a
-// signature or a comment. An item of the block that is cut from the file of the code, and that
-// the marker matches, is implementing code. Such an item, and one that matches an entry of
-// also (a path and a text), is an answer. Questions of the kinds absent and talk have no
-// answer: a block of less than SilentChars characters is right.
+// The marker is a regular expression for the lines that implement the answer, as opposed to a
+// signature or a comment. An item of the block is implementing code if it comes from the
+// code's file and the marker matches it. An answer is such an item, or one that matches an
+// entry of also (a path and a text). Questions of the kinds absent and talk have no answer: a
+// block of less than SilentChars characters is right.
 package coderecall

@@ -18,10 +18,10 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Fetch puts the files of a repository into folder, which must not exist: a Go module
-// ("go:module@version"), a package of npm ("npm:name@version"), the source distribution of a
-// package of PyPI ("pypi:name==version"), or a tag of a git repository ("git:url@tag"). It
-// runs go, npm, pip or git, which get them from where they are configured to.
+// Fetch puts the files of a repository into folder, which must not exist. Sources are a Go
+// module ("go:module@version"), a package of npm ("npm:name@version"), the source
+// distribution of a package of PyPI ("pypi:name==version"), or a tag of a git repository
+// ("git:url@tag"). It runs go, npm, pip or git with their own configuration.
 func Fetch(ctx context.Context, source, folder string) (err error) {
 	kind, what, ok := strings.Cut(source, ":")
 	if !ok || what == "" || strings.HasPrefix(what, "-") {
@@ -45,7 +45,7 @@ func Fetch(ctx context.Context, source, folder string) (err error) {
 	return nil
 }
 
-// fetchInto returns the folder below temp with the files.
+// fetchInto downloads into temp and returns the folder with the files.
 func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 	switch out := filepath.Join(temp, "files"); kind {
 	case "go":
@@ -80,7 +80,7 @@ func fetchInto(ctx context.Context, kind, what, temp string) (string, error) {
 	return unpackOnly(temp)
 }
 
-// output runs a program in a folder and returns what it prints.
+// output runs a program in a folder and returns its output.
 func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -92,7 +92,7 @@ func output(ctx context.Context, dir, name string, args ...string) ([]byte, erro
 	return out, err
 }
 
-// unpackOnly unpacks the only archive of a folder, and returns the only folder in that.
+// unpackOnly unpacks the only archive of a folder, and returns the only folder in it.
 func unpackOnly(temp string) (string, error) {
 	names, err := filepath.Glob(filepath.Join(temp, "*gz"))
 	if err != nil || len(names) != 1 {
@@ -117,10 +117,10 @@ func unpackOnly(temp string) (string, error) {
 	return filepath.Join(into, inner[0].Name()), nil
 }
 
-// maxUnpacked bounds what an archive may hold, in bytes.
+// maxUnpacked is the maximum size of an unpacked archive, in bytes.
 const maxUnpacked = 1 << 30
 
-// unpack writes the regular files of an archive below a folder, and nothing anywhere else.
+// unpack extracts the regular files of an archive into a folder, and never outside of it.
 func unpack(r io.Reader, into string) error {
 	root, err := os.OpenRoot(into)
 	if err != nil {

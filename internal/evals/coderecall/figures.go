@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// Figures sum up answers. Every share is a part of the questions that it is about, 0..1.
+// Figures summarizes answers. Every share is a share of the questions that it applies
+// to, 0..1.
 type Figures struct {
-	Questions int     `json:"questions"`   // with an answer
+	Questions int     `json:"questions"`   // questions with an answer
 	First3    float64 `json:"first_three"` // the answer is among the first three items
 	InBlock   float64 `json:"in_block"`
-	Code      float64 `json:"code"` // implementing code is in the block, of the questions that name some
+	Code      float64 `json:"code"` // implementing code is in the block; of the questions that name some
 	Names     int     `json:"names"`
 	Declared  float64 `json:"declared"` // of the questions about a name: its declaration is among the first three items
 	Silent    float64 `json:"silent"`   // of the questions without an answer
 	Absent    int     `json:"absent"`
-	Chars     int     `json:"chars"`   // of a block, on average, where there is an answer
-	Headers   float64 `json:"headers"` // part of the blocks' characters
-	MS        float64 `json:"ms"`      // of a turn, median
+	Chars     int     `json:"chars"`   // average length of a block, for questions with an answer
+	Headers   float64 `json:"headers"` // share of the blocks' characters in headers
+	MS        float64 `json:"ms"`      // median time of a turn
 }
 
-// Sum sums up the answers of all reports.
+// Sum summarizes the answers of all reports.
 func Sum(reports []Report) (f Figures) {
 	var code, chars, headers int
 	var ms []float64

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// page loads nothing and runs no script.
+// page is the template of the report. It loads nothing and runs no script.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) },
 	"right":   func(a Answer) bool { return a.Right() },
@@ -27,7 +27,8 @@ th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #ddd;v
 {{end}}</body></html>
 {{define "figures"}}<td class="n">{{.Questions}}<td class="n">{{percent .First3}}<td class="n">{{percent .InBlock}}<td class="n">{{percent .Code}}<td class="n">{{.Names}}<td class="n">{{percent .Declared}}<td class="n">{{.Absent}}<td class="n">{{percent .Silent}}<td class="n">{{.Chars}}<td class="n">{{percent .Headers}}{{end}}`))
 
-// HTML writes reports as one page: the figures, and every question with what its block held.
+// HTML writes reports as one page: the figures, and every question with the content of its
+// block.
 func HTML(w io.Writer, reports []Report) error {
 	err := page.Execute(w, struct {
 		Figures Figures

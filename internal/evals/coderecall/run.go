@@ -18,22 +18,23 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// SilentChars bounds a block, in characters, that counts as none where a question has no answer.
+// SilentChars is the length from which a block is wrong for a question without an answer, in
+// characters.
 const SilentChars = 600
 
-// Answer is the judged block of one question.
+// Answer is the rated block of one question.
 type Answer struct {
 	Question
-	First   int      `json:"first"`   // place of the first item that answers, from 1; 0 for none
+	First   int      `json:"first"`   // position of the first item of implementing code; 0 for none
 	CodeAt  int      `json:"code_at"` // place of the first item of implementing code; 0 for none
 	Chars   int      `json:"chars"`   // of the block
-	Headers int      `json:"headers"` // of these, in the items' headers
+	Headers int      `json:"headers"` // number of these in the items' headers
 	Items   []string `json:"items"`   // the items' sources, in the order of the block
 	MS      float64  `json:"ms"`      // of the turn
 	Mode    ken.Mode `json:"mode,omitempty"`
 }
 
-// Right reports whether the turn is as it should be: with an answer, or silent.
+// Right reports whether the turn is right: with an answer if there is one, else silent.
 func (a *Answer) Right() bool {
 	if a.Answerable() {
 		return a.First > 0
@@ -41,17 +42,17 @@ func (a *Answer) Right() bool {
 	return a.Chars < SilentChars
 }
 
-// Report is the answers of one repository.
+// Report holds the answers of one repository.
 type Report struct {
 	Repository string   `json:"repository"`
 	Answers    []Answer `json:"answers"`
 }
 
-// patience is the deadline of a turn: how soon a busy machine answers is not measured here.
-const patience = 10 * time.Second
+// turnDeadline is the deadline of a turn: response times are not measured here.
+const turnDeadline = 10 * time.Second
 
 // Run indexes the repository in root, with its state in a temporary folder, and asks every
-// question of s by itself. cfg is not changed. progress may be nil.
+// question of s in a separate turn. cfg is not changed. progress may be nil.
 func Run(ctx context.Context, s *Set, root string, cfg config.Config, progress func(stage string, done, total int)) (r Report, err error) {
 	r.Repository = s.Repository
 	state, err := os.MkdirTemp("", "ken-code-")
@@ -59,7 +60,7 @@ func Run(ctx context.Context, s *Set, root string, cfg config.Config, progress f
 		return r, fmt.Errorf("make a folder for the state: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
-	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, patience
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, turnDeadline
 	cfg.Middleware.Events, cfg.Middleware.Journal = false, false
 	l, err := middleware.Open(ctx, middleware.Options{Root: root, Config: &cfg, Strict: true, Foreground: true, Progress: progress})
 	if err != nil {
@@ -81,7 +82,7 @@ func Run(ctx context.Context, s *Set, root string, cfg config.Config, progress f
 	return r, nil
 }
 
-// judge finds the places of the answer in a turn's items.
+// judge finds the positions of the answer in a turn's items.
 func judge(q Question, root string, r *ken.Receipt) Answer {
 	a := Answer{Question: q, Chars: r.Chars, MS: r.MS["total"], Mode: r.Mode}
 	declared := map[string]bool{}
@@ -108,7 +109,8 @@ func judge(q Question, root string, r *ken.Receipt) Answer {
 	return a
 }
 
-// markedLines returns the places that the marker matches, as a symbol's card has its source.
+// markedLines returns the places that the marker matches, in the form of the source of a
+// symbol's item.
 func markedLines(q *Question, root string) map[string]bool {
 	out := map[string]bool{}
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(q.Code)))

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Kind is the sort of a question.
+// Kind is the type of a question.
 type Kind string
 
 // The kinds. How, Where, Why and What have an answer in the code, Test and History mostly
@@ -31,10 +31,10 @@ const (
 	Talk    Kind = "talk"
 )
 
-// Set is the questions about one repository.
+// Set holds the questions about one repository.
 type Set struct {
 	Repository string     `yaml:"repository"`
-	Source     string     `yaml:"source"` // where its files are had: see Fetch
+	Source     string     `yaml:"source"` // where its files come from: see Fetch
 	Questions  []Question `yaml:"questions"`
 }
 
@@ -44,17 +44,17 @@ type Question struct {
 	Kind   Kind     `yaml:"kind" json:"kind"`
 	Code   string   `yaml:"code" json:"code,omitempty"`     // path of the file with the implementing code
 	Marker string   `yaml:"marker" json:"marker,omitempty"` // regular expression for the implementing lines
-	Also   []string `yaml:"also" json:"also,omitempty"`     // "path: text", regular expressions both
+	Also   []string `yaml:"also" json:"also,omitempty"`     // "path: text", both regular expressions
 
 	marker *regexp.Regexp
 	also   [][2]*regexp.Regexp
 }
 
-// Answerable reports whether the repository has an answer.
+// Answerable reports whether the repository contains an answer.
 func (q *Question) Answerable() bool { return q.Kind != Absent && q.Kind != Talk }
 
-// Load reads one set, or those of a folder in the order of their names. An error names the
-// file and the question.
+// Load reads one set, or those of a folder in the order of their names. An error names the file
+// and the question.
 func Load(path string) ([]Set, error) {
 	names := []string{path}
 	info, err := os.Stat(path)
@@ -81,7 +81,7 @@ func Load(path string) ([]Set, error) {
 	return out, nil
 }
 
-// Parse reads one set. A field that it does not know is an error.
+// Parse reads one set. An unknown field is an error.
 func Parse(data []byte) (s Set, err error) {
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.DisallowUnknownField()); err != nil {
 		return s, &ken.Error{Code: ken.CodeInvalid, Msg: "not a set of questions", Err: err}

@@ -112,7 +112,7 @@ func TestFileWeights(t *testing.T) {
 // that was found, as it would be shown.
 func listPieces(ctx context.Context, s *Set, root, state string) (out []listed, err error) {
 	cfg := config.Default()
-	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, patience
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = state, turnDeadline
 	cfg.Middleware.Events, cfg.Middleware.Journal, cfg.Middleware.Floor = false, false, false
 	cfg.Knowledge.TopK, cfg.Budget.Chars, cfg.Budget.ItemChars = learnedPieces, 1_000_000, learnedChars
 	layer, err := middleware.Open(ctx, middleware.Options{Root: root, Config: &cfg, Strict: true, Foreground: true})

@@ -52,7 +52,7 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 		switch relevant, ok := judged[q.ID]; {
 		case ok:
 			q.Relevant, q.Judged = positive(relevant), true
-		case others[q.ID] && !q.Judged: // another split's question
+		case others[q.ID] && !q.Judged: // a question of another split
 			continue
 		case len(judged) > 0:
 			q.Judged = true
@@ -63,7 +63,7 @@ func openBEIR(ctx context.Context, dir string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// noteUnjudged warns of a queries.jsonl that holds another split's questions.
+// noteUnjudged returns a warning if queries.jsonl contains questions of another split.
 func noteUnjudged(queries []Query) []string {
 	none := 0
 	for i := range queries {
@@ -77,8 +77,8 @@ func noteUnjudged(queries []Query) []string {
 	return []string{"more than half of the questions have no relevant record and count as having no answer; leave them out with --judged if they belong to another split"}
 }
 
-// positive keeps the grades above 0: a judgement of 0 says that a record was
-// looked at and is not relevant.
+// positive returns the grades above 0: a grade of 0 means that a record was judged and
+// is not relevant.
 func positive(grades map[string]int) map[string]int {
 	out := make(map[string]int, len(grades))
 	for id, g := range grades {
@@ -130,7 +130,7 @@ func (l *line) record() (Record, error) {
 	if err != nil {
 		return Record{}, l.fault("metadata.date", err.Error(), "Write the date as 2006-01-02T15:04:05Z, or leave it out.")
 	}
-	// A title alone is what the record says.
+	// If there is only a title, it is the record's text.
 	heading, text := c.Title, c.Text
 	if strings.TrimSpace(text) == "" {
 		heading, text = "", cmp.Or(c.Title, c.Text)
@@ -140,7 +140,7 @@ func (l *line) record() (Record, error) {
 }
 
 // qrels reads the judgements of a split: grades by question and record, and the
-// questions that only other splits judge. A missing folder is no judgement.
+// questions that only other splits judge. Without a folder, there are no judgements.
 func qrels(ctx context.Context, dir, split string) (judged map[string]map[string]int, others map[string]bool, err error) {
 	names, err := splits(dir)
 	if err != nil {
@@ -184,8 +184,8 @@ func splits(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// judgements reads one file: question, record and grade in three columns, or the
-// four of TREC, whose second says nothing. The first line may name the columns.
+// judgements reads one file: question, record and grade in three columns, or the four
+// columns of TREC, whose second is unused. The first line may be a header.
 func judgements(lines iter.Seq2[*line, error], into map[string]map[string]int) error {
 	first := true
 	for l, err := range lines {
@@ -218,7 +218,7 @@ func judgements(lines iter.Seq2[*line, error], into map[string]map[string]int) e
 	return nil
 }
 
-// columns splits at tabs, and at any white space where there are no tabs.
+// columns splits at tabs, or at any white space if there are no tabs.
 func columns(s string) []string {
 	if !strings.Contains(s, "\t") {
 		return strings.Fields(s)
@@ -230,27 +230,27 @@ func columns(s string) []string {
 	return cols
 }
 
-// maxLine is the longest line that is read, in bytes.
+// maxLine is the maximum length of a line, in bytes.
 const maxLine = 16 << 20
 
-// line is a line of a file that is not blank.
+// line is a non-blank line of a file.
 type line struct {
 	file string // without its folder
 	n    int    // from 1
 	text []byte // valid until the next line
 }
 
-// fault is an error at this line. field may be empty.
+// fault returns an error at this line. field may be empty.
 func (l *line) fault(field, msg, try string) error { return at(l.file, l.n, field, msg, try) }
 
 func at(file string, n int, field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: file + ", line " + strconv.Itoa(n) + ": " + msg, Try: try}
 }
 
-// place names the line.
+// place returns the file and line number.
 func (l *line) place() string { return l.file + ":" + strconv.Itoa(l.n) }
 
-// decode reads the line's JSON object into v.
+// decode decodes the line's JSON object into v.
 func (l *line) decode(v any) error {
 	err := json.Unmarshal(l.text, v)
 	if err == nil {
@@ -260,7 +260,7 @@ func (l *line) decode(v any) error {
 	return l.fault(field, msg, "Correct the line: one JSON object a line.")
 }
 
-// explain puts an error of encoding/json into words, with the field at fault.
+// explain describes an error of encoding/json, with the field that is wrong.
 func explain(err error) (field, msg string) {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
@@ -269,7 +269,7 @@ func explain(err error) (field, msg string) {
 	return "", "not valid JSON: " + err.Error()
 }
 
-// linesOf yields the lines of a file that are not blank, and ends at ctx's end.
+// linesOf yields the non-blank lines of a file. It stops when ctx ends.
 func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
 	return func(yield func(*line, error) bool) {
 		f, err := os.Open(path)
@@ -319,11 +319,11 @@ func linesIn(r io.Reader, name string) iter.Seq2[*line, error] {
 	}
 }
 
-// word is a JSON string, or a number or boolean taken as one: ids and categories
-// are written either way. null is "".
+// word is a JSON string, or a number or boolean as a string: data sets write ids and
+// categories in all these forms. null is "".
 type word string
 
-// UnmarshalJSON refuses arrays and objects.
+// UnmarshalJSON rejects arrays and objects.
 func (w *word) UnmarshalJSON(b []byte) error {
 	switch {
 	case string(b) == "null":
@@ -340,7 +340,7 @@ func (w *word) UnmarshalJSON(b []byte) error {
 
 var errWord = errors.New("a list or an object where text or a number belongs")
 
-// Categories of questions that are added to a set.
+// Categories of questions that can be added to a set.
 const (
 	CategorySmallTalk = "small talk"
 	CategoryNoAnswer  = "no answer"
@@ -349,9 +349,9 @@ const (
 //go:embed smalltalk.txt
 var smallTalk string
 
-// SmallTalk returns messages that ask for nothing a memory could know: greetings,
-// thanks, consent, and chat about nothing in particular. Nothing should be
-// injected for them.
+// SmallTalk returns messages that ask for nothing that a memory could know: greetings,
+// thanks, consent, and chat about nothing in particular. Nothing should be injected for
+// them.
 func SmallTalk() []Query {
 	var out []Query
 	for text := range strings.Lines(smallTalk) {
@@ -362,9 +362,9 @@ func SmallTalk() []Query {
 	return out
 }
 
-// NoAnswer reads questions that nothing in the set answers: plain text, one a
-// line, or lines as Questions reads them, whose relevant ids don't count. Errors
-// name file, line and field.
+// NoAnswer reads questions that nothing in the set answers: plain text, one per line,
+// or lines as Questions reads them, whose relevant ids are ignored. Errors name file,
+// line and field.
 func NoAnswer(ctx context.Context, path string) ([]Query, error) {
 	var out []Query
 	for l, err := range linesOf(ctx, path) {
@@ -395,8 +395,8 @@ func added(id, text, category string) Query {
 	return Query{ID: id, Text: text, Category: category, Judged: true, Level: LevelRecord, Added: true}
 }
 
-// Add appends questions that nothing answers. In a scoped set, those that name no
-// conversation are dealt out: the first to the first conversation, and so on.
+// Add appends questions that nothing answers. In a scoped set, questions without a
+// conversation are assigned to the conversations in turn.
 func (s *Set) Add(queries ...Query) error {
 	var convs []string
 	seen := map[string]bool{}

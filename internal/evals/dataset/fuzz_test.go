@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// told fails for an error that doesn't say what to do.
+// told fails the test for an error without advice.
 func told(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && (!errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "") {
@@ -97,7 +97,7 @@ func FuzzLongMemEval(f *testing.F) {
 	f.Add(haystackSample)
 	f.Add(`{"data": [{"id": "a", "conversation": [{"role": "user", "content": "x"}], "questions": [{"question": "y"}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for e, err := range elementsIn[asked](strings.NewReader(text), "f") {
+		for e, err := range elementsIn[longMemQuestion](strings.NewReader(text), "f") {
 			told(t, err)
 			if err != nil {
 				return
@@ -133,7 +133,8 @@ func FuzzParseTime(f *testing.F) {
 	})
 }
 
-// FuzzClaims goes through a folder, as an export has its own reader and fuzz target.
+// FuzzClaims reads from a folder, because package jsonl has a fuzz target for the lines
+// of an export.
 func FuzzClaims(f *testing.F) {
 	f.Add(`{"text": "x", "key": "k"}`)
 	f.Fuzz(func(t *testing.T, text string) {

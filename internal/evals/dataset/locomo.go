@@ -29,20 +29,20 @@ type conversation struct {
 	} `json:"qa"`
 }
 
-// said is one turn of a session.
-type said struct {
+// locomoTurn is one turn of a session.
+type locomoTurn struct {
 	Speaker string `json:"speaker"`
 	ID      string `json:"dia_id"`
 	Text    string `json:"text"`
-	Caption string `json:"blip_caption"` // of an image that was sent with it
+	Caption string `json:"blip_caption"` // of an image in the message
 }
 
-// evidence is the ids of turns: a list of strings, some of which hold several.
+// evidence holds ids of turns: a list of strings, some of which contain several ids.
 type evidence []string
 
 var dialogueID = lazyregexp.New(`D\d+:\d+`)
 
-// UnmarshalJSON finds the ids in whatever strings there are.
+// UnmarshalJSON extracts the ids from all strings.
 func (e *evidence) UnmarshalJSON(b []byte) error {
 	var list []string
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -101,7 +101,7 @@ func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// convOf names the conversation; one that has no name is named by its place.
+// convOf returns the name of the conversation, or its index if it has no name.
 func convOf(e *element[conversation]) string {
 	if e.value.ID != "" {
 		return e.value.ID
@@ -109,8 +109,8 @@ func convOf(e *element[conversation]) string {
 	return "conv-" + strconv.Itoa(e.index)
 }
 
-// turnsOf lists what was said, session by session. An image counts by its caption,
-// in brackets behind the text.
+// turnsOf returns the turns of all sessions. An image is represented by its caption, in
+// brackets after the text.
 func turnsOf(e *element[conversation]) ([]Record, error) {
 	c := &e.value
 	var sessions []int
@@ -123,7 +123,7 @@ func turnsOf(e *element[conversation]) ([]Record, error) {
 	var out []Record
 	for _, n := range sessions {
 		name := "session_" + strconv.Itoa(n)
-		var spoken []said
+		var spoken []locomoTurn
 		if err := json.Unmarshal(c.Conversation[name], &spoken); err != nil {
 			field, msg := explain(err)
 			return nil, e.fault("conversation."+name+dotted(field), msg, "Give a list of turns.")
@@ -163,10 +163,10 @@ func dotted(field string) string {
 	return "." + field
 }
 
-// asked is one element of a LongMemEval file (Wu et al. 2024): a question with the
-// sessions that its memory is made of. Samples of the set also come with one
-// conversation for several questions, and then without what is relevant.
-type asked struct {
+// longMemQuestion is one element of a LongMemEval file (Wu et al. 2024): a question with the
+// sessions of its memory. Some samples of the set have one conversation for several
+// questions, without the relevant turns.
+type longMemQuestion struct {
 	QuestionID     string     `json:"question_id"`
 	QuestionType   string     `json:"question_type"`
 	Question       string     `json:"question"`
@@ -202,7 +202,7 @@ func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) 
 		return s, err
 	}
 	unjudged := 0
-	for e, err := range elements[asked](ctx, path) {
+	for e, err := range elements[longMemQuestion](ctx, path) {
 		if err != nil {
 			return nil, err
 		}
@@ -237,10 +237,10 @@ func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) 
 	return s, nil
 }
 
-// query finds what is relevant: the turns with has_answer where there are some,
-// else whole sessions. A question that is marked as unanswerable has nothing,
+// query determines what is relevant: the turns with has_answer if there are any, else
+// whole sessions. A question that is marked as unanswerable has no relevant turns,
 // although the set names the sessions that it was derived from.
-func (a *asked) query(conv string, want Level) Query {
+func (a *longMemQuestion) query(conv string, want Level) Query {
 	q := Query{ID: conv, Text: a.Question, Conv: conv, Category: a.QuestionType, Level: LevelRecord}
 	if strings.HasSuffix(a.QuestionID, abstention) {
 		q.Judged = true
@@ -267,18 +267,19 @@ func (a *asked) query(conv string, want Level) Query {
 	return q
 }
 
-// session names the i-th session; the set may list one session several times.
-func (a *asked) session(i int) string {
+// session returns the name of the i-th session; the set may list a session several
+// times.
+func (a *longMemQuestion) session(i int) string {
 	if i < len(a.SessionIDs) {
 		return a.SessionIDs[i]
 	}
 	return "session_" + strconv.Itoa(i+1)
 }
 
-// turnID counts sessions too, because their names may repeat.
-func (a *asked) turnID(i, j int) string { return fmt.Sprintf("%s/%d/%d", a.session(i), i, j) }
+// turnID includes the index of the session, because names of sessions may repeat.
+func (a *longMemQuestion) turnID(i, j int) string { return fmt.Sprintf("%s/%d/%d", a.session(i), i, j) }
 
-func haystackOf(e *element[asked]) (string, error) {
+func haystackOf(e *element[longMemQuestion]) (string, error) {
 	a := &e.value
 	id := cmp.Or(a.QuestionID, a.ID)
 	if id == "" {
@@ -290,9 +291,9 @@ func haystackOf(e *element[asked]) (string, error) {
 	return id, nil
 }
 
-// remembered lists the turns of one question's sessions. Turns without words are
-// left out, as nobody could find them.
-func remembered(e *element[asked]) ([]Record, error) {
+// remembered returns the turns of one question's sessions. Turns without words are left
+// out, because no search can find them.
+func remembered(e *element[longMemQuestion]) ([]Record, error) {
 	conv, err := haystackOf(e)
 	if err != nil {
 		return nil, err
@@ -324,7 +325,7 @@ func remembered(e *element[asked]) ([]Record, error) {
 	sessions := 0
 	for i := range a.Conversation {
 		t := &a.Conversation[i]
-		if i == 0 || t.Date != a.Conversation[i-1].Date { // a session is what has one date
+		if i == 0 || t.Date != a.Conversation[i-1].Date { // each date is a session
 			sessions++
 		}
 		if err := add(fmt.Sprintf("conversation[%d].date", i), strconv.Itoa(i), "session_"+strconv.Itoa(sessions), t.Date, t); err != nil {
@@ -334,9 +335,8 @@ func remembered(e *element[asked]) ([]Record, error) {
 	return out, nil
 }
 
-// elements yields the objects of a file that is one JSON array, or an object with
-// the array under "data". One object is in memory at a time. The index counts
-// from 0.
+// elements yields the objects of a file that is a JSON array, or an object with the
+// array under "data". Only one object is in memory at a time. The index starts at 0.
 func elements[T any](ctx context.Context, path string) iter.Seq2[element[T], error] {
 	return func(yield func(element[T], error) bool) {
 		f, err := os.Open(path)
@@ -356,14 +356,14 @@ func elements[T any](ctx context.Context, path string) iter.Seq2[element[T], err
 	}
 }
 
-// element is one object of the array, and where it stands.
+// element is one object of the array, with its index.
 type element[T any] struct {
 	file  string
 	index int
 	value T
 }
 
-// fault is an error inside this element.
+// fault returns an error about this element.
 func (e *element[T]) fault(field, msg, try string) error {
 	if field != "" {
 		field = "." + field
@@ -371,7 +371,7 @@ func (e *element[T]) fault(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: "[" + strconv.Itoa(e.index) + "]" + field, Msg: e.file + ": " + msg, Try: try}
 }
 
-// turns yields the records that of makes of each object of such a file.
+// turns yields the records that of returns for each object of such a file.
 func turns[T any](ctx context.Context, path string, of func(*element[T]) ([]Record, error)) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for e, err := range elements[T](ctx, path) {
@@ -410,13 +410,13 @@ func elementsIn[T any](r io.Reader, name string) iter.Seq2[element[T], error] {
 				return
 			}
 		}
-		if _, err := d.Token(); err != nil { // the array's end: a file may have been cut off
+		if _, err := d.Token(); err != nil { // the array's end: the file may be truncated
 			yield(element[T]{}, broken(name, d, err))
 		}
 	}
 }
 
-// enter moves to the first element of the array.
+// enter advances to the first element of the array.
 func enter(d *json.Decoder) error {
 	tok, err := d.Token()
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Options says which part of a set to read; the zero value is the usual one.
+// Options says which part of a set to read; the zero value is the usual choice.
 type Options struct {
-	// Split is the qrels file of a BEIR folder to read, without its ending. Default
-	// test, where there is a test.tsv, else every file.
+	// Split is the qrels file of a BEIR folder to read, without its extension. Default
+	// test, if there is a test.tsv, else every file.
 	Split string
-	// Questions is a file to read instead of the set's own questions, as lines with
-	// the relevant ids in them.
+	// Questions is a file to read instead of the set's own questions, as lines that
+	// contain the relevant ids.
 	Questions string
-	// Judged leaves out questions for which nothing is known to be relevant.
+	// Judged leaves out questions without judgements.
 	Judged bool
-	// Level overrides what counts as found. LevelSession makes every relevant record
-	// stand for its session. Default: as the set says.
+	// Level overrides what counts as found. With LevelSession, any record of a relevant
+	// record's session counts. Default: the set's level.
 	Level Level
 }
 
-// Open reads the questions of the set in a folder or file, and prepares to stream
-// its records. Errors are *ken.Error: ErrNotFound for a path that isn't there,
-// ErrInvalid for a layout that no loader knows and for a line that can't be used.
+// Open reads the questions of the set in a folder or file, and prepares to stream its
+// records. Errors are *ken.Error: ErrNotFound for a path that does not exist,
+// ErrInvalid for an unknown layout and for a line that can't be used.
 func Open(ctx context.Context, path string, o Options) (*Set, error) {
 	if o.Level != "" && o.Level != LevelRecord && o.Level != LevelSession {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "level", Msg: fmt.Sprintf("unknown level %q", o.Level), Try: "Use record or session."}
@@ -86,7 +86,7 @@ func open(ctx context.Context, path string, o Options) (*Set, error) {
 	return nil, unknownLayout(path)
 }
 
-// openFile tells what a single file is by its beginning.
+// openFile opens a single file, and detects its format from its beginning.
 func openFile(ctx context.Context, path string, o Options) (*Set, error) {
 	if strings.HasSuffix(path, ".jsonl") {
 		if o.Questions == "" {
@@ -108,9 +108,9 @@ func openFile(ctx context.Context, path string, o Options) (*Set, error) {
 	return nil, unknownLayout(path)
 }
 
-// beginning is enough of a file to see the names of its first fields. A LoCoMo
-// file starts with a conversation's questions, a LongMemEval one with a question
-// or with where it comes from.
+// beginning returns the start of a file, enough to see the names of its first fields. A
+// LoCoMo file starts with a conversation's questions, a LongMemEval file with a
+// question or its source.
 func beginning(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func beginning(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// list names the .jsonl and .json files that lie directly in a folder.
+// list returns the .jsonl and .json files directly in a folder.
 func list(dir string) (lines, arrays []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -161,7 +161,7 @@ func unreadable(path string, err error) error {
 	return e
 }
 
-// check finds what no single line shows, and decides whether the set is scoped.
+// check validates the set as a whole, and determines whether it is scoped.
 func (s *Set) check() error {
 	seen := make(map[string]bool, len(s.Queries))
 	first := map[bool]string{}
@@ -187,7 +187,7 @@ func (s *Set) check() error {
 	return nil
 }
 
-// Find returns the sets at a path: the path itself, or, for a folder that is none,
+// Find returns the sets at a path: the path itself, or, if it is a folder but no set,
 // the sets directly in it, by name. ErrInvalid when there are none.
 func Find(path string) ([]string, error) {
 	if isSet(path) {
@@ -229,7 +229,7 @@ func isSet(path string) bool {
 	return len(lines) == 2 && slices.Contains(lines, queriesFile)
 }
 
-// formatOf tells a JSON file's format by its beginning; "" for none.
+// formatOf returns a JSON file's format, determined from its beginning; "" for none.
 func formatOf(head []byte) Format {
 	switch {
 	case bytes.Contains(head, []byte(`"haystack_`)), bytes.Contains(head, []byte(`"question_type"`)):

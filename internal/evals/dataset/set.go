@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// Format names a layout that Open knows.
+// Format is a layout that Open supports.
 type Format string
 
 // Formats.
@@ -30,30 +30,30 @@ const (
 	FormatClaims      Format = "claims"
 )
 
-// Level says what the ids of relevant records name.
+// Level says whether relevant ids are those of records or of sessions.
 type Level string
 
 // Levels.
 const (
-	LevelRecord  Level = "record"  // single records, such as the turns of a chat
+	LevelRecord  Level = "record"  // whole sessions: any record of a relevant session counts as found
 	LevelSession Level = "session" // whole sessions: any record of one finds it
 )
 
-// Set is an opened data set. Its fields are read only; Records may be called
+// Set is an opened data set. Its fields must not be changed; Records may be called
 // several times.
 type Set struct {
-	Name    string // of its folder or file
+	Name    string // name of its folder or file
 	Format  Format
 	Scoped  bool     // every question has its Conv, and sees nothing else
 	Queries []Query  // in the order of the files
-	Notes   []string // what the reader of a figure should know about the data
+	Notes   []string // notes about the data for readers of the results
 
 	records func(ctx context.Context) iter.Seq2[Record, error]
 }
 
-// Records yields what is to be remembered, in the order in which it was said or
-// written, reading the files as it goes. It ends at ctx's end and after the first
-// error, which names file, line and field.
+// Records yields the records, in the order in which they were said or written, and
+// reads the files meanwhile. It ends when ctx ends and after the first error, which
+// names file, line and field.
 func (s *Set) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range s.records(ctx) {
@@ -67,20 +67,20 @@ func (s *Set) Records(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Record is one thing to remember.
+// Record is one text to store.
 type Record struct {
 	ID      string // unique within its Conv
-	Conv    string // the conversation that it is part of; "" for a set without
+	Conv    string // the conversation that it belongs to; "" in a set without conversations
 	Session string // the session within the conversation
 	Heading string
 	Text    string
-	Role    string    // user, assistant, system or tool, where the set says
-	Speaker string    // the name of who said it, where the set says
-	At      time.Time // when; zero where the set doesn't say
+	Role    string    // user, assistant, system or tool, if the set has it
+	Speaker string    // name of the speaker, if the set has it
+	At      time.Time // zero if the set has no time
 	Place   string    // file and line, for messages
 
-	// Claim is set instead of the fields from Heading to At for a record that was a
-	// claim already, and Prior is its history.
+	// Claim is set instead of the fields from Heading to At if the record is an
+	// exported claim, and Prior is its history.
 	Claim *ken.Claim
 	Prior []ken.ClaimEvent
 }
@@ -92,28 +92,28 @@ type Query struct {
 	Conv     string // the conversation that it is about; "" in a set that is not Scoped
 	Category string // "" for none
 
-	// Relevant are the ids of what answers it, with grades from 1. Nil and Judged:
-	// nothing does, and nothing should be found.
+	// Relevant holds the ids of what answers it, with grades from 1. If it is nil and
+	// Judged is set, nothing answers the question, and nothing should be found.
 	Relevant map[string]int
-	Level    Level // what Relevant names
+	Level    Level // what the ids in Relevant identify
 	Judged   bool  // false: the set doesn't say what is relevant, so nothing can be measured
-	// Added marks a question that is not the set's own: see NoAnswer and SmallTalk.
+	// Added marks a question that was added to the set: see NoAnswer and SmallTalk.
 	Added bool
 }
 
-// Answerable reports whether something is known to answer the question.
+// Answerable reports whether the question has a known answer.
 func (q *Query) Answerable() bool { return q.Judged && len(q.Relevant) > 0 }
 
 // NoAnswer reports whether nothing should be found for the question.
 func (q *Query) NoAnswer() bool { return q.Judged && len(q.Relevant) == 0 }
 
-// openClaims reads an export of Ken's and the questions beside it. Relevant ids
-// are the claims' ids or keys.
+// openClaims reads an export of Ken's claims and the questions in the same folder.
+// Relevant ids are the claims' ids or keys.
 func openClaims(ctx context.Context, path, questions string, o Options) (*Set, error) {
 	s := &Set{Format: FormatClaims, records: func(ctx context.Context) iter.Seq2[Record, error] { return claims(ctx, path) }}
 	var err error
 	s.Queries, err = Questions(ctx, cmp.Or(o.Questions, questions))
-	for i := range s.Queries { // one owner's claims know no conversation
+	for i := range s.Queries { // the claims of one owner have no conversations
 		s.Queries[i].Conv = ""
 	}
 	return s, err
@@ -145,7 +145,7 @@ func claims(ctx context.Context, path string) iter.Seq2[Record, error] {
 	}
 }
 
-// claimFault adds the line to what is wrong with a claim.
+// claimFault adds the line to an error about a claim.
 func claimFault(name string, n int, err error) error {
 	var e *ken.Error
 	if errors.As(err, &e) {
@@ -175,9 +175,9 @@ type questionLine struct {
 //
 //	{"_id": "q1", "text": "Who owns billing?", "relevant": ["claim-7"], "metadata": {"category": "fact"}}
 //
-// relevant is a list of ids, or an object of ids with their grades from 0; an
-// empty list says that nothing answers the question, and a missing one leaves
-// open what does. Errors name file, line and field.
+// relevant is a list of ids, or an object of ids with their grades from 0. An empty
+// list means that nothing answers the question; a missing one means that the answer is
+// unknown. Errors name file, line and field.
 func Questions(ctx context.Context, path string) ([]Query, error) {
 	var out []Query
 	for l, err := range linesOf(ctx, path) {
@@ -227,14 +227,14 @@ func (l *line) question() (Query, error) {
 	return q, nil
 }
 
-// layouts are the ways in which the sets write a time, in the order of trial.
+// layouts are the time formats of the sets, in the order in which they are tried.
 var layouts = []string{
 	time.RFC3339Nano,
 	"2006-01-02 15:04:05",
 	"2006-01-02T15:04:05",
 	"2006-01-02 15:04",
 	time.DateOnly,
-	"2006/01/02 15:04", // LongMemEval, after its weekday is taken out
+	"2006/01/02 15:04", // LongMemEval, after its weekday is removed
 	"2006/01/02",
 	"3:04 pm on 2 January, 2006", // LoCoMo
 	"January-02-2006",            // BEAM
@@ -248,9 +248,9 @@ var weekday = lazyregexp.New(`\s*\([A-Za-z]{2,9}\)\s*`)
 
 var errTime = errors.New("a date that can't be read")
 
-// ParseTime reads a time as the sets write it, such as "1:56 pm on 8 May, 2023",
-// "March-15-2024", "2023/05/30 (Tue) 21:48" and RFC 3339. Without a zone it is UTC.
-// "" is the zero time.
+// ParseTime parses a time as the sets write it, such as "1:56 pm on 8 May, 2023",
+// "March-15-2024", "2023/05/30 (Tue) 21:48" and RFC 3339. Without a zone it is UTC. ""
+// is the zero time.
 func ParseTime(s string) (time.Time, error) {
 	if s = strings.TrimSpace(s); s == "" {
 		return time.Time{}, nil
@@ -266,7 +266,7 @@ func ParseTime(s string) (time.Time, error) {
 	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(shorten(s))))
 }
 
-// bounded refuses what RFC 3339 can't write: no claim can be that old.
+// bounded rejects a time that RFC 3339 can't represent.
 func bounded(t time.Time) (time.Time, error) {
 	if y := t.Year(); y < 1 || y > 9999 {
 		return time.Time{}, errTime

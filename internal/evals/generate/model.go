@@ -22,40 +22,40 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/knownitem"
 )
 
-// prompt says what the model has to do, and that a note is data.
+// prompt is the model's task. It says that the text of a note is data.
 //
 //go:embed prompt.txt
 var prompt string
 
-// Model asks questions instead of the rules.
+// Model writes questions instead of the rules.
 type Model struct {
 	Name string // for the set's description
 	// Ask sends one request and returns the answer's text. It is called from several
 	// goroutines. An ErrUnavailable is tried again, any other error ends Reword.
 	Ask func(ctx context.Context, system, user string) (string, error)
-	// Workers is how many requests are under way at once; default 4.
+	// Workers is the number of concurrent requests; default 4.
 	Workers int
-	// Wait waits before a request is sent again. Default: as long as it says, or
-	// until ctx ends.
+	// Wait waits before a request is sent again. The default waits for d, or until ctx
+	// ends.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// attempts is how often a claim is asked about, and how often a request is sent
-// to an endpoint that is not available.
+// attempts is the maximum number of requests about one claim, and of retries to an
+// endpoint that is not available.
 const attempts = 3
 
-// Cost is what Reword takes, about.
+// Cost is the approximate cost of Reword.
 type Cost struct {
 	Requests  int `json:"requests"`
 	TokensIn  int `json:"tokens_in"`
 	TokensOut int `json:"tokens_out"`
 }
 
-// answerTokens is a generous length of an answer: 25 words in JSON.
+// answerTokens is a generous estimate of the length of a response: 25 words in JSON.
 const answerTokens = 50
 
-// Estimate counts what Reword sends if every answer can be used; count counts a
-// text's tokens.
+// Estimate returns the cost of Reword if every response can be used. count returns the
+// number of tokens of a text.
 func (s *Set) Estimate(count func(string) int) Cost {
 	c := Cost{}
 	for _, q := range s.Questions {
@@ -68,10 +68,9 @@ func (s *Set) Estimate(count func(string) int) Cost {
 	return c
 }
 
-// Reword replaces every question that has an answer by one that the model asks
-// about the same claim. A question whose claim the model asks nothing usable
-// about is left out and counted. Errors are those of m.Ask, and ctx's own; the
-// set is then as it was.
+// Reword replaces every question that has an answer by one that the model wrote about
+// the same claim. A question for which the model wrote nothing usable is left out and
+// counted. Errors are those of m.Ask, and ctx's own; the set is then unchanged.
 func (s *Set) Reword(ctx context.Context, m Model) error {
 	if m.Wait == nil {
 		m.Wait = wait
@@ -104,7 +103,8 @@ func (s *Set) Reword(ctx context.Context, m Model) error {
 	if err := g.Wait(); err != nil {
 		return cmp.Or(ctx.Err(), err)
 	}
-	// Two claims with one question are one too many: nobody could tell which is meant.
+	// If two claims have the same question, only the first is kept, because the
+	// question would be ambiguous.
 	said := map[string]bool{}
 	out = slices.DeleteFunc(out, func(q knownitem.Question) bool {
 		again := q.Text == "" || said[q.Text]
@@ -120,18 +120,18 @@ func (s *Set) Reword(ctx context.Context, m Model) error {
 	return nil
 }
 
-// maxNote is how many code points of a claim's text are sent.
+// maxNote is the maximum number of code points of a claim's text that are sent.
 const maxNote = 4000
 
-// note is a claim as the model gets it. What is stored holds no secrets; should a
-// store have let one through, it goes no further.
+// note returns a claim in the form that is sent to the model. It is cleaned again, in
+// case the store contains a secret.
 func (s *Set) note(id string) string {
 	c := s.wanted[id]
 	safe := func(text string) string {
 		text, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(text)))
 		return text
 	}
-	text := safe(c.Text) // first, so that no secret is cut in two and missed
+	text := safe(c.Text) // cleaned before it is cut, so that no secret is cut in two and missed
 	if r := []rune(text); len(r) > maxNote {
 		text = string(r[:maxNote]) + "…"
 	}
@@ -147,7 +147,7 @@ func (s *Set) note(id string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// question asks until an answer can be used; "" when none could.
+// question asks until a response can be used; "" if none could.
 func (m *Model) question(ctx context.Context, note, text string) (string, error) {
 	user := note
 	for range attempts {
@@ -164,7 +164,7 @@ func (m *Model) question(ctx context.Context, note, text string) (string, error)
 	return "", nil
 }
 
-// send sends a request, and again while the endpoint is not available.
+// send sends a request, and retries while the endpoint is not available.
 func (m *Model) send(ctx context.Context, user string) (string, error) {
 	pause := time.Second
 	for try := 1; ; try++ {
@@ -190,12 +190,12 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Lengths of a question, in code points.
+// Minimum and maximum length of a question, in code points.
 const leastChars, mostChars = 8, 240
 
-// read takes the question out of an answer, which may be fenced and led by
-// reasoning and is strict JSON otherwise. The error says what is wrong, for the
-// model.
+// read extracts the question from a response. The response must be strict JSON,
+// possibly in a code fence and after reasoning. The error describes for the model what
+// is wrong.
 func read(answer, text string) (string, error) {
 	answer = strings.TrimSpace(guardrail.StripReasoning(answer))
 	if inner, ok := strings.CutPrefix(answer, "```"); ok {
@@ -226,7 +226,7 @@ func read(answer, text string) (string, error) {
 	return q, nil
 }
 
-// plain is a text for comparison: small letters, single spaces, no question mark.
+// plain normalizes a text for comparison: lower case, single spaces, no question mark.
 func plain(s string) string {
 	return strings.TrimRight(strings.Join(strings.Fields(strings.ToLower(s)), " "), "?!. ")
 }

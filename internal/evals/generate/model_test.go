@@ -188,8 +188,7 @@ func TestRewordStops(t *testing.T) {
 	}
 }
 
-// The store withholds secrets; should one have come through all the same, it goes
-// no further.
+// A store removes secrets; if one is stored nevertheless, it is not sent.
 func TestNoSecretIsSent(t *testing.T) {
 	claims := notes(t, 3)
 	key := "AKIA" + "Z7QK3M5XW2RT9PLB"

@@ -12,12 +12,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Source yields everything that a turn could find. It is read several times, and
-// yields the same each time.
+// Source yields everything that a turn could find. It is called several times, and must
+// yield the same each time.
 type Source func(ctx context.Context) iter.Seq2[ken.Claim, error]
 
-// FromStore is what f lets a turn find in a store: claims, and pieces of the
-// repository as far as they are indexed.
+// FromStore returns a Source for what f lets a turn find in a store: claims, and
+// indexed chunks of the repository.
 func FromStore(s store.Engine, f ken.Filter) Source {
 	return func(ctx context.Context) iter.Seq2[ken.Claim, error] {
 		return func(yield func(ken.Claim, error) bool) {
@@ -48,39 +48,38 @@ func FromStore(s store.Engine, f ken.Filter) Source {
 
 // Options tunes Make. The zero value is the default.
 type Options struct {
-	N     int              // questions in all; 0 means knownitem.DefaultN
+	N     int              // total number of questions; 0 means knownitem.DefaultN
 	Seed  uint64           // another seed, other questions
 	Kinds []knownitem.Kind // which kinds, in equal shares; nil means all
-	// Progress is told how many records have been read; the total is not known. May
-	// be nil.
+	// Progress is called with the number of records read so far; the total is unknown.
+	// May be nil.
 	Progress func(stage string, done, total int)
 }
 
-// KindModel is the kind of a question that a model made.
+// KindModel is the kind of a question that a model wrote.
 const KindModel knownitem.Kind = "model"
 
-// Set is a data set in the making. It belongs to one goroutine.
+// Set is a data set being made. It must not be used concurrently.
 type Set struct {
 	Questions []knownitem.Question
 	Records   int                    // in the corpus
-	Lacking   map[knownitem.Kind]int // how many fewer than its share a kind has
-	Model     string                 // that made the questions; "" for the rules
-	Refused   int                    // questions left out because the model gave none that could be used
+	Lacking   map[knownitem.Kind]int // by how many a kind falls short of its share
+	Model     string                 // model that wrote the questions; "" for the rules
+	Refused   int                    // questions left out because the model wrote none that could be used
 
 	o      Options
 	src    Source
-	wanted map[string]ken.Claim // by id: what the questions are about
+	wanted map[string]ken.Claim // claims that the questions are about, by id
 }
 
-// Make makes a set's questions by rule. Errors: ErrInvalid for options that make
-// no sense and for knowledge that no question can be made of, the source's, and
-// ctx's own.
+// Make makes a set's questions by rules. Errors: ErrInvalid for invalid options and for
+// knowledge from which no question can be made; the source's errors; ctx's own.
 func Make(ctx context.Context, src Source, o Options) (*Set, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
 	made, err := knownitem.Generate(ctx, counted(ctx, src, "read", o.Progress), knownitem.Options{N: o.N, Seed: o.Seed, Kinds: o.Kinds,
-		Filter: ken.Filter{Statuses: ken.Statuses()}}) // the source decides what is seen
+		Filter: ken.Filter{Statuses: ken.Statuses()}}) // the source decides what is visible
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func Make(ctx context.Context, src Source, o Options) (*Set, error) {
 	return s, nil
 }
 
-// counted tells how far the source has been read.
+// counted reports progress while the source is read.
 func counted(ctx context.Context, src Source, stage string, progress func(string, int, int)) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		n := 0
@@ -119,7 +118,7 @@ func counted(ctx context.Context, src Source, stage string, progress func(string
 	}
 }
 
-// Counts is how many questions there are of each kind.
+// Counts returns the number of questions of each kind.
 func (s *Set) Counts() map[knownitem.Kind]int {
 	out := map[knownitem.Kind]int{}
 	for _, q := range s.Questions {

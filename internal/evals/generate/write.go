@@ -19,7 +19,7 @@ import (
 // aboutFile describes a set, and marks its folder as one that Write may replace.
 const aboutFile = "generated.json"
 
-// about is what aboutFile holds.
+// about is the content of aboutFile.
 type about struct {
 	By        string                 `json:"by"`
 	Seed      uint64                 `json:"seed"`
@@ -28,12 +28,11 @@ type about struct {
 	Questions map[knownitem.Kind]int `json:"questions"`
 }
 
-// Write writes the set as a folder in BEIR's layout: corpus.jsonl, queries.jsonl
-// and qrels/test.tsv. Questions without an answer have no line in the last. The
-// folder is written whole or not at all, is readable by its user alone, and is
-// kept out of version control: it holds the knowledge itself. A folder that
-// Write made before is replaced; any other that has something in it is refused
-// with ErrExists.
+// Write writes the set as a folder in BEIR's layout: corpus.jsonl, queries.jsonl and
+// qrels/test.tsv. Questions without an answer have no line in the last. The folder is
+// written atomically, is only readable by its user, and is excluded from version
+// control, because it contains the knowledge itself. An earlier folder of Write is
+// replaced; any other folder that is not empty is refused with ErrExists.
 func (s *Set) Write(ctx context.Context, dir string) (err error) {
 	if err := replaceable(dir); err != nil {
 		return err
@@ -42,7 +41,7 @@ func (s *Set) Write(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return cannotWrite(err)
 	}
-	tmp, err := os.MkdirTemp(parent, ".ken-eval-") // readable by its user alone
+	tmp, err := os.MkdirTemp(parent, ".ken-eval-") // only readable by its user
 	if err != nil {
 		return cannotWrite(err)
 	}
@@ -75,7 +74,8 @@ func (s *Set) Write(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-// replaceable refuses a folder that holds anything that Write did not make.
+// replaceable returns an error for a folder that contains anything that Write did not
+// create.
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -133,7 +133,7 @@ type record struct {
 	} `json:"metadata"`
 }
 
-// corpus writes every record as its question has to meet it: see
+// corpus writes every record. A record that a question is about is masked: see
 // knownitem.Question.Mask.
 func (s *Set) corpus(ctx context.Context, w io.Writer) error {
 	asked := map[string]knownitem.Question{}
@@ -175,7 +175,7 @@ func (s *Set) queries(w io.Writer) error {
 	for i, q := range s.Questions {
 		type metadata struct {
 			Category knownitem.Kind `json:"category"`
-			Source   string         `json:"source,omitempty"` // what sort of record it is about
+			Source   string         `json:"source,omitempty"` // type of the record that it is about
 		}
 		if err := write(struct {
 			ID       string   `json:"_id"`

@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Label is the worth of a sentence in a later session.
+// Label says whether a sentence is worth knowing in a later session.
 type Label string
 
 // The labels. Keep is worth knowing, Junk must not be kept, and Fine may be kept or not.
@@ -30,12 +30,12 @@ const (
 	Junk Label = "junk"
 )
 
-// Case is a small world: its sessions, and what should be known after them.
+// Case is a set of sessions, and what should be known after them.
 type Case struct {
 	Name     string    `json:"name"`
 	Lang     string    `json:"lang"` // a code of ISO 639-1
 	Domain   string    `json:"domain"`
-	Source   string    `json:"source,omitempty"` // the data set that has the texts of its refs
+	Source   string    `json:"source,omitempty"` // the data set with the texts of its refs
 	Sessions []Session `json:"sessions"`
 	Updates  []Update  `json:"updates,omitempty"`
 	Ask      []Ask     `json:"ask,omitempty"`
@@ -47,7 +47,7 @@ type Session struct {
 	Messages []Message `json:"messages"`
 }
 
-// Message is one message. Say holds the sentences of a user, Text what anybody else said.
+// Message is one message. Say holds the sentences of a user, Text the message of anybody else.
 type Message struct {
 	Role  string     `json:"role"`
 	Name  string     `json:"name,omitempty"` // of the speaker
@@ -57,8 +57,8 @@ type Message struct {
 	Calls []Call     `json:"calls,omitempty"`
 }
 
-// Call is a tool call of an assistant. The tool messages that follow answer a message's calls in
-// order.
+// Call is a tool call of an assistant. The tool messages that follow contain the results, in the
+// order of the calls.
 type Call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -67,32 +67,32 @@ type Call struct {
 // Sentence is a labelled sentence of a user.
 type Sentence struct {
 	Text  string   `json:"t,omitempty"`
-	N     int      `json:"n,omitempty"` // with a ref: which sentence of the message, from 1
+	N     int      `json:"n,omitempty"` // with a ref: number of the sentence in the message, from 1
 	Is    Label    `json:"is"`
 	Why   string   `json:"why,omitempty"`   // why it is junk, such as request or stale
-	Must  []string `json:"must,omitempty"`  // what a claim needs to say it; a|b are alternatives
-	Rule  string   `json:"rule,omitempty"`  // direct or indirect; "" is no rule
-	About []string `json:"about,omitempty"` // names of the thing that it is about, any of which is right
-	Open  bool     `json:"open,omitempty"`  // left to do at the case's end
+	Must  []string `json:"must,omitempty"`  // strings that a claim must contain; a|b are alternatives
+	Rule  string   `json:"rule,omitempty"`  // direct or indirect; "" if it is not a rule
+	About []string `json:"about,omitempty"` // names of the thing that it is about; each of them is right
+	Open  bool     `json:"open,omitempty"`  // still to be done at the case's end
 }
 
 // Update is a question about a value that changed.
 type Update struct {
 	Question string   `json:"q"`
-	New      []string `json:"new"` // must all be told
-	Old      []string `json:"old"` // must not be told as equally true
+	New      []string `json:"new"` // strings that the block must contain
+	Old      []string `json:"old"` // strings that the block must not present as equally true
 }
 
-// Ask is a question, or a task, of the day after.
+// Ask is a question or a task of the day after.
 type Ask struct {
 	Question string   `json:"q"`
 	All      []string `json:"all"`
 	None     []string `json:"none,omitempty"`
 }
 
-// Load reads the cases of a file, or of the .jsonl files of a folder. Texts of refs are read from
-// the folders of data sets in texts; a case whose data set is not there is left out and counted
-// in without.
+// Load reads the cases of a file, or of the .jsonl files of a folder. texts is the folder of the
+// data sets with the texts of refs. A case whose data set is missing is left out and counted in
+// without.
 func Load(path, texts string) (cases []Case, without int, err error) {
 	names := []string{path}
 	info, err := os.Stat(path)
@@ -137,7 +137,7 @@ func Load(path, texts string) (cases []Case, without int, err error) {
 	return cases, without, nil
 }
 
-// Parse reads cases, one a line. A field that it does not know is an error.
+// Parse reads cases, one per line. An unknown field is an error.
 func Parse(data []byte) (cases []Case, err error) {
 	names := map[string]bool{}
 	n := 0
@@ -207,7 +207,7 @@ func (s *Sentence) check(byNumber bool) error {
 	return nil
 }
 
-// text returns a message as it was said. A sentence without a mark at its end is a line of its own.
+// text returns the text of a message. A sentence without final punctuation is a line of its own.
 func (m *Message) text() string {
 	if m.Text != "" || len(m.Say) == 0 {
 		return m.Text
@@ -227,11 +227,11 @@ func (m *Message) text() string {
 	return b.String()
 }
 
-// speaker is a name in front of a text, as chats between people have it.
+// speaker matches a name before a text, as in chats between people.
 var speaker = lazyregexp.New(`^(\p{Lu}\pL{1,20}): `)
 
-// resolve takes the texts of refs from a data set. In a chat between two people the one who
-// speaks first is the user, and the other one stands where an assistant does.
+// resolve fills in the texts of refs from a data set. In a chat between two people, the first
+// speaker becomes the user, and the other one the assistant.
 func (c *Case) resolve(texts map[string]string) error {
 	first := ""
 	for i := range c.Sessions {
@@ -265,8 +265,8 @@ func (c *Case) resolve(texts map[string]string) error {
 	return nil
 }
 
-// sentences splits a text behind full stops, exclamation and question marks that a space or the
-// end follows, and at line breaks.
+// sentences splits a text at line breaks, and after full stops, exclamation marks and question
+// marks that are followed by a space or the end.
 func sentences(text string) (out []string) {
 	from := 0
 	cut := func(to int) {
@@ -285,7 +285,7 @@ func sentences(text string) (out []string) {
 	return out
 }
 
-// readTexts reads the texts of a data set in the layout of BEIR, by id.
+// readTexts reads the texts of a data set in BEIR's layout, by id.
 func readTexts(folder string) (out map[string]string, err error) {
 	f, err := os.Open(filepath.Join(folder, "corpus.jsonl"))
 	if err != nil {

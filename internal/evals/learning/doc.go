@@ -1,8 +1,8 @@
-// Package learning measures what a harvest keeps of labelled sessions, and what a later
-// session is told of it.
+// Package learning measures what a harvest keeps of labelled sessions, and what a later session
+// gets of it.
 //
-// A case is one line of JSON: sessions in the order of time, in which each sentence of a user is
-// labelled, and the questions of the day after.
+// A case is one line of JSON: sessions in chronological order, in which each sentence of a user
+// is labelled, and the questions of the day after.
 //
 //	{"name": "staging", "lang": "en", "domain": "ops",
 //	 "sessions": [{"at": "2026-03-02T09:00:00Z", "messages": [
@@ -13,11 +13,11 @@
 //	 "updates": [{"q": "When do we deploy?", "new": ["thursday"], "old": ["tuesday"]}],
 //	 "ask": [{"q": "start the database", "all": ["make up"]}]}
 //
-// Each case runs in a store of its own. A claim is judged by the sentence that it came from: the
-// one that has most of its words. It is good if that sentence is worth keeping and the claim has
-// all that the sentence must say to be understood by itself; it is junk if the sentence is, if it
-// lacks what it must have, or if it came from no sentence of a user.
+// Each case runs in a separate store. A claim is rated by the sentence that it came from, which
+// is the one with most of its words. It is good if that sentence is worth keeping and the claim
+// contains everything that the sentence must say to be understood on its own. It is junk if the
+// sentence is junk, if it lacks a required part, or if it came from no sentence of a user.
 //
 // The texts of public conversations are not part of the project. A message with a ref has its
-// text in a data set's folder, and its sentences there by their numbers.
+// text in a data set's folder; its sentences are given by number.
 package learning

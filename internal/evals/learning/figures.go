@@ -2,32 +2,32 @@ package learning
 
 import "cmp"
 
-// Figures sum up reports. Every share is a part of what it is about, 0..1.
+// Figures summarizes reports. Every share is between 0 and 1.
 type Figures struct {
 	Cases     int     `json:"cases"`
 	Claims    int     `json:"claims"`
-	Junk      float64 `json:"junk"`   // of the claims: junk, half or unsaid
+	Junk      float64 `json:"junk"`   // share of the claims: junk, half or unsaid
 	Keep      int     `json:"keep"`   // sentences worth keeping
-	Recall    float64 `json:"recall"` // of these, the ones that a claim says
-	Rules     int     `json:"rules"`  // direct and indirect rules whose thing a turn touches
+	Recall    float64 `json:"recall"` // share of these that a claim states
+	Rules     int     `json:"rules"`  // direct and indirect rules about a thing that a turn mentions
 	Surfaced  float64 `json:"rules_surfaced"`
 	Indirect  int     `json:"indirect"`
 	IndirectS float64 `json:"indirect_surfaced"`
-	False     int     `json:"false_rules"`      // claims of sentences that are no rule, and that are rules
-	FalseC    int     `json:"false_candidates"` // the same, as candidate rules
-	Plain     int     `json:"plain"`            // sentences that are no rule
-	Things    int     `json:"things"`           // claims of sentences that are about something
-	Right     float64 `json:"right_thing"`      // of these, the ones whose primary entity is that
+	False     int     `json:"false_rules"`      // claims that are rules, from sentences that are not
+	FalseC    int     `json:"false_candidates"` // the same for candidate rules
+	Plain     int     `json:"plain"`            // sentences that are not rules
+	Things    int     `json:"things"`           // claims from sentences that are about something
+	Right     float64 `json:"right_thing"`      // share of these whose primary entity is that thing
 	Updates   int     `json:"updates"`
-	Updated   float64 `json:"updated"`       // the new value is told, and the old one not as equally true
-	Lost      int     `json:"false_updates"` // what was taken to be replaced, and is still so
+	Updated   float64 `json:"updated"`       // the new value is in the block, and the old one not as equally true
+	Lost      int     `json:"false_updates"` // claims that were treated as replaced but still hold
 	Asked     int     `json:"asked"`
-	Answered  float64 `json:"answered"` // on the day after
+	Answered  float64 `json:"answered"` // share of the questions of the day after
 	Later     int     `json:"asked_later"`
-	LaterA    float64 `json:"answered_later"` // after four more sessions
+	LaterA    float64 `json:"answered_later"` // share after four more sessions
 }
 
-// Sum sums up reports.
+// Sum summarizes reports.
 func Sum(reports []Report) (f Figures) {
 	f.Cases = len(reports)
 	count := func(n *int, sum *float64, right bool) {

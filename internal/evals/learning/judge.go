@@ -9,11 +9,11 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Verdict is the judgement of a claim.
+// Verdict is the rating of a claim.
 type Verdict string
 
-// The verdicts. Half is a claim of a sentence worth keeping that lacks what it must say, and
-// Unsaid one that came from no sentence of a user.
+// The verdicts. Half is a claim from a sentence worth keeping that lacks a required part.
+// Unsaid is a claim that came from no sentence of a user.
 const (
 	Good   Verdict = "good"
 	Spare  Verdict = "fine"
@@ -22,27 +22,27 @@ const (
 	Unsaid Verdict = "unsaid"
 )
 
-// Kept is a claim that was harvested, with its judgement.
+// Kept is a harvested claim with its verdict.
 type Kept struct {
 	Text      string   `json:"text"`
 	Kind      ken.Kind `json:"kind"`
-	Sentence  string   `json:"sentence,omitempty"` // that it came from
+	Sentence  string   `json:"sentence,omitempty"` // the sentence that it came from
 	Verdict   Verdict  `json:"verdict"`
 	Why       string   `json:"why,omitempty"` // why the sentence is junk, or what the claim lacks
 	Rule      string   `json:"rule,omitempty"`
 	Candidate bool     `json:"rule_candidate,omitempty"`
 	Reads     string   `json:"reads,omitempty"` // the sentence's label: direct, indirect or ""
 	Thing     string   `json:"thing,omitempty"` // the claim's primary entity
-	About     []string `json:"about,omitempty"` // the sentence's
+	About     []string `json:"about,omitempty"` // the names in the sentence's About
 }
 
-// Least shares of words that a claim and the sentence that it came from have in common.
+// Minimum shares of words that a claim and its sentence have in common.
 const (
-	cameFrom = 0.5 // of the claim's words in the sentence, or of the sentence's in the claim
-	holds    = 0.8 // of a sentence's words in the claim that holds it besides others
+	cameFrom = 0.5 // share of the claim's words in the sentence, or of the sentence's in the claim
+	holds    = 0.8 // share of a further sentence's words in a claim that also states it
 )
 
-// judge finds the sentences that a claim came from, and judges it by them.
+// judge finds the sentences that a claim came from, and rates the claim by them.
 func judge(c *ken.Claim, said []*Sentence) Kept {
 	k := Kept{Text: c.Text, Kind: c.Kind, Verdict: Unsaid, Candidate: c.RuleCandidate}
 	if c.Constraint {
@@ -51,7 +51,7 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 	if len(c.Entities) > 0 {
 		k.Thing = c.Entities[0]
 	}
-	_, told, joined := strings.Cut(c.Text, " Answer: ") // behind the question that it answers
+	_, told, joined := strings.Cut(c.Text, " Answer: ") // after the question that it answers
 	if !joined {
 		told = c.Text
 	}
@@ -70,7 +70,8 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 		}
 	}
 	if best == nil {
-		// A model words things anew: who says all that a sentence must is its claim.
+		// A model changes the wording: a claim with everything that a sentence must say comes
+		// from that sentence.
 		for _, s := range said {
 			if s.Is == Keep && len(s.Must) > 1 && hasAll(c.Text, s.Must) {
 				best = s
@@ -102,10 +103,10 @@ func judge(c *ken.Claim, said []*Sentence) Kept {
 	return k
 }
 
-// hasAll reports whether a text has every one of some strings, whatever their case.
+// hasAll reports whether a text contains all the given strings, ignoring case.
 func hasAll(text string, want []string) bool { return len(lacks(text, want)) == 0 }
 
-// lacks returns the strings that a text lacks. Of a|b either will do.
+// lacks returns the strings that a text doesn't contain. For a|b, one of both is enough.
 func lacks(text string, want []string) (out []string) {
 	text = strings.ToLower(text)
 	for _, w := range want {
@@ -116,8 +117,7 @@ func lacks(text string, want []string) (out []string) {
 	return out
 }
 
-// grams returns the words of a text, and pairs of characters where words have no spaces between
-// them.
+// grams returns the words of a text, and pairs of characters for scripts without spaces.
 func grams(text string) map[string]bool {
 	out := map[string]bool{}
 	var word []rune
@@ -149,7 +149,7 @@ func grams(text string) map[string]bool {
 	return out
 }
 
-// share returns the part of a's words that b has.
+// share returns the share of a's words that are in b.
 func share(a, b map[string]bool) float64 {
 	if len(a) == 0 {
 		return 0

@@ -14,8 +14,8 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// good answers as a good model would: with a fact for each sentence worth keeping that the request
-// shows, in words that stand by themselves, and no others.
+// good answers like a good model: with one self-contained fact for each sentence worth keeping in
+// the request, and no others.
 func good(c *Case) modeltest.Play {
 	return func(w http.ResponseWriter, r *http.Request, req *modeltest.Request) {
 		a := modeltest.Answer{Summary: "They talked about " + strings.ReplaceAll(c.Name, "-", " ") + "."}
@@ -65,8 +65,8 @@ func shown(req *modeltest.Request) map[int]string {
 	return out
 }
 
-// With a model that reports what is worth keeping, the harvest adds no junk of its own and loses
-// little. What a model of the world reports is not measured here.
+// With a model that reports what is worth keeping, the harvest adds no junk and loses little. It
+// does not measure real models.
 func TestWithAGoodModel(t *testing.T) {
 	race.LeaveToWhole(t)
 	cases, _, err := Load("testdata", "")

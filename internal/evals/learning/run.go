@@ -21,43 +21,43 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Answer is the judged block of one question.
+// Answer is the rated block of one question.
 type Answer struct {
 	Question string   `json:"q"`
-	Kind     string   `json:"kind"` // update, ask, later (asked again after four more sessions) or rule (a turn that touches a rule's thing)
+	Kind     string   `json:"kind"` // update, ask, later (asked again after four more sessions) or rule (a turn that mentions a rule's thing)
 	Right    bool     `json:"right"`
 	Why      string   `json:"why,omitempty"` // what is wrong
 	Rule     string   `json:"rule,omitempty"`
 	Items    []string `json:"items"`
 }
 
-// Report describes the outcome of one case.
+// Report is the result of one case.
 type Report struct {
 	Case    string         `json:"case"`
 	Lang    string         `json:"lang"`
 	Keep    int            `json:"keep"`                    // sentences worth keeping
-	Kept    int            `json:"kept"`                    // of these, the ones that a claim says
+	Kept    int            `json:"kept"`                    // number of these that a claim states
 	Missed  []string       `json:"missed"`                  // the others
-	Lost    []string       `json:"false_updates,omitempty"` // what was taken to be replaced, and is worth keeping
+	Lost    []string       `json:"false_updates,omitempty"` // claims that were treated as replaced but are worth keeping
 	Claims  []Kept         `json:"claims"`
 	Answers []Answer       `json:"answers"`
-	Plain   int            `json:"plain"` // sentences that are no rule
+	Plain   int            `json:"plain"` // sentences that are not rules
 	Dropped map[string]int `json:"dropped,omitempty"`
 }
 
-// patience is the deadline of a turn: how soon a busy machine answers is not measured here.
-const patience = 30 * time.Second
+// turnDeadline is the deadline of a turn: response times are not measured here.
+const turnDeadline = 30 * time.Second
 
-// Options say how the cases are run.
+// Options configures how cases are run.
 type Options struct {
 	Config config.Config // not changed
 	// Background holds claims that each case's store has before its first session.
 	Background []string
-	// Between holds sessions that follow a case's own: its questions are asked again after them.
+	// Between holds sessions that follow the case's own. The questions are asked again after them.
 	Between []Session
 }
 
-// clock stands still between messages.
+// clock is a settable clock that only advances between messages.
 type clock struct{ ns atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.ns.Load()).UTC() }
@@ -70,7 +70,7 @@ type world struct {
 	clock
 }
 
-// Run holds the sessions of a case, harvests each, judges the claims and asks the questions.
+// Run replays the sessions of a case, harvests each, rates the claims and asks the questions.
 func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	r = Report{Case: c.Name, Lang: c.Lang, Missed: []string{}, Claims: []Kept{}, Answers: []Answer{}, Dropped: map[string]int{}}
 	root, err := os.MkdirTemp("", "ken-learn-")
@@ -79,7 +79,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
 	cfg := o.Config
-	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = root, patience
+	cfg.Knowledge.DBPath, cfg.Retrieval.Deadline = root, turnDeadline
 	cfg.Repository.Index, cfg.Middleware.Events = false, false
 	w := &world{}
 	w.set(c.Sessions[0].At.Add(-time.Hour))
@@ -106,7 +106,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 		background[written] = true
 	}
 	for i := range c.Sessions {
-		out, err := w.hold(ctx, c.Name+"-"+strconv.Itoa(i), &c.Sessions[i])
+		out, err := w.replay(ctx, c.Name+"-"+strconv.Itoa(i), &c.Sessions[i])
 		if err != nil {
 			return r, err
 		}
@@ -124,7 +124,7 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	for i := range o.Between {
 		between := o.Between[i]
 		between.At = w.now().Add(time.Hour)
-		if _, err := w.hold(ctx, "between-"+strconv.Itoa(i), &between); err != nil {
+		if _, err := w.replay(ctx, "between-"+strconv.Itoa(i), &between); err != nil {
 			return r, err
 		}
 	}
@@ -139,11 +139,11 @@ func Run(ctx context.Context, c *Case, o *Options) (r Report, err error) {
 	return r, nil
 }
 
-// hold sends the turns of a session through the layer, ends it and harvests it.
-func (w *world) hold(ctx context.Context, id string, s *Session) (session.Outcome, error) {
+// replay sends the turns of a session through the layer, ends it and harvests it.
+func (w *world) replay(ctx context.Context, id string, s *Session) (session.Outcome, error) {
 	w.set(s.At)
 	t := ken.Turn{Owner: ken.DefaultOwner, Session: id}
-	var calls []string // whose results are to come
+	var calls []string // calls whose results follow
 	for i, m := range s.Messages {
 		out := ken.Message{Role: m.Role, Name: m.Name, Text: m.text()}
 		for j, c := range m.Calls {
@@ -172,7 +172,7 @@ func (w *world) hold(ctx context.Context, id string, s *Session) (session.Outcom
 	return *info.Outcome, nil
 }
 
-// judge judges the claims that stand, and counts the sentences that they say.
+// judge rates the active claims, and counts the sentences that they state.
 func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background map[string]bool) error {
 	said := c.sentences()
 	var texts, replaced []string
@@ -180,7 +180,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 		if err != nil {
 			return err
 		}
-		if claim.Kind == ken.KindFact && background[claim.ID] && claim.SupersededBy != "" { // it is of another case
+		if claim.Kind == ken.KindFact && background[claim.ID] && claim.SupersededBy != "" { // it belongs to another case
 			r.Lost = append(r.Lost, claim.Text)
 		}
 		if claim.Kind == ken.KindFact && !background[claim.ID] {
@@ -190,7 +190,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			gone := consolidate.NoLonger(claim.Text)
 			replaced = append(replaced, gone...)
 			if strings.TrimRight(strings.Join(gone, ""), ".!。") == strings.TrimRight(strings.TrimPrefix(consolidate.Plain(claim.Text), "User: "), ".!。 ") {
-				continue // all of it is told as past
+				continue // all of it is presented as past
 			}
 		}
 		if background[claim.ID] || claim.Kind.Structural() || claim.Kind == ken.KindPattern || claim.Kind == ken.KindEpisode ||
@@ -198,7 +198,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 			continue
 		}
 		texts = append(texts, claim.Text)
-		if claim.Kind != ken.KindFinding { // those are made of tool calls, which nobody labelled
+		if claim.Kind != ken.KindFinding { // findings come from tool calls, which have no labels
 			r.Claims = append(r.Claims, judge(&claim, said))
 		}
 	}
@@ -227,7 +227,7 @@ func (r *Report) judge(ctx context.Context, c *Case, s store.Engine, background 
 	return nil
 }
 
-// sentences returns what was said in a case.
+// sentences returns the labelled sentences of a case.
 func (c *Case) sentences() (out []*Sentence) {
 	for i := range c.Sessions {
 		for j := range c.Sessions[i].Messages {
@@ -240,10 +240,10 @@ func (c *Case) sentences() (out []*Sentence) {
 	return out
 }
 
-// past marks an item as what once was.
+// past matches words that mark an item as no longer true.
 var past = lazyregexp.New(`(?i)\b(was|until|formerly|previously|superseded|no longer)\b`)
 
-// ask asks a case's questions, each in a session of its own.
+// ask asks a case's questions, each in a separate session.
 func (r *Report) ask(ctx context.Context, w *world, c *Case) error {
 	for i, u := range c.Updates {
 		if err := r.askOne(ctx, w, Answer{Question: u.Question, Kind: "update"}, "update-"+strconv.Itoa(i), u.New, u.Old); err != nil {
@@ -266,8 +266,9 @@ func (r *Report) ask(ctx context.Context, w *world, c *Case) error {
 	return nil
 }
 
-// askOne asks one question. It is answered right when the block has all of some strings, and no
-// item says one of the old ones without a new one or a word that it is past.
+// askOne asks one question. The answer is right if the block contains all the required strings,
+// and no item contains an old one without also containing a new one or a word that marks it as
+// past.
 func (r *Report) askOne(ctx context.Context, w *world, a Answer, id string, all, old []string) error {
 	in := w.Assemble(ctx, ken.Turn{Owner: ken.DefaultOwner, Session: id, Messages: []ken.Message{{Role: "user", Text: a.Question}}})
 	if err := ctx.Err(); err != nil {
@@ -292,14 +293,13 @@ func (r *Report) askOne(ctx context.Context, w *world, a Answer, id string, all,
 	return nil
 }
 
-// rightThing reports whether a claim's primary entity is one of the names that its sentence is
-// about.
+// rightThing reports whether a claim's primary entity is one of the names in its sentence's About.
 func (k *Kept) rightThing() bool {
 	return slices.ContainsFunc(k.About, func(name string) bool { return analysis.Entity(name) == analysis.Entity(k.Thing) })
 }
 
-// Among returns the options for the i-th of some cases: the first sessions of the next four follow
-// it, and with crowd its store has what is worth keeping of all others.
+// Among returns the options for the i-th case: the first sessions of the next four cases follow
+// it. With crowd, its store also has what is worth keeping of all other cases.
 func Among(cases []Case, i int, crowd bool, cfg config.Config) *Options {
 	o := &Options{Config: cfg}
 	for k := 1; k <= min(4, len(cases)-1); k++ {

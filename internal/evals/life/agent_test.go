@@ -53,8 +53,8 @@ func requests(t *testing.T) (out []request) {
 	return out
 }
 
-// A day of a real agent goes through the layer, request by request as its client
-// sent them, resending everything. Each message is journaled once, every
+// A day of a real agent goes through the layer, request by request as its client sent
+// them, with all earlier messages each time. Each message is journaled once, every
 // conversation is harvested, and the next day's questions find what was said.
 //
 //	go test -run RealAgent -v ./internal/evals/life

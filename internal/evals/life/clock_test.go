@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock is set by a test and read by the layer, whose journal is written behind
-// the turns.
+// clock is a settable clock. It is atomic because the layer's journal reads it in the
+// background.
 type clock struct{ ns atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Unix(0, c.ns.Load()).UTC() }

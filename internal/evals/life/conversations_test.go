@@ -26,8 +26,8 @@ type sitting struct {
 	records  []string // the set's id of each message
 }
 
-// sittings reads a set of conversations. In a chat between two people, who speaks
-// first is the user; both have their names.
+// sittings reads a set of conversations. In a chat between two people, the first
+// speaker is the user; both have names.
 func sittings(t *testing.T, set *dataset.Set) (out []*sitting) {
 	roles := map[string]string{}
 	byID := map[string]*sitting{}
@@ -60,7 +60,7 @@ func sittings(t *testing.T, set *dataset.Set) (out []*sitting) {
 	return out
 }
 
-// layer opens one that goes by the clock.
+// layer opens a layer with this clock.
 func layer(t *testing.T, c *clock) *middleware.Layer {
 	t.Helper()
 	cfg := config.Default()

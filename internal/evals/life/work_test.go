@@ -1,6 +1,6 @@
-// Package life runs the whole of the layer over weeks of work: turns, the end of
-// each session, what was kept, and what a later session is told. It has tests
-// alone, and what they measure is in the README.
+// Package life tests the whole layer over weeks of work: turns, session ends, what was
+// kept, and what a later session gets. It only has tests; their results are in the
+// README.
 package life
 
 import (

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Rounds is how many resamples a confidence interval is read from: enough for
-// two stable digits of a 95 % interval (Efron and Tibshirani 1993 ask for 1,000).
+// Rounds is the number of resamples for a confidence interval: enough for two stable
+// digits of a 95 % interval (Efron and Tibshirani 1993 recommend 1,000).
 const Rounds = 1000
 
-// Draws are resamples of n questions, n drawn with replacement in each. The same
-// draws serve every measure and every mode, so that what is compared is compared
-// on the same questions. Read only after NewDraws, and safe for concurrent use.
+// Draws holds resamples of n questions, each with n questions drawn with replacement.
+// All measures and modes use the same draws, so that comparisons are made on the same
+// questions. It is immutable after NewDraws and safe for concurrent use.
 type Draws struct {
 	n    int
 	each [][]int32
@@ -36,9 +36,8 @@ func NewDraws(n int, seed uint64) *Draws {
 	return d
 }
 
-// Interval is the 95 % percentile interval of the mean of values, of which there
-// must be n: the means of the resamples from the 2.5th to the 97.5th percentile.
-// It is 0, 0 for no values.
+// Interval returns the 95 % percentile interval of the mean of n values: the 2.5th and
+// the 97.5th percentile of the means of the resamples. It returns 0, 0 for no values.
 func (d *Draws) Interval(values []float64) (low, high float64) {
 	means := d.means(values)
 	return Percentile(means, 2.5), Percentile(means, 97.5)
@@ -59,22 +58,22 @@ func (d *Draws) means(values []float64) []float64 {
 	return means
 }
 
-// Difference is what separates two runs over the same questions.
+// Difference is the difference between two runs over the same questions.
 type Difference struct {
-	Mean float64 // of after minus before
-	Low  float64 // of its 95 % interval
+	Mean float64 // mean of after minus before
+	Low  float64 // lower end of its 95 % interval
 	High float64
 	// P is the two-sided bootstrap probability of a difference at least as far from
 	// zero when there is none, and at least 1/(Rounds+1).
 	P float64
 }
 
-// Real reports whether the interval leaves zero out.
+// Real reports whether the interval excludes zero.
 func (d Difference) Real() bool { return d.Low > 0 || d.High < 0 }
 
-// Paired compares two runs question by question: the resamples are of the
-// differences, so that what makes a question hard cancels out. before and after
-// hold n values each, in the same order of questions.
+// Paired compares two runs question by question: it resamples the differences, so that
+// the difficulty of questions cancels out. before and after hold n values each, in the
+// same order of questions.
 func (d *Draws) Paired(before, after []float64) Difference {
 	if len(before) != len(after) {
 		panic("metric: runs over different questions")

@@ -1,8 +1,8 @@
-// Package metric measures a ranking against what is relevant, and says how sure
-// one can be of a mean over questions.
+// Package metric measures a ranking against the relevant records, and computes
+// confidence intervals of means over questions.
 //
-// A ranking is a list of grades: the grade of what stands at each rank, best rank
-// first, 0 for what is not relevant. All measures are fractions from 0 to 1, and 0
-// where nothing is relevant. The package is pure: no time, no randomness but the
-// seed that it is given.
+// A ranking is a list of grades, best rank first; the grade of a record that is not
+// relevant is 0. All measures are fractions from 0 to 1, and 0 if nothing is relevant.
+// The package is deterministic: it uses no time, and no randomness except the given
+// seed.
 package metric

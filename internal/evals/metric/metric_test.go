@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Hand-computed: ranks 2 and 4 hold what is relevant, of three such records.
+// Computed by hand: the relevant records are at ranks 2 and 4, out of three.
 func TestRankings(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 	grades, ideal := []int{0, 2, 0, 1, 0}, []int{1, 2, 1}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Hit is 1 when something relevant stands at one of the first k ranks.
+// Hit returns 1 if there is a relevant record at one of the first k ranks, else 0.
 func Hit(grades []int, k int) float64 {
 	for _, g := range grades[:min(k, len(grades))] {
 		if g > 0 {
@@ -15,8 +15,8 @@ func Hit(grades []int, k int) float64 {
 	return 0
 }
 
-// Recall is the part of all relevant records that stands at the first k ranks.
-// relevant is how many there are.
+// Recall returns the share of the relevant records that are at the first k ranks.
+// relevant is the number of all relevant records.
 func Recall(grades []int, relevant, k int) float64 {
 	if relevant == 0 {
 		return 0
@@ -30,11 +30,11 @@ func Recall(grades []int, relevant, k int) float64 {
 	return float64(found) / float64(relevant)
 }
 
-// NDCG is the normalised discounted cumulative gain of the first k ranks: each
-// gives its grade divided by log2(rank+1), and the sum is divided by that of the
-// best order there is. The gain is linear, as trec_eval and BEIR have it (Järvelin
-// and Kekäläinen 2002), not 2^grade-1. ideal are the grades of all relevant
-// records, in any order; it is not changed.
+// NDCG returns the normalised discounted cumulative gain of the first k ranks. Each
+// rank adds its grade divided by log2(rank+1), and the sum is divided by that of the
+// best possible order. The gain is linear, as in trec_eval and BEIR (Järvelin and
+// Kekäläinen 2002), not 2^grade-1. ideal holds the grades of all relevant records, in
+// any order; it is not changed.
 func NDCG(grades, ideal []int, k int) float64 {
 	best := slices.Clone(ideal)
 	slices.SortFunc(best, func(a, b int) int { return b - a })
@@ -52,8 +52,8 @@ func dcg(grades []int, k int) (sum float64) {
 	return sum
 }
 
-// ReciprocalRank is 1 over the rank of the first relevant record, 0 when there is
-// none.
+// ReciprocalRank returns 1 divided by the rank of the first relevant record, or 0 when
+// there is none.
 func ReciprocalRank(grades []int) float64 {
 	for i, g := range grades {
 		if g > 0 {
@@ -63,8 +63,8 @@ func ReciprocalRank(grades []int) float64 {
 	return 0
 }
 
-// Percentile is the smallest value that at least p of 100 values don't exceed
-// (nearest rank). values is not changed. 0 for no values.
+// Percentile returns the smallest value that at least p percent of the values don't
+// exceed (nearest rank). It does not change values. It returns 0 for no values.
 func Percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -74,7 +74,7 @@ func Percentile(values []float64, p float64) float64 {
 	return sorted[min(max(at, 1), len(sorted))-1]
 }
 
-// Mean is the arithmetic mean; 0 for no values.
+// Mean returns the arithmetic mean; 0 for no values.
 func Mean(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

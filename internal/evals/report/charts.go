@@ -9,10 +9,10 @@ import (
 	"github.com/kenlayer/ken/evals"
 )
 
-// series is how many colours and shapes there are; more modes begin again.
+// series is the number of colours and shapes; further modes reuse them.
 const series = 6
 
-// mark is the i-th series' shape at a point.
+// mark returns the i-th series' shape at a point.
 func mark(i int, x, y, size float64) raw {
 	fill := fmt.Sprintf(`fill="var(--c%d)"`, i%series)
 	path := func(points ...float64) raw {
@@ -37,14 +37,14 @@ func mark(i int, x, y, size float64) raw {
 	return raw(fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" %s/>`, x, y, size, fill))
 }
 
-// modeOf is the mode of a variant, without what was varied.
+// modeOf returns the mode of a variant, without the varied settings.
 func modeOf(name string) string {
 	mode, _, _ := strings.Cut(name, " ")
 	return mode
 }
 
-// modes lists the modes of a run, once each: a mode has one colour and shape,
-// whatever is varied.
+// modes returns the modes of a run, without duplicates: a mode has one colour and shape
+// for all its variants.
 func modes(r *evals.Report) (list []string) {
 	for _, name := range r.Order {
 		if m := modeOf(name); !slices.Contains(list, m) {
@@ -54,10 +54,10 @@ func modes(r *evals.Report) (list []string) {
 	return list
 }
 
-// seriesOf is the number of a variant's mode.
+// seriesOf returns the number of a variant's mode.
 func seriesOf(r *evals.Report, name string) int { return slices.Index(modes(r), modeOf(name)) }
 
-// best is each mode's variant with the highest recall@10, the first of equals.
+// best returns each mode's variant with the highest recall@10, the first of equals.
 func best(r *evals.Report) []string {
 	var out []string
 	for _, m := range modes(r) {
@@ -72,7 +72,7 @@ func best(r *evals.Report) []string {
 	return out
 }
 
-// legend names the series.
+// legend returns the legend of the series.
 func legend(order []string) raw {
 	p := &page{}
 	p.put(`<ul class="legend">`)
@@ -83,7 +83,7 @@ func legend(order []string) raw {
 	return raw(p.b.String())
 }
 
-// plot is a chart under way: a figure with a caption around one SVG.
+// plot builds a chart: a figure with one SVG and a caption.
 type plot struct {
 	page
 	width, height float64
@@ -108,12 +108,12 @@ func (p *plot) text(x, y float64, anchor, class, s string) {
 	p.put(`<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s</text>`, x, y, anchor, class, s)
 }
 
-// grid is a line of a scale.
+// grid draws a line of a scale.
 func (p *plot) grid(x1, y1, x2, y2 float64) {
 	p.put(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`, x1, y1, x2, y2)
 }
 
-// whisker is an interval, in the series' colour.
+// whisker draws an interval, in the series' colour.
 func (p *plot) whisker(i int, x1, x2, y float64) {
 	p.put(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="var(--c%d)" stroke-width="2"/>`, x1, y, x2, y, i%series)
 }
@@ -132,7 +132,7 @@ const (
 	axis      = 20
 )
 
-// labelWidth is room for the longest name, in units of the chart.
+// labelWidth returns the width for the longest name, in units of the chart.
 func labelWidth(list []string) float64 {
 	most := 0
 	for _, s := range list {
@@ -141,7 +141,7 @@ func labelWidth(list []string) float64 {
 	return min(260, 16+6.6*float64(most))
 }
 
-// overall is one measure over all questions, a row for each mode.
+// overall draws one measure over all questions, with a row for each mode.
 func overall(r *evals.Report, measure string) raw {
 	left := labelWidth(r.Order)
 	width := left + 260
@@ -159,7 +159,7 @@ func overall(r *evals.Report, measure string) raw {
 	return p.end()
 }
 
-// point is a value with its interval on a scale from left to right.
+// point draws a value with its interval on a scale from left to right.
 func (p *plot) point(i int, s evals.Score, measure string, left, right, y float64) {
 	ci, ok := s.CI[measure]
 	if !ok {
@@ -170,7 +170,7 @@ func (p *plot) point(i int, s evals.Score, measure string, left, right, y float6
 	p.put(`%s`, mark(i, x(s.Values[measure]), y, 5))
 }
 
-// byCategory is recall@10 with a group of rows for each kind of question.
+// byCategory draws recall@10 with a group of rows for each category of questions.
 func byCategory(r *evals.Report, variants, names []string) raw {
 	labels := make([]string, len(names))
 	for i, name := range names {
@@ -196,8 +196,8 @@ func byCategory(r *evals.Report, variants, names []string) raw {
 	return p.end()
 }
 
-// latency shows the median and the 99th percentile of each mode, on a logarithmic
-// scale: they are far apart.
+// latency draws the median and the 99th percentile of each mode, on a logarithmic
+// scale, because they are far apart.
 func latency(r *evals.Report) raw {
 	low, high := math.Inf(1), 0.0
 	for _, mode := range r.Order {
@@ -231,7 +231,7 @@ func latency(r *evals.Report) raw {
 	return p.end()
 }
 
-// tradeOff sets abstention against silencing, a point for each mode and setting.
+// tradeOff draws abstention against silencing, with a point for each mode and setting.
 func tradeOff(r *evals.Report) raw {
 	const width, height, left, top, bottom = 760.0, 300.0, 60.0, 12.0, 256.0
 	right := width - 20
@@ -266,13 +266,13 @@ func tradeOff(r *evals.Report) raw {
 	return legend(modes(r)) + p.end()
 }
 
-// curve is one mode's values along a key that was varied.
+// curve holds one mode's values along a varied key.
 type curve struct {
 	name   string
 	points []evals.Score
 }
 
-// curves shows how recall@10 goes along a single numeric key, a line for each mode.
+// curves draws recall@10 along a single numeric key, with a line for each mode.
 func (p *page) curves(r *evals.Report) {
 	key, values, lines := alongOneKey(r)
 	if key == "" {
@@ -307,8 +307,8 @@ func (p *page) curves(r *evals.Report) {
 	p.put(`<h2>Along %s: recall@10</h2>%s%s`, key, legend(order), c.end())
 }
 
-// alongOneKey returns the modes' scores by value, if exactly one key was varied,
-// with at least three values.
+// alongOneKey returns the modes' scores by value, if exactly one key was varied, with
+// at least three values.
 func alongOneKey(r *evals.Report) (key string, values []string, lines []curve) {
 	for _, name := range r.Order {
 		s := r.Modes[name]
@@ -338,8 +338,8 @@ func alongOneKey(r *evals.Report) (key string, values []string, lines []curve) {
 	return key, values, lines
 }
 
-// Changes is a comparison as aligned text: a line for each mode and measure, and
-// what could not be compared below.
+// Changes formats a comparison as aligned text: a line for each mode and measure,
+// followed by what could not be compared.
 func Changes(c *evals.Comparison) string {
 	rows := [][]string{{"mode", "measure", "before", "after", "change", "95 %", "p", ""}}
 	for _, ch := range c.Changes {
@@ -369,8 +369,8 @@ func Changes(c *evals.Comparison) string {
 	return out
 }
 
-// Orders is a comparison of orders as aligned text: the verdict, a line for all turns
-// and for each slice, what exploration says, and what is missing.
+// Orders formats a comparison of orders as aligned text: the verdict, a line for all
+// turns and for each slice, the result of exploration, and the missing data.
 func Orders(o *evals.Orders) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "scorer %s\n%d turns logged, %d judged, %d that tell the orders apart; %d learned from\n", o.Verdict, o.Turns, o.Judged, o.Telling, o.Standing.Turns)

@@ -1,3 +1,3 @@
-// Package report shows what a sweep found: as a table for a terminal, and as one
-// HTML page with charts that needs nothing but itself.
+// Package report renders the results of a sweep: as a table for a terminal, and as one
+// self-contained HTML page with charts.
 package report

@@ -12,9 +12,9 @@ import (
 	"github.com/kenlayer/ken/evals"
 )
 
-// HTML writes the reports as one page: figures, charts, and the questions that
-// went worst with what was found in place of the answer. The page loads nothing
-// and runs no script; text of the data is escaped.
+// HTML writes the reports as one page: figures, charts, and the questions with the
+// worst results, with what was found instead of the answer. The page loads nothing and
+// runs no script; text of the data is escaped.
 func HTML(w io.Writer, reports ...*evals.Report) error {
 	p := &page{}
 	p.put(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`)
@@ -30,8 +30,8 @@ func HTML(w io.Writer, reports ...*evals.Report) error {
 	return nil
 }
 
-// breaks puts line ends where elements end, so that versions of a page can be
-// compared. No text holds these tags: it is escaped.
+// breaks inserts line breaks after elements, so that versions of a page can be
+// compared. Texts can't contain these tags, because they are escaped.
 var breaks = strings.NewReplacer("<section>", "\n<section>", "</figure>", "</figure>\n", "</tr>", "</tr>\n", "</li>", "</li>\n", "</h2>", "</h2>\n",
 	"</style>", "</style>\n", "</text>", "</text>\n", "</dl>", "</dl>\n")
 
@@ -43,13 +43,13 @@ func names(reports []*evals.Report) string {
 	return strings.Join(out, ", ")
 }
 
-// page is HTML under way.
+// page builds HTML.
 type page struct{ b strings.Builder }
 
-// raw is markup of this package's own, which must not be escaped.
+// raw is markup from this package, which must not be escaped.
 type raw string
 
-// put writes a format in which every string is escaped and raw is not.
+// put writes a format; every string argument is escaped, and raw is not.
 func (p *page) put(format string, args ...any) {
 	for i, a := range args {
 		switch v := a.(type) {
@@ -105,7 +105,7 @@ func orNone(s string) string {
 	return s
 }
 
-// table is every measure with its interval.
+// table writes every measure with its interval.
 func (p *page) table(r *evals.Report) {
 	p.put(`<div class="wide"><table><thead><tr><th scope="col">mode</th>`)
 	for _, m := range evals.Measures() {
@@ -128,7 +128,7 @@ func (p *page) table(r *evals.Report) {
 	p.put(`</tbody></table></div>`)
 }
 
-// categories shows one measure by kind of question.
+// categories writes one measure by category of question.
 func (p *page) categories(r *evals.Report) {
 	var with []string
 	for name, c := range r.ByCategory {
@@ -151,7 +151,7 @@ func (p *page) categories(r *evals.Report) {
 	p.put(`%s%s`, legend(modes(r)), byCategory(r, shown, with))
 }
 
-// natural orders numbers as numbers.
+// natural compares numbers by value, and other strings as text.
 func natural(a, b string) int {
 	x, errX := strconv.Atoi(a)
 	y, errY := strconv.Atoi(b)
@@ -161,7 +161,7 @@ func natural(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// faults lists the questions that went worst, by mode.
+// faults writes the questions with the worst results, by mode.
 func (p *page) faults(r *evals.Report) {
 	if len(r.Faults) == 0 {
 		return
@@ -214,7 +214,7 @@ func (p *page) passages(head string, list []evals.Passage) {
 	p.put(`</dl>`)
 }
 
-// style is the page's. Colours of series are told apart by their shapes as well.
+// style is the page's style sheet. Series differ in shape as well as in colour.
 const style = `:root{color-scheme:light dark;--bg:#fbfbfa;--ink:#1d2125;--soft:#5b646d;--line:#d9dde1;--card:#fff;--good:#1a7f4b;
 --c0:#1f6fd1;--c1:#c2570c;--c2:#1a7f4b;--c3:#8a3fc4;--c4:#b3124f;--c5:#5f6b00}
 @media(prefers-color-scheme:dark){:root{--bg:#15181b;--ink:#e8eaec;--soft:#9aa4ad;--line:#353c43;--card:#1c2024;--good:#5fd08f;
@@ -237,7 +237,7 @@ details{background:var(--card);border:1px solid var(--line);border-radius:6px;ma
 dd{margin:0 0 .25rem 1rem;overflow-wrap:anywhere}dd b{font-weight:500;color:var(--soft)}dd.good b{color:var(--good)}
 code{font-size:.85em}@media print{details{break-inside:avoid}}`
 
-// columns of the table, in order; ci says that the interval is shown behind.
+// columns are the columns of the table, in order; ci adds the interval.
 var columns = []struct {
 	head, name string
 	ci         bool
@@ -247,9 +247,9 @@ var columns = []struct {
 	{"abstain", "abstain", false}, {"silenced", "silenced", false},
 }
 
-// Table is the reports as aligned text, a line for each set and mode, with the
-// head on the first line. Fractions have three digits; the interval is that of
-// recall@10. What could not be measured is a dash.
+// Table formats the reports as aligned text, with a header and a line for each set and
+// mode. Fractions have three digits; the interval is that of recall@10. A missing value
+// is a dash.
 func Table(reports ...*evals.Report) string {
 	rows := [][]string{{"set", "mode"}}
 	for _, c := range columns {
@@ -290,8 +290,7 @@ func fraction(v float64, measured bool) string {
 	return strings.TrimPrefix(fmt.Sprintf("%.3f", v), "0")
 }
 
-// align pads every column to its widest cell: text to the left, figures to the
-// right.
+// align pads every column to its widest cell: text to the left, numbers to the right.
 func align(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {

@@ -78,7 +78,7 @@ func page1(t *testing.T, reports ...*evals.Report) string {
 
 func TestPage(t *testing.T) { golden(t, "page.html", page1(t, example())) }
 
-// The page asks nobody for anything, and text of the data stays text.
+// The page makes no requests, and text of the data is escaped.
 func TestPageIsSelfContained(t *testing.T) {
 	p := page1(t, example())
 	visible := strings.ReplaceAll(p, "&lt;script src=&#34;http://x/&#34;&gt;", "")

@@ -24,8 +24,8 @@ import (
 
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// told opens a layer that was told everything, and returns the keys of its claims and
-// which of them it took for rules.
+// told opens a layer with all records written, and returns the keys of its claims and
+// which of them became rules.
 func (w *world) told(t testing.TB, change func(*config.Config)) (l *middleware.Layer, keys map[string]string, ruled map[string]bool) {
 	t.Helper()
 	c := config.Default()

@@ -95,8 +95,8 @@ func (w *world) step(from, to string) {
 	}
 }
 
-// rules are the keys of what must be in the block of a question: the rules of what
-// it is about and of what is one step away.
+// rules returns the keys of what a question's block must contain: the rules of what it
+// is about and of direct dependencies.
 func (w *world) rules(q *question) (keys []string) {
 	for _, r := range w.facts {
 		if r.binds != "-" && slices.Contains(w.near[q.focal], r.binds) {
@@ -136,8 +136,7 @@ func plainWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// claim is a record as somebody would tell it: text and evidence, nothing of what it
-// is about.
+// claim returns a record as a claim with text and evidence, without entities.
 func (r *record) claim(t testing.TB) ken.Claim {
 	t.Helper()
 	e := ken.FromHumanAssertion("interview", time.Time{}, r.key)

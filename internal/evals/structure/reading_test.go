@@ -78,7 +78,7 @@ func spelled(s, sep string) []string {
 	return out
 }
 
-// tally counts what was found and what is there.
+// tally counts right, found and existing items.
 type tally struct{ right, found, there int }
 
 func (c *tally) precision() float64 { return share(c.right, c.found) }

@@ -132,8 +132,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// childOpener opens a store, prints milliseconds and resident megabytes, and
-// asks one question so that what is lazy is paid for.
+// childOpener opens a store, prints milliseconds and resident megabytes, and runs one
+// query so that lazy work is included.
 func childOpener() {
 	e := synth.NewEmbedder(benchDim)
 	start := time.Now()

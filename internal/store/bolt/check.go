@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxProblems bounds what one check lists.
+// maxProblems is the maximum number of problems that one check reports.
 const maxProblems = 100
 
 // checker holds the state of one check.
@@ -38,9 +38,10 @@ func (k *checker) problem(part, format string, args ...any) {
 	k.report.Found++
 }
 
-// Check compares the file with itself: its pages, the log's hash chain, every value's
-// checksum, and every claim with what the log says of it. It tells o.Progress, and writes
-// nothing. Writers go on meanwhile. The error is ctx's; what is wrong is in the report.
+// Check compares the file with itself: its pages, the hash chain of the log, the checksum of
+// every value, and every claim with the events about it. It reports progress to o.Progress
+// and writes nothing. Writers continue meanwhile. The error is that of ctx; the problems
+// found are in the report.
 func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	k := &checker{s: s, report: store.CheckReport{Owner: s.o.Owner}}
 	for _, part := range []func(context.Context) error{k.pages, k.log, k.values, k.claims, k.index} {
@@ -54,8 +55,8 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	return k.report, nil
 }
 
-// pages has bbolt check how its pages hang together. Writers wait meanwhile: beside one,
-// it would see pages that are in use and not yet linked.
+// pages lets bbolt check the structure of its pages. Writers wait meanwhile: during a write,
+// the check would see pages that are in use and not linked yet.
 func (k *checker) pages(context.Context) error {
 	k.s.dbMu.RLock()
 	defer k.s.dbMu.RUnlock()
@@ -65,7 +66,7 @@ func (k *checker) pages(context.Context) error {
 	}
 	err := k.s.protect(func() error {
 		return transaction(func(tx *bbolt.Tx) error {
-			// bbolt checks on a goroutine of its own, where a page that is not there would end
+			// bbolt checks on a goroutine of its own, where reading a missing page would end
 			// the process.
 			if _, err := tx.WriteTo(io.Discard); err != nil {
 				k.problem("pages", "the file can't be read to its end: %v", err)
@@ -83,7 +84,7 @@ func (k *checker) pages(context.Context) error {
 	return closedOr(err)
 }
 
-// log computes the hash chain again.
+// log verifies the hash chain.
 func (k *checker) log(ctx context.Context) error {
 	r, err := k.s.VerifyLog(ctx)
 	k.report.Events, k.report.Head = r.Events, r.Head
@@ -93,7 +94,7 @@ func (k *checker) log(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// values checks the checksums of what is served.
+// values verifies the checksums of all values in sealedBuckets.
 func (k *checker) values(ctx context.Context) error {
 	for _, bucket := range sealedBuckets {
 		if err := ctx.Err(); err != nil {
@@ -115,7 +116,7 @@ func (k *checker) values(ctx context.Context) error {
 	return nil
 }
 
-// claims folds what the log says of each claim and compares it with the claim.
+// claims rebuilds each claim from its events and compares it with the stored claim.
 func (k *checker) claims(ctx context.Context) error {
 	s := k.s
 	s.t.mu.RLock()
@@ -163,7 +164,7 @@ func (k *checker) claims(ctx context.Context) error {
 	return k.missing(ctx)
 }
 
-// missing looks for claims that the log has and the rows have not.
+// missing looks for claims that are in the log but have no row.
 func (k *checker) missing(ctx context.Context) error {
 	written, gone := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for ev, err := range k.s.Events(ctx, 1) {
@@ -185,7 +186,7 @@ func (k *checker) missing(ctx context.Context) error {
 	return nil
 }
 
-// folded is a claim as its events make it; nil when they make none.
+// folded rebuilds a claim from its events. It returns nil when the events yield no claim.
 func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 	var now *ken.Claim
 	cur := tx.Bucket(bTrail).Cursor()
@@ -198,7 +199,7 @@ func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 			if other == id.String() {
 				return now, nil
 			}
-			return &ken.Claim{ID: other}, nil // what it becomes is not asked here
+			return &ken.Claim{ID: other}, nil // the state of the other claim does not matter here
 		}, ev)
 		if err != nil {
 			return nil, err
@@ -215,7 +216,7 @@ func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 	return now, nil
 }
 
-// sameClaim compares claims as they are stored: a time loses its zone by that.
+// sameClaim compares claims in their stored form, in which a time has no zone.
 func sameClaim(a, b *ken.Claim) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)
@@ -226,7 +227,8 @@ func sameClaim(a, b *ken.Claim) bool {
 	return json.Unmarshal(x, &p) == nil && json.Unmarshal(y, &q) == nil && reflect.DeepEqual(p, q)
 }
 
-// index compares how many records the keyword index has with how many there are.
+// index compares the number of records in the keyword index with the number of records in
+// the store.
 func (k *checker) index(context.Context) error {
 	x := k.s.index.Load()
 	if x == nil {
@@ -241,13 +243,14 @@ func (k *checker) index(context.Context) error {
 	return nil
 }
 
-// precheck holds a bbolt file's length against what its meta pages say, before
-// bbolt maps it: reading past the end of a mapped file kills the process, and
-// bbolt reads some pages in goroutines of its own, out of any recover's reach.
+// precheck compares the length of a bbolt file with what its meta pages say, before bbolt
+// maps it. Reading past the end of a mapped file kills the process, and bbolt reads some
+// pages in goroutines of its own, where no recover catches the fault.
 //
-// A page starts with a header of 16 bytes; a meta page goes on with magic 4,
-// version 4, page size 4, flags 4, root 16, freelist 8, pages 8, transaction 8,
-// in the machine's byte order. There are two, and the later transaction counts.
+// A page starts with a header of 16 bytes. A meta page continues with magic 4, version 4,
+// page size 4, flags 4, root 16, freelist 8, pages 8, transaction 8, in the byte order of
+// the machine. There are two meta pages; the one with the higher transaction number is
+// valid.
 func precheck(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -292,18 +295,18 @@ func precheck(path string) error {
 	return nil
 }
 
-// A store that is open reads everything in it once a day, so that damage is known before
-// what is damaged is needed. It does so on the committer, between batches, scrubValues every
-// releaseEvery: a million values take two hours.
+// An open store reads all its values once a day, so that damage is found before the damaged
+// data is needed. The committer does this between batches: scrubValues values every
+// releaseEvery. A million values take two hours.
 const (
 	scrubValues = 256
 	scrubRest   = 24 * time.Hour
 )
 
-// sealedBuckets are those whose values have a checksum.
+// sealedBuckets are the buckets whose values have a checksum.
 var sealedBuckets = [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf}
 
-// scrubState is how far the reading has come. It belongs to the committer.
+// scrubState is the progress of the daily scrub. Only the committer uses it.
 type scrubState struct {
 	bucket int               // of sealedBuckets; len(sealedBuckets) is the log
 	next   []byte            // the first key that was not read

@@ -18,23 +18,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxBatch bounds how many requests share a transaction.
+// maxBatch is the maximum number of requests that share a transaction.
 const maxBatch = 256
 
 // request is one caller's change.
 type request struct {
 	fn   func(*txn) error
-	solo func() error // runs between batches, with the file to itself
+	solo func() error // runs between batches, with exclusive use of the file
 	done chan error
 	err  error
 
-	commit uuid.UUID // what the write is called; nil for nothing
-	result any       // what fn sets, kept under that name; a pointer, or nil
+	commit uuid.UUID // ID of the write, see store.WithCommit; uuid.Nil for none
+	result any       // set by fn and stored under commit; a pointer, or nil
 }
 
-// do hands fn to the committer and waits until its changes are durable and
-// searchable. ctx is honoured until the committer takes the request; after that
-// the write may take effect although ctx ended.
+// do passes fn to the committer and waits until its changes are durable and searchable.
+// ctx can cancel the request only until the committer takes it. After that, the write may
+// take effect even if ctx ends.
 func (s *Store) do(ctx context.Context, fn func(*txn) error) error {
 	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), done: make(chan error, 1)})
 }
@@ -51,7 +51,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 		return errClosed
 	default:
 	}
-	stalled := s.stalls.over()
+	stalled := s.stalls.hung()
 	select {
 	case s.queue <- r:
 	case <-s.quit:
@@ -69,7 +69,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.stopped:
-		select { // it may have been done last thing
+		select { // the request may have been served just before the committer stopped
 		case err := <-r.done:
 			return err
 		default:
@@ -78,9 +78,9 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// run is the committer: it drains the queue, writes what it found in one
-// transaction, and starts again. There is no delay to wait for company: while
-// one batch is being synced, the next one gathers.
+// run is the loop of the committer: it drains the queue, writes all requests it found in
+// one transaction, and starts again. It never waits for more requests: while one batch is
+// being synced, the next one collects in the queue.
 func (s *Store) run() {
 	defer close(s.stopped)
 	release := time.NewTicker(releaseEvery)
@@ -97,7 +97,7 @@ func (s *Store) run() {
 			s.releaseMapped()
 			continue
 		case <-s.quit:
-			for { // what was accepted is still written
+			for { // requests that were accepted are still written
 				select {
 				case r := <-s.queue:
 					s.serve([]*request{r})
@@ -120,7 +120,8 @@ func (s *Store) run() {
 	}
 }
 
-// serve runs a batch, splitting it at requests that want the file to themselves.
+// serve runs a batch. It splits the batch at requests that need exclusive use of the
+// file.
 func (s *Store) serve(batch []*request) {
 	for len(batch) > 0 {
 		n := slices.IndexFunc(batch, func(r *request) bool { return r.solo != nil })
@@ -137,9 +138,9 @@ func (s *Store) serve(batch []*request) {
 	}
 }
 
-// write commits a batch: transaction, then memory, then index, then the callers
-// hear of it. A request whose function fails is answered with its own error and
-// the others go on; a transaction that fails fails all of them.
+// write commits a batch: first the transaction, then memory, then the index, then the
+// answers to the callers. A request whose function fails gets its own error and the
+// others continue. A transaction that fails makes all of them fail.
 func (s *Store) write(batch []*request) {
 	var plan *plan
 	err := s.update(func(tx *writeTx) error {
@@ -159,8 +160,8 @@ func (s *Store) write(batch []*request) {
 	})
 	done := err == nil
 	if err != nil && plan != nil && !plan.empty() {
-		// What is in memory is what the file shows, or the next commit would be built on
-		// another state than the file's.
+		// The state in memory must be the state that the file shows, or the next commit
+		// would be built on a different state.
 		var later error
 		if done, later = s.commitVisible(plan.commit); done {
 			err = later
@@ -180,25 +181,25 @@ func (s *Store) write(batch []*request) {
 	}
 }
 
-// try runs a request. One that panics fails alone, and the log says where: the writer
-// goes on, and with it the process.
+// try runs a request. A request that panics fails alone, and the log says where; the
+// committer continues.
 func (s *Store) try(r *request, t *txn) (err error) {
 	defer func() {
 		p := recover()
 		switch {
 		case p == nil:
-		case ofFile(p):
+		case isFileFault(p):
 			err = s.notePageFault(p)
 		default:
 			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed in a way that nobody expected", Err: fmt.Errorf("%v", p),
+			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed with an unexpected panic", Err: fmt.Errorf("%v", p),
 				Try: "Report it with the stack from the log; nothing was written."}
 		}
 	}()
 	return r.apply(t)
 }
 
-// storageError dresses what a failed commit or index write says.
+// storageError wraps the error of a failed commit or index write.
 func storageError(err error) error {
 	var e *ken.Error
 	if errors.As(err, &e) {
@@ -208,14 +209,14 @@ func storageError(err error) error {
 		Try: "Check that the disk has room and is writable, then write again: a key makes that safe."}
 }
 
-// publish makes a committed batch visible: rows, vectors, then the index. It is durable,
-// so nothing that fails here makes the write a failed one: a client would repeat it.
+// publish makes a committed batch visible: rows, vectors, then the index. The batch is
+// durable, so an error here doesn't fail the write: the client would repeat it.
 func (s *Store) publish(p *plan) {
-	defer s.shown.Store(p.commit) // once all of it is there to be seen
+	defer s.shown.Store(p.commit) // after everything is visible
 	defer func() {
 		if p := recover(); p != nil {
-			s.o.Log.Error("showing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			_ = s.notePageFault(p) // what is in memory may not be what is in the file
+			s.o.Log.Error("publishing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			_ = s.notePageFault(p) // memory and file may differ
 		}
 	}()
 	up, del := s.publishRows(p)
@@ -223,10 +224,10 @@ func (s *Store) publish(p *plan) {
 	s.toIndex(up, del, p.commit)
 }
 
-// publishRows shows the batch by rows and vectors, and returns what the index needs.
+// publishRows updates rows and vectors with the batch, and returns what the index needs.
 func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
 	s.commit, s.head, s.classes = p.commit, p.head, p.classes
-	for _, c := range p.changes { // first: who has seen a new row must not read an old claim
+	for _, c := range p.changes { // before the rows change: a reader that sees a new row must not read an old claim
 		s.cache.drop(c.ref)
 	}
 	s.t.mu.Lock()
@@ -237,7 +238,7 @@ func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
 	}
 	s.t.mu.Unlock()
 	s.docs.apply(p.layer.docs)
-	s.seq.Store(p.seq) // who reads an event finds what it changed
+	s.seq.Store(p.seq) // after the rows: a reader of an event finds what the event changed
 	for _, c := range p.changes {
 		if c.claim == nil {
 			del = append(del, c.ref)
@@ -247,7 +248,7 @@ func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
 		if c.words {
 			up = append(up, indexDoc(c.ref, c.claim))
 		}
-		if err := s.attachVector(c.ref, c.row.hash); err != nil { // it is embedded again
+		if err := s.attachVector(c.ref, c.row.hash); err != nil { // the record is embedded again later
 			s.o.Log.Warn("a vector can't be read", "store", s.dir, "error", err)
 		}
 	}
@@ -268,10 +269,10 @@ func (s *Store) read(fn func(*bbolt.Tx) error) error {
 	return read(s.db, fn)
 }
 
-// read is bbolt's View. bbolt keeps its locks where beginning a transaction panics, as it
-// does when both pages at the start of the file are gone; without them every later call
-// would wait for ever, Close included. They are given back here, so that each call ends
-// with the same panic.
+// read is like bbolt's View, but releases bbolt's locks when beginning the transaction
+// panics. This happens when both meta pages at the start of the file are damaged. bbolt
+// itself would keep its locks, and every later call, Close included, would wait for ever.
+// With read, each call ends with the same panic.
 func read(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
 	began, ended := false, false
 	defer func() {
@@ -288,8 +289,9 @@ func read(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
 	return err
 }
 
-// write is bbolt's Update, which keeps its lock for writers where beginning or undoing a
-// transaction panics: undoing it reads the list of free pages. See read.
+// write is like bbolt's Update, but releases bbolt's writer lock when beginning or
+// rolling back a transaction panics. A rollback can panic because it reads the list of
+// free pages. See read.
 func write(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
 	var began *bbolt.Tx
 	ended := false
@@ -306,8 +308,8 @@ func write(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
 	return err
 }
 
-// lock is a lock of bbolt's, by the name of its field. TestLocksOfBbolt fails if another
-// version has no such.
+// lock returns one of bbolt's locks by the name of its field. TestLocksOfBbolt fails if
+// the bbolt version has no such field.
 func lock[T any](db *bbolt.DB, name string) *T {
 	f := reflect.ValueOf(db).Elem().FieldByName(name)
 	if !f.IsValid() || f.Type() != reflect.TypeFor[T]() {
@@ -316,23 +318,24 @@ func lock[T any](db *bbolt.DB, name string) *T {
 	return (*T)(f.Addr().UnsafePointer())
 }
 
-// A disk can hang without an error: a network volume whose server is gone, a device that
-// resets. A commit that has not ended after stallTold is a fault of the store, and after
-// stallEnds the writes that wait for it end. What hangs may still be written; a write with a
-// name (see store.WithCommit) can be repeated and is done once.
+// A disk can hang without an error, for example a network volume whose server is gone, or
+// a device that resets. A commit that takes longer than stallReported is reported as a fault
+// of the store. After stallAborts, the writes that wait for it fail. The commit may still
+// succeed later; a write with an ID (see store.WithCommit) can be repeated and is done
+// once.
 const (
-	stallTold = 2 * time.Second
-	stallEnds = 10 * time.Second
+	stallReported = 2 * time.Second
+	stallAborts   = 10 * time.Second
 )
 
-// stallDetector notices commits that hang. It is safe for concurrent use.
+// stallDetector detects commits that hang. It is safe for concurrent use.
 type stallDetector struct {
 	mu    sync.Mutex    // guards the rest
-	ended chan struct{} // closed while a commit has hung for stallEnds
+	ended chan struct{} // closed while a commit has been hanging for at least stallAborts
 }
 
-// over is closed once waiting for the disk makes no sense.
-func (x *stallDetector) over() <-chan struct{} {
+// hung returns a channel that is closed while the disk hangs. Callers then stop waiting.
+func (x *stallDetector) hung() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended == nil {
@@ -341,55 +344,55 @@ func (x *stallDetector) over() <-chan struct{} {
 	return x.ended
 }
 
-// set says whether waiting makes sense.
-func (x *stallDetector) set(over bool) {
-	ended := x.over()
+// set records whether the disk hangs.
+func (x *stallDetector) set(hung bool) {
+	ended := x.hung()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	select {
 	case <-ended:
-		if !over {
+		if !hung {
 			x.ended = make(chan struct{})
 		}
 	default:
-		if over {
+		if hung {
 			close(x.ended)
 		}
 	}
 }
 
-var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the disk has not answered for %v; what was to be written may still be written", stallEnds),
-	Try: "See whether the disk or its network is well. Writing goes on by itself when it answers."}
+var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the disk has not responded for %v; the write may still succeed", stallAborts),
+	Try: "Check the disk, or the network to it. Writes continue when it responds."}
 
-// committing watches a commit until the function that it returns is called.
+// committing watches a commit until the returned function is called.
 func (s *Store) committing() (done func()) {
 	begun := time.Now()
 	var mu sync.Mutex
-	over, late := false, false
+	hung, late := false, false
 	while := func(fn func()) func() {
 		return func() {
 			mu.Lock()
 			defer mu.Unlock()
-			if !over {
+			if !hung {
 				fn()
 			}
 		}
 	}
-	told := time.AfterFunc(stallTold, while(func() {
+	told := time.AfterFunc(stallReported, while(func() {
 		late = true
 		s.noteWrite(fmt.Errorf("the disk has not answered since %s", begun.UTC().Format(time.TimeOnly)))
-		s.o.Log.Error("the disk does not answer: turns go on, writes wait", "store", s.dir)
+		s.o.Log.Error("the disk does not respond: turns continue, writes wait", "store", s.dir)
 	}))
-	ends := time.AfterFunc(stallEnds, while(func() { s.stalls.set(true) }))
+	ends := time.AfterFunc(stallAborts, while(func() { s.stalls.set(true) }))
 	return func() {
 		told.Stop()
 		ends.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		if over = true; late {
+		if hung = true; late {
 			s.stalls.set(false)
 			s.noteWrite(nil)
-			s.o.Log.Info("the disk answers again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
+			s.o.Log.Info("the disk responds again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestADiskThatHangs(t *testing.T) {
 		s.beforeCommit = func() { <-answers }
 		first := make(chan error, 1)
 		go func() { first <- write("the host is example") }()
-		time.Sleep(stallTold + time.Second)
+		time.Sleep(stallReported + time.Second)
 		if faults, _ := s.Faults(t.Context()); len(faults) != 1 || faults[0].Name != store.FaultDisk {
 			t.Errorf("faults %v", faults)
 		}
@@ -142,7 +142,7 @@ func TestADiskThatHangs(t *testing.T) {
 			t.Errorf("it ended too early: %v", err)
 		default:
 		}
-		time.Sleep(stallEnds)
+		time.Sleep(stallAborts)
 		for what, err := range map[string]error{"first": <-first, "next": write("the user is ada"),
 			"shelf": s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error { return tx.Put("k", nil) })} {
 			if !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
@@ -166,8 +166,8 @@ func TestADiskThatHangs(t *testing.T) {
 	})
 }
 
-// failMetaWrite makes the next write of one of the file's first two pages fail after it
-// was done, as a disk may: what is mapped shows it.
+// failMetaWrite makes the next write of one of the file's meta pages return an error after
+// it was done, as a disk may: the mapped file shows the change.
 func failMetaWrite(db *bbolt.DB) {
 	f := reflect.ValueOf(db).Elem().FieldByName("ops").FieldByName("writeAt")
 	writeAt := (*func([]byte, int64) (int, error))(f.Addr().UnsafePointer())
@@ -199,8 +199,8 @@ func contents(tx *bbolt.Tx) (uint64, error) {
 	return h.Sum64(), err
 }
 
-// A reader that began before a commit failed late reads what it began with: what is
-// written then takes none of its pages.
+// A reader that began before a commit that failed late still reads its own state: later
+// writes don't reuse its pages.
 func TestReadersOutliveACommitThatFailsLate(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {
@@ -256,8 +256,8 @@ func TestReadersOutliveACommitThatFailsLate(t *testing.T) {
 	}
 }
 
-// A store that is open finds damage that nobody has met, of each bucket and of the log, and
-// finds nothing in what is whole, erased events included.
+// An open store finds damage that no read has met, in each bucket and in the log. It
+// reports nothing for undamaged values, erased events included.
 func TestAnOpenStoreFindsDamageByItself(t *testing.T) {
 	now := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
 	s, err := Open(t.Context(), t.TempDir(), Options{NoSync: true, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})

@@ -123,7 +123,7 @@ func TestARefusedWriteIsNotRemembered(t *testing.T) {
 	must(t, move())
 }
 
-// The same holds for what is on the shelf, whose function does not run again.
+// The same holds for an update of the shelf with an ID: its function does not run again.
 func TestAnUpdateUnderOneNameIsDoneOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{})
@@ -192,8 +192,8 @@ func TestOldNamesAreForgotten(t *testing.T) {
 	}))
 }
 
-// A name is kept although the clock of the machine that made it is 20 minutes behind, or that
-// of another one is 20 minutes ahead: who repeats the write does it once.
+// An ID is kept long enough even if the clock of the machine that made it is 20 minutes slow,
+// or another machine's is 20 minutes fast: a repeated write is done once.
 func TestNamesOfMachinesWhoseClocksDiffer(t *testing.T) {
 	s := open(t, t.TempDir(), bolt.Options{})
 	at := func(ahead time.Duration) context.Context {

@@ -293,7 +293,8 @@ func childHolder() {
 	s.Close()
 }
 
-// A second process hears who holds the folder; nothing says "database is locked".
+// The error in a second process names the process that holds the folder, instead of
+// "database is locked".
 func TestHeldFolderNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	cmd := child(t, "holder", dir)
@@ -315,8 +316,8 @@ func TestHeldFolderNamesItsHolder(t *testing.T) {
 	open(t, dir, bolt.Options{})
 }
 
-// What was written while the clock was ahead is no newer than what is written after it was
-// set right, as soon as the store is opened then.
+// Claims written while the clock was fast are not newer than claims written after the
+// clock was corrected, once the store is opened again.
 func TestWhatWasWrittenByAFastClock(t *testing.T) {
 	dir := t.TempDir()
 	right := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)

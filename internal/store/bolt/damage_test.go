@@ -27,7 +27,7 @@ import (
 // damages is how many places are damaged in a usual run; KEN_DAMAGES says another number.
 const damages = 60
 
-// ledger is what a store was told, by id and by shelf key.
+// ledger holds what was written to a store, by id and by shelf key.
 type ledger struct {
 	texts map[string]string
 	shelf map[string]string
@@ -113,14 +113,14 @@ func damage(rng *rand.Rand, b []byte) (out []byte, how string) {
 	}
 }
 
-// compare reads a store by every path. What is served must be what was written; what
-// can't be served must be an error with a name, or be told by Faults. It returns how many
-// of the claims are served.
+// compare reads a store in every way. A value that is returned must be what was written; a
+// value that can't be returned must be an error with a code, or be reported by Faults. It
+// returns the number of claims that are returned.
 func (l ledger) compare(t *testing.T, s *bolt.Store, how string) (served int) {
 	return l.compareTold(t, s, how, false)
 }
 
-// compareTold is compare for a store whose losses may have been told already.
+// compareTold is compare for a store whose losses may have been reported earlier.
 func (l ledger) compareTold(t *testing.T, s *bolt.Store, how string, told bool) (served int) {
 	t.Helper()
 	ctx := context.Background()
@@ -238,14 +238,14 @@ func TestDamageIsFoundAndMended(t *testing.T) {
 	t.Logf("%d damages: %d opened with claims missing, %d refused by name; repaired: %d with every claim, %d not at all", n, lost, refused, whole, unmended)
 }
 
-// anotherOwner reports whether a store was refused because it names another owner: a letter
-// of the name that changed can't be told from that.
+// anotherOwner reports whether a store was rejected because it names another owner. A
+// damaged letter of the name has the same effect.
 func anotherOwner(err error) bool {
 	var e *ken.Error
 	return errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
 }
 
-// A store whose file has lost the name of its owner is damaged. It is not somebody else's.
+// A store whose file lost the name of its owner is damaged, rather than somebody else's.
 func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
 	dir, _ := furnished(t)
 	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
@@ -267,8 +267,8 @@ func TestAStoreThatNamesNoOwnerIsDamaged(t *testing.T) {
 	}
 }
 
-// A log whose end can't be found has lost it, and says so, and what the events told is taken from
-// the claims' rows.
+// A log whose end can't be found reports the loss, and its claims are taken from their
+// rows.
 func TestALogThatHasLostItsEnd(t *testing.T) {
 	dir, led := furnished(t)
 	db, err := bbolt.Open(filepath.Join(dir, "ken.db"), 0o600, nil)
@@ -323,8 +323,8 @@ func change(t *testing.T, dir, bucket string, holds string, how func(v []byte)) 
 	}
 }
 
-// A digit that changes in a row, and not in the log, is not served. It is told of, and a
-// rebuild brings the right one back.
+// A value that changed in a row, but not in the log, is not returned. It is reported, and a
+// rebuild restores it.
 func TestADamagedRowIsHealedFromTheLog(t *testing.T) {
 	const says = "the port of service17 is 8017"
 	dir, led := furnished(t)
@@ -399,8 +399,8 @@ func TestADamagedEventIsSalvagedFromTheRow(t *testing.T) {
 	}
 }
 
-// The file changes under a store that is open: what is read of it then is right, or an
-// error, and the process lives.
+// When the file changes under an open store, a read is right or returns an error, and the
+// process survives.
 func TestDamageUnderAStoreThatIsOpen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed.Of(t), 5))
 	ctx := context.Background()

@@ -20,16 +20,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// docEntry is what is kept of a document: what it looked like, and its chunks.
-// The entry of a file that is gone stays, without chunks, so that claims which
-// vouched for its content no longer stand on it.
+// docEntry is the stored state of a document: its version and its chunks. The entry of
+// a deleted file is kept without chunks, so that evidence which cites its content no
+// longer counts.
 type docEntry struct {
 	store.Known
 	Gone   bool        `json:"gone,omitempty"`
 	Chunks []uuid.UUID `json:"chunks,omitempty"`
 }
 
-// docTable is the entries in memory.
+// docTable holds the document entries in memory.
 type docTable struct {
 	mu sync.RWMutex // guards m
 	m  map[string]*docEntry
@@ -70,10 +70,10 @@ func (d *docTable) get(path string) *docEntry {
 	return d.m[path]
 }
 
-// stands reports whether evidence still holds: a file whose content was hashed
-// must have that content now. A file that was never indexed gets the benefit of
-// the doubt. staged overrides what is committed.
-func (d *docTable) stands(e ken.Evidence, staged map[string]*docEntry) bool {
+// stillValid reports whether evidence still holds: if it includes a content hash of a file,
+// the file must have that content now. A file that was never indexed counts as
+// unchanged. staged overrides the committed entries.
+func (d *docTable) stillValid(e ken.Evidence, staged map[string]*docEntry) bool {
 	if e.Kind != ken.EvidenceFile || e.ContentHash == "" {
 		return true
 	}
@@ -84,7 +84,7 @@ func (d *docTable) stands(e ken.Evidence, staged map[string]*docEntry) bool {
 	return entry == nil || !entry.Gone && entry.Hash == e.ContentHash
 }
 
-// DocumentHashes returns what is known of every document that is there.
+// DocumentHashes returns the known state of every document that is not deleted.
 func (s *Store) DocumentHashes(context.Context) (map[string]store.Known, error) {
 	s.docs.mu.RLock()
 	defer s.docs.mu.RUnlock()
@@ -97,10 +97,10 @@ func (s *Store) DocumentHashes(context.Context) (map[string]store.Known, error) 
 	return out, nil
 }
 
-// PutDocuments replaces each document's chunks, in one transaction. A chunk that
-// keeps its id is rewritten in place; chunks lose secrets and control
-// characters, but not what looks like a model's reasoning: a repository may well
-// write about that.
+// PutDocuments replaces each document's chunks, in one transaction. A chunk that keeps
+// its id is rewritten in place. Secrets and control characters are removed from chunks.
+// Text that looks like a model's reasoning is kept, because a repository may write
+// about that.
 func (s *Store) PutDocuments(ctx context.Context, docs []store.Document) error {
 	type prepared struct {
 		path   string
@@ -136,7 +136,7 @@ func (s *Store) PutDocuments(ctx context.Context, docs []store.Document) error {
 	})
 }
 
-// TouchDocuments replaces what is known of documents whose chunks stay.
+// TouchDocuments updates the known state of documents whose chunks stay the same.
 func (s *Store) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
 	return s.do(ctx, func(t *txn) error {
 		for path, k := range known {
@@ -148,7 +148,7 @@ func (s *Store) TouchDocuments(ctx context.Context, known map[string]store.Known
 	})
 }
 
-// RemoveDocuments drops documents and their chunks.
+// RemoveDocuments removes documents and their chunks.
 func (s *Store) RemoveDocuments(ctx context.Context, paths []string) error {
 	return s.do(ctx, func(t *txn) error {
 		for _, path := range paths {
@@ -162,7 +162,7 @@ func (s *Store) RemoveDocuments(ctx context.Context, paths []string) error {
 	})
 }
 
-// doc is a document as this request sees it; nil when it was never there.
+// doc returns a document as this request sees it; nil if it was never stored.
 func (t *txn) doc(path string) *docEntry {
 	for _, l := range []*layer{t.mine, t.batch} {
 		if e, ok := l.docs[path]; ok {
@@ -180,8 +180,8 @@ func (t *txn) dropChunks(path string) {
 	}
 }
 
-// updateCiting adds to the batch the claims that vouch for the content of documents
-// which change in it: their tiers are computed again.
+// updateCiting adds to the batch the claims that cite the content of documents which
+// change in the batch, so that their tiers are computed again.
 func (s *Store) updateCiting(tx *bbolt.Tx, l *layer) error {
 	for path, entry := range l.docs {
 		if old := s.docs.get(path); entry == nil || old != nil && old.Hash == entry.Hash && old.Gone == entry.Gone {
@@ -207,9 +207,9 @@ func (s *Store) updateCiting(tx *bbolt.Tx, l *layer) error {
 	return nil
 }
 
-// referHash is how many bytes of a reference's SHA-256 stand for it: a command line may
-// be long, and a forgotten one must leave no words behind. Two that fall together are
-// told apart by their claims.
+// referHash is the number of bytes of a reference's SHA-256 that identify it in
+// bRefers. A hash is used because a command line may be long, and a forgotten one must
+// leave no words behind. When two hashes collide, the claims are compared.
 const referHash = 8
 
 func referPrefix(reference string) []byte {
@@ -217,7 +217,8 @@ func referPrefix(reference string) []byte {
 	return sum[:referHash]
 }
 
-// referKeys are the entries of a claim; none for nil and for repository chunks.
+// referKeys returns the bRefers keys of a claim; none for nil and for repository
+// chunks.
 func referKeys(c *ken.Claim, ref store.Ref) [][]byte {
 	if c == nil || c.Kind == ken.KindDocument {
 		return nil
@@ -229,9 +230,10 @@ func referKeys(c *ken.Claim, ref store.Ref) [][]byte {
 	return out
 }
 
-// refersChange is what becomes of entries, by key: true stays or comes, false goes.
-// They are put in the order of their keys. In the order of the claims, which is none,
-// every one would move the half of a page that grows with the transaction.
+// refersChange says what happens to bRefers entries, by key: true keeps or adds an
+// entry, false removes it. Entries are written in key order. In the order of the
+// claims, which is random, every insertion would move half of a page that grows with
+// the transaction.
 type refersChange map[string]bool
 
 func (m refersChange) drop(c *ken.Claim, ref store.Ref) {
@@ -288,7 +290,7 @@ func (s *Store) Referring(ctx context.Context, names []string, f *ken.Filter) ([
 	return slices.DeleteFunc(refs, func(ref store.Ref) bool { return !sv.accept(ref) || s.t.rows[ref].flags&flagDocument != 0 }), nil
 }
 
-// pointing are the records whose evidence points at something.
+// pointing returns the records whose evidence points at reference.
 func pointing(ctx context.Context, tx *bbolt.Tx, reference string) (refs []store.Ref, err error) {
 	if reference == "" {
 		return nil, ctx.Err()
@@ -303,8 +305,8 @@ func pointing(ctx context.Context, tx *bbolt.Tx, reference string) (refs []store
 	return refs, ctx.Err()
 }
 
-// openRefers makes bRefers anew for a file that was written by a program which does
-// not know it, or last written by one. A work that is cut short starts over.
+// openRefers builds bRefers for a file that was created or last written by a program
+// that does not know the bucket. If it is interrupted, it starts over.
 func (s *Store) openRefers(ctx context.Context) error {
 	known := false
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -337,7 +339,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 	return s.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
 }
 
-// rebuildReferences writes the entries of records, from their claims.
+// rebuildReferences writes the bRefers entries of records, computed from their claims.
 func (s *Store) rebuildReferences(tx *writeTx, refs []store.Ref) error {
 	m := refersChange{}
 	for _, ref := range refs {

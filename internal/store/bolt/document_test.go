@@ -76,8 +76,8 @@ func TestDocumentsAreReplacedAndGo(t *testing.T) {
 	check(open(t, dir, bolt.Options{}))
 }
 
-// A claim that rests on a file's content stops standing when the file changes,
-// and stands again when it changes back. Rival layers serve it forever.
+// Evidence from a file's content stops counting when the file changes, and counts again when
+// it changes back. Other memory layers serve such claims forever.
 func TestChangedFileNoLongerSupportsItsClaim(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir(), bolt.Options{})
@@ -268,8 +268,8 @@ type renamed struct {
 
 func (r renamed) Model() string { return r.name }
 
-// The vectors that a claim had with an earlier model go with it; what they were of others is
-// there while the new model lacks some, and goes whole when nothing reads it any more.
+// Forgetting a claim also erases its vectors of an earlier model. Vectors of other claims
+// stay while the new model lacks some, and are deleted when nothing reads them any more.
 func TestForgettingReachesTheVectorsOfOtherModels(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

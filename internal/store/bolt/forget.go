@@ -22,13 +22,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Forget erases a claim and everything that was derived from it: text, body and
-// evidence in the claims and in the log, the vectors, the index entries. A
-// tombstone in the log says when, by whom and why, and a mark on the shelf keeps what
-// writes there from bringing it back. Then it rewrites the files, unless ctx says later, so that the words are gone from the disk too, and checks that no path finds
-// them. It returns the ids that were forgotten. It belongs to the operator:
-// nothing that an agent can reach calls it. Time grows with the store's size,
-// because bbolt's file is copied.
+// Forget erases a claim and everything that was derived from it: text, body and evidence
+// in the claims and in the log, the vectors, the index entries. A tombstone in the log
+// says when, by whom and why. A mark on the shelf keeps code that writes there from
+// bringing the claim back. Unless ctx says later (store.ErasesLater), Forget then
+// rewrites the files, so that the words are also gone from the disk. Finally it checks
+// that no lookup finds the claims. It returns the ids of the forgotten claims. Only the
+// operator calls it; nothing that an agent can reach does. The time grows with the
+// store's size, because the bbolt file is copied.
 func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
 	var ids []string
 	if again, err := s.earlierResult(ctx, &ids); again || err != nil {
@@ -50,8 +51,8 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 	if err != nil {
 		return nil, err
 	}
-	// From here on the claims are gone for every reader; a failure below means
-	// that words may still be on the disk, and is told.
+	// From here on the claims are gone for every reader. A failure below means that words
+	// may still be on the disk, so it is returned.
 	if !store.ErasesLater(ctx) {
 		if err := s.Compact(ctx); err != nil {
 			return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
@@ -60,8 +61,8 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 	return ids, s.checkForgotten(ctx, gone)
 }
 
-// finishForget finishes what was cut off after claims were forgotten, by a process
-// that has ended since. What they said is known to nobody any more.
+// finishForget completes a Forget that a process did not finish before it ended. The
+// texts of the claims are no longer known.
 func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	gone := make([]ken.Claim, len(ids))
 	for i, id := range ids {
@@ -75,7 +76,8 @@ func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	return s.checkForgotten(ctx, gone)
 }
 
-// forget tombstones a claim and, first found first, what was derived from it.
+// forget writes tombstones for a claim and, breadth first, for everything that was
+// derived from it.
 func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) error {
 	c, err := t.get(id)
 	if err != nil {
@@ -83,7 +85,7 @@ func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) erro
 	}
 	if c == nil {
 		if len(*gone) > 0 {
-			return nil // derived twice
+			return nil // derived by two paths
 		}
 		return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
 			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
@@ -106,7 +108,7 @@ func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) erro
 	return nil
 }
 
-// eraseEvents drops the payloads of a claim's events so far.
+// eraseEvents removes the payloads from a claim's existing events.
 func eraseEvents(tx *writeTx, id uuid.UUID) error {
 	var keep []*store.Event
 	err := trail(tx.Tx, id, func(ev *store.Event) error {
@@ -131,13 +133,13 @@ func eraseEvents(tx *writeTx, id uuid.UUID) error {
 	return nil
 }
 
-// erase takes what is gone out of the files. Only the committer runs it.
+// erase removes deleted data from all files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
 	return errors.Join(s.eraseVectors(), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)), s.rewritten(ctx))
 }
 
-// scrubIndex takes what is gone out of the index's files, and opens it again once where
-// it fails.
+// scrubIndex removes deleted words from the files of the index. If that fails, it opens
+// the index again and retries once.
 func (s *Store) scrubIndex(ctx context.Context) error {
 	err := s.index.Load().Scrub(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -147,7 +149,7 @@ func (s *Store) scrubIndex(ctx context.Context) error {
 	return s.index.Load().Scrub(ctx)
 }
 
-// hashes are of the texts of all records.
+// hashes returns the text hashes of all records.
 func (s *Store) hashes() map[[16]byte]bool {
 	used := map[[16]byte]bool{}
 	s.t.mu.RLock()
@@ -160,8 +162,8 @@ func (s *Store) hashes() map[[16]byte]bool {
 	return used
 }
 
-// compact copies the live pages into a new file and puts it in the old one's
-// place. The new file is locked before the old one is let go.
+// compact copies the live pages into a new file, which replaces the old one. The new file
+// is locked before the lock of the old one is released.
 func (s *Store) compact() error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
@@ -190,7 +192,7 @@ func (s *Store) compact() error {
 	return errors.Join(s.syncRename(), old.Close())
 }
 
-// checkForgotten looks for the claims by every path that leads to one.
+// checkForgotten checks that no lookup finds the claims.
 func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 	for i := range gone {
 		c := &gone[i]
@@ -202,7 +204,7 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 			return left("id")
 		}
 		all := &ken.Filter{Statuses: ken.Statuses(), Structural: true}
-		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing where the text is not known
+		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing if the text is not known
 		if err != nil {
 			return err
 		}
@@ -237,17 +239,17 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 	return nil
 }
 
-// Compact rewrites the files without what is gone: the bbolt file without its free pages,
-// so that what was deleted from the shelf or forgotten is gone from the disk and the file
-// is as small as its content; the keyword index without deleted words; and the vectors,
-// those of other models included, without those of texts that no record has. Writers wait
-// meanwhile. Time grows with the files' size. It can be repeated, and what fails leaves
-// the rest done.
+// Compact rewrites the files without deleted data. The bbolt file loses its free pages,
+// so that data deleted from the shelf or forgotten is gone from the disk. The keyword
+// index loses deleted words. The vector files, including those of other models, lose the
+// vectors of texts that no record has. Writers wait meanwhile, and the time grows with
+// the size of the files. Compact can be repeated; if one step fails, the others are still
+// done.
 func (s *Store) Compact(ctx context.Context) error {
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
 }
 
-// CopyTo implements engine.Copier. Writers go on meanwhile, as long as the file need
+// CopyTo implements engine.Copier. Writers continue meanwhile, as long as the file need
 // not grow.
 func (s *Store) CopyTo(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
@@ -266,8 +268,8 @@ func (s *Store) CopyTo(ctx context.Context, dir string) error {
 	return nil
 }
 
-// copyVectors copies the files of all models. One that grows meanwhile may end in half
-// a record, which opening it cuts off.
+// copyVectors copies the vector files of all models. A file that grows meanwhile may end
+// with an incomplete record, which is cut off when the file is opened.
 func (s *Store) copyVectors(ctx context.Context, to string) error {
 	from := filepath.Join(s.dir, vectorDir)
 	entries, err := os.ReadDir(from)

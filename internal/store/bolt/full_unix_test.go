@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// childFullDisk writes until the file system takes no more, then makes room,
-// and says what it saw. The limit on file sizes stands in for a full disk.
+// childFullDisk writes until the file system is full, then makes room, and prints what it saw. A
+// limit on file sizes simulates a full disk.
 func childFullDisk() {
 	ctx := context.Background()
 	signal.Ignore(syscall.SIGXFSZ)
@@ -81,7 +81,7 @@ func TestFullDiskRefusesTheWriteAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-// childFullChange embeds everything anew on a disk that has no room for it, and then makes room.
+// childFullChange embeds everything again on a full disk, and then makes room.
 func childFullChange() {
 	ctx := context.Background()
 	signal.Ignore(syscall.SIGXFSZ)
@@ -108,8 +108,8 @@ func childFullChange() {
 	fmt.Println("closed", s.Close())
 }
 
-// A disk that is full in the middle of a change loses nothing: the old vectors serve, and the
-// change goes on when there is room.
+// A disk that becomes full during a change of the embedder loses nothing: the old vectors are
+// used, and the change continues when there is room.
 func TestFullDiskDuringAChangeOfEmbedder(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, bolt.Options{Embedder: embedtest.Bag{}, NoSync: true})

@@ -24,17 +24,17 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxReported bounds the different faults that are logged and counted.
+// maxReported is the maximum number of different faults that are logged and counted.
 const maxReported = 1000
 
-// health is what is known to be wrong with a store. It is safe for concurrent use.
+// health holds the known faults of a store. It is safe for concurrent use.
 type health struct {
 	mu      sync.Mutex // guards the rest
-	broken  error      // a page of the file made no sense: nothing is written any more
+	broken  error      // a page of the file is invalid: writing has stopped
 	damaged map[string]bool
-	first   error // of damaged
-	disk    error // of the last write
-	lagging error // why the index lacks what is durable
+	first   error // first error that was added to damaged
+	disk    error // error of the last write
+	lagging error // why the index is behind the durable state
 }
 
 // Faults implements store.Engine.
@@ -61,7 +61,7 @@ func (s *Store) Faults(context.Context) (out []store.Fault, err error) {
 	return out, nil
 }
 
-// noteDamage notes a value that can't be read, and logs it the first time.
+// noteDamage records a value that can't be read, and logs it the first time.
 func (s *Store) noteDamage(err error) {
 	h := &s.health
 	h.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Store) noteDamage(err error) {
 	}
 }
 
-// noteWrite notes how a write ended.
+// noteWrite records the result of a write.
 func (s *Store) noteWrite(err error) {
 	h := &s.health
 	h.mu.Lock()
@@ -91,7 +91,7 @@ func (s *Store) noteWrite(err error) {
 	}
 }
 
-// writable says why nothing can be written.
+// writable returns the reason why the store can't be written; nil if it can.
 func (s *Store) writable() error {
 	h := &s.health
 	h.mu.Lock()
@@ -99,7 +99,8 @@ func (s *Store) writable() error {
 	return h.broken
 }
 
-// notePageFault notes that a page of the file makes no sense, and returns the error that says so.
+// notePageFault records that a page of the file is invalid, and returns an error that says
+// so.
 func (s *Store) notePageFault(p any) error {
 	err := damaged("a page of "+dbFile+" can't be read", fmt.Errorf("%v", p))
 	h := &s.health
@@ -110,18 +111,18 @@ func (s *Store) notePageFault(p any) error {
 	}
 	h.mu.Unlock()
 	if first {
-		s.o.Log.Error("a page of the store is damaged: turns go on, writes are refused", "store", s.dir, "error", err, "try", err.Try)
+		s.o.Log.Error("a page of the store is damaged: turns continue, writes are refused", "store", s.dir, "error", err, "try", err.Try)
 	}
 	return err
 }
 
-// protect runs fn. When a page of the file makes bbolt panic, or is not there at all,
-// that is an error; any other panic goes on.
+// protect runs fn. If fn panics because a page of the file is invalid or missing, protect
+// returns an error. Any other panic is passed on.
 func (s *Store) protect(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			if !ofFile(p) {
+			if !isFileFault(p) {
 				panic(p)
 			}
 			err = s.notePageFault(p)
@@ -130,16 +131,16 @@ func (s *Store) protect(fn func() error) (err error) {
 	return fn()
 }
 
-// protectFaults runs fn so that reading what the file does not have panics instead of
-// ending the process.
+// protectFaults runs fn so that reading a missing part of the mapped file panics instead
+// of ending the process.
 func (s *Store) protectFaults(fn func() error) error {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	return fn()
 }
 
-// ofFile tells a panic that comes from the file: a fault in reading what is mapped, or
-// anything that bbolt panics with. It is called by the deferred function that recovered.
-func ofFile(p any) bool {
+// isFileFault reports whether a panic comes from the file: a fault while reading mapped memory,
+// or any panic inside bbolt. It must be called by the deferred function that recovered.
+func isFileFault(p any) bool {
 	if _, fault := p.(interface{ Addr() uintptr }); fault {
 		return true
 	}
@@ -167,7 +168,7 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	return closedOr(s.protect(func() error { return s.read(fn) }))
 }
 
-// update runs fn in a transaction of its own; the caller keeps the file from being
+// update runs fn in a transaction of its own. The caller ensures that the file is not
 // swapped meanwhile.
 func (s *Store) update(fn func(*writeTx) error) error {
 	if err := s.writable(); err != nil {
@@ -183,7 +184,7 @@ func (s *Store) update(fn func(*writeTx) error) error {
 			if err := s.makeDurable(); err != nil {
 				return err
 			}
-			if err := s.here(tx); err != nil {
+			if err := s.checkNotMoved(tx); err != nil {
 				return err
 			}
 			changing := &writeTx{Tx: tx, noting: s.o.Replica != nil}
@@ -208,25 +209,25 @@ func (s *Store) update(fn func(*writeTx) error) error {
 	if err != nil && committing {
 		s.secured = false
 	}
-	if err != nil && appended { // the log has what the file may lack
+	if err != nil && appended { // the log has changes that the file may lack
 		err = s.o.Replica.Failed(err)
 		s.stopWriting(err)
 	}
 	return err
 }
 
-// makeDurable makes durable what the file shows. A commit that failed late, or the process
-// that had the file before and was killed, may leave a state that is read and not yet
-// on the disk, and what is built on it would be lost with it, or overwrite what a power
-// cut falls back to. The two pages at the start of the file say which state it is; what
-// they point to was synced before they were written. They are written again as they are
-// mapped, which is what bbolt builds on: a write or a sync that failed may have dropped
-// them. The name of the file is made durable as well: it may have been renamed to it just
-// now.
+// makeDurable syncs the state that the file shows. A commit that failed late, or a
+// previous process that was killed, may leave a state that can be read but is not yet on
+// the disk. Data built on it would be lost with it, or would overwrite the state that a
+// power cut falls back to. The two meta pages at the start of the file select the state;
+// the pages they point to were synced before the meta pages were written. makeDurable
+// writes the meta pages again as they are mapped, because that is the state that bbolt
+// continues from, and because a failed write or sync may have dropped them. It also syncs
+// the folder, since the file may have been renamed just now.
 //
 // When a commit failed late, bbolt counts the pages of the state before it as free, even
 // while a transaction still reads them. So makeDurable waits until those transactions have
-// ended; later ones read the new state. The caller holds updMu and bbolt's lock for writers.
+// ended; later ones read the new state. The caller holds updMu and bbolt's writer lock.
 func (s *Store) makeDurable() error {
 	if s.secured {
 		return nil
@@ -254,8 +255,9 @@ func (s *Store) makeDurable() error {
 	return nil
 }
 
-// syncRename makes the name durable of a file that was put in the place of the store's.
-// Where that fails, nothing is written until it is. Nobody else writes meanwhile.
+// syncRename makes the rename of a file that replaced the store's file durable. If that
+// fails, nothing is written until it succeeds. The caller ensures that nobody else writes
+// meanwhile.
 func (s *Store) syncRename() error {
 	s.updMu.Lock()
 	defer s.updMu.Unlock()
@@ -263,9 +265,9 @@ func (s *Store) syncRename() error {
 	return s.makeDurable()
 }
 
-// commitVisible reports whether the file shows a commit although it failed, and makes it
-// durable where it does: then it is done after all. With an error it may be lost again,
-// unless a later one makes it durable.
+// commitVisible reports whether the file shows a commit although it failed. If so, it
+// makes the commit durable, and the commit counts as successful. If it also returns an
+// error, the commit may be lost again, unless a later one makes it durable.
 func (s *Store) commitVisible(commit uint64) (is bool, err error) {
 	err = s.protect(func() error {
 		return s.read(func(tx *bbolt.Tx) error {
@@ -289,11 +291,12 @@ func closedOr(err error) error {
 
 // A value of the buckets claims, rows, classes, keys, about, docs and shelf ends with a
 // checksum and a mark. The checksum is CRC-32C over the bucket's name, the key and the
-// value, so a value that has come to another place does not pass either. bbolt itself
-// checks nothing but its two meta pages.
+// value, so a value in the wrong place is also detected. bbolt itself only checks its two
+// meta pages.
 //
-// Values of programs before layout 3 have no checksum. A file that such a program has
-// made may have some until it is rebuilt; in any other, a value without one is damaged.
+// Programs before layout 3 wrote values without a checksum. A file that such a program
+// created may contain some until it is rebuilt. In any other file, a value without a
+// checksum is damaged.
 const (
 	sumMark = "\x00\xfe"
 	sumSize = crc32.Size + len(sumMark)
@@ -307,18 +310,18 @@ func sumOf(bucket, key, value []byte) uint32 {
 	return crc32.Update(sum, castagnoli, value)
 }
 
-// seal returns value with its checksum; value keeps its bytes.
+// seal returns a copy of value with its checksum appended.
 func seal(bucket, key, value []byte) []byte {
 	return sealOwn(bucket, key, append(make([]byte, 0, len(value)+sumSize), value...))
 }
 
-// sealOwn is seal for a value of which nobody uses the memory behind it.
+// sealOwn is like seal, but may append to value in place.
 func sealOwn(bucket, key, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(value, sumOf(bucket, key, value)), sumMark...)
 }
 
-// unseal checks what seal made and returns the value, which shares its memory. Nil
-// stays nil.
+// unseal verifies the checksum that seal appended and returns the value, which shares
+// memory with v. It returns nil for nil.
 func (s *Store) unseal(bucket, key, v []byte) ([]byte, error) {
 	n := len(v) - sumSize
 	switch {
@@ -338,7 +341,7 @@ func (s *Store) unseal(bucket, key, v []byte) ([]byte, error) {
 
 var errSum = errors.New("the checksum does not match, or is missing")
 
-// get reads a value of a bucket; nil when there is none.
+// get reads a value of a bucket. It returns nil if there is none.
 func (s *Store) get(tx *bbolt.Tx, bucket, key []byte) ([]byte, error) {
 	v, err := s.unseal(bucket, key, tx.Bucket(bucket).Get(key))
 	if err != nil {
@@ -347,7 +350,7 @@ func (s *Store) get(tx *bbolt.Tx, bucket, key []byte) ([]byte, error) {
 	return v, nil
 }
 
-// claimAt reads a record; nil when there is none. Errors: ErrCorrupt.
+// claimAt reads a record. It returns nil if there is none. Errors: ErrCorrupt.
 func (s *Store) claimAt(tx *bbolt.Tx, ref store.Ref) (*ken.Claim, error) {
 	return s.decodeClaim(ref, tx.Bucket(bClaims).Get(key32(ref)))
 }
@@ -367,8 +370,8 @@ func (s *Store) decodeClaim(ref store.Ref, v []byte) (*ken.Claim, error) {
 	return &c, nil
 }
 
-// damaged is the error of something that was written and can't be read.
+// damaged returns the error for stored data that can't be read.
 func damaged(what string, cause error) *ken.Error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: what, Err: cause,
-		Try: "Run ken check to see what is damaged, and ken check --repair to mend it from the log."}
+		Try: "Run ken check to see what is damaged, and ken check --repair to repair it from the log."}
 }

@@ -21,24 +21,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Holder says who has a folder open and where it serves the store. The lock itself
-// is the bbolt file's: what stands here may be of a process that is gone.
+// Holder says which process has a folder open and where it serves the store. The lock
+// itself is on the bbolt file, so a Holder may describe a process that has ended.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
 
-	Network string `json:"network,omitempty"` // unix or tcp; empty: it serves nobody
+	Network string `json:"network,omitempty"` // unix or tcp; empty if it does not serve the store
 	Address string `json:"address,omitempty"` // the socket's path, or a loopback address
-	Token   string `json:"token,omitempty"`   // what a client has to show
+	Token   string `json:"token,omitempty"`   // a client must send it
 
 	Events bool `json:"events,omitempty"` // its program answers events, see remote.ServerOptions
 }
 
 const holderFile = "holder.json"
 
-// ReadHolder reads who holds the folder of a store; the zero value when nobody
-// says so.
+// ReadHolder reads which process holds the folder of a store. It returns the zero value
+// if no valid holder file exists.
 func ReadHolder(dir string) (h Holder) {
 	if b, err := os.ReadFile(filepath.Join(dir, holderFile)); err != nil || json.Unmarshal(b, &h) != nil {
 		return Holder{}
@@ -46,7 +46,8 @@ func ReadHolder(dir string) (h Holder) {
 	return h
 }
 
-// command is how this process is called, for people.
+// command returns a name for this process that a person recognizes: the program and its
+// subcommand.
 func command() string {
 	name := filepath.Base(os.Args[0])
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
@@ -55,8 +56,8 @@ func command() string {
 	return name
 }
 
-// write puts the holder's file into place at once: who reads sees it whole or the
-// one before. It holds a token, so nobody else may read it.
+// write replaces the holder's file atomically. The file holds a token, so its mode is
+// 0600.
 func (h *Holder) write(dir string) error {
 	b, err := json.Marshal(h)
 	if err != nil {
@@ -77,8 +78,8 @@ func (h *Holder) write(dir string) error {
 	return err
 }
 
-// HeldError is what opening the folder of a store says while another process has
-// it: an ErrHeld that names that process, if it can.
+// HeldError returns the error for opening a store's folder while another process holds
+// it: an ErrHeld that names the process, if it is known.
 func HeldError(dir string) error {
 	e := &ken.Error{Code: ken.CodeHeld, Msg: dir + " is held by another process", Try: "Wait for it to end, or use another --owner or project."}
 	h := ReadHolder(dir)
@@ -90,7 +91,7 @@ func HeldError(dir string) error {
 	return e
 }
 
-// removeHolder forgets who held the folder, while its lock is still held.
+// removeHolder removes the holder's file. The caller still holds the lock.
 func removeHolder(dir string) error {
 	if err := os.Remove(filepath.Join(dir, holderFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -98,19 +99,17 @@ func removeHolder(dir string) error {
 	return nil
 }
 
-// Lock is the right to a store's folder, which one process has at a time. The
-// system takes it from a process that ends, however it ends. It belongs to one
-// goroutine.
+// Lock is the exclusive right to a store's folder. The operating system releases it when
+// the process ends. A Lock must not be used by several goroutines at once.
 type Lock struct {
 	dir  string
 	o    Options
-	db   *bbolt.DB // nil once it was given away
+	db   *bbolt.DB // nil after the lock was passed to a store
 	self Holder
 }
 
-// Acquire takes the lock of a folder, which it makes if need be, and waits no
-// longer for it than o.LockTimeout. Nothing is read yet: see Lock.Open. Errors:
-// those of Open but for ken.ErrRefused.
+// Acquire locks a folder, which it creates if needed. It waits at most o.LockTimeout. It
+// reads no data yet: see Lock.Open. Errors: those of Open except ken.ErrRefused.
 func Acquire(dir string, o Options) (*Lock, error) {
 	o = o.withDefaults()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -121,13 +120,13 @@ func Acquire(dir string, o Options) (*Lock, error) {
 		return nil, err
 	}
 	l := &Lock{dir: dir, o: o, db: db, self: Holder{PID: os.Getpid(), Command: command(), Since: o.Now().UTC().Truncate(time.Second)}}
-	// Best effort: without it an error of others only lacks a name.
+	// Best effort: without the file, the errors of other processes only lack a name.
 	_ = l.self.write(dir)
 	return l, nil
 }
 
-// Announce lets other processes know where this one serves the store. It may be
-// called again, as long as the store is open.
+// Announce publishes the address at which this process serves the store. It may be
+// called again while the store is open.
 func (l *Lock) Announce(network, address, token string, events bool) error {
 	l.self.Network, l.self.Address, l.self.Token, l.self.Events = network, address, token, events
 	if err := l.self.write(l.dir); err != nil {
@@ -136,9 +135,9 @@ func (l *Lock) Announce(network, address, token string, events bool) error {
 	return nil
 }
 
-// Open opens the store; see the function Open for what it does and which errors
-// come back. The lock is the store's from then on, and goes with it. After an error
-// it is still there, to be released.
+// Open opens the store; see the function Open for details and errors. The store then
+// owns the lock and releases it on Close. After an error, the caller must still release
+// the lock.
 func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	s := newStore(l.dir, l.o, l.db)
 	if err := removeIndexCopies(l.dir); err != nil {
@@ -164,9 +163,9 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	return s, nil
 }
 
-// openRebuilt folds the store from its log and loads it again.
+// openRebuilt rebuilds the store from its log and loads it again.
 func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
-	l.o.Log.Warn("the store is damaged and is folded from its log again", "store", l.dir, "cause", cause)
+	l.o.Log.Warn("the store is damaged and is rebuilt from its log", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
 	if err == nil {
 		_, err = s.rebuild(ctx)
@@ -179,8 +178,8 @@ func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, 
 	return next, next.load(ctx)
 }
 
-// Release gives the lock back unused. A lock that was given to a store is not
-// touched.
+// Release releases a lock that was not used. It does nothing if the lock was passed to a
+// store.
 func (l *Lock) Release() error {
 	if l.db == nil {
 		return nil
@@ -190,14 +189,14 @@ func (l *Lock) Release() error {
 	return err
 }
 
-// errTaken is that another process has the lock just now.
+// errTaken means that another process holds the lock at this moment.
 var errTaken = errors.New("the lock is taken")
 
-// lockRetry is how long to wait before a lock is tried again.
+// lockRetry is the time between two attempts to take the lock.
 const lockRetry = 5 * time.Millisecond
 
-// openDB opens the bbolt file, which is the lock, and turns every way in which it
-// can be broken into an error that names it.
+// openDB opens and thereby locks the bbolt file. For each way in which the file can be
+// broken, it returns an error that names it.
 func openDB(path string, o Options) (*bbolt.DB, error) {
 	for start := time.Now(); ; time.Sleep(lockRetry) { //nolint:forbidigo // there is no context, and LockTimeout bounds it
 		db, err := tryDB(path, o)
@@ -219,7 +218,7 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, corrupt(fmt.Errorf("%v", r))
-			if file != nil { // bbolt has let go of nothing
+			if file != nil { // bbolt left the file open and locked
 				unlock(file)
 				_ = file.Close()
 			}
@@ -235,11 +234,11 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		return nil, corrupt(err)
 	}
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout:  1, // nanosecond: it is tried once
+		Timeout:  1, // nanosecond: one attempt
 		NoSync:   o.NoSync,
 		ReadOnly: o.readOnly,
-		// The freelist is kept in the file: without it, bbolt would walk every page
-		// on opening.
+		// The freelist is stored in the file: without it, bbolt would walk every page on
+		// opening.
 		FreelistType: bbolt.FreelistMapType,
 		OpenFile: func(name string, flag int, perm os.FileMode) (*os.File, error) {
 			f, err := os.OpenFile(name, flag, perm)
@@ -254,8 +253,8 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	case err != nil:
 		return nil, corrupt(err)
 	}
-	// Compaction puts a new file into the place of the old one and then lets go of
-	// it: a lock on that one is worth nothing.
+	// Compaction replaces the file and then releases the old one. A lock on the old file
+	// protects nothing.
 	ours, err := file.Stat()
 	there, err2 := os.Stat(path)
 	if err != nil || err2 != nil || !os.SameFile(ours, there) {
@@ -264,8 +263,8 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// checkUnlocked is precheck for a file that another process may be making right now: while
-// that one has the lock, what the file looks like says nothing.
+// checkUnlocked is precheck for a file that another process may be creating: while
+// another process holds the lock, the state of the file means nothing.
 func checkUnlocked(path string) error {
 	err := precheck(path)
 	if err == nil || errors.Is(err, os.ErrPermission) {
@@ -282,8 +281,8 @@ func checkUnlocked(path string) error {
 	return precheck(path)
 }
 
-// List names the owners whose stores lie in dir, whether they are open or not, by
-// the names of their folders. A folder that is not there holds none.
+// List returns the owners whose stores are in dir, open or not, in the order of their
+// folder names. A folder that does not exist has none.
 func List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -295,7 +294,7 @@ func List(dir string) ([]string, error) {
 	var owners []string
 	for _, e := range entries {
 		owner, err := url.PathUnescape(e.Name())
-		if err != nil || FolderName(owner) != e.Name() { // not a folder of ours
+		if err != nil || FolderName(owner) != e.Name() { // not a store's folder
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, e.Name(), dbFile)); err == nil {
@@ -305,13 +304,13 @@ func List(dir string) ([]string, error) {
 	return owners, nil
 }
 
-// escaper escapes what url.PathEscape leaves alone. It is made once: each turn asks
-// for a name.
+// escaper escapes what url.PathEscape does not. It is created once, because every turn
+// computes a folder name.
 var escaper = strings.NewReplacer(":", "%3A", "*", "%2A")
 
-// FolderName is the name of an owner's folder: the owner's own name where a file
-// system allows it, percent-encoded where not. The store in the folder records
-// its owner, so that no two names can be mixed up even where case is ignored.
+// FolderName returns the name of an owner's folder: the owner's name, percent-encoded
+// where a file system requires it. The store in the folder records its owner, so that
+// two owners can't be confused even if the file system ignores case.
 func FolderName(owner string) string {
 	name := url.PathEscape(owner)
 	if strings.HasPrefix(name, ".") {
@@ -320,10 +319,10 @@ func FolderName(owner string) string {
 	return escaper.Replace(name)
 }
 
-// OpenReadOnly opens the store in a folder that can't be written, for reading alone. The
-// index and the vectors are copied into a folder for temporary files, because their
-// engines write. Every write fails with ErrUnavailable. Any number of processes may have
-// a folder open so. Errors: those of Open; ErrNotFound where there is no store yet.
+// OpenReadOnly opens the store in a folder that can't be written. The index and the
+// vectors are copied into a temporary folder, because their engines write. Every write
+// fails with ErrUnavailable. Any number of processes may open a folder this way. Errors:
+// those of Open; ErrNotFound if there is no store yet.
 func OpenReadOnly(ctx context.Context, dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	path := filepath.Join(dir, dbFile)
@@ -345,7 +344,7 @@ func OpenReadOnly(ctx context.Context, dir string, o Options) (*Store, error) {
 		if err == nil {
 			err = os.CopyFS(filepath.Join(s.work, part), os.DirFS(filepath.Join(dir, part)))
 		}
-		if errors.Is(err, fs.ErrNotExist) { // it is made anew
+		if errors.Is(err, fs.ErrNotExist) { // it is built again
 			err = nil
 		}
 	}
@@ -359,11 +358,11 @@ func OpenReadOnly(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-var errReadOnly = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store's folder can't be written, so it is read alone",
+var errReadOnly = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store's folder can't be written, so it is opened read-only",
 	Try: "Make the folder writable, or remove what made its file system read-only."}
 
-// readable reports why the file can't be read as it is: what opening it otherwise does to
-// it can't be done.
+// readable returns an error if the file can't be used read-only, because opening it
+// would have to upgrade it.
 func (s *Store) readable() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, b := range buckets {

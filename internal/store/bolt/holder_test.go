@@ -68,7 +68,7 @@ func TestALockIsHeldOnceAndSaysByWhom(t *testing.T) {
 	}
 }
 
-// An error on opening leaves the lock to who has it.
+// A failed open does not release another store's lock.
 func TestALockOutlivesAnOpeningThatFails(t *testing.T) {
 	dir := t.TempDir()
 	must(t, open(t, dir, bolt.Options{Owner: "alice"}).Close())
@@ -189,8 +189,8 @@ func content(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// A folder that is read alone is searched, exported and checked, by any number of
-// processes, and not one byte of it changes.
+// A read-only folder can be searched, exported and checked by any number of processes,
+// and no byte of it changes.
 func TestReadOnly(t *testing.T) {
 	dir, led := furnished(t)
 	before := content(t, dir)

@@ -19,17 +19,17 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// replayBatch is how many records are indexed at once: large enough for bleve's
-// throughput, small enough for progress that moves.
+// replayBatch is the number of records that are indexed at once: large enough for bleve's
+// throughput, small enough for smooth progress reports.
 const replayBatch = 1000
 
-// openIndex opens the keyword index and applies what it lacks. One that can't
-// be read, belongs to another log, or is ahead of the log is rebuilt.
+// openIndex opens the keyword index and applies the changes that it lacks. An index that
+// can't be read, belongs to another log, or is ahead of the log is rebuilt.
 func (s *Store) openIndex(ctx context.Context) error {
 	dir := filepath.Join(s.work, indexDir)
 	x, err := keyword.Open(dir, keyword.Options{StoreID: s.id})
 	if err == nil && x.Watermark() > s.commit {
-		// bbolt takes the state before when the newest meta page is damaged.
+		// When the newest meta page is damaged, bbolt uses the previous state.
 		s.noteDamage(damaged("read the newest state", fmt.Errorf("the keyword index has seen commit %d, and the file ends with %d: the last writes are lost", x.Watermark(), s.commit)))
 		err = errors.Join(&ken.Error{Code: ken.CodeCorrupt, Msg: "the index is ahead of the log"}, x.Close())
 	}
@@ -46,8 +46,8 @@ func (s *Store) openIndex(ctx context.Context) error {
 	return s.replay(ctx)
 }
 
-// replay indexes every record that changed after the index's watermark. The
-// committer is not running, or it is the caller.
+// replay indexes every record that changed after the index's watermark. It is called by
+// the committer, or before the committer starts.
 func (s *Store) replay(ctx context.Context) error {
 	x := s.index.Load()
 	mark := x.Watermark()
@@ -82,12 +82,12 @@ func (s *Store) replay(ctx context.Context) error {
 	return x.Apply(nil, nil, s.commit)
 }
 
-// indexDocs reads the records to be indexed, and names those to be removed.
+// indexDocs reads the records to be indexed, and returns the refs to be removed.
 func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		for _, ref := range refs {
 			c, err := s.claimAt(tx, ref)
-			if err != nil { // it is not found then, which check reports; the others are
+			if err != nil { // the index leaves it out and check reports it; the other records are indexed
 				s.noteDamage(err)
 			}
 			if c == nil {
@@ -105,9 +105,9 @@ func indexDoc(ref store.Ref, c *ken.Claim) keyword.Doc {
 	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: engine.IndexTerms(c), Whole: c.SourceType == "repository"}
 }
 
-// How long to wait until the index is tried to be mended again.
+// Delays before the next attempt to repair the index.
 const (
-	mendFirst = time.Second // doubles
+	mendFirst = time.Second // doubles after each failure
 	mendLast  = time.Minute
 )
 
@@ -117,18 +117,18 @@ func stoppedTimer() *time.Timer {
 	return t
 }
 
-// toIndex brings a durable batch to the keyword index. When the index fails, it is opened
-// again or made anew, now or later: until then what it lacks is not found by its words.
+// toIndex applies a durable batch to the keyword index. If the index fails, it is opened
+// again or rebuilt, now or later. Until then, keyword searches don't find what it lacks.
 func (s *Store) toIndex(up []keyword.Doc, del []uint32, commit uint64) {
 	if s.lagging {
-		return // the timer brings it all
+		return // the repair timer applies everything
 	}
 	if err := s.index.Load().Apply(up, del, commit); err != nil {
 		s.indexFails(err)
 	}
 }
 
-// indexFails opens an index again that failed.
+// indexFails opens the index again after a failure.
 func (s *Store) indexFails(err error) {
 	s.o.Log.Warn("the keyword index can't be written and is opened again", "store", s.dir, "error", err)
 	s.noteIndexFault(err)
@@ -143,8 +143,8 @@ func (s *Store) noteIndexFault(err error) {
 	s.lagging, h.lagging = err != nil, err
 }
 
-// mendIndex opens the index again, or a new one in its place, and brings it what it
-// lacks. Only the committer runs it.
+// mendIndex opens the index again, or a new one in its place, and applies the missing
+// changes. Only the committer runs it.
 func (s *Store) mendIndex() {
 	err := s.reopenIndex(context.Background())
 	if err == nil {
@@ -158,12 +158,13 @@ func (s *Store) mendIndex() {
 }
 
 func (s *Store) reopenIndex(ctx context.Context) error {
-	// What it could not write is in the log; that it can't be closed well is no news.
+	// The changes that it could not write are in the log, so an error on Close does not
+	// matter.
 	_ = s.index.Load().Close()
 	return s.openIndex(ctx)
 }
 
-// rebuildIndex makes the index anew. Only the committer runs it.
+// rebuildIndex deletes the index and builds a new one. Only the committer runs it.
 func (s *Store) rebuildIndex(ctx context.Context) error {
 	if err := s.index.Load().Close(); err != nil {
 		s.o.Log.Warn("close the keyword index", "store", s.dir, "error", err)
@@ -171,7 +172,7 @@ func (s *Store) rebuildIndex(ctx context.Context) error {
 	if err := os.RemoveAll(filepath.Join(s.work, indexDir)); err != nil {
 		return fmt.Errorf("remove index: %w", err)
 	}
-	// A new index lacks everything, whatever its rows' versions.
+	// A new index lacks everything, whatever the versions of the rows.
 	if err := s.openIndex(ctx); err != nil {
 		return err
 	}
@@ -179,20 +180,21 @@ func (s *Store) rebuildIndex(ctx context.Context) error {
 	return nil
 }
 
-// mostMapped is how many bytes of mapped files the process may have in memory before a
-// store gives up those of its own: more than what turns read again and again.
-const mostMapped = 160 << 20
+// maxMapped is the number of bytes of mapped files that the process may have in memory
+// before a store releases its own pages. It is more than turns read again and again.
+const maxMapped = 160 << 20
 
-// How often that is looked at: while a store is in use, and while all rows of a bucket are
-// read.
+// How often the memory use is checked: in time while a store is open, and in rows while
+// all rows of a bucket are read.
 const (
 	releaseEvery = time.Second
 	releaseRows  = 1 << 12
 )
 
-// releaseMapped keeps the process's memory from growing to the size of the store's files.
+// releaseMapped keeps the memory of the process from growing to the size of the store's
+// files.
 func (s *Store) releaseMapped() {
-	if mapped.Resident() <= mostMapped {
+	if mapped.Resident() <= maxMapped {
 		return
 	}
 	if x := s.index.Load(); x != nil {
@@ -204,10 +206,10 @@ func (s *Store) releaseMapped() {
 	})
 }
 
-// release gives up the pages of the file when there are many. While there is a
-// transaction the file stays mapped where it is.
+// release releases the file's pages from memory if the process has too many mapped. The
+// file stays mapped at its address during the transaction.
 func release(tx *bbolt.Tx) {
-	if mapped.Resident() <= mostMapped {
+	if mapped.Resident() <= maxMapped {
 		return
 	}
 	giveUp(tx)

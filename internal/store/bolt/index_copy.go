@@ -14,16 +14,17 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A snapshot is the store's file and then its keyword index, so that who opens it need not make
-// that anew. The index is a tar archive. The last bytes of the snapshot say where it begins: a
-// magic number and the file's length, 8 bytes each. bbolt reads nothing behind its last page, so
-// a program that knows of no index opens the whole as a file.
+// A snapshot is the store's file followed by a copy of its keyword index, so that a process that
+// opens it need not rebuild the index. The index is a tar archive. The last bytes of the snapshot
+// are the trailer: a magic number and the length of the store's file, 8 bytes each. bbolt reads
+// nothing after its last page, so a program that doesn't know about the index can open the whole
+// snapshot as a store's file.
 const (
 	indexMagic   = "ken+idx1"
 	indexTrailer = 16
 )
 
-// indexedFile is a file as of a transaction, and the folder of its index; "" for none.
+// indexedFile is the store's file as of a transaction, and the folder of its index; "" for none.
 type indexedFile struct {
 	tx  *bbolt.Tx
 	dir string
@@ -55,8 +56,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// copyIndex copies the index into a folder beside it. Whoever opens it with a file that is no
-// older gets what the index lacks from that.
+// copyIndex copies the index into a folder next to it. A process that opens the copy with a file
+// that is not older applies the missing changes from the file.
 func (s *Store) copyIndex() (dir string, err error) {
 	x := s.index.Load()
 	if x == nil {
@@ -68,11 +69,11 @@ func (s *Store) copyIndex() (dir string, err error) {
 	return dir, x.CopyTo(dir)
 }
 
-// indexCopies begins the names of such folders.
+// indexCopies is the prefix of the names of such folders.
 const indexCopies = "snapshot-index-"
 
-// removeIndexCopies removes the copies of a process that was killed: they have words that may have
-// been forgotten since. The caller has the store's lock.
+// removeIndexCopies removes copies that a killed process left: they may contain words that were
+// forgotten since. The caller holds the store's lock.
 func removeIndexCopies(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -86,7 +87,7 @@ func removeIndexCopies(dir string) error {
 	return nil
 }
 
-// splitSnapshot takes the index off a snapshot, and puts it into a folder; "" drops it.
+// splitSnapshot cuts the index off a snapshot and extracts it into dir; "" discards it.
 func splitSnapshot(f *os.File, dir string) error {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size < indexTrailer {
@@ -102,7 +103,7 @@ func splitSnapshot(f *os.File, dir string) error {
 	}
 	if dir != "" {
 		err = unpackIndex(io.NewSectionReader(f, int64(begin), size-indexTrailer-int64(begin)), dir)
-		if err != nil { // it is made anew
+		if err != nil { // the index is rebuilt
 			err = os.RemoveAll(dir)
 		}
 	}

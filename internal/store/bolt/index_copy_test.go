@@ -17,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A snapshot brings the keyword index along. One whose index can't be read, or that a program
-// without this takes for a file, is opened all the same.
+// A snapshot includes the keyword index. A snapshot with a damaged index, or opened by an older
+// program as a plain file, can still be opened.
 func TestASnapshotHasTheIndex(t *testing.T) {
 	l, src := &memoryLog{}, synth.New(1)
 	s := open(t, t.TempDir(), bolt.Options{NoSync: true, Replica: l})

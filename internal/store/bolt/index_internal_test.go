@@ -79,7 +79,7 @@ func TestABadPageRefusesWrites(t *testing.T) {
 	}
 }
 
-// Giving up the files' pages, at any time, is noticed by nobody who reads or writes.
+// Releasing the files' pages at any time does not affect readers and writers.
 func TestGivenUpPagesAreReadAgain(t *testing.T) {
 	s, err := Open(t.Context(), t.TempDir(), Options{NoSync: true})
 	if err != nil {

@@ -65,7 +65,8 @@ func notFound(id string) error {
 		Try: "Find it with ken recall, and check --owner."}
 }
 
-// History implements ken.Store. A forgotten claim still has its events, erased.
+// History implements ken.Store. A forgotten claim still has its events, without their
+// payloads.
 func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,18 +117,19 @@ func decodeEvent(key, v []byte) (*store.Event, error) {
 	return ev, nil
 }
 
-// eventPage is how many events are read in one transaction: short ones, so that
-// a slow reader neither holds pages back nor waits on its own writes.
+// eventPage is the number of events that are read in one transaction. Transactions are
+// short so that a slow reader neither keeps old pages from being freed nor waits on its
+// own writes.
 const eventPage = 512
 
-// Events yields the log from a sequence number on, oldest first. It ends after
-// the last event that is there when it gets to it, or after an error.
+// Events yields the log from a sequence number on, oldest first. It ends after the event
+// that is last when it is reached, or after an error.
 func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
 	return engine.AllEvents(ctx, from, s.eventsFrom)
 }
 
-// eventsFrom reads a page of the events whose changes the rows have: a transaction is
-// there to be read before they do.
+// eventsFrom reads a page of events. It stops at the last event whose changes are in the
+// rows: a transaction can be read before the rows are updated.
 func (s *Store) eventsFrom(_ context.Context, seq uint64) (page []*store.Event, err error) {
 	last := s.seq.Load()
 	err = s.view(func(tx *bbolt.Tx) error {
@@ -144,7 +146,7 @@ func (s *Store) eventsFrom(_ context.Context, seq uint64) (page []*store.Event, 
 	return page, err
 }
 
-// Seq is the number of the log's last event; 0 while it is empty.
+// Seq returns the number of the log's last event; 0 while it is empty.
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
 // Wait returns when the log holds an event after seq, or ctx ends.
@@ -166,8 +168,8 @@ func (s *Store) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Claims yields every claim of the log that still stands in the projection, by
-// age, whatever its status. Repository chunks are left out.
+// Claims yields every stored claim that came from the log, oldest first, whatever its
+// status. Repository chunks are left out.
 func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		s.t.mu.RLock()
@@ -178,7 +180,7 @@ func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 			}
 		}
 		s.t.mu.RUnlock()
-		var left []error // out: what is good comes first
+		var left []error // errors, which are yielded after the good claims
 		for _, ref := range refs {
 			c, err := s.Claim(ctx, ref)
 			if errors.Is(err, ken.ErrCorrupt) {
@@ -198,9 +200,9 @@ func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	}
 }
 
-// VerifyLog computes the hash chain again, from the first event to the last. It
-// fails with ken.ErrCorrupt at the first event that does not follow; the report
-// counts those before it.
+// VerifyLog verifies the hash chain from the first event to the last. It fails with
+// ken.ErrCorrupt at the first event that does not follow from the one before; the report
+// counts the events before it.
 func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
 	r := store.LogReport{Owner: s.o.Owner}
 	bad := func(err error) error {
@@ -228,8 +230,8 @@ func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
 		}
 	}
 	r.Head = hex.EncodeToString(prev[:])
-	// Writers may have gone on since the last page was read, and what is written shows in
-	// Events a moment later: both ends of the log are from one transaction.
+	// Writers may have appended events since the last page was read, and Events shows
+	// them a moment later. So both the last key and the head are read in one transaction.
 	err := s.view(func(tx *bbolt.Tx) error {
 		last, _ := tx.Bucket(bEvents).Cursor().Last()
 		head := tx.Bucket(bMeta).Get(kHead)
@@ -241,16 +243,15 @@ func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
 	return r, err
 }
 
-// doOnce is do for a write whose result the caller needs. Under the name that ctx
-// gives the write (see store.WithCommit) it is done once: done again, it changes
-// nothing, and result is what it was the first time. It is set by fn, and must
-// survive JSON.
+// doOnce is do for a write whose result the caller needs. With an ID in ctx (see
+// store.WithCommit), the write is done once. A repeated write changes nothing and sets
+// result to the first result. fn sets result, which must survive JSON encoding.
 func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) error {
 	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), result: result, done: make(chan error, 1)})
 }
 
-// checkCommitID refuses a write's name that does not say when it was made: it would be
-// forgotten at any time.
+// checkCommitID rejects an ID of a write that does not contain its creation time (UUID
+// version 7). Such an ID could be pruned at any time.
 func checkCommitID(id uuid.UUID) error {
 	if id == uuid.Nil || id.Version() == 7 {
 		return nil
@@ -259,8 +260,8 @@ func checkCommitID(id uuid.UUID) error {
 		Try: "Name the write with uuid.NewV7."}
 }
 
-// apply runs the request, unless it was done before under the same name. What
-// changed nothing leaves no name: done again, it is done later.
+// apply runs the request, unless a write with the same ID was done before. A request that
+// changes nothing does not store its ID, so it may still be done later.
 func (r *request) apply(t *txn) error {
 	if r.commit == uuid.Nil {
 		return r.fn(t)
@@ -289,8 +290,8 @@ func (r *request) apply(t *txn) error {
 	return nil
 }
 
-// earlierResult reports whether the write of ctx's name was done before, and sets result
-// to what it returned then.
+// earlierResult reports whether the write with ctx's ID was done before, and if so sets
+// result to what it returned then.
 func (s *Store) earlierResult(ctx context.Context, result any) (was bool, err error) {
 	id := store.CommitOf(ctx)
 	if id == uuid.Nil {
@@ -306,7 +307,7 @@ func (s *Store) earlierResult(ctx context.Context, result any) (was bool, err er
 	return was, err
 }
 
-// committed is the result that a write left under its name; nil when there was none.
+// committed returns the result that was stored with a write's ID; nil if there is none.
 func (t *txn) committed(id uuid.UUID) []byte {
 	if result, ok := t.batch.commits[id]; ok {
 		return result
@@ -314,16 +315,16 @@ func (t *txn) committed(id uuid.UUID) []byte {
 	return t.tx.Bucket(bCommits).Get(id[:])
 }
 
-// pruneCommits is how many old names a transaction takes away at most: more than
-// it adds, on the whole.
+// pruneCommits is the maximum number of old IDs that a transaction removes. It is more
+// than a transaction adds on average.
 const pruneCommits = 64
 
-// clocksDiffer is how much longer than needed a name is kept. The times are of the machines
-// that made the names, and their clocks may differ.
+// clocksDiffer is added to the time that an ID is kept. The times in IDs come from the
+// machines that created them, whose clocks may differ.
 const clocksDiffer = 45 * time.Minute
 
-// keepCommits writes the names of a transaction's writes, and forgets old ones: by
-// the times in the names themselves.
+// keepCommits stores the IDs and results of a transaction's writes, and removes old ones
+// by the times in the IDs.
 func keepCommits(tx *writeTx, results map[uuid.UUID][]byte) error {
 	if len(results) == 0 {
 		return nil
@@ -354,7 +355,7 @@ func keepCommits(tx *writeTx, results map[uuid.UUID][]byte) error {
 	return nil
 }
 
-// madeAt is when a UUID of version 7 was made, to the millisecond.
+// madeAt returns the creation time of a UUID of version 7, in milliseconds precision.
 func madeAt(id uuid.UUID) time.Time {
 	ms := int64(0)
 	for _, c := range id[:6] {
@@ -363,8 +364,8 @@ func madeAt(id uuid.UUID) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// ByKey returns the claim that was written under a key, whatever its status. The
-// result is the caller's. Errors: ErrNotFound, also for one that was forgotten.
+// ByKey returns the claim that was written under a key, whatever its status. The caller
+// owns the result. Errors: ErrNotFound, also for a claim that was forgotten.
 func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err

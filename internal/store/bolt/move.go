@@ -17,33 +17,33 @@ import (
 	"github.com/kenlayer/ken/internal/store/engine"
 )
 
-// A store that moves to another place says so in its own file, so that it says so wherever the
-// file is read: in its folder, or from the log that it is a copy of. The file that it leaves has
-// kMoved from the last transaction on. The file that it comes to has kArrival, which is not
-// Done until it holds all of the other one.
+// A store that moves to another place records this in its own file, so that every reader of the
+// file sees it: in its folder, or in the log that the file is a copy of. The source file has
+// kMoved from its last transaction on. The destination file has kArrival, which is not Done until
+// the file holds all the data.
 var (
 	kMoved   = []byte("moved")   // JSON of an engine.Move
 	kArrival = []byte("arrival") // JSON of an Arrival
 )
 
-// Arrival is a move of which a file is the destination.
+// Arrival describes a move whose destination is this file.
 type Arrival struct {
 	ID    string `json:"id"`
-	Place string `json:"place"` // where the store comes from
+	Place string `json:"place"` // where the store came from
 	Done  bool   `json:"done,omitempty"`
-	// Before are the IDs of the moves before, the last one first.
+	// Before holds the IDs of earlier moves, latest first.
 	Before []string `json:"before,omitempty"`
 }
 
-// Holds reports whether what left by a move is in this store.
+// Holds reports whether the data that left with move id is in this store.
 func (a Arrival) Holds(id string) bool {
 	return a.Done && id != "" && (a.ID == id || slices.Contains(a.Before, id))
 }
 
-// maxBefore bounds how many moves are remembered.
+// maxBefore is the maximum number of earlier moves that are remembered.
 const maxBefore = 64
 
-// Next is the arrival of this store in another place.
+// Next returns the Arrival for moving this store on to another place.
 func (a Arrival) Next(id, from string) Arrival {
 	next := Arrival{ID: id, Place: from}
 	if a.ID != "" {
@@ -52,15 +52,15 @@ func (a Arrival) Next(id, from string) Arrival {
 	return next
 }
 
-// Standing says whether a file is an owner's store, or what is left of one that moved, or what
-// is there so far of one that comes.
+// Standing says whether a file is an owner's active store, the remains of a store that moved
+// away, or the incomplete destination of a move.
 type Standing struct {
-	Used    bool // there is a store in it
+	Used    bool // the file contains a store
 	Moved   engine.Move
 	Arrival Arrival
 }
 
-// Away is why the store can't be used; nil if it can.
+// Away returns an error that says why the store can't be used; nil if it can.
 func (s Standing) Away(owner string) error {
 	if s.Moved.ID == "" && (s.Arrival.ID == "" || s.Arrival.Done) {
 		return nil
@@ -68,7 +68,7 @@ func (s Standing) Away(owner string) error {
 	return &AwayError{owner, s}
 }
 
-// AwayError is that an owner's store is elsewhere.
+// AwayError is the error for an owner's store that is in another place.
 type AwayError struct {
 	Owner string
 	Standing
@@ -77,7 +77,7 @@ type AwayError struct {
 // Error implements error.
 func (e *AwayError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap returns it as a ken.Error.
+// Unwrap returns the error as a ken.Error.
 func (e *AwayError) Unwrap() error {
 	if e.Moved.ID == "" {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: "store.url", Msg: fmt.Sprintf("owner %q is being moved here from %s", e.Owner, e.Arrival.Place),
@@ -103,14 +103,14 @@ func standingOf(tx *bbolt.Tx) (s Standing, err error) {
 	return s, nil
 }
 
-// Standing says whether the file is the owner's store.
+// Standing returns the standing of the file, see the type Standing.
 func (l *Lock) Standing() (st Standing, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) (err error) { st, err = standingOf(tx); return err })
 	return st, err
 }
 
-// Layout is the number of the file's layout; 0 for an empty file, and more than Layout for one of
-// a later version.
+// Layout returns the layout number of the file: 0 for an empty file, more than the constant
+// Layout for a file of a later version.
 func (l *Lock) Layout() (n int, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) error {
 		if meta := tx.Bucket(bMeta); meta != nil {
@@ -123,7 +123,7 @@ func (l *Lock) Layout() (n int, err error) {
 	return n, err
 }
 
-// Events is the number of the last event of the store's log.
+// Events returns the number of the last event in the store's log.
 func (l *Lock) Events() (seq uint64, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bEvents); b != nil {
@@ -136,8 +136,8 @@ func (l *Lock) Events() (seq uint64, err error) {
 	return seq, err
 }
 
-// here refuses a store that is elsewhere.
-func (s *Store) here(tx *bbolt.Tx) error {
+// checkNotMoved returns an error if the store is in another place.
+func (s *Store) checkNotMoved(tx *bbolt.Tx) error {
 	st, err := standingOf(tx)
 	if err != nil {
 		return err
@@ -145,13 +145,13 @@ func (s *Store) here(tx *bbolt.Tx) error {
 	return st.Away(s.o.Owner)
 }
 
-// MayMove reports why the store can't be left for another place. Errors: ken.ErrRefused when
-// another move brought it here than the one that m names.
+// MayMove returns an error if the store can't be moved to another place. Errors: ken.ErrRefused
+// when a different move brought it here than the one that m names.
 func (s *Store) MayMove(m engine.Move) error {
-	return s.view(func(tx *bbolt.Tx) error { return mayMove(tx, m) })
+	return s.view(func(tx *bbolt.Tx) error { return checkMove(tx, m) })
 }
 
-func mayMove(tx *bbolt.Tx, m engine.Move) error {
+func checkMove(tx *bbolt.Tx, m engine.Move) error {
 	st, err := standingOf(tx)
 	if err == nil && st.Arrival.ID != m.Arrived {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "the store was moved by another process meanwhile", Try: "Run ken migrate again."}
@@ -159,7 +159,7 @@ func mayMove(tx *bbolt.Tx, m engine.Move) error {
 	return err
 }
 
-// Move notes, as the store's last transaction, that it is elsewhere from now on.
+// Move records, as the store's last transaction, that the store is in another place from now on.
 func (s *Store) Move(ctx context.Context, m engine.Move) error {
 	v, err := json.Marshal(m)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Store) Move(ctx context.Context, m engine.Move) error {
 	}
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
 		return s.update(func(tx *writeTx) error {
-			if err := mayMove(tx.Tx, m); err != nil {
+			if err := checkMove(tx.Tx, m); err != nil {
 				return err
 			}
 			return tx.Bucket(bMeta).Put(kMoved, v)
@@ -175,8 +175,7 @@ func (s *Store) Move(ctx context.Context, m engine.Move) error {
 	}})
 }
 
-// Arrives returns the changes by which a file becomes the destination of a move, whatever it
-// was before.
+// Arrives returns the changes that make a file the destination of a move, whatever it was before.
 func Arrives(a Arrival) ([]byte, error) {
 	v, err := json.Marshal(a)
 	if err != nil {
@@ -189,7 +188,7 @@ func Arrives(a Arrival) ([]byte, error) {
 	return tx.changes, nil
 }
 
-// Change brings changes to the file of a store that is in no log.
+// Change applies changes to the file of a store that is not in a log.
 func (l *Lock) Change(changes []byte) error {
 	return write(l.db, func(tx *bbolt.Tx) error {
 		if err := apply(tx, changes); err != nil {
@@ -199,8 +198,8 @@ func (l *Lock) Change(changes []byte) error {
 	})
 }
 
-// Replace puts a copy of another file, with changes and a mark, in the place of this one. It is
-// there as a whole or not at all. The zero mark is for a store that is in no log.
+// Replace atomically replaces this file with a copy of another one, with changes and a mark
+// applied. The zero mark is for a store that is not in a log.
 func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	path := filepath.Join(l.dir, dbFile)
 	tmp := path + ".restore"
@@ -242,10 +241,10 @@ func (l *Lock) Replace(from *Lock, changes []byte, at LogMark) error {
 	return errors.Join(old.Close(), os.RemoveAll(filepath.Join(l.dir, indexDir)), os.RemoveAll(filepath.Join(l.dir, vectorDir)))
 }
 
-// asideFile is a store that has left the folder.
+// asideFile is the name of a store's file after the store has left the folder.
 const asideFile = dbFile + ".moved"
 
-// Aside is the Standing of the file that SetAside has kept; the zero value without one.
+// Aside returns the Standing of the file that SetAside kept; the zero value if there is none.
 func (l *Lock) Aside() (st Standing, err error) {
 	path := filepath.Join(l.dir, asideFile)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -261,7 +260,7 @@ func (l *Lock) Aside() (st Standing, err error) {
 	return st, errors.Join(err, db.Close())
 }
 
-// SetAside keeps the file beside its place, as ken.db.moved, and clears the folder.
+// SetAside keeps the file as ken.db.moved and clears the folder.
 func (l *Lock) SetAside() error {
 	path, aside := filepath.Join(l.dir, dbFile), filepath.Join(l.dir, asideFile)
 	if err := removed(aside); err != nil {
@@ -273,11 +272,12 @@ func (l *Lock) SetAside() error {
 	return l.Clear()
 }
 
-// MaxDifference bounds changes that are kept in memory, in bytes.
+// MaxDifference is the maximum size of changes that are kept in memory, in bytes.
 const MaxDifference = 16 << 20
 
-// Difference returns the changes that make this file what another one is, but for its place in
-// a log and its standing. whole is false when they are too many.
+// Difference returns the changes that turn this file into the other one, except for its position
+// in a log and its standing. whole is false when there are more than MaxDifference bytes of
+// changes.
 func (l *Lock) Difference(other *Lock) (changes []byte, whole bool, err error) {
 	out := &writeTx{noting: true}
 	err = read(l.db, func(mine *bbolt.Tx) error {
@@ -307,7 +307,7 @@ func (l *Lock) Difference(other *Lock) (changes []byte, whole bool, err error) {
 
 var errMany = errors.New("too many changes")
 
-// difference notes what makes a bucket, nil for an empty one, what another one is.
+// difference records the changes that turn bucket mine, nil for an empty one, into theirs.
 func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
 	b := theirs.Cursor()
 	key, value := b.First()
@@ -325,7 +325,7 @@ func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
 		case old == nil:
 			order = 1
 		}
-		own := bytes.Equal(name, bMeta) && order >= 0 && ofPlace(key) || bytes.Equal(name, bMeta) && order < 0 && ofPlace(old)
+		own := bytes.Equal(name, bMeta) && order >= 0 && isPlaceKey(key) || bytes.Equal(name, bMeta) && order < 0 && isPlaceKey(old)
 		switch {
 		case own:
 		case order < 0:
@@ -346,7 +346,7 @@ func (tx *writeTx) difference(name []byte, mine, theirs *bbolt.Bucket) error {
 	return nil
 }
 
-// ofPlace reports whether a key of bMeta is about where the file is, and not about what is in it.
-func ofPlace(key []byte) bool {
+// isPlaceKey reports whether a key of bMeta describes the place of the file rather than its content.
+func isPlaceKey(key []byte) bool {
 	return bytes.Equal(key, kPosition) || bytes.Equal(key, kMoved) || bytes.Equal(key, kArrival)
 }

@@ -33,8 +33,8 @@ const (
 	layout = Layout
 )
 
-// Layout is the number of the layout of the buckets below; see upgrade.go. A file of an
-// older one is upgraded when it is opened, one of a newer one refused.
+// Layout is the number of the layout of the buckets below. A file with an older layout
+// is upgraded when it is opened; a file with a newer one is rejected.
 const Layout = 3
 
 // The buckets. Numbers are big endian, so that keys sort.
@@ -50,12 +50,12 @@ var (
 	bCites   = []byte("cites")   // path, 0, ref 4 → nothing: claims that cite a file's content
 	bDocs    = []byte("docs")    // path → docEntry JSON
 	bShelf   = []byte("shelf")   // key → value, see shelf.go
-	bCommits = []byte("commits") // id 16 → what the write returned, see once.go
-	bAbout   = []byte("about")   // ref 4 → outline.About: what the index of names holds
-	bRefers  = []byte("refers")  // hash 8 of a reference, ref 4 → nothing: claims whose evidence points at it, see refers.go
+	bCommits = []byte("commits") // id 16 → what the write returned, see doOnce
+	bAbout   = []byte("about")   // ref 4 → outline.About: the content of the index of names
+	bRefers  = []byte("refers")  // hash 8 of a reference, ref 4 → nothing: claims whose evidence points at it, see document.go
 
-	// A bucket that is missing is created on opening, so a new one needs no new
-	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
+	// A missing bucket is created on opening, so a new bucket needs no new layout. A
+	// program that doesn't know the bucket copies it and otherwise leaves it alone.
 	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
 
 	kLayout   = []byte("layout")
@@ -63,58 +63,58 @@ var (
 	kOwner    = []byte("owner")
 	kCommit   = []byte("commit")   // number of the last commit, 8
 	kHead     = []byte("head")     // hash of the last event, 32
-	kAbout    = []byte("about")    // number of the last commit that bAbout knows, 8; see structure_upgrade.go
-	kRefers   = []byte("refers")   // likewise, of bRefers
-	kApproved = []byte("approved") // likewise, of the rows' flagApproved; see approved.go
-	kSealed   = []byte("sealed")   // there: no value was written by a program before layout 3
+	kAbout    = []byte("about")    // number of the last commit that bAbout includes, 8; see openStructure
+	kRefers   = []byte("refers")   // the same for bRefers
+	kApproved = []byte("approved") // the same for the rows' flagApproved; see openApproved
+	kSealed   = []byte("sealed")   // present if no value was written by a program before layout 3
 )
 
 // Store is one owner's embedded store. It implements ken.Store and
 // store.Projections, and is safe for concurrent use.
 type Store struct {
 	dir  string
-	work string // where index and vectors lie; dir, but for a store that is read alone
+	work string // folder of index and vectors; dir, except in a read-only store
 	o    Options
 	id   string // identifies the log to its projections
 	t    *table
 	docs *docTable
-	refs map[uuid.UUID]store.Ref // of a rebuild: what records were called before
+	refs map[uuid.UUID]store.Ref // only in a rebuild: the refs that records had before
 
 	sealed bool // every value of the file has a checksum
 
 	dbMu    sync.RWMutex // held for writing only while the file is swapped
 	db      *bbolt.DB
-	updMu   sync.Mutex // held while something is written to it; guards secured
-	secured bool       // what the file shows is durable; see makeDurable
+	updMu   sync.Mutex // held while the file is written; guards secured
+	secured bool       // the state that the file shows is durable; see makeDurable
 
 	snapshots sync.RWMutex // held for reading by each read transaction; see makeDurable
 	index     atomic.Pointer[keyword.Index]
 	vecs      *vectors
-	standby   atomic.Pointer[vectors] // of the model that the embedder replaces; nil when all records have a vector
+	standby   atomic.Pointer[vectors] // vectors of the model that the embedder replaces; nil when all records have a new vector
 	scale     likenessScale
 	retired   atomic.Int32 // dimensions of the last standby; 0 for none
 	cache     *claimCache
-	gate      updateQueue // of the shelf's updates
+	gate      updateQueue // for the updates of the shelf
 	health    health
 	stalls    stallDetector
 
-	beforeCommit func()       // of tests
-	lateError    func() error // of tests: of a commit that the file shows
+	beforeCommit func()       // test hook
+	lateError    func() error // test hook: the error of a commit that the file shows nevertheless
 
-	// The rest belongs to the committer's goroutine.
+	// Only the committer's goroutine uses the rest, except where noted.
 	queue    chan *request
 	quit     chan struct{}
 	stopped  chan struct{}
 	closing  sync.Once
 	commit   uint64
 	head     [sha256.Size]byte
-	seq      atomic.Uint64 // of the last event; read by anybody
-	shown    atomic.Uint64 // the last commit that readers see; read by anybody
-	classes  int           // how many are on disk
+	seq      atomic.Uint64 // number of the last event; any goroutine may read it
+	shown    atomic.Uint64 // the last commit that readers see; any goroutine may read it
+	classes  int           // number of classes on disk
 	wake     chan struct{}
 	wakeMu   sync.Mutex  // guards wake
-	lagging  bool        // the index lacks what is durable; see mend.go
-	mend     *time.Timer // when that is tried to be mended next
+	lagging  bool        // the index lacks durable changes; see index.go
+	mend     *time.Timer // fires when the next repair of the index is due
 	pause    time.Duration
 	scrubbed scrubState
 }
@@ -124,10 +124,10 @@ var (
 	_ engine.Served = (*Store)(nil)
 )
 
-// Open opens or creates the store in dir. It replays what the index lacks and
-// rebuilds an index that is missing or can't be read, telling o.Progress; ctx
-// bounds only that work. Errors: ken.ErrHeld; ken.ErrCorrupt for a bbolt file
-// that can't be read, which is left as it is; ken.ErrRefused when the folder
+// Open opens or creates the store in dir. It applies the changes that the index lacks,
+// and rebuilds an index that is missing or can't be read; o.Progress reports this work,
+// and ctx can cancel only this work. Errors: ken.ErrHeld; ken.ErrCorrupt for a bbolt
+// file that can't be read, which is left unchanged; ken.ErrRefused when the folder
 // belongs to another owner.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	l, err := Acquire(dir, o)
@@ -146,16 +146,16 @@ func newStore(dir string, o Options, db *bbolt.DB) *Store {
 		mend: stoppedTimer(), queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
 }
 
-// load reads meta, rows and vectors into memory and brings the index up to date.
+// load reads meta data, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
-	if err := s.view(s.here); err != nil {
+	if err := s.view(s.checkNotMoved); err != nil {
 		return err
 	}
 	if s.o.readOnly {
 		if err := s.readable(); err != nil {
 			return err
 		}
-	} else if !s.prepared() { // else there is no need for a transaction, and its sync
+	} else if !s.prepared() { // otherwise no write transaction, and no sync, is needed
 		if err := s.update(s.initMeta); err != nil {
 			return fmt.Errorf("prepare store: %w", err)
 		}
@@ -177,12 +177,12 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	if err := s.openStandby(); err != nil {
-		s.o.Log.Warn("the vectors of the model before are not used", "store", s.dir, "error", err)
+		s.o.Log.Warn("the vectors of the previous model are not used", "store", s.dir, "error", err)
 	}
 	return s.openIndex(ctx)
 }
 
-// prepared reports whether initMeta would change nothing and find no fault.
+// prepared reports whether initMeta would change nothing and return no error.
 func (s *Store) prepared() (is bool) {
 	err := s.view(func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
@@ -225,7 +225,8 @@ func (s *Store) initMeta(tx *writeTx) error {
 	return s.checkOwner(meta.Get(kOwner))
 }
 
-// checkOwner compares the owner that a store's file names with the one it is opened for.
+// checkOwner returns an error if the owner in the store's file is not the one it is
+// opened for.
 func (s *Store) checkOwner(owner []byte) error {
 	switch {
 	case len(owner) == 0:
@@ -289,8 +290,8 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 	return s.docs.load(s, tx)
 }
 
-// Close finishes the writes that were accepted and closes the files. Calls that
-// come after it fail with ErrUnavailable.
+// Close finishes the writes that were accepted and closes the files. Later calls fail
+// with ErrUnavailable.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -336,77 +337,77 @@ func (s *Store) closeProjections() error {
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
 
-// ID identifies the store; it is made with it.
+// ID returns the identity of the store, which is generated when the store is created.
 func (s *Store) ID() string { return s.id }
 
 // Commit implements engine.Served.
 func (s *Store) Commit() uint64 { return s.shown.Load() }
 
-// Dir is the owner's folder.
+// Dir returns the owner's folder.
 func (s *Store) Dir() string { return s.dir }
 
-// Owner is whose claims the store holds.
+// Owner returns the owner whose claims the store holds.
 func (s *Store) Owner() string { return s.o.Owner }
 
-// Len is the number of records, repository chunks included.
+// Len returns the number of records, repository chunks included.
 func (s *Store) Len() int {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	return s.t.live
 }
 
-// Embedder is what the store's vectors are made with; nil when it keeps none.
+// Embedder returns the embedder that makes the store's vectors; nil if it keeps none.
 func (s *Store) Embedder() embed.Embedder { return s.o.Embedder }
 
 // Options configures a store; the zero value works.
 type Options struct {
 	Owner string // default ken.DefaultOwner
 
-	// Embedder makes the vectors. Nil keeps none. One that takes microseconds embeds
-	// during the write; for one that is not embed.IsInline, a record is
-	// searchable by keyword at once and by vector after the next EmbedMissing.
+	// Embedder makes the vectors; nil keeps none. An embedder that takes microseconds
+	// (embed.IsInline) embeds during the write. With any other, a record is searchable
+	// by keyword at once and by vector after the next EmbedMissing.
 	Embedder embed.Embedder
 
-	// Standby returns the embedder of a model whose vectors the store has from before
-	// Embedder, nil if it can't be had; for "" one that makes vectors at once while
-	// Embedder is slow, nil for none. While records lack a vector of Embedder's model,
-	// the vectors of that one are searched as well: see Store.Standby. May be nil.
+	// Standby returns the embedder for a model whose vectors the store has from before
+	// Embedder; nil if it is not available. For model "", it returns a fast embedder to
+	// use while Embedder is slow; nil for none. While records lack a vector of
+	// Embedder's model, the vectors of the standby are searched as well: see
+	// Store.Standby. May be nil.
 	Standby func(model string) embed.Embedder
 
 	// Yield is called between two steps of EmbedMissing and returns when the next may
 	// begin. May be nil.
 	Yield func(ctx context.Context)
 
-	// Progress is told about long work while the store opens or rebuilds, from
-	// one goroutine at a time. May be nil.
+	// Progress is called with the progress of long work while the store opens or
+	// rebuilds, from one goroutine at a time. May be nil.
 	Progress Progress
 
-	// Assign finds out what a claim is about while it is written: see store.Env. The
-	// store hands itself, where Known counts what the same transaction has written
-	// before, too. Nil: nobody does.
+	// Assign sets what a claim is about while the claim is written: see store.Env. Its
+	// argument is the store, where Known also includes what the same transaction wrote
+	// before. May be nil.
 	Assign func(store.Structure, *ken.Claim)
 
-	// Replica keeps the store's changes in a log elsewhere as well. Nil: the file is all
-	// there is.
+	// Replica also stores the changes in a log elsewhere. Nil keeps only the file.
 	Replica Replica
 
-	// Log hears of damage, of what is mended, and of texts that could not be read.
+	// Log receives reports of damage, of repairs, and of texts that could not be read.
 	// Default slog.Default().
 	Log *slog.Logger
 
 	Now   func() time.Time // default time.Now
 	NewID func() string    // default UUID version 7
-	// LockTimeout is how long to wait for a folder that another process holds.
-	// Default 500 ms; less than 0 waits not at all.
+	// LockTimeout is how long to wait for a folder that another process holds. Default
+	// 500 ms; a negative value doesn't wait.
 	LockTimeout time.Duration
-	// NoSync leaves out the fsync of every commit: for bulk loads and benchmarks
-	// of other parts. A crash may then lose what was acknowledged.
+	// NoSync skips the fsync of every commit: for bulk loads and benchmarks of other
+	// parts. A crash may then lose acknowledged writes.
 	NoSync bool
 
-	readOnly bool // the file is read alone: a repair, or a folder that can't be written
+	readOnly bool // the file is only read: for a repair, or in a folder that can't be written
 }
 
-// Progress is told how far a stage is: done of total, in the stage's unit. A
+// Progress receives the progress of a stage: done of total, in the stage's unit. A
 // total of 0 is unknown.
 type Progress func(stage string, done, total int)
 
@@ -434,11 +435,11 @@ func (o Options) withDefaults() Options {
 
 func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, Log: o.Log} }
 
-// Archive puts away a claim that was superseded or has expired, for the reason
-// given, or that one if it is empty. Nothing is erased or moved: vectors and index
-// entries stay, so that whoever asks for such a claim still finds it by its words,
-// and no default recall has seen it since it ceased to stand. Archiving it again
-// changes nothing. Errors: ErrNotFound; ErrRefused for a claim that still stands.
+// Archive archives a claim that was superseded or has expired. The reason is stored; if
+// it is empty, the reason is "superseded" or "expired". Nothing is erased or moved: vectors and index
+// entries stay, so that a query for archived claims still finds it. Default recall has
+// excluded it since it was superseded or expired. Archiving it again changes nothing.
+// Errors: ErrNotFound; ErrRefused for a claim that is still active.
 func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
 		ev, err := engine.Archive(t.get, id, reason, actor, s.o.env())

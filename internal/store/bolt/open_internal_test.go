@@ -45,9 +45,9 @@ func TestPagesAreFilled(t *testing.T) {
 	}
 }
 
-// A commit may fail although the file shows it, such as when the last sync fails. Then
-// it is made durable and is done; where that fails as well, it is there for the next
-// write, which does not write over it.
+// A commit may fail although the file shows it, for example when the last sync fails. Then it
+// is made durable and succeeds. If that also fails, the next write finds the commit and does
+// not overwrite it.
 func TestACommitThatFailsLate(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(t.Context(), dir, Options{})

@@ -90,8 +90,8 @@ func BenchmarkNewest(b *testing.B) {
 	}
 }
 
-// Pages, put together, are what a scan sees, and a page goes on where the one
-// before ended.
+// All pages together equal a scan, and each page continues where the previous one
+// ended.
 func TestPagesAreAScanInParts(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir(), bolt.Options{NoSync: true})

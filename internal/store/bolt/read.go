@@ -22,8 +22,8 @@ import (
 
 const defaultLimit = 10
 
-// Query implements ken.Store by the keyword index, best score first. Retrieval
-// for a turn fuses further legs and lives in package retriever.
+// Query implements ken.Store with the keyword index, best score first. Retrieval for a
+// turn combines several searches; see package retriever.
 func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -111,7 +111,7 @@ func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
 	out := make([]float64, len(refs))
 	q, err := s.vectorQuery(query)
 	if err != nil {
-		return out // of another dimension: Vector has said so
+		return out // of another dimension: Vector returns the error
 	}
 	for i, c := range q.cosines(refs) {
 		out[i] = float64(c)
@@ -158,7 +158,7 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 		Support: ken.Support{Tier: r.tier, Trust: f.Trust, NewestAt: fromMilli(r.newest)}}, true
 }
 
-// Kind returns the kind of a record at hand, "" when it is gone. It costs a tenth of Row.
+// Kind returns the kind of a record, "" if it was removed. It costs a tenth of Row.
 func (s *Store) Kind(ref store.Ref) ken.Kind {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
@@ -168,7 +168,7 @@ func (s *Store) Kind(ref store.Ref) ken.Kind {
 	return s.t.classes[s.t.marks[ref]&markClass].Kind
 }
 
-// Refs is how many refs there are or were: every record's is below it.
+// Refs returns the number of refs that were ever given out: every ref is below it.
 func (s *Store) Refs() int {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
@@ -213,7 +213,7 @@ func (s *Store) Claim(_ context.Context, ref store.Ref) (ken.Claim, error) {
 		return err
 	})
 	if errors.Is(err, ken.ErrCorrupt) {
-		// For whoever searches it is not there; whoever asks for it hears why.
+		// A search treats the claim as not found; a direct read returns the reason.
 		s.noteDamage(err)
 		err = &ken.Error{Code: ken.CodeNotFound, Msg: "the claim is damaged and left out", Err: err, Try: ken.Hint(err)}
 	}
@@ -235,17 +235,18 @@ func (s *Store) Coverage() (embedded, total int) {
 	return total - len(s.vecs.missing), total
 }
 
-// cacheBytes bounds the decoded claims kept at hand, by their weight: what a turn includes
-// is mostly what the last turns included. It holds ten thousand claims of a few sentences.
+// cacheBytes limits the decoded claims in the cache, by claimWeight. A turn mostly
+// includes claims that recent turns included. The limit is enough for ten thousand claims
+// of a few sentences.
 const cacheBytes = 16 << 20
 
-// claimCache holds decoded claims. When it is full arbitrary entries go, which for
-// this access pattern does as well as keeping an order.
+// claimCache holds decoded claims. When it is full, arbitrary entries are removed; for
+// this access pattern that works as well as an LRU order.
 type claimCache struct {
 	mu    sync.RWMutex // guards the rest
 	m     map[store.Ref]*ken.Claim
-	bytes int // weight of all of m
-	// epoch counts drops, so that a read which raced with a write isn't kept.
+	bytes int // sum of claimWeight over m
+	// epoch counts drops, so that a value read before a concurrent write isn't cached.
 	epoch uint64
 }
 
@@ -257,7 +258,7 @@ func (c *claimCache) get(ref store.Ref) (*ken.Claim, uint64) {
 	return c.m[ref], c.epoch
 }
 
-// put keeps what was read at epoch, unless something was dropped since.
+// put caches a claim that was read at epoch, unless an entry was dropped since.
 func (c *claimCache) put(ref store.Ref, claim *ken.Claim, epoch uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,7 +283,7 @@ func (c *claimCache) drop(ref store.Ref) {
 	c.remove(ref)
 }
 
-// remove takes an entry out. c.mu is held.
+// remove deletes an entry; c.mu is held.
 func (c *claimCache) remove(ref store.Ref) {
 	if have := c.m[ref]; have != nil {
 		c.bytes -= claimWeight(have)
@@ -290,9 +291,9 @@ func (c *claimCache) remove(ref store.Ref) {
 	}
 }
 
-// claimWeight is about the bytes that a decoded claim takes in memory.
+// claimWeight estimates the bytes that a decoded claim takes in memory.
 func claimWeight(c *ken.Claim) int {
-	n := int(unsafe.Sizeof(*c)) + len(c.Heading) + len(c.Text) + len(c.Body) + 128 // short fields, its place in the cache
+	n := int(unsafe.Sizeof(*c)) + len(c.Heading) + len(c.Text) + len(c.Body) + 128 // short fields, map entry
 	for i := range c.Evidence {
 		n += int(unsafe.Sizeof(c.Evidence[i])) + len(c.Evidence[i].Detail)
 	}
@@ -307,14 +308,14 @@ func pair(a, b []byte) []byte {
 	return append(append(out, a...), b...)
 }
 
-// citeKey joins a path and the record that cites it; no path holds a NUL.
+// citeKey returns the key for a path and a record that cites it; no path contains a NUL.
 func citeKey(path string, ref uint32) []byte {
 	return append(append([]byte(path), 0), key32(ref)...)
 }
 
-// openApproved sets flagApproved in the rows of a file that was written by a program which
-// does not know it, or last written by one. Until then a row counts as not approved. A
-// work that is cut short starts over. A store that is read alone has it in memory only.
+// openApproved sets flagApproved in the rows of a file that was created or last written by
+// a program that does not know the flag. Until then a row counts as not approved. If it is
+// interrupted, it starts over. In a read-only store, only memory is changed.
 func (s *Store) openApproved(ctx context.Context) error {
 	known := false
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -351,8 +352,8 @@ func (s *Store) openApproved(ctx context.Context) error {
 	return s.update(func(tx *writeTx) error { return tx.Bucket(bMeta).Put(kApproved, key64(s.commit)) })
 }
 
-// rebuildApproved sets the flag of records by their claims. A claim that can't be read is not
-// approved: whoever reads it next hears of the damage.
+// rebuildApproved sets the flag of records from their claims. A claim that can't be read
+// counts as not approved; the next read of it reports the damage.
 func (s *Store) rebuildApproved(tx *writeTx, refs []store.Ref) error {
 	for _, ref := range refs {
 		var c *ken.Claim
@@ -379,13 +380,13 @@ func (s *Store) rebuildApproved(tx *writeTx, refs []store.Ref) error {
 	return nil
 }
 
-// small reports whether the records of a kind are kept in a list of their own, in
-// the order of creation. Facts and chunks of the repository are nearly everything
-// that there is: a list of them would save a scan nothing.
+// small reports whether t.kinds lists the records of a kind. Facts and repository chunks
+// are not listed: they are nearly all records, so a list would save nothing compared with
+// a scan.
 func small(k ken.Kind) bool { return k != ken.KindFact && k != ken.KindDocument }
 
-// list and unlist keep t.kinds; t.mu is held or not yet shared. A record that is
-// newer than its kind's others, as nearly all are when they come, goes to the end.
+// list and unlist maintain t.kinds; t.mu is held, or the table is not shared yet. A list
+// is ordered by creation, so nearly all new records go to the end.
 func (t *table) list(ref store.Ref) {
 	k := t.classes[t.rows[ref].class].Kind
 	if !small(k) {
@@ -410,13 +411,13 @@ func (t *table) removeFromKinds(ref store.Ref) {
 	}
 }
 
-// byAge is the order of creation, oldest first.
+// byAge compares by creation, oldest first.
 func (t *table) byAge(a, b store.Ref) int {
 	return cmp.Or(cmp.Compare(t.rows[a].created, t.rows[b].created), cmp.Compare(a, b))
 }
 
-// Newest implements store.Projections. It looks at no more records than it
-// returns and refuses, unless the filter admits facts or documents.
+// Newest implements store.Projections. It looks only at the records that it returns or
+// rejects, unless the filter admits facts or documents.
 func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
@@ -436,8 +437,8 @@ func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Res
 	return s.t.admit(f.Kinds, f, limit), nil
 }
 
-// admit takes records of small kinds, newest first, until limit of them have passed
-// the filter; t.mu is held.
+// admit collects records of small kinds, newest first, until limit of them pass the
+// filter; t.mu is held.
 func (t *table) admit(kinds []ken.Kind, f *ken.Filter, limit int) (res store.Result) {
 	sv := t.filterFor(f)
 	most := 0

@@ -18,38 +18,38 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// The files of a rebuild, beside the store's. The old file of a damaged store is kept
-// until the next rebuild or the next time something is forgotten.
+// The files of a rebuild, next to the store's file. The file of a damaged store is kept
+// until the next rebuild or the next Forget.
 const (
 	rebuiltFile = dbFile + ".rebuild"
 	damagedFile = dbFile + ".damaged"
 )
 
-// Mended is what a rebuild found damaged, and what became of it.
+// Mended reports the damage that a rebuild found, and how it was handled.
 type Mended struct {
-	Events   int      `json:"events"`             // of the log
+	Events   int      `json:"events"`             // number of events in the log
 	Lost     []uint64 `json:"lost,omitempty"`     // events that can't be read, by number
-	Salvaged []string `json:"salvaged,omitempty"` // claims that were taken from their rows, because the log lost events of theirs
-	Missing  []string `json:"missing,omitempty"`  // claims of which a lost event told, and of which no row is left
+	Salvaged []string `json:"salvaged,omitempty"` // claims that were taken from their rows, because the log lost some of their events
+	Missing  []string `json:"missing,omitempty"`  // claims of lost events that have no row either
 	Values   int      `json:"values,omitempty"`   // other values that were left out: rows, and records of journals and jobs
-	Kept     string   `json:"kept,omitempty"`     // the damaged file
+	Kept     string   `json:"kept,omitempty"`     // path of the damaged file
 }
 
 // Damage reports whether anything was damaged.
 func (m *Mended) Damage() bool { return len(m.Lost) > 0 || m.Values > 0 }
 
-// String says it in one line.
+// String returns the report in one line.
 func (m *Mended) String() string {
 	return fmt.Sprintf("%d of %d events could not be read; %d claims were taken from their rows, %d are lost; %d other values were left out",
 		len(m.Lost), m.Events, len(m.Salvaged), len(m.Missing), m.Values)
 }
 
-// Rebuild folds the claims from the log into a new file and puts it in the old one's
-// place, then makes the keyword index anew, telling o.Progress. Repository chunks, the
-// shelf and vectors stay. Writers wait meanwhile; searches see the old state until it is
-// done, and a rebuild that fails or is cut short leaves it. Damaged events are left out:
-// their claims are taken from the rows, the log names what happened, and the damaged file
-// is kept beside the store's.
+// Rebuild builds the claims from the log in a new file, replaces the old file with it,
+// and then builds a new keyword index. It reports progress to o.Progress. Repository
+// chunks, the shelf and vectors stay. Writers wait meanwhile, and searches see the old
+// state. A rebuild that fails or is interrupted leaves the old state. Damaged events are
+// left out: their claims are taken from the rows, the log records the loss, and the
+// damaged file is kept next to the new one.
 func (s *Store) Rebuild(ctx context.Context) error {
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
 		if _, err := s.rebuild(ctx); err != nil && !errors.Is(err, errReplicated) {
@@ -61,12 +61,12 @@ func (s *Store) Rebuild(ctx context.Context) error {
 
 // Repair is Rebuild for a folder that no process has open and that may be too damaged to
 // be opened. Errors: ErrHeld; ErrCorrupt for a file of which nothing can be read, which
-// is left as it is.
+// is left unchanged.
 func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
 	o = o.withDefaults()
 	path := filepath.Join(dir, dbFile)
 	db, err := openDB(path, o)
-	if errors.Is(err, ken.ErrCorrupt) { // its list of free pages, perhaps, which nobody needs to read it
+	if errors.Is(err, ken.ErrCorrupt) { // perhaps only its list of free pages is damaged, which reading doesn't need
 		o.readOnly = true
 		db, err = openDB(path, o)
 		o.readOnly = false
@@ -77,12 +77,13 @@ func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
 	s := newStore(dir, o, db)
 	m, err := s.rebuild(ctx)
 	if err == nil {
-		err = os.RemoveAll(filepath.Join(dir, indexDir)) // the next to open it makes a new one
+		err = os.RemoveAll(filepath.Join(dir, indexDir)) // the next open builds a new one
 	}
 	return m, errors.Join(err, s.protect(s.db.Close))
 }
 
-// rebuild makes the new file and swaps. The committer runs it, or nobody has the store.
+// rebuild builds the new file and swaps it in. It is called by the committer, or while
+// no process has the store open.
 func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 	if s.replicated() {
 		return Mended{}, errReplicated
@@ -109,8 +110,8 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 	return f.report, s.swap(f)
 }
 
-// swap puts the rebuilt file in the place of the store's. The new file is locked before
-// the old one is let go.
+// swap replaces the store's file with the rebuilt one. The new file is locked before the
+// lock of the old one is released.
 func (s *Store) swap(f *rebuildFold) error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
@@ -120,7 +121,7 @@ func (s *Store) swap(f *rebuildFold) error {
 		if err := errors.Join(removed(f.report.Kept), os.Link(path, f.report.Kept)); err != nil {
 			return errors.Join(fmt.Errorf("keep the damaged file: %w", err), f.to.db.Close())
 		}
-		s.o.Log.Warn("the store was damaged and is mended", "store", s.dir, "report", f.report.String(), "kept", f.report.Kept)
+		s.o.Log.Warn("the store was damaged and has been repaired", "store", s.dir, "report", f.report.String(), "kept", f.report.Kept)
 	}
 	if err := os.Rename(filepath.Join(s.dir, rebuiltFile), path); err != nil {
 		return errors.Join(fmt.Errorf("put the rebuilt file into place: %w", err), f.to.db.Close())
@@ -139,7 +140,7 @@ func removed(path string) error {
 	return nil
 }
 
-// adopt takes over what another store has in memory.
+// adopt takes over the memory state of another store.
 func (s *Store) adopt(n *Store) {
 	s.t.mu.Lock()
 	was := s.t.rows
@@ -159,7 +160,7 @@ func (s *Store) adopt(n *Store) {
 			case r.gone():
 				s.removeVector(store.Ref(ref))
 			case ref >= len(was) || was[ref].hash != r.hash || was[ref].gone():
-				_ = s.attachVector(store.Ref(ref), r.hash) // else it is embedded again
+				_ = s.attachVector(store.Ref(ref), r.hash) // if this fails, it is embedded again
 			}
 		}
 	}
@@ -180,9 +181,9 @@ type rebuildFold struct {
 	from, to *Store
 	report   Mended
 
-	refs      map[uuid.UUID]store.Ref // of the old rows: records keep theirs
-	chunks    map[uuid.UUID]bool      // records of files that are not copied yet
-	touched   map[uuid.UUID]bool      // claims that lost events tell of
+	refs      map[uuid.UUID]store.Ref // refs of the old rows: records keep them
+	chunks    map[uuid.UUID]bool      // chunks of files that were not copied yet
+	touched   map[uuid.UUID]bool      // claims of lost events
 	forgotten map[uuid.UUID]bool
 }
 
@@ -212,12 +213,12 @@ func (f *rebuildFold) fold() error {
 // events folds the log, from the first event to the last.
 func (f *rebuildFold) events() error {
 	last := f.lastKey(bEvents, 8)
-	// prev is the hash of the event before, as it is in the new log; stored is the one
-	// that it has in the old log, nil when that can't be read.
+	// prev is the hash of the previous event in the new log. stored is its hash in the
+	// old log, nil when that can't be read.
 	var prev [sha256.Size]byte
 	stored := &prev
 	resealed := false
-	owners := f.trails()
+	owners := f.claimsByEvent()
 	for end, seq := last, uint64(0); seq < probe; seq++ { // a damaged page may hide the end of the log
 		if owners[end+seq] != nil {
 			last = end + seq
@@ -238,7 +239,7 @@ func (f *rebuildFold) events() error {
 				hash := ev.Hash
 				stored = &hash
 			}
-			if resealed { // those after a lost event can't follow it as it was
+			if resealed { // events after a lost event get new hashes
 				ev.Follow(prev)
 			}
 			if ev.Type == ken.EventForgotten {
@@ -259,8 +260,8 @@ func (f *rebuildFold) events() error {
 	return nil
 }
 
-// event reads an event; nil for one that is damaged. Where the hash of the event before
-// it is not known, its own payload alone can be checked.
+// event reads an event; nil if it is damaged. If the hash of the event before it is
+// unknown, only the event's own payload is checked.
 func (f *rebuildFold) event(seq uint64, before *[sha256.Size]byte) *store.Event {
 	ev, err := decodeEvent(key64(seq), f.raw(bEvents, key64(seq)))
 	if err != nil {
@@ -277,7 +278,7 @@ func (f *rebuildFold) event(seq uint64, before *[sha256.Size]byte) *store.Event 
 	return ev
 }
 
-// lost notes a damaged event and returns what stands in its place.
+// lost records a damaged event and returns the event that replaces it.
 func (f *rebuildFold) lost(seq uint64, before []*store.Event, claims []uuid.UUID) *store.Event {
 	f.report.Lost = append(f.report.Lost, seq)
 	ev := &store.Event{Seq: seq, At: f.from.o.Now().UTC(), Type: ken.EventLost}
@@ -292,7 +293,7 @@ func (f *rebuildFold) lost(seq uint64, before []*store.Event, claims []uuid.UUID
 	return ev
 }
 
-// emit folds one event; one that can't be folded leaves its claim to be salvaged.
+// emit folds one event. If that fails, the event's claim is salvaged later.
 func (f *rebuildFold) emit(t *txn, ev *store.Event) error {
 	if err := t.emit(ev); err != nil {
 		f.touched[ev.Claim] = true
@@ -301,7 +302,7 @@ func (f *rebuildFold) emit(t *txn, ev *store.Event) error {
 	return nil
 }
 
-// apply folds events and writes them with what they change.
+// apply folds events and writes them together with their changes.
 func (f *rebuildFold) apply(page []*store.Event, emit func(*txn, *store.Event) error) error {
 	l := newLayer()
 	return f.to.update(func(tx *writeTx) error {
@@ -320,7 +321,7 @@ func (f *rebuildFold) apply(page []*store.Event, emit func(*txn, *store.Event) e
 	})
 }
 
-// write puts a layer into the new store. Its records have the refs of the old one.
+// write puts a layer into the new store. Its records keep the refs of the old store.
 func (f *rebuildFold) write(tx *writeTx, l *layer) error {
 	f.to.refs = f.refs
 	p, err := f.to.plan(tx.Tx, l)
@@ -334,7 +335,7 @@ func (f *rebuildFold) write(tx *writeTx, l *layer) error {
 	return nil
 }
 
-// salvage writes claims as their rows have them where the log lost events of theirs.
+// salvage writes claims from their rows if the log lost some of their events.
 func (f *rebuildFold) salvage() error {
 	ids := make([]uuid.UUID, 0, len(f.touched))
 	for id := range f.touched {
@@ -342,7 +343,7 @@ func (f *rebuildFold) salvage() error {
 			ids = append(ids, id)
 		}
 	}
-	for id := range f.refs { // a row whose events are gone without a trace
+	for id := range f.refs { // a row whose events are all lost
 		if _, _, ok := f.to.find(id); !ok && !f.touched[id] && !f.forgotten[id] && len(f.report.Lost) > 0 {
 			ids = append(ids, id)
 		}
@@ -373,7 +374,7 @@ func (f *rebuildFold) salvage() error {
 	return nil
 }
 
-// putEvent writes an event and the trail that leads to it.
+// putEvent writes an event and its trail entries.
 func putEvent(tx *writeTx, ev *store.Event) error {
 	b, err := ev.MarshalBinary()
 	if err != nil {

@@ -15,38 +15,37 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// Replica keeps the changes of a store in a log elsewhere. The store's file is a copy of
-// that log then: it may be deleted, and is made again from there. It is safe for
-// concurrent use.
+// Replica stores the changes of a store in a log elsewhere. The store's file is then a copy of
+// that log: it may be deleted, and is built again from the log. It must be safe for concurrent
+// use.
 type Replica interface {
-	// Append makes the changes of a transaction durable behind those before, and returns where
-	// they stand. It is called before the file shows them. After an error the store writes
-	// nothing more: nobody knows whether the log has them.
+	// Append makes the changes of a transaction durable after the previous ones, and returns
+	// their position in the log. It is called before the file shows the changes. After an error
+	// the store writes nothing more, because it is unknown whether the log has them.
 	Append(changes []byte) (LogMark, error)
-	// Failed is called when the file may lack what the log has, and returns the error for those
-	// whose writes they are.
+	// Failed is called when the file may lack changes that the log has. It returns the error for
+	// the callers of those writes.
 	Failed(err error) error
-	// Synced is called when the file is on the disk as it is, before the lock is let go.
+	// Synced is called when all changes are on the disk, before the lock is released.
 	Synced() error
-	// Rewritten is called when the file holds no word any more of what was forgotten, so
-	// that the log lets go of it as well. snapshot is Store.Snapshot.
+	// Rewritten is called when the file no longer contains any forgotten text, so that the log
+	// can also remove it. snapshot is Store.Snapshot.
 	Rewritten(ctx context.Context, snapshot func(func(position uint64, file io.WriterTo) error) error) error
 }
 
-// LogMark is where a transaction stands in the log of a Replica: a position, and a number that
-// tells it from a transaction of another log.
+// LogMark is the place of a transaction in the log of a Replica: a position, and a number that
+// distinguishes it from a transaction of another log.
 type LogMark struct{ Position, ID uint64 }
 
-// kPosition is the LogMark of the last transaction, 16.
+// kPosition is the key of the LogMark of the last transaction, 16 bytes.
 var kPosition = []byte("position")
 
 func (m LogMark) encode() []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, m.Position), m.ID)
 }
 
-// What a transaction does to the file, in the order in which it does it. A change is a byte
-// that says what it is, then a bucket's name, a key and a value, each with its length before
-// it.
+// The changes of a transaction, in the order in which they are made. A change is a byte for its
+// kind, then a bucket's name, a key and a value, each preceded by its length.
 const (
 	changePut byte = iota + 1
 	changeDelete
@@ -54,12 +53,12 @@ const (
 	changeDrop   // of a bucket
 )
 
-// writeTx is a transaction that notes what it changes, for a Replica.
+// writeTx is a transaction that records its changes for a Replica.
 type writeTx struct {
 	*bbolt.Tx
 	noting   bool
 	changes  []byte
-	appended bool // to the log
+	appended bool // the changes are in the log
 }
 
 func (tx *writeTx) note(kind byte, parts ...[]byte) {
@@ -73,16 +72,17 @@ func (tx *writeTx) note(kind byte, parts ...[]byte) {
 	}
 }
 
-// Bucket returns a bucket whose changes are noted.
+// Bucket returns a bucket that records its changes.
 func (tx *writeTx) Bucket(name []byte) writeBucket {
 	return writeBucket{bucketToWrite(tx.Tx, name), name, tx}
 }
 
-// appendFill is how full a page becomes before the next one begins, where keys only grow. With
-// bbolt's half, each page there would stay half empty for ever.
+// appendFill is the share of a page that is filled before the next page begins, in buckets whose
+// keys only grow. With bbolt's default of half, each page would stay half empty.
 const appendFill = 0.9
 
-// bucketToWrite returns a bucket whose pages are filled as its keys come; nil for none.
+// bucketToWrite returns a bucket with the fill share that suits its keys; nil if it does not
+// exist.
 func bucketToWrite(tx *bbolt.Tx, name []byte) *bbolt.Bucket {
 	b := tx.Bucket(name)
 	if b != nil {
@@ -94,7 +94,7 @@ func bucketToWrite(tx *bbolt.Tx, name []byte) *bbolt.Bucket {
 	return b
 }
 
-// CreateBucketIfNotExists makes a bucket where there is none.
+// CreateBucketIfNotExists creates a bucket if it does not exist.
 func (tx *writeTx) CreateBucketIfNotExists(name []byte) error {
 	if tx.Tx.Bucket(name) != nil {
 		return nil
@@ -104,7 +104,7 @@ func (tx *writeTx) CreateBucketIfNotExists(name []byte) error {
 	return err
 }
 
-// EmptyBucket removes all that a bucket holds.
+// EmptyBucket deletes all keys of a bucket.
 func (tx *writeTx) EmptyBucket(name []byte) error {
 	tx.note(changeDrop, name)
 	tx.note(changeCreate, name)
@@ -134,8 +134,8 @@ func (b writeBucket) Delete(key []byte) error {
 	return b.Bucket.Delete(key)
 }
 
-// replicate sends the changes of a transaction to the replica, and notes in the file where
-// they stand. Once that fails, nothing is written any more.
+// replicate sends the changes of a transaction to the replica, and stores their LogMark in the
+// file. If it fails, the store stops writing.
 func (s *Store) replicate(tx *writeTx) error {
 	if s.o.Replica == nil || len(tx.changes) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (s *Store) replicate(tx *writeTx) error {
 	return tx.Tx.Bucket(bMeta).Put(kPosition, at.encode())
 }
 
-// stopWriting ends all writing: the log may be further than the file.
+// stopWriting makes all later writes fail: the log may be ahead of the file.
 func (s *Store) stopWriting(cause error) {
 	h := &s.health
 	h.mu.Lock()
@@ -159,7 +159,7 @@ func (s *Store) stopWriting(cause error) {
 	}
 }
 
-// rewritten tells the replica that the file was rewritten.
+// rewritten notifies the replica that the file was rewritten.
 func (s *Store) rewritten(ctx context.Context) error {
 	if s.o.Replica == nil {
 		return nil
@@ -167,11 +167,11 @@ func (s *Store) rewritten(ctx context.Context) error {
 	return s.o.Replica.Rewritten(ctx, s.Snapshot)
 }
 
-// Snapshot runs fn with the store's file as it is now, its keyword index behind it, and the
-// position of its last transaction in the log of its Replica; 0 without one. Writers go on
-// meanwhile, as long as the file need not grow.
+// Snapshot runs fn with the store's current file followed by its keyword index, and the position
+// of its last transaction in the log of its Replica; 0 without one. Writers continue meanwhile,
+// as long as the file need not grow.
 func (s *Store) Snapshot(fn func(position uint64, file io.WriterTo) error) (err error) {
-	dir, fault := s.copyIndex() // before the file, so that it is not ahead of that
+	dir, fault := s.copyIndex() // before the file, so that the index is not ahead of the file
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	whole := dir
 	if fault != nil {
@@ -192,8 +192,8 @@ func logMarkOf(tx *bbolt.Tx) LogMark {
 	return LogMark{}
 }
 
-// Mark returns up to where the file has the log of a Replica; the zero value for nothing of it.
-// used reports whether there is a store in the file, be it of a log or not.
+// Mark returns the LogMark up to which the file contains the log; the zero value if it contains
+// nothing. used reports whether the file contains a store, whether of a log or not.
 func (l *Lock) Mark() (at LogMark, used bool, err error) {
 	err = read(l.db, func(tx *bbolt.Tx) error {
 		at, used = logMarkOf(tx), tx.Bucket(bMeta) != nil
@@ -202,7 +202,7 @@ func (l *Lock) Mark() (at LogMark, used bool, err error) {
 	return at, used, err
 }
 
-// Snapshot is that of the store, which is not open yet.
+// Snapshot is Store.Snapshot for a store that is not open yet.
 func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error {
 	dir := filepath.Join(l.dir, indexDir)
 	if _, err := os.Stat(dir); err != nil {
@@ -211,21 +211,20 @@ func (l *Lock) Snapshot(fn func(position uint64, file io.WriterTo) error) error 
 	return read(l.db, func(tx *bbolt.Tx) error { return fn(logMarkOf(tx).Position, indexedFile{tx, dir}) })
 }
 
-// Replicate has the store that is opened next send its changes to a replica.
+// Replicate sets the replica for the next store that is opened with this lock.
 func (l *Lock) Replicate(r Replica) { l.o.Replica = r }
 
-// LeaveUnsynced has commits not wait for the disk any more, until the store is closed: the
-// file is a copy.
+// LeaveUnsynced turns off fsync for commits until the store is closed: the file is only a copy.
 func (l *Lock) LeaveUnsynced() { l.db.NoSync = true }
 
-// Record is the changes of one transaction, and where they stand in the log.
+// Record holds the changes of one transaction and its place in the log.
 type Record struct {
 	LogMark
-	Changes []byte // none: it only says that it was there
+	Changes []byte // may be empty
 }
 
-// Apply brings records of the log to the file, in one transaction. They follow the position
-// of the file. Errors: ErrCorrupt for changes that can't be read.
+// Apply applies records of the log to the file, in one transaction. They must follow the file's
+// position. Errors: ErrCorrupt for changes that can't be read.
 func (l *Lock) Apply(records []Record) error {
 	if len(records) == 0 {
 		return nil
@@ -244,7 +243,7 @@ func (l *Lock) Apply(records []Record) error {
 	})
 }
 
-// SetMark notes up to where the file has the log: a store that had none gets one.
+// SetMark stores the LogMark up to which the file contains the log.
 func (l *Lock) SetMark(at LogMark) error { return l.Apply([]Record{{LogMark: at}}) }
 
 var errChanges = errors.New("the changes are cut off, or not of this program")
@@ -300,11 +299,11 @@ func apply(tx *bbolt.Tx, b []byte) error {
 	return nil
 }
 
-// restoredFile is there when the file came from a snapshot and the vectors beside it may still be
-// of texts that were forgotten meanwhile.
+// restoredFile exists while the file came from a snapshot and the vectors next to it may still
+// include those of texts that were forgotten meanwhile.
 const restoredFile = "restored"
 
-// eraseRestored erases those vectors.
+// eraseRestored erases those vectors and removes restoredFile.
 func (s *Store) eraseRestored() error {
 	path := filepath.Join(s.dir, restoredFile)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
@@ -313,9 +312,9 @@ func (s *Store) eraseRestored() error {
 	return errors.Join(s.eraseVectors(), removed(path))
 }
 
-// Restore puts a snapshot into the place of the file, and keeps the lock. With index it takes the
-// keyword index from it as well. What lies beside the file otherwise, such as the vectors, follows
-// when the store is opened.
+// Restore replaces the file with a snapshot, and keeps the lock. With index, it also takes the
+// keyword index from the snapshot. Other files in the folder, such as the vectors, are brought up
+// to date when the store is opened.
 func (l *Lock) Restore(r io.Reader, index bool) error {
 	path := filepath.Join(l.dir, dbFile)
 	tmp, words := path+".restore", ""
@@ -356,8 +355,8 @@ func (l *Lock) Restore(r io.Reader, index bool) error {
 	return err
 }
 
-// Detach makes a copy of a log a store of its own, which nobody has open: another log may
-// begin with it.
+// Detach makes a copy of a log an independent store, so that a new log can start from it. No
+// process may have it open.
 func Detach(dir string, o Options) error {
 	l, err := Acquire(dir, o)
 	if err != nil {
@@ -372,12 +371,12 @@ func Detach(dir string, o Options) error {
 	return errors.Join(err, l.Release())
 }
 
-// Discard removes the file of a store and its index, which nobody has open.
+// Discard removes the file and the index of a store that no process has open.
 func Discard(dir string) error {
 	return errors.Join(removed(filepath.Join(dir, dbFile)), os.RemoveAll(filepath.Join(dir, indexDir)))
 }
 
-// Clear removes what the folder holds of a store, and keeps the lock.
+// Clear removes the store's data from the folder, and keeps the lock.
 func (l *Lock) Clear() error {
 	path := filepath.Join(l.dir, dbFile)
 	tmp := path + ".restore"
@@ -403,13 +402,13 @@ func (s *Store) replicated() bool {
 		return true
 	}
 	at := LogMark{}
-	_ = s.viewUnreported(func(tx *bbolt.Tx) error { // one that can't be read is salvaged
+	_ = s.viewUnreported(func(tx *bbolt.Tx) error { // a file that can't be read is salvaged
 		at = logMarkOf(tx)
 		return nil
 	})
 	return at.Position != 0
 }
 
-// errReplicated is what repairs say of a store with a Replica.
+// errReplicated is the error of repairs of a store with a Replica.
 var errReplicated = &ken.Error{Code: ken.CodeRefused, Msg: "the store's file is a copy of a log that is kept elsewhere",
 	Try: "Delete the owner's folder; the file is made again from the log."}

@@ -100,7 +100,8 @@ func dump(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// openReplicated opens a store whose log makes an equal file when the test ends.
+// openReplicated opens a store, and checks when the test ends that its log reproduces
+// an equal file.
 func openReplicated(t *testing.T, o storetest.Options) *bolt.Store {
 	t.Helper()
 	l, dir := &memoryLog{}, t.TempDir()
@@ -131,8 +132,8 @@ func TestAReplicaIsEqual(t *testing.T) {
 	storetest.Shelf(t, func(t *testing.T) store.Shelf { return openReplicated(t, storetest.Options{}).Shelf() })
 }
 
-// A log that is not reached ends the writing: whether it has the write is not known. A
-// folder that follows it goes on.
+// After a failed append the store stops writing, because it is unknown whether the log
+// has the write. A folder that follows the log continues.
 func TestALogThatIsNotReached(t *testing.T) {
 	l, dir := &memoryLog{}, t.TempDir()
 	s := open(t, dir, bolt.Options{Replica: l})

@@ -15,37 +15,37 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// row is what the store keeps in memory of a record: about 110 bytes.
+// row is what the store keeps in memory for each record: about 110 bytes.
 type row struct {
 	id      uuid.UUID
 	hash    [16]byte // of the text that is embedded
 	version uint64   // the commit that last changed the record
 	created int64    // unix milliseconds, like the next two
-	expires int64    // 0 never
+	expires int64    // 0 for never
 	newest  int64    // newest evidence
-	class   uint16   // what a filter looks at, see class
+	class   uint16   // index into table.classes
 	tier    ken.Tier
 	flags   uint8
 	form    analysis.Form
-	stream  uint32 // what it is a part of, see streamOf; 0 nothing
-	place   uint32 // in a file: the line; elsewhere records are in the order of creation
+	stream  uint32 // session or file that the record belongs to, see streamOf; 0 for none
+	place   uint32 // line number in a file; other records are ordered by creation
 }
 
 const (
-	flagGone       = 1 << iota // deleted; kept until no projection lags behind
-	flagConstraint             // a rule that always surfaces
+	flagGone       = 1 << iota // deleted; kept until no projection is behind
+	flagConstraint             // a rule that is always included
 	flagDocument               // a chunk of the repository: not in the log
-	flagApproved               // a person stands behind it: see ken.Claim.Approved
-	flagCandidate              // it may be a rule: see ken.Claim.RuleCandidate
+	flagApproved               // a person approved it: see ken.Claim.Approved
+	flagCandidate              // may become a rule: see ken.Claim.RuleCandidate
 )
 
 func (r *row) gone() bool { return r.flags&flagGone != 0 }
 
 func (r *row) approved() bool { return r.flags&flagApproved != 0 }
 
-// class is the part of a record that filters test apart from its expiry. There
-// are few distinct ones, so a filter is run once per class and a scan over a
-// million rows is a table lookup each.
+// class holds the fields of a record that filters test, apart from its expiry. There are few
+// distinct classes, so a filter is evaluated once per class, and a scan of a million rows is a
+// table lookup for each.
 type class struct {
 	Scope  ken.Scope  `json:"scope"`
 	Status ken.Status `json:"status"`
@@ -53,9 +53,9 @@ type class struct {
 	Trust  ken.Trust  `json:"trust"`
 }
 
-// filterMark is what a filter needs to know of a row: its class, and whether it expires. A
-// search asks about a thousand records, here and there; their rows would come from
-// memory one by one, where the marks of all stay in a core's cache.
+// filterMark holds what a filter needs from a row: its class, whether it expires and whether
+// it is approved. A search tests about a thousand scattered records. Their rows would be cache
+// misses, while all marks fit into a core's cache.
 type filterMark uint32
 
 const (
@@ -79,7 +79,7 @@ func markOf(r *row) filterMark {
 	return m
 }
 
-// table is every row of an owner, and the ways to find one.
+// table holds all rows of an owner, and the maps to find one.
 type table struct {
 	now func() time.Time
 
@@ -89,8 +89,8 @@ type table struct {
 	classes []class      // by row.class
 	byClass map[class]uint16
 	byID    map[uuid.UUID]store.Ref
-	kinds   map[ken.Kind][]store.Ref // of the small kinds: see small; oldest first
-	streams map[uint32][]store.Ref   // in order
+	kinds   map[ken.Kind][]store.Ref // refs of small kinds, oldest first; see small
+	streams map[uint32][]store.Ref   // refs by stream, in order of byPlace
 	about   *outline.Index
 	live    int
 }
@@ -100,7 +100,7 @@ func newTable(now func() time.Time) *table {
 		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}, about: outline.New()}
 }
 
-// put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
+// put sets a row and updates the maps; t.mu is held, or the table is not shared yet.
 func (t *table) put(ref store.Ref, r row) {
 	for int(ref) >= len(t.rows) {
 		t.rows, t.marks = append(t.rows, row{flags: flagGone}), append(t.marks, markGone)
@@ -122,9 +122,9 @@ func (t *table) put(ref store.Ref, r row) {
 	t.byID[r.id] = ref
 }
 
-// clampTimes corrects a row with times that have not come yet, as of a file from before writes
-// did so, or from when the clock was ahead: it would be the newest until then, and not
-// grow old. What its newest evidence says is then no better than the record's own time.
+// clampTimes corrects times in the future. They come from files written before writes checked
+// this, or while the clock was ahead. Such a record would be the newest until then, and would
+// not age. A future time of the newest evidence is replaced by the record's own time.
 func (t *table) clampTimes(r *row) {
 	now := t.now()
 	if at := fromMilli(r.created); clean.NotAhead(at, now) != at {
@@ -135,7 +135,7 @@ func (t *table) clampTimes(r *row) {
 	}
 }
 
-// intern returns the class's number.
+// intern returns the number of a class, and adds the class if it is new.
 func (t *table) intern(c class) (uint16, error) {
 	if n, ok := t.byClass[c]; ok {
 		return n, nil
@@ -155,11 +155,11 @@ func (t *table) facts(r *row) ken.Facts {
 	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, Approved: r.approved(), ExpiresAt: fromMilli(r.expires)}
 }
 
-// rowFilter is a filter made ready for a scan. It is valid under the read lock that
-// it was made under.
+// rowFilter is a filter prepared for a scan. It is only valid while the read lock is held
+// under which it was made.
 type rowFilter struct {
 	t       *table
-	verdict []ken.CutReason // by class, of those that nobody approved, then of those that somebody did
+	verdict []ken.CutReason // by class; first for records that nobody approved, then for approved ones
 	now     int64           // 0: expired records pass
 }
 
@@ -175,8 +175,8 @@ func (t *table) filterFor(f *ken.Filter) rowFilter {
 	return s
 }
 
-// reject returns why the record is out; gone records are out without a reason
-// that anybody could be told.
+// reject reports whether the filter rejects a record, and why. The reason for removed records
+// is "".
 func (s *rowFilter) reject(ref store.Ref) (ken.CutReason, bool) {
 	if int(ref) >= len(s.t.marks) {
 		return "", true

@@ -15,10 +15,11 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What a rebuild reads of a file that may be damaged. Each value is read in a transaction
-// of its own, so that a page that makes no sense costs what is on it and no more.
+// Rebuilding reads a file that may be damaged. Each value is read in a transaction of
+// its own, so that an invalid page only loses the values on it.
 
-// raw reads a value as it is in the old file; nil when it is not there or can't be read.
+// raw reads a value from the old file, checksum included; nil when it does not exist or
+// can't be read.
 func (f *rebuildFold) raw(bucket, key []byte) (v []byte) {
 	_ = f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
@@ -29,7 +30,8 @@ func (f *rebuildFold) raw(bucket, key []byte) (v []byte) {
 	return v
 }
 
-// value is raw without its checksum; what does not match it counts as left out.
+// value is raw without the checksum. A value with a wrong checksum is counted as left
+// out.
 func (f *rebuildFold) value(bucket, key []byte) []byte {
 	v, err := f.from.unseal(bucket, key, f.raw(bucket, key))
 	if err != nil {
@@ -39,7 +41,7 @@ func (f *rebuildFold) value(bucket, key []byte) []byte {
 	return v
 }
 
-// viewUnreported is view for what is expected to fail.
+// viewUnreported is view for reads that are expected to fail. It records no damage.
 func (s *Store) viewUnreported(fn func(*bbolt.Tx) error) (err error) {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
@@ -51,11 +53,11 @@ func (s *Store) viewUnreported(fn func(*bbolt.Tx) error) (err error) {
 	return s.protectFaults(func() error { return s.read(fn) })
 }
 
-// probe is after how many numbers without a value a bucket whose end can't be read is
-// taken to have ended.
+// probe is how many missing numbers in a row mark the end of a bucket whose end can't be
+// read.
 const probe = 4096
 
-// lastKey returns the largest key of a bucket whose keys are numbers of so many bytes.
+// lastKey returns the largest key of a bucket whose keys are numbers of size bytes.
 func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 	key := func(n uint64) []byte {
 		if size == 4 {
@@ -82,7 +84,7 @@ func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 	return last
 }
 
-// each yields the keys of a bucket from both ends, up to where a page can't be read.
+// each yields the keys of a bucket from both ends, up to the page that can't be read.
 func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	var stopped []byte
 	whole := f.from.viewUnreported(func(tx *bbolt.Tx) error {
@@ -100,7 +102,7 @@ func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	if whole == nil {
 		return
 	}
-	f.report.Values++ // at least
+	f.report.Values++ // at least one
 	_ = f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		cur := tx.Bucket(bucket).Cursor()
 		for k, v := cur.Last(); k != nil && bytes.Compare(k, stopped) > 0; k, v = cur.Prev() {
@@ -110,8 +112,8 @@ func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	})
 }
 
-// trails returns the claims that each event tells of, by number.
-func (f *rebuildFold) trails() map[uint64][]uuid.UUID {
+// claimsByEvent returns the claims of each event, by event number.
+func (f *rebuildFold) claimsByEvent() map[uint64][]uuid.UUID {
 	out := map[uint64][]uuid.UUID{}
 	f.each(bTrail, func(k, _ []byte) {
 		if len(k) == 24 {
@@ -135,7 +137,7 @@ func (f *rebuildFold) copyMeta() error {
 	if v := f.raw(bMeta, kCommit); len(v) == 8 {
 		f.to.commit = binary.BigEndian.Uint64(v)
 	}
-	if err := f.from.viewUnreported(f.from.here); err != nil { // what is left of it must not become a store again
+	if err := f.from.viewUnreported(f.from.checkNotMoved); err != nil { // remains of a moved store must not become a store again
 		return err
 	}
 	arrival := f.raw(bMeta, kArrival)
@@ -150,7 +152,7 @@ func (f *rebuildFold) copyMeta() error {
 	})
 }
 
-// readRefs finds the number of each record that can be read.
+// readRefs collects the ref of each record that can be read.
 func (f *rebuildFold) readRefs() error {
 	f.refs = map[uuid.UUID]store.Ref{}
 	last := f.lastKey(bClaims, 4)
@@ -182,7 +184,7 @@ func (f *rebuildFold) readRefs() error {
 	return nil
 }
 
-// oldClaim reads a record of the old file; nil when it can't be read.
+// oldClaim reads a record of the old file; nil if it can't be read.
 func (f *rebuildFold) oldClaim(id uuid.UUID) *ken.Claim {
 	ref, ok := f.refs[id]
 	if !ok {
@@ -196,8 +198,8 @@ func (f *rebuildFold) oldClaim(id uuid.UUID) *ken.Claim {
 	return c
 }
 
-// documents copies the chunks of those files whose chunks can all be read. The others
-// are read from the files again.
+// documents copies the chunks of files whose chunks can all be read. The other files are
+// indexed again later.
 func (f *rebuildFold) documents() error {
 	entries := map[string]*docEntry{}
 	f.each(bDocs, func(k, v []byte) {
@@ -240,7 +242,7 @@ func (f *rebuildFold) documents() error {
 	return flush()
 }
 
-// copyAll copies a bucket, without what is damaged.
+// copyAll copies the undamaged values of a bucket.
 func (f *rebuildFold) copyAll(bucket []byte) error {
 	var keys, values [][]byte
 	var failed error
@@ -276,9 +278,9 @@ func (f *rebuildFold) copyAll(bucket []byte) error {
 	return failed
 }
 
-// Orphans lists what is left of documents that are gone and that no claim cites,
-// sorted by path. The entry of a document that is gone says to claims which vouched
-// for its content that they no longer stand; without such a claim it says nothing.
+// Orphans lists the entries of deleted documents that no claim cites, sorted by path.
+// The entry of a deleted document invalidates evidence that cites its content; if no
+// claim cites it, the entry is useless.
 func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -299,8 +301,8 @@ func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	return gone, err
 }
 
-// PruneOrphans forgets these documents and returns how many; one that is there
-// again, or was cited meanwhile, stays.
+// PruneOrphans removes these entries and returns how many. A document that exists again,
+// or was cited meanwhile, stays.
 func (s *Store) PruneOrphans(ctx context.Context, paths []string) (int, error) {
 	pruned := 0
 	err := s.do(ctx, func(t *txn) error {
@@ -324,8 +326,7 @@ func isCited(tx *bbolt.Tx, path string) bool {
 	return bytes.HasPrefix(k, prefix)
 }
 
-// cites reports whether a claim of the requests before this one in the batch cites
-// a document.
+// cites reports whether a claim of an earlier request in the batch cites a document.
 func (t *txn) cites(path string) bool {
 	for _, r := range t.batch.records {
 		if r.claim != nil && !r.document {

@@ -16,15 +16,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// scanPage is how many records are looked at in one transaction: short ones, so
-// that a slow reader doesn't hold pages back.
+// scanPage is the number of records that are read in one transaction. Transactions are
+// short so that a slow reader doesn't keep old pages from being freed.
 const scanPage = 2048
 
-// Scan yields the claims that pass the filter and of which want says yes at a
-// glance, oldest record first. Repository chunks are left out. The filter is run on
-// the rows in memory and the glance on what is stored, so that a claim which is not
-// wanted is never decoded: a hundred thousand of them take about 0.2 s. A filter
-// without a time tests no expiry.
+// Scan yields the claims that pass the filter and whose glance want accepts, oldest
+// first. Repository chunks are left out. The filter runs on the rows in memory, and the
+// glance is read from the stored bytes, so that a rejected claim is never decoded: a
+// hundred thousand of them take about 0.2 s. A filter without a time tests no expiry.
 func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		refs := s.passing(f)
@@ -48,7 +47,7 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 	}
 }
 
-// passing are the claims that a filter lets in.
+// passing returns the claims that pass a filter.
 func (s *Store) passing(f *ken.Filter) []store.Ref {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
@@ -62,14 +61,15 @@ func (s *Store) passing(f *ken.Filter) []store.Ref {
 	return refs
 }
 
-// scan reads the wanted claims of a page. One that went away meanwhile is skipped.
+// scan reads the wanted claims of a page. Claims that were removed meanwhile are
+// skipped.
 func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken.Claim, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		cur := tx.Bucket(bClaims).Cursor()
 		var k, v []byte
 		key := key32(0)
 		for i, ref := range refs {
-			if i > 0 && k != nil { // the next one, mostly
+			if i > 0 && k != nil { // usually the next key
 				k, v = cur.Next()
 			}
 			if binary.BigEndian.PutUint32(key, ref); !bytes.Equal(k, key) {
@@ -77,7 +77,7 @@ func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken
 					continue
 				}
 			}
-			if want != nil && !want(glance(v)) { // it skips a checksum at its end
+			if want != nil && !want(glance(v)) { // glance ignores the checksum at the end
 				continue
 			}
 			c, err := s.decodeClaim(ref, v)
@@ -100,10 +100,10 @@ var (
 	candidateField    = []byte(`"rule_candidate":true`)
 )
 
-// glance reads a few fields of a claim as plan.put wrote it, without decoding it:
-// that would take fifty times as long. Behind confidence no field of a claim is
-// free in its form, as body is before it, and within a string the quotes of such a
-// name would be escaped; so the last place that reads like one is the field.
+// glance reads a few fields of a claim as plan.put wrote it. Decoding the claim would
+// take fifty times as long. After confidence, no field of a claim holds free text (body
+// comes before it), and quotes inside a string are escaped; so the last match of the
+// field's name is the field.
 func glance(v []byte) (g store.Glance) {
 	at := bytes.LastIndex(v, confidenceField)
 	if at < 0 {
@@ -131,11 +131,11 @@ func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n in
 	next, done = s.passingFrom(f, from, n, func(ref store.Ref) { page = append(page, engine.Located{Ref: ref}) })
 	err = s.view(func(tx *bbolt.Tx) error {
 		claims := tx.Bucket(bClaims)
-		page = slices.DeleteFunc(page, func(l engine.Located) bool { return claims.Get(key32(l.Ref)) == nil }) // gone meanwhile
+		page = slices.DeleteFunc(page, func(l engine.Located) bool { return claims.Get(key32(l.Ref)) == nil }) // removed meanwhile
 		for i := range page {
 			key := key32(page[i].Ref)
 			v, err := s.unseal(bClaims, key, claims.Get(key))
-			if err != nil { // whoever reads it hears so
+			if err != nil { // a caller that reads the claim gets the error
 				s.noteDamage(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
 			}
 			page[i].Glance = glance(v)

@@ -16,22 +16,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// shelf is the bucket of the same name. It is not part of the log: rebuilding
-// the projections does not touch it, and its updates have transactions of their
-// own, beside the committer's, which they share among themselves: see group. The
-// two take turns on bbolt's lock; neither waits for the other's index.
+// shelf is the bucket of the same name. It is not part of the log, so rebuilding the
+// projections does not change it. Concurrent updates share transactions of their own,
+// apart from the committer's: see updateQueue. Both take turns on bbolt's writer lock;
+// neither waits for the other's index.
 type shelf struct{ s *Store }
 
 var _ store.Shelf = shelf{}
 
-// Shelf is the owner's room for what is not knowledge. It lives in the same file,
-// fails with ErrUnavailable once the store is closed, and what is deleted from it
-// is gone from the disk after the next Compact or Forget.
+// Shelf returns the owner's key-value store for data that is not knowledge. It is in
+// the same file and fails with ErrUnavailable once the store is closed. Deleted data is
+// gone from the disk after the next Compact or Forget.
 func (s *Store) Shelf() store.Shelf { return shelf{s} }
 
-// View implements store.Shelf. It waits only while the file is being swapped. An
-// update that has to enlarge the file waits until the views before it are over,
-// so fn must not wait for one.
+// View implements store.Shelf. It waits only while the file is being swapped. An update
+// that has to enlarge the file waits for the running views, so fn must not wait for an
+// update.
 func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
 	if err := h.s.usable(ctx); err != nil {
 		return err
@@ -43,9 +43,9 @@ func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error
 	})
 }
 
-// Update implements store.Shelf. fn runs on the caller's goroutine. While a
-// transaction is being synced, those who wait gather for the next one; ctx is
-// honoured until fn runs, and after that the update is as durable as it says.
+// Update implements store.Shelf. fn runs on the caller's goroutine. While a transaction
+// is being synced, waiting updates collect for the next one. ctx can cancel only until
+// fn runs.
 func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	name := store.CommitOf(ctx)
 	if err := h.s.usable(ctx); err != nil {
@@ -59,7 +59,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	var gone error
 	select {
 	case <-u.turn:
-	case <-h.s.stalls.over():
+	case <-h.s.stalls.hung():
 		gone = errStalled
 	case <-ctx.Done():
 		gone = ctx.Err()
@@ -68,7 +68,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 		if h.s.gate.leave(u) {
 			return gone
 		}
-		<-u.turn // it came at the same time
+		<-u.turn // its turn came at the same time
 	}
 	own := u.run(ctx, fn)
 	if own != nil {
@@ -77,7 +77,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return u.err
 }
 
-// usable says why a call can't begin.
+// usable returns the error with which a call must fail at once; nil if it may begin.
 func (s *Store) usable(ctx context.Context) error {
 	select {
 	case <-s.quit:
@@ -87,8 +87,8 @@ func (s *Store) usable(ctx context.Context) error {
 	}
 }
 
-// shelfReader is the bucket within one transaction, in which it does not change.
-// A value that is damaged is left out and reported.
+// shelfReader is the bucket within one transaction. A damaged value is left out and
+// reported.
 type shelfReader struct {
 	s *Store
 	b *bbolt.Bucket // nil once the transaction is over
@@ -97,7 +97,7 @@ type shelfReader struct {
 func (t *shelfReader) end() { t.b = nil }
 
 func (t *shelfReader) bucket() *bbolt.Bucket {
-	if t.b == nil { // bbolt would read memory that is no longer the file's
+	if t.b == nil { // bbolt would read memory that is no longer mapped
 		panic("a shelf was used after the function it was given to had returned")
 	}
 	return t.b
@@ -130,7 +130,7 @@ func (t *shelfReader) Scan(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// shelfWriter also writes, within a transaction of the committer.
+// shelfWriter adds writes, within a transaction of the committer.
 type shelfWriter struct {
 	*shelfReader
 	to writeBucket
@@ -144,32 +144,32 @@ func (t shelfWriter) Put(key string, value []byte) error {
 // Delete implements store.ShelfTx.
 func (t shelfWriter) Delete(key string) error { return t.to.Delete([]byte(key)) }
 
-// Bounds of the updates that share a transaction: whoever comes next waits for
-// them, and so do claims.
+// Limits for the updates that share a transaction. Later updates, and writes of claims,
+// wait for the whole group.
 const (
 	maxUpdates      = 256
 	maxGroupChanges = 8192 // keys
 )
 
-// update is one call of Update on its way. Its function runs on the caller's
-// goroutine, so that a panic is the caller's, and so is the end of the goroutine.
+// update is one running call of Update. Its function runs on the caller's goroutine, so
+// that a panic or runtime.Goexit affects only the caller.
 type update struct {
-	turn chan struct{}         // closed when its function may run
-	ran  chan *overlay.Overlay // what the function changed; nil for nothing
-	done chan struct{}         // closed when what it changed is durable, or never will be
+	turn chan struct{}         // closed when the function may run
+	ran  chan *overlay.Overlay // the function's changes; nil for none
+	done chan struct{}         // closed when the changes are durable or have failed
 
-	below *overlay.Overlay // the group so far; nil when there is no transaction, or nothing to be done in it. Set before turn.
-	err   error            // why it is not durable. Set before done.
+	below *overlay.Overlay // the group's changes so far; nil when there is no transaction or nothing to do. Set before turn is closed.
+	err   error            // why the changes are not durable. Set before done is closed.
 
-	commit uuid.UUID // what it is called, see store.WithCommit; nil for nothing
+	commit uuid.UUID // ID of the update, see store.WithCommit; uuid.Nil for none
 }
 
 func newUpdate(commit uuid.UUID) *update {
 	return &update{turn: make(chan struct{}), ran: make(chan *overlay.Overlay, 1), done: make(chan struct{}), commit: commit}
 }
 
-// run runs the function over what the group has so far and waits for the group's
-// end: what a failed function saw is only true then.
+// run runs the function on top of the group's changes so far, and waits for the group's
+// commit. Even a failed function waits, because what it read becomes true only then.
 func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err error) {
 	if u.below == nil {
 		<-u.done
@@ -179,7 +179,7 @@ func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err err
 	defer func() {
 		mine.End()
 		if !ok {
-			mine = nil // it leaves no trace
+			mine = nil // its changes are discarded
 		}
 		u.ran <- mine
 		<-u.done
@@ -191,14 +191,14 @@ func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err err
 	return err
 }
 
-// updateQueue is where updates wait for a transaction.
+// updateQueue holds the updates that wait for a transaction.
 type updateQueue struct {
 	mu      sync.Mutex // guards the rest
 	waiting []*update
-	busy    bool // somebody commits
+	busy    bool // a goroutine commits
 }
 
-// enter has an update wait, and starts a committer when there is none.
+// enter adds an update to the queue, and starts a committer if none is running.
 func (g *updateQueue) enter(u *update, commit func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -209,7 +209,7 @@ func (g *updateQueue) enter(u *update, commit func()) {
 	}
 }
 
-// leave takes an update back, false when its turn has come.
+// leave removes an update from the queue. It returns false when its turn has come.
 func (g *updateQueue) leave(u *update) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -222,7 +222,7 @@ func (g *updateQueue) leave(u *update) bool {
 	return false
 }
 
-// next returns the update whose turn it is; nil when none waits.
+// next returns the next update in the queue; nil when it is empty.
 func (g *updateQueue) next() *update {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -235,7 +235,7 @@ func (g *updateQueue) next() *update {
 	return u
 }
 
-// idle reports that nobody waits, and that the committer ends.
+// idle reports whether the queue is empty, and if so records that the committer ends.
 func (g *updateQueue) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -243,9 +243,9 @@ func (g *updateQueue) idle() bool {
 	return !g.busy
 }
 
-// commitShelf commits as long as somebody waits. It holds the read lock over each
-// transaction: compaction, which swaps the file under the write lock, neither
-// copies half of one nor loses it with the old file.
+// commitShelf commits groups until the queue is empty. It holds the read lock during
+// each transaction, because compaction swaps the file under the write lock: it must
+// neither copy half of a transaction nor lose it with the old file.
 func (s *Store) commitShelf() {
 	for !s.gate.idle() {
 		s.dbMu.RLock()
@@ -254,9 +254,9 @@ func (s *Store) commitShelf() {
 	}
 }
 
-// group has those who wait run their functions one after another, each over what
-// those before it changed, and commits it all: one sync, however many there are.
-// A function that fails or panics fails alone. There is no delay to wait for company.
+// group runs the functions of waiting updates one after another, each on top of the
+// earlier changes, and commits all changes with one sync. A function that fails or
+// panics fails alone. It never waits for more updates.
 func (s *Store) group() {
 	var served []*update
 	err := s.guarded(func(tx *writeTx) error {
@@ -270,7 +270,7 @@ func (s *Store) group() {
 			}
 			served = append(served, u)
 			if u.commit != uuid.Nil && (names[u.commit] != nil || tx.Bucket(bCommits).Get(u.commit[:]) != nil) {
-				close(u.turn) // it was done before, and its caller did not hear of it
+				close(u.turn) // done before, but its caller lost the answer
 				continue
 			}
 			u.below = all
@@ -312,8 +312,8 @@ func (s *Store) group() {
 	}
 }
 
-// guarded is bbolt's Update for a goroutine that is nobody's: what panics in it, as
-// bbolt does over a page that makes no sense, is the error of those who wait.
+// guarded is like bbolt's Update, for a goroutine without a caller: a panic, such as
+// bbolt's about an invalid page, becomes the error of the waiting updates.
 func (s *Store) guarded(fn func(*writeTx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -323,8 +323,8 @@ func (s *Store) guarded(fn func(*writeTx) error) (err error) {
 	return s.update(fn)
 }
 
-// put writes a group's changes. bbolt keeps the values until the commit; they are
-// the overlay's own, and nobody changes them any more.
+// put writes a group's changes. bbolt keeps the values until the commit; the overlay
+// owns them and no longer changes them.
 func put(b writeBucket, all *overlay.Overlay) error {
 	for name, v := range all.Changes() {
 		var err error
@@ -340,6 +340,6 @@ func put(b writeBucket, all *overlay.Overlay) error {
 	return nil
 }
 
-// errNoChange ends a transaction that changed nothing, which saves the commit
-// and its fsync.
+// errNoChange ends a transaction that changed nothing, to skip the commit and its
+// fsync.
 var errNoChange = errors.New("no change")

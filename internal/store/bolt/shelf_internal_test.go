@@ -158,8 +158,8 @@ func TestWhoFailsInAGroupFailsAlone(t *testing.T) {
 	}
 }
 
-// A commit that fails is heard of by everybody in it, and what a function said of
-// what it saw there is said after it failed.
+// Every update in a group gets the error of its commit, and an error of a function is
+// returned only after the commit failed.
 func TestACommitThatFailsFailsAll(t *testing.T) {
 	s := openShelf(t)
 	s.db.MaxSize = 1 // no growth
@@ -187,8 +187,8 @@ func TestACommitThatFailsFailsAll(t *testing.T) {
 	}
 }
 
-// Who finds the state of another update in the group must find it in the next view
-// too, also when its own function refused: else a retry goes round in circles.
+// A function that read another update's changes in its group must find them in the next
+// view too, even if it failed itself: otherwise a retry loops.
 func TestWhatAFailedUpdateSawIsThereWhenItReturns(t *testing.T) {
 	s := openShelf(t)
 	refused := errors.New("refused")

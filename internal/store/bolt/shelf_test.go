@@ -153,8 +153,8 @@ func TestShelfOfAClosedStore(t *testing.T) {
 	}
 }
 
-// Compaction swaps the file. An update must not end up in the one that is thrown
-// away, nor a claim that is written at the same time.
+// Compaction swaps the file. A concurrent update or claim must not be written to the
+// file that is discarded.
 func TestCompactionLosesNoUpdate(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir(), bolt.Options{NoSync: true})
@@ -284,8 +284,8 @@ func childShelf() {
 	}
 }
 
-// An update that was acknowledged survives a kill, and one that was not is there
-// whole or not at all.
+// An acknowledged update survives a kill, and any other is there completely or not at
+// all.
 func TestKillNineLeavesNoHalfUpdateOnTheShelf(t *testing.T) {
 	number := seed.Of(t)
 	rng := rand.New(rand.NewPCG(number, 1))

@@ -16,10 +16,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Standby implements store.Projections: the model whose vectors are searched beside those of the
-// embedder, because records still lack one of those; "" for none. Until then a query of Vector
-// and Cosines may be a vector of the embedder's model followed by one of the standby's. Zeros
-// stand for the one that is not there.
+// Standby implements store.Projections. It returns the model whose vectors are searched besides
+// those of the embedder, because some records still lack a new vector; "" for none. Until then
+// a query of Vector and Cosines may be a vector of the embedder's model followed by one of the
+// standby's; zeros replace a missing one.
 func (s *Store) Standby() string {
 	if old := s.standby.Load(); old != nil {
 		return old.e.Model()
@@ -27,9 +27,9 @@ func (s *Store) Standby() string {
 	return ""
 }
 
-// openStandby loads the vectors of the model that the embedder replaces: of the one with most
-// records, if several are on disk. If all records have a vector of the embedder's model, it
-// removes what is left of others.
+// openStandby loads the vectors of the model that the embedder replaces. If several are on
+// disk, it takes the one with most records. If all records have a vector of the embedder's
+// model, it removes the files of other models.
 func (s *Store) openStandby() error {
 	if s.o.Standby == nil || s.o.Embedder == nil || s.o.readOnly {
 		return nil
@@ -67,7 +67,7 @@ func (s *Store) openStandby() error {
 		if err := old.load(s.t); err != nil {
 			return err
 		}
-		if old.helps(s.vecs) {
+		if old.coversMissing(s.vecs) {
 			s.standby.Store(old)
 			return nil
 		}
@@ -78,8 +78,9 @@ func (s *Store) openStandby() error {
 	return err
 }
 
-// helps reports whether v has a vector for a record that lacks one of n. Neither is shared yet.
-func (v *vectors) helps(n *vectors) bool {
+// coversMissing reports whether v has a vector for a record that lacks one in n. Neither may be shared
+// yet.
+func (v *vectors) coversMissing(n *vectors) bool {
 	for ref := range n.missing {
 		if _, too := v.missing[ref]; !too {
 			return true
@@ -88,15 +89,15 @@ func (v *vectors) helps(n *vectors) bool {
 	return false
 }
 
-// enoughWithout is the share of records with a vector, in tenths, from which nothing stands in
-// for a slow embedder: what is written comes a few records at a time, and is embedded soon.
-const enoughWithout = 9
+// standbyBelow is the share of records with a vector, in tenths, from which a slow embedder
+// needs no standby: new records then come a few at a time and are embedded soon.
+const standbyBelow = 9
 
-// beginStandby has vectors made at once by the default standby, if most records lack one and
-// no other model has any.
+// beginStandby embeds with the default standby, if most records lack a vector and no other
+// model has any.
 func (s *Store) beginStandby() error {
 	have, total := s.Coverage()
-	if s.o.Standby == nil || s.o.readOnly || s.standby.Load() != nil || 10*have >= enoughWithout*total {
+	if s.o.Standby == nil || s.o.readOnly || s.standby.Load() != nil || 10*have >= standbyBelow*total {
 		return nil
 	}
 	e := s.o.Standby("")
@@ -113,7 +114,7 @@ func (s *Store) beginStandby() error {
 	if !s.standby.CompareAndSwap(nil, quick) {
 		return quick.close()
 	}
-	s.t.mu.RLock() // what was written since it was loaded
+	s.t.mu.RLock() // includes records written since it was loaded
 	defer s.t.mu.RUnlock()
 	for ref := range s.t.rows {
 		if r := &s.t.rows[ref]; !r.gone() {
@@ -125,8 +126,8 @@ func (s *Store) beginStandby() error {
 	return nil
 }
 
-// retireStandby erases the vectors of the model before once every record has one of the
-// embedder's. The new ones are durable first.
+// retireStandby erases the vectors of the replaced model once every record has a vector of the
+// embedder's model. The new vectors are made durable first.
 func (s *Store) retireStandby() error {
 	if s.o.Standby == nil || s.o.readOnly || !s.vecs.complete() {
 		return nil
@@ -150,7 +151,7 @@ func (s *Store) retireStandby() error {
 	return errors.Join(old.retire(), s.removeOthers())
 }
 
-// retire closes the file for good. Searches that have the index go on with it.
+// retire closes the file for good. Running searches keep using the index.
 func (v *vectors) retire() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -162,8 +163,7 @@ func (v *vectors) retire() error {
 	return f.Close()
 }
 
-// removeOthers removes from the folder what is not the vectors of the embedder's model or of
-// the standby.
+// removeOthers removes vector files of models other than the embedder's and the standby's.
 func (s *Store) removeOthers() error {
 	own, standby := s.vecs.own(), ""
 	if old := s.standby.Load(); old != nil {
@@ -186,9 +186,9 @@ func (s *Store) removeOthers() error {
 	return errors.Join(errs...)
 }
 
-// eraseVectors removes from the disk the vectors of texts that no record has, those of other
-// models included. Files of models that nobody reads go whole when every record has a vector of
-// the embedder's, and so do files that were set aside.
+// eraseVectors removes from the disk the vectors of texts that no record has, in the files of
+// all models. Files of unused models are deleted when every record has a vector of the
+// embedder's model. Broken files that were set aside are deleted as well.
 func (s *Store) eraseVectors() error {
 	used := s.hashes()
 	errs := []error{s.vecs.eraseUnused(used)}
@@ -219,7 +219,7 @@ func (s *Store) eraseVectors() error {
 	return errors.Join(errs...)
 }
 
-// prepareVectors embeds texts that are about to be written with each embedder that takes
+// prepareVectors embeds texts that are about to be written, with each embedder that takes
 // microseconds.
 func (s *Store) prepareVectors(ctx context.Context, texts []string) {
 	s.vecs.prepare(ctx, texts)
@@ -243,9 +243,9 @@ func (s *Store) removeVector(ref store.Ref) {
 	}
 }
 
-// vectorQuery is a question to one model's vectors, or to those of two.
+// vectorQuery is a query to the vectors of one or two models.
 type vectorQuery struct {
-	index, old      *vector.Index // nil if not asked
+	index, old      *vector.Index // nil if not searched
 	query, oldQuery []float32
 	scale           *likenessScale
 }
@@ -256,7 +256,7 @@ func (v *vectors) current() *vector.Index {
 	return v.index
 }
 
-// vectorQuery takes a query apart: see Standby.
+// vectorQuery splits a query into its parts: see Standby.
 func (s *Store) vectorQuery(query []float32) (vectorQuery, error) {
 	q := vectorQuery{index: s.vecs.current(), query: query, scale: &s.scale}
 	old := s.standby.Load()
@@ -273,7 +273,7 @@ func (s *Store) vectorQuery(query []float32) (vectorQuery, error) {
 		if blank(q.query) {
 			q.index = nil
 		}
-	case q.index != nil && len(query) == q.index.Dim()+int(s.retired.Load()) && q.old == nil: // the standby has gone since
+	case q.index != nil && len(query) == q.index.Dim()+int(s.retired.Load()) && q.old == nil: // the standby was retired since
 		q.query = query[:q.index.Dim()]
 		if blank(q.query) {
 			q.index = nil
@@ -291,8 +291,8 @@ func (s *Store) vectorQuery(query []float32) (vectorQuery, error) {
 
 func blank(v []float32) bool { return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) }
 
-// search finds the records that are most like the query. Where two models are asked, each
-// finds its own, and all are compared by both: see likenessScale.
+// search finds the records that are most similar to the query. With two models, each finds its
+// own candidates, and all are compared by both: see likenessScale.
 func (q *vectorQuery) search(ctx context.Context, limit int, accept func(uint32) bool) ([]vector.Hit, error) {
 	switch {
 	case q.index == nil && q.old == nil:
@@ -332,7 +332,7 @@ func (q *vectorQuery) search(ctx context.Context, limit int, accept func(uint32)
 	return hits[:min(limit, len(hits))], nil
 }
 
-// cosines compares with these records: with each by the models that have a vector of it.
+// cosines compares the query with these records, each by the models that have a vector of it.
 func (q *vectorQuery) cosines(refs []uint32) []float32 {
 	none := make([]float32, len(refs))
 	var a, b []float32
@@ -353,16 +353,16 @@ func (q *vectorQuery) cosines(refs []uint32) []float32 {
 	return q.scale.join(a, b)
 }
 
-// likenessScale brings the cosines of a new model to the scale of the one before, which the
-// calibration in force was measured with. It compares the two where both are known, and keeps
-// the ratio of the last questions for one that has too few such records.
-type likenessScale struct{ ratio atomic.Uint64 } // bits of a float64; 0 is not known
+// likenessScale converts the cosines of a new model to the scale of the previous one, with
+// which the calibration in use was measured. It compares the two for records that have both
+// vectors, and keeps the ratio for queries with too few such records.
+type likenessScale struct{ ratio atomic.Uint64 } // bits of a float64; 0 if unknown
 
-// fewPairs is the least number of records for a ratio.
-const fewPairs = 8
+// minPairs is the minimum number of records for a ratio.
+const minPairs = 8
 
-// join returns one likeness a record of those by the new model and the one before, 0 where
-// there is no vector: the mean where both are known.
+// join merges the cosines of the new model and the previous one, 0 where there is no vector,
+// into one value for each record: the mean where both are known.
 func (l *likenessScale) join(n, old []float32) []float32 {
 	var sumNew, sumOld float64
 	pairs := 0
@@ -373,7 +373,7 @@ func (l *likenessScale) join(n, old []float32) []float32 {
 		}
 	}
 	ratio := math.Float64frombits(l.ratio.Load())
-	if pairs >= fewPairs && sumNew > 0 && sumOld > 0 {
+	if pairs >= minPairs && sumNew > 0 && sumOld > 0 {
 		now := sumOld / sumNew
 		if ratio == 0 {
 			ratio = now

@@ -54,8 +54,8 @@ func (l *limited) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return l.Embedder.Embed(ctx, texts)
 }
 
-// turned is a bag of words whose dimensions are in another order and of which some are left out:
-// its vectors must not be compared with the bag's.
+// turned is a Bag with permuted and omitted dimensions: its vectors must not be compared with the
+// Bag's.
 type turned struct{ embedtest.Bag }
 
 func (t turned) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -145,7 +145,7 @@ func changeOptions(e *limited, old embed.Embedder) bolt.Options {
 	return bolt.Options{Embedder: e, Standby: finds(old), NoSync: true}
 }
 
-// childChanger embeds half of the records anew and waits to be killed.
+// childChanger embeds half of the records again and waits to be killed.
 func childChanger() {
 	e := slow(turned{}, "test:turned", changeSize()/2)
 	e.full = func() {
@@ -349,7 +349,7 @@ func (c *constant) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, err
 }
 
-// Recall while the embedder changes lies between that of the two models alone, or above.
+// Recall during a change of the embedder is at least that of the weaker of the two models.
 func TestRecallWhileTheEmbedderChanges(t *testing.T) {
 	table, err := builtin.Open()
 	must(t, err)
@@ -412,8 +412,8 @@ func recallAt10(t *testing.T, s *bolt.Store, e, old embed.Embedder, questions ma
 	return sum / float64(len(questions))
 }
 
-// readSet reads an evaluation set: records whose key is their id, questions, and which records
-// answer them.
+// readSet reads an evaluation set: records whose key is their id, questions, and the relevant
+// records.
 func readSet(t *testing.T, dir string) (docs []store.Incoming, questions map[string]string, right map[string][]string) {
 	t.Helper()
 	questions, right = map[string]string{}, map[string][]string{}

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// file keeps the index of names up with a row that was put; t.mu is held.
+// file updates the index of names for a row that was put; t.mu is held.
 func (t *table) file(ref store.Ref, about *outline.About) {
 	if about == nil || t.rows[ref].gone() {
 		t.about.Remove(ref)
@@ -40,37 +40,37 @@ func (s *Store) Known(names []string) []bool {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	for i, name := range names {
-		out[i] = s.t.about.Known(name, func(ref store.Ref) bool { return s.t.stands(ref, now) })
+		out[i] = s.t.about.Known(name, func(ref store.Ref) bool { return s.t.stillValid(ref, now) })
 	}
 	return out
 }
 
-// stands reports whether a recall may return the record, as far as its status and its
-// time go; t.mu is held.
-func (t *table) stands(ref store.Ref, now int64) bool {
+// stillValid reports whether the record is active: not removed, not superseded and not
+// expired; t.mu is held.
+func (t *table) stillValid(ref store.Ref, now int64) bool {
 	r := &t.rows[ref]
-	return !r.gone() && standing(t.classes[r.class].Status) && (r.expires == 0 || now < r.expires)
+	return !r.gone() && activeStatus(t.classes[r.class].Status) && (r.expires == 0 || now < r.expires)
 }
 
-func standing(s ken.Status) bool {
+func activeStatus(s ken.Status) bool {
 	return s == ken.StatusObserved || s == ken.StatusVerified || s == ken.StatusInferred
 }
 
-// Outlines implements store.Structure. All of it is of one commit.
+// Outlines implements store.Structure. All results are from one commit.
 func (s *Store) Outlines(_ context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	return s.t.about.Outlines(names, s.t.pass(f), o), nil
 }
 
-// pass is what a filter lets be told; t.mu is held for as long as it is used.
+// pass returns the tests for what a filter admits; t.mu is held while they are used.
 func (t *table) pass(f *ken.Filter) outline.Pass {
 	only := outline.Links(f)
 	claims, links := t.filterFor(f), t.filterFor(&only)
 	return outline.Pass{Claim: claims.accept, Link: links.accept}
 }
 
-// outlined are the records that an outline names.
+// outlined returns the records that an outline names.
 func outlined(o *store.Outline) []store.Ref {
 	refs := slices.Clone(o.Constraints)
 	for i := range o.Links {
@@ -98,7 +98,7 @@ func (s *Store) NamesAfter(ctx context.Context, f *ken.Filter, after string, n i
 	return page, more, nil
 }
 
-// env is what commands of this request get of the world.
+// env returns the environment for the commands of this request.
 func (t *txn) env() store.Env {
 	env := t.s.o.env()
 	if assign := t.s.o.Assign; assign != nil {
@@ -107,8 +107,8 @@ func (t *txn) env() store.Env {
 	return env
 }
 
-// requestStructure is the store's structure as a request sees it: what earlier ones of its
-// batch wrote counts, so that it makes no difference which writes share a
+// requestStructure is the store's structure as a request sees it. It includes what earlier
+// requests of the batch wrote, so that results don't depend on which writes share a
 // transaction.
 type requestStructure struct {
 	*Store
@@ -124,9 +124,9 @@ func (i requestStructure) Known(names []string) []bool {
 	return out
 }
 
-// note remembers the names of a claim that was just written, for those after it.
+// note records the names of a claim that was just written, for later claims of the batch.
 func (t *txn) note(c *ken.Claim) {
-	if t.s.o.Assign == nil || len(c.Entities) == 0 || c.Kind == ken.KindDocument || !standing(c.Status) {
+	if t.s.o.Assign == nil || len(c.Entities) == 0 || c.Kind == ken.KindDocument || !activeStatus(c.Status) {
 		return
 	}
 	names := map[string]bool{}
@@ -143,9 +143,9 @@ func (l *layer) name(names map[string]bool) {
 	maps.Copy(l.names, names)
 }
 
-// openStructure reads what records are about into memory. A file that was written by
-// a program which does not know bAbout, or last written by one, is caught up with
-// first: from the claims that changed since, whose number the file says.
+// openStructure loads what records are about into memory. A file that was created or last
+// written by a program that doesn't know bAbout is first updated from the claims that
+// changed since the commit in kAbout.
 func (s *Store) openStructure(ctx context.Context) error {
 	var mark uint64
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -166,7 +166,8 @@ func (s *Store) openStructure(ctx context.Context) error {
 		return err
 	}
 	if s.view(load) != nil {
-		// It is a projection like the keyword index: what can't be read is made again.
+		// bAbout is a projection like the keyword index: if it can't be read, it is built
+		// again.
 		s.t.about = outline.New()
 		if err := s.catchUp(ctx, 0); err != nil {
 			return err
@@ -185,8 +186,8 @@ func (s *Store) openStructure(ctx context.Context) error {
 	return s.view(load)
 }
 
-// catchUp writes what those records are about that changed after a commit. A work that
-// is cut short starts over, which does no harm: the mark moves with the last batch.
+// catchUp writes bAbout for the records that changed after commit mark. An interrupted
+// catchUp starts over, because kAbout is updated with the last batch.
 func (s *Store) catchUp(ctx context.Context, mark uint64) error {
 	var refs []store.Ref
 	for ref := range s.t.rows {
@@ -197,7 +198,7 @@ func (s *Store) catchUp(ctx context.Context, mark uint64) error {
 	return s.rebuildAllNames(ctx, refs)
 }
 
-// rebuildAllNames writes what records are about.
+// rebuildAllNames writes bAbout for the given records.
 func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	done := 0
 	for chunk := range slices.Chunk(refs, replayBatch) {
@@ -223,7 +224,7 @@ func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	return nil
 }
 
-// rebuildNames writes what a record is about, from its claim.
+// rebuildNames writes bAbout for one record, from its claim.
 func (s *Store) rebuildNames(tx *writeTx, ref store.Ref) error {
 	key := key32(ref)
 	c, err := s.claimAt(tx.Tx, ref)
@@ -238,8 +239,8 @@ func (s *Store) rebuildNames(tx *writeTx, ref store.Ref) error {
 	return tx.Bucket(bAbout).Delete(key)
 }
 
-// loadStructure fills the index, and returns the rules whose words the file lacks: it
-// was written by a program that kept none.
+// loadStructure fills the index, and returns the rules whose words are missing in the
+// file, because an older program wrote it.
 func (s *Store) loadStructure(tx *bbolt.Tx) (mute []store.Ref, err error) {
 	s.t.about.Load(func(yield func(outline.Record) bool) {
 		n := 0
@@ -270,17 +271,17 @@ func (s *Store) loadStructure(tx *bbolt.Tx) (mute []store.Ref, err error) {
 	return mute, err
 }
 
-// layoutShortRows is the layout in which rows end before the form.
+// layoutShortRows is the layout in which rows end before the form field.
 const layoutShortRows = 1
 
-// layoutNoSums is the layout in which no value has a checksum. Values get theirs when they
-// are written again, or all at once by a rebuild.
+// layoutNoSums is the layout in which no value has a checksum. Values get a checksum when
+// they are written again, or all at once by a rebuild.
 const layoutNoSums = 2
 
 const shortRow = rowSize - 15
 
-// lengthenRows turns rows of layoutShortRows into today's. What they lack
-// follows from the claims.
+// lengthenRows converts rows of layoutShortRows to the current layout. It computes the
+// missing fields from the claims.
 func lengthenRows(tx *writeTx) error {
 	rows, claims := tx.Bucket(bRows), tx.Bucket(bClaims)
 	longer := map[string][]byte{}

@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// A file that a program has written which knows nothing of names opens as if it had
-// been written today, and tells how far that is.
+// A file written by a program without names opens as if it were current, and reports its
+// progress.
 func TestUpgradeOfAFileWithoutNames(t *testing.T) {
 	for name, change := range map[string]func(tx *bbolt.Tx) error{
 		"it never knew": func(tx *bbolt.Tx) error {

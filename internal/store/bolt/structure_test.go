@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// structured fills a store with what an index of names tells apart, and returns what
-// it says.
+// structured fills a store with claims of all the kinds that an index of names
+// distinguishes.
 func structured(t *testing.T, s *bolt.Store) {
 	t.Helper()
 	for i := range 40 {
@@ -164,8 +164,8 @@ func knower(s store.Structure, c *ken.Claim) {
 	}
 }
 
-// Whether writes share a transaction is chance; what is known to the one from the
-// other is not.
+// Writes may or may not share a transaction; a write must see the names of earlier ones
+// in either case.
 func TestNamesOfOneTransactionAreKnownInIt(t *testing.T) {
 	s := open(t, t.TempDir(), bolt.Options{NoSync: true, Assign: knower})
 	in := []store.Incoming{{Claim: claim(t, "the payments service is slow")}, {Claim: claim(t, "payments: a service")}, {Claim: claim(t, "the payments service is quick")}}

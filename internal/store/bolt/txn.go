@@ -25,16 +25,16 @@ type record struct {
 	document bool
 }
 
-// layer is what one request, or a whole batch so far, wants to change.
+// layer holds the changes of one request, or of the whole batch so far.
 type layer struct {
 	records map[uuid.UUID]record
-	order   []uuid.UUID // of records, as first touched
+	order   []uuid.UUID // keys of records, in the order of the first change
 	events  []*store.Event
 	keys    map[string]string
 	docs    map[string]*docEntry
 	erase   []uuid.UUID          // claims whose earlier events lose their payloads
-	commits map[uuid.UUID][]byte // what writes returned, by their names
-	names   map[string]bool      // that claims carry which stand; kept only for Options.Assign
+	commits map[uuid.UUID][]byte // results of writes, by write ID
+	names   map[string]bool      // names of active claims in this layer; only used with Options.Assign
 }
 
 func newLayer() *layer {
@@ -67,9 +67,9 @@ func (l *layer) absorb(m *layer) {
 	l.name(m.names)
 }
 
-// txn is what a request sees: the file, changed by the requests before it in the
-// batch, changed by itself. Nothing it does reaches the file until the whole
-// batch is written, so a request that fails leaves no trace.
+// txn is the view of a request: the file, changed by earlier requests in the batch and
+// by itself. Its changes reach the file only when the whole batch is written, so a
+// request that fails leaves no trace.
 type txn struct {
 	s     *Store
 	tx    *bbolt.Tx
@@ -98,7 +98,7 @@ func (t *txn) get(id string) (*ken.Claim, error) {
 	return t.read(ref)
 }
 
-// find looks a record up in memory.
+// find looks up a record in memory.
 func (s *Store) find(id uuid.UUID) (store.Ref, row, bool) {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
@@ -126,7 +126,7 @@ func (t *txn) byKey(key string) (string, error) {
 	return id.String(), nil
 }
 
-// idOfKey returns the claim that has a key; uuid.Nil for none.
+// idOfKey returns the id of the claim that has a key; uuid.Nil if there is none.
 func (s *Store) idOfKey(tx *bbolt.Tx, key string) (id uuid.UUID, err error) {
 	v, err := s.get(tx, bKeys, []byte(key))
 	if err != nil || v == nil {
@@ -170,9 +170,9 @@ func (s *Store) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
 	return out[0].ID, out[0].Err
 }
 
-// Import writes many claims in one transaction, each succeeding or failing by
-// itself, and returns the outcomes in order. It is the fast way in: a thousand
-// at a time cost little more than one.
+// Import writes many claims in one transaction. Each succeeds or fails independently;
+// outcomes are in the order of in. A thousand claims at once take little longer than
+// one.
 func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
 	out := make([]store.Outcome, len(in))
 	env := s.o.env()
@@ -187,8 +187,8 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 		return out
 	}
 	s.prepareVectors(ctx, texts)
-	// The committer may still be at work when ctx ends the wait, so it writes to
-	// a slice of its own.
+	// The committer may still be running when ctx ends the wait, so it writes to a
+	// slice of its own.
 	got := written{out: slices.Clone(out)}
 	err := s.doOnce(ctx, &got, func(t *txn) error {
 		env := t.env()
@@ -217,7 +217,7 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 
 // Assign implements store.Claims.
 func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
-	var did bool // the committer may still be at work when ctx ends the wait
+	var did bool // separate, because the committer may still be running when ctx ends the wait
 	err = s.doOnce(ctx, &did, func(t *txn) error {
 		did = false
 		ev, err := engine.Assign(t.get, a, s.o.env())
@@ -244,9 +244,9 @@ func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
 	})
 }
 
-// Reinforce records that a claim was seen again: the evidence is added to its own,
-// a newer piece in place of the same older one, so that a Verified claim stops
-// decaying. Errors: ErrNotFound; ErrRefused for a claim that no longer stands.
+// Reinforce records that a claim was observed again. The evidence is added to the
+// claim's; a newer piece replaces the same older one, so that a Verified claim stops
+// decaying. Errors: ErrNotFound; ErrRefused for a claim that is no longer active.
 func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
 		ev, err := engine.Reinforce(t.get, id, evidence, actor, s.o.env())
@@ -262,7 +262,8 @@ func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
 	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
 }
 
-// SupersedeFor is Supersede with the reason and who decided it, for the history.
+// SupersedeFor is Supersede with a reason and an actor, which are stored in the
+// history.
 func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
 		ev, err := engine.Supersede(t.get, oldID, newID, reason, actor, s.o.env())
@@ -273,11 +274,11 @@ func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, a
 	})
 }
 
-// written is the outcomes of a write in a form that is kept with it.
+// written holds the outcomes of a write in the form that is stored with its ID.
 type written struct{ out []store.Outcome }
 
-// keptOutcome is one of them. An error keeps what a caller can branch on and a
-// person can act on.
+// keptOutcome is the stored form of an outcome. Of an error, it keeps the code, the
+// field, the message and the hint.
 type keptOutcome struct {
 	ID      string   `json:"id,omitempty"`
 	Changed bool     `json:"changed,omitempty"`
@@ -320,16 +321,17 @@ func (w *written) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// change is one record as it goes to disk and to memory.
+// change is the change of one record, on disk and in memory.
 type change struct {
 	ref   store.Ref
 	row   row
-	claim *ken.Claim     // nil: removed
-	words bool           // what the index holds of it changed
-	about *outline.About // nil: it is not in the index of names
+	claim *ken.Claim     // nil: the record is removed
+	words bool           // the words in the index changed
+	about *outline.About // nil: not in the index of names
 }
 
-// plan is a batch worked out: everything that put writes and publish shows.
+// plan holds the computed changes of a batch: everything that put writes and publish
+// shows.
 type plan struct {
 	s       *Store
 	layer   *layer
@@ -344,9 +346,9 @@ func (p *plan) empty() bool {
 	return len(p.layer.events) == 0 && len(p.changes) == 0 && len(p.layer.docs) == 0
 }
 
-// plan gives every changed record its ref and row, and every event its number
-// and hash. It changes nothing that readers see, except that a class of a batch
-// that fails stays interned, unused.
+// plan assigns a ref and row to every changed record, and a number and hash to every
+// event. Readers see no change. If the batch fails, new classes stay interned and
+// unused.
 func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 	p := &plan{s: s, layer: l, commit: s.commit + 1, seq: s.seq.Load(), head: s.head}
 	for _, ev := range l.events {
@@ -394,7 +396,7 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 // rowOf computes a record's row; s.t.mu is held.
 func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	c := rec.claim
-	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stands(e, l.docs) })
+	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stillValid(e, l.docs) })
 	n, err := s.t.intern(class{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: sup.Trust})
 	r := row{id: id, hash: hashOf(c), created: toMilli(c.CreatedAt), expires: toMilli(c.ExpiresAt),
 		newest: toMilli(sup.NewestAt), class: n, tier: sup.Tier}
@@ -415,7 +417,7 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	return r, err
 }
 
-// put writes the plan.
+// put writes the plan to the file.
 func (p *plan) put(tx *writeTx) error {
 	var errs []error
 	sealed := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, seal(bucket, k, v))) }
@@ -427,7 +429,7 @@ func (p *plan) put(tx *writeTx) error {
 	}
 	for _, ev := range p.layer.events {
 		errs = append(errs, putEvent(tx, ev))
-		if ev.Type == ken.EventForgotten { // what is on the shelf must not bring it back
+		if ev.Type == ken.EventForgotten { // the mark on the shelf keeps it from being written again
 			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Tx.Bucket(bShelf)}, tx.Bucket(bShelf)}, ev.Claim.String()))
 		}
 	}
@@ -436,7 +438,7 @@ func (p *plan) put(tx *writeTx) error {
 		c := &p.changes[i]
 		ref := key32(c.ref)
 		old, err := p.s.claimAt(tx.Tx, c.ref)
-		if err != nil { // what is written replaces it
+		if err != nil { // the damaged value is overwritten
 			p.s.noteDamage(err)
 		}
 		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
@@ -505,7 +507,7 @@ func (p *plan) put(tx *writeTx) error {
 	return errors.Join(errs...)
 }
 
-// cited yields the files whose content a claim's evidence vouches for.
+// cited returns the files whose content a claim's evidence cites.
 func cited(c *ken.Claim) map[string]struct{} {
 	out := map[string]struct{}{}
 	if c == nil {

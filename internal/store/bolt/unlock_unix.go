@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// unlock lets go of the lock of a file that is still mapped: closing it would not.
+// unlock releases the lock of a file that is still mapped. Closing the file would not
+// release it.
 func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -21,9 +21,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// vectors is the projection into the space of one model: its file, its index in
-// memory, and the records that still lack a vector. Every method is safe for
-// concurrent use and does nothing without an embedder.
+// vectors holds the vectors of one model: its file, its index in memory, and the records that
+// still lack a vector. Its methods are safe for concurrent use and do nothing without an
+// embedder.
 type vectors struct {
 	dir string
 	e   embed.Embedder
@@ -32,10 +32,10 @@ type vectors struct {
 	file    *vector.File
 	index   *vector.Index
 	missing map[store.Ref]struct{}
-	blank   map[vector.Hash]struct{} // texts without anything to embed
-	ahead   map[vector.Hash]struct{} // made for a record that is not written yet
+	blank   map[vector.Hash]struct{} // texts without content to embed
+	ahead   map[vector.Hash]struct{} // texts embedded for records that are not written yet
 
-	constant atomic.Pointer[error] // set while the embedder answers the same for different texts
+	constant atomic.Pointer[error] // set while the embedder returns the same vector for different texts
 }
 
 func newVectors(dir string, e embed.Embedder) *vectors {
@@ -50,7 +50,7 @@ func (v *vectors) load(t *table) error {
 		return nil
 	}
 	byHash := make(map[[16]byte]store.Ref, t.live)
-	var twins map[[16]byte][]store.Ref // further records of the same text
+	var twins map[[16]byte][]store.Ref // more records with the same text
 	for i := range t.rows {
 		r, ref := &t.rows[i], store.Ref(i)
 		if r.gone() {
@@ -85,8 +85,8 @@ func (v *vectors) load(t *table) error {
 	})
 }
 
-// path names the file of the embedder's model. The dimension is in the name,
-// because a gateway can serve one model at several.
+// path returns the path of the model's file. It includes the dimension, because a gateway can
+// serve one model with several.
 func (v *vectors) path(dim string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -97,8 +97,8 @@ func (v *vectors) path(dim string) string {
 	return filepath.Join(v.dir, safe+"."+dim+"d.vec")
 }
 
-// knownDim finds the dimension of a model that has not said it yet, from the
-// newest file of that model.
+// knownDim returns the dimension of the model's newest file, for an embedder that has not
+// reported its dimension yet; 0 if there is no file.
 func (v *vectors) knownDim() (dim int) {
 	names, err := filepath.Glob(v.path("*"))
 	if err != nil {
@@ -116,7 +116,7 @@ func (v *vectors) knownDim() (dim int) {
 	return dim
 }
 
-// open opens file and index; v.mu is held or v not yet shared.
+// open opens file and index; v.mu is held, or v is not shared yet.
 func (v *vectors) open(dim int, each func(vector.Hash, []float32)) error {
 	if err := os.MkdirAll(v.dir, 0o700); err != nil {
 		return fmt.Errorf("create vector folder: %w", err)
@@ -126,7 +126,7 @@ func (v *vectors) open(dim int, each func(vector.Hash, []float32)) error {
 	o := vector.FileOptions{Model: v.e.Model(), Dim: dim, Each: each}
 	f, err := vector.OpenFile(path, o)
 	if errors.Is(err, ken.ErrCorrupt) {
-		// A cache that can't be read is set aside, and made anew.
+		// A file that can't be read is renamed, and a new one is created: it is only a cache.
 		if err := os.Rename(path, path+".broken"); err != nil {
 			return fmt.Errorf("set broken vectors aside: %w", err)
 		}
@@ -149,16 +149,15 @@ func (v *vectors) close() error {
 	return v.file.Close()
 }
 
-// prepare embeds texts that are about to be written, when that costs
-// microseconds. What fails is left for EmbedMissing: a write never fails over a
-// vector.
+// prepare embeds texts that are about to be written, if the embedder takes microseconds.
+// Errors are ignored: EmbedMissing retries, and a write never fails because of a vector.
 func (v *vectors) prepare(ctx context.Context, texts []string) {
 	if v.e != nil && embed.IsInline(v.e) {
 		_ = v.embed(ctx, texts)
 	}
 }
 
-// embed makes the vectors of texts that the file lacks.
+// embed makes the vectors for texts that are not in the file.
 func (v *vectors) embed(ctx context.Context, texts []string) error {
 	todo, hashes := v.unknown(texts)
 	if len(todo) == 0 {
@@ -196,8 +195,8 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 	return v.file.Append(recs...)
 }
 
-// varied refuses vectors that are the same for different texts. Once an embedder was found to
-// answer so, it is believed again when two of its vectors differ.
+// varied rejects vectors that are the same for different texts. After a rejection, the
+// embedder is accepted again when two of its vectors differ.
 func (v *vectors) varied(vecs [][]float32) error {
 	if err := embed.CheckDistinct(vecs); err != nil {
 		v.constant.Store(&err)
@@ -220,7 +219,7 @@ func (v *vectors) varied(vecs [][]float32) error {
 	return *was
 }
 
-// unknown returns the texts, once each, that have no vector yet.
+// unknown returns the texts that have no vector yet, without duplicates.
 func (v *vectors) unknown(texts []string) (todo []string, hashes []vector.Hash) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -238,7 +237,7 @@ func (v *vectors) unknown(texts []string) (todo []string, hashes []vector.Hash) 
 	return todo, hashes
 }
 
-// attach gives a record the vector of its text, or notes that it lacks one.
+// attach gives a record the vector of its text, or records that it lacks one.
 func (v *vectors) attach(ref store.Ref, hash [16]byte) error {
 	if v.e == nil {
 		return nil
@@ -287,7 +286,7 @@ func (v *vectors) eraseUnused(used map[[16]byte]bool) error {
 	})...)
 }
 
-// own is the path of the open file; "" if there is none.
+// own returns the path of the open file; "" if there is none.
 func (v *vectors) own() string {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -297,7 +296,7 @@ func (v *vectors) own() string {
 	return v.path(strconv.Itoa(v.index.Dim()))
 }
 
-// complete reports whether every record has a vector, and there is one.
+// complete reports whether the file is open and every record has a vector.
 func (v *vectors) complete() bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -314,23 +313,23 @@ func (v *vectors) lacking(from store.Ref) []store.Ref {
 	return refs
 }
 
-// How many texts EmbedMissing embeds at once: so many that a service is asked seldom, and so
-// few that an encoder in this process gives way to turns twice a second.
+// How many texts EmbedMissing embeds at once: enough for few calls to a service, and few
+// enough that an encoder in this process pauses for turns twice a second.
 const (
 	embedBatch     = 256
 	embedBatchSlow = 16
 )
 
 // EmbedMissing embeds the records that have no vector yet, newest first, and returns how many
-// it did. It stops at the first batch that fails, keeping what it has. Once every record has
-// one, the vectors of the model before are erased: see Options.Standby. Several calls at once
-// are safe and wasteful.
+// it embedded. It stops at the first batch that fails and keeps the earlier ones. Once every
+// record has a vector, the vectors of the replaced model are erased: see Options.Standby.
+// Concurrent calls are safe but waste work.
 func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 	if s.o.Embedder == nil {
 		return 0, nil
 	}
 	if err := s.beginStandby(); err != nil {
-		s.o.Log.Warn("the new embedder works alone until all records have a vector", "store", s.dir, "error", err)
+		s.o.Log.Warn("only the new embedder is searched until all records have a vector", "store", s.dir, "error", err)
 	}
 	if old := s.standby.Load(); old != nil && embed.IsInline(old.e) {
 		if _, err := s.embedMissing(ctx, old, func(int, int) {}); err != nil {
@@ -344,18 +343,19 @@ func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
 	return done, s.retireStandby()
 }
 
-// embedAtOpen is how many records of a copy get their vectors while it is opened: a log brings
-// none, and a node that has many owners puts one away before anything in the background has come
-// to it. More would make a takeover longer.
-const embedAtOpen = 5000
+// maxEmbedAtOpen is the maximum number of records that are embedded while a copy of a log is
+// opened. A log contains no vectors, and a node with many owners may close a store before
+// background work embeds it. A higher limit would make a takeover slower.
+const maxEmbedAtOpen = 5000
 
-// embedCopy embeds the records of a copy, if that is a matter of milliseconds.
+// embedCopy embeds the records of a copy, if there are at most maxEmbedAtOpen and the embedder is
+// fast.
 func (s *Store) embedCopy(ctx context.Context) error {
 	if s.o.Replica == nil || s.o.Embedder == nil || !embed.IsInline(s.o.Embedder) {
 		return nil
 	}
 	refs := s.vecs.lacking(0)
-	if len(refs) > embedAtOpen {
+	if len(refs) > maxEmbedAtOpen {
 		return nil
 	}
 	for batch := range slices.Chunk(refs, embedBatch) {
@@ -384,7 +384,7 @@ func (s *Store) embedMissing(ctx context.Context, v *vectors, progress func(done
 		}
 		refs = refs[:len(refs)-len(batch)]
 		progress(done, total)
-		if upto := store.Ref(s.Refs()); upto > known { // what was written meanwhile comes first
+		if upto := store.Ref(s.Refs()); upto > known { // records written meanwhile come first
 			fresh := v.lacking(known)
 			refs, total, known = append(refs, fresh...), total+len(fresh), upto
 		}
@@ -392,7 +392,7 @@ func (s *Store) embedMissing(ctx context.Context, v *vectors, progress func(done
 	return done, nil
 }
 
-// embedRefs embeds some records.
+// embedRefs embeds the given records.
 func (s *Store) embedRefs(ctx context.Context, v *vectors, refs []store.Ref) (done int, err error) {
 	var texts []string
 	for _, ref := range refs {
@@ -424,9 +424,9 @@ func (s *Store) embedRefs(ctx context.Context, v *vectors, refs []store.Ref) (do
 	return done, nil
 }
 
-// streamOf numbers what a record is a part of and its place there: a chunk of
-// the repository its file and line, a claim its session. Two streams share a
-// number about once in four billion; their records then count as neighbours.
+// streamOf returns the stream that a record belongs to and its place in it: for a chunk of the
+// repository, its file and line; for a claim, its session. Two streams share a number about
+// once in four billion; their records then count as neighbours.
 func streamOf(c *ken.Claim, document bool) (stream, place uint32) {
 	key := ""
 	if !document {
@@ -449,7 +449,7 @@ func streamOf(c *ken.Claim, document bool) (stream, place uint32) {
 	return max(h.Sum32(), 1), place
 }
 
-// join and leave keep t.streams; t.mu is held or not yet shared.
+// join and leave maintain t.streams; t.mu is held, or the table is not shared yet.
 func (t *table) join(ref store.Ref) {
 	if s := t.rows[ref].stream; s != 0 {
 		i, _ := slices.BinarySearchFunc(t.streams[s], ref, t.byPlace)
@@ -468,7 +468,7 @@ func (t *table) leave(ref store.Ref) {
 	}
 }
 
-// byPlace is the order within a stream.
+// byPlace compares records by their order within a stream.
 func (t *table) byPlace(a, b store.Ref) int {
 	x, y := &t.rows[a], &t.rows[b]
 	if x.place != 0 || y.place != 0 {

@@ -1,5 +1,5 @@
-// Package clean removes from a text what may not enter a log: secrets, control
-// characters, and the reasoning of a model.
+// Package clean removes from a text what must not enter a log: secrets, control
+// characters, and a model's reasoning.
 package clean
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Text cleans a text on its way into a log.
+// Text cleans a text before it is logged.
 func Text(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return s
 }
 
-// Said is Text for what a person wrote, who may name reasoning tags.
+// Said is Text for a person's text, which may mention reasoning tags.
 func Said(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripPastedReasoning(guardrail.Sanitize(s)))
 	return s
 }
 
-// SaidByPerson reports whether a piece of evidence is a person's word.
+// SaidByPerson reports whether a piece of evidence is a person's statement.
 func SaidByPerson(e ken.Evidence) bool {
 	return e.Kind == ken.EvidenceUserStatement || e.Kind == ken.EvidenceHumanAssertion
 }
@@ -40,8 +40,8 @@ func All(in []string) []string {
 	return out
 }
 
-// Body cleans every string of a JSON value. One that needs none stays as
-// it was written.
+// Body cleans every string of a JSON value. A value that needs no cleaning is returned
+// unchanged.
 func Body(body json.RawMessage) (json.RawMessage, error) {
 	if len(body) == 0 || Text(string(body)) == string(body) {
 		return body, nil
@@ -94,12 +94,12 @@ func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	return out
 }
 
-// ahead is how far a time may lie in the future: clocks differ.
+// ahead is the accepted difference between clocks.
 const ahead = 5 * time.Minute
 
-// NotAhead is when something happened, said to be at t: what lies more than five minutes
-// in the future, by a clock that was wrong or by who wrote it, counts as of now. Else it
-// would be the newest, and never grow old, until that time has come.
+// NotAhead returns t, or now if t is more than ahead in the future. A time in the future,
+// from a wrong clock or a wrong source, would make a claim the newest, and keep it from
+// aging until then.
 func NotAhead(t, now time.Time) time.Time {
 	if t.After(now.Add(ahead)) {
 		return now.UTC()

@@ -21,7 +21,7 @@ func setFiled(c *ken.Claim, f store.Filed) {
 	c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate = f.By, f.Entities, f.Aspect, f.Constraint, f.Candidate
 }
 
-// sameFiled reports that both say one thing; a name may be written in two ways.
+// sameFiled reports whether both are equal, ignoring the spelling of names.
 func sameFiled(f, o store.Filed) bool {
 	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint && f.Candidate == o.Candidate &&
 		slices.EqualFunc(f.Entities, o.Entities, func(a, b string) bool { return a == b || spelledAlike(a, b) })
@@ -40,21 +40,20 @@ func assignmentReason(a *store.Assigned) string {
 	return s
 }
 
-// Assign decides an assignment. Nil and no error: it changes nothing, or a
-// stronger assigner has been there. Names are spelled by analysis.Entity, each is
-// kept once, and what is no name is left out.
+// Assign decides an assignment. It returns nil and no error if the assignment changes
+// nothing, or if a stronger assigner has filed the claim before. Names are compared as
+// analysis.Entity spells them; duplicates and invalid names are left out.
 //
-// Rules and models add: their entities go behind those that the claim has, but for a
-// model's primary one, which goes first where no model has been before; an aspect
-// that the claim came with is for a model to change, and a rule stays a rule. So
-// assignments of one assigner may come twice and in any order. An operator replaces
-// what is there; entities that are nil leave those of the claim as they are, and
-// empty ones take them away.
+// Rules and models only add. Their entities are appended to the claim's. Exception: a
+// model's primary entity goes first if no model has filed the claim before. A model may
+// change the aspect that the claim came with; a rule stays a rule. So assignments of one
+// assigner may be repeated and may come in any order. An operator replaces the existing
+// values: nil entities leave the claim's unchanged, empty ones remove them.
 //
-// What was said in a session becomes a rule only by an operator, and a candidate by
-// others; what an external source says is not even that. The rest of the assignment
-// is taken. Errors: ErrNotFound; ErrInvalid; ErrRefused for a
-// claim of a structural kind, which says itself what it is about.
+// Only an operator can turn a statement from a session into a rule; other assigners make
+// it a candidate. A statement of an external source becomes neither. The rest of the
+// assignment is applied. Errors: ErrNotFound; ErrInvalid; ErrRefused for a claim of a
+// structural kind, whose subject is fixed.
 func Assign(get Lookup, a ken.Assignment, env store.Env) (*store.Event, error) {
 	c, err := must(get, a.ID, "id")
 	if err != nil {
@@ -97,7 +96,8 @@ func Assign(get Lookup, a ken.Assignment, env store.Env) (*store.Event, error) {
 	return newEvent(ken.EventAssigned, c, store.Payload{Assignment: &store.Assigned{Filed: now, Was: was}, Actor: a.Actor}, env)
 }
 
-// addNames returns have, followed by those of more that it has in no spelling.
+// addNames returns have, followed by the names of more that it doesn't contain in any
+// spelling.
 func addNames(have, more []string) []string {
 	out := slices.Clone(have)
 	for _, n := range more {
@@ -108,12 +108,13 @@ func addNames(have, more []string) []string {
 	return out
 }
 
-// external reports a claim that rests on what somebody outside says.
+// external reports whether a claim has no better evidence than an external source.
 func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
 
-// markRule makes a claim that reads like a rule one if an operator vouches for it, and a
-// candidate otherwise: in a session nobody is asked who says it. What an external source
-// says is neither, nor does a candidate outlive its becoming a rule.
+// markRule marks a claim that reads like a rule: as a rule if an operator vouches for it,
+// otherwise as a candidate, because the speaker in a session is not verified. A statement
+// of an external source becomes neither. A claim that becomes a rule is no longer a
+// candidate.
 func markRule(f *store.Filed, c *ken.Claim, rule, candidate bool) {
 	vouched := slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
 		return e.Kind != ken.EvidenceUserStatement && e.Kind != ken.EvidenceMessage && e.Speaker() == ken.TrustOperator
@@ -123,10 +124,10 @@ func markRule(f *store.Filed, c *ken.Claim, rule, candidate bool) {
 	f.Candidate = !f.Constraint && !outside && (f.Candidate || rule || candidate)
 }
 
-// tame takes the rule out of what an external source says, unless an operator made
-// it one. What a claim gathered in its life elsewhere made no rule void there, and
-// makes none here.
-func tame(c *ken.Claim, prior []ken.ClaimEvent) {
+// unmarkRule removes the rule and candidate marks from a claim of an external source, unless an
+// operator set them. Evidence that an imported claim gathered later in its prior history
+// does not change this.
+func unmarkRule(c *ken.Claim, prior []ken.ClaimEvent) {
 	if !c.Constraint && !c.RuleCandidate || c.AssignedBy == ken.AssignedByOperator {
 		return
 	}
@@ -142,9 +143,9 @@ func tame(c *ken.Claim, prior []ken.ClaimEvent) {
 	}
 }
 
-// assign files a claim that is written for the first time, or with other words, by
-// env.Assign: given a copy, of which only the four fields come back. What the writer
-// said stays, and its entities stay in front.
+// assign files a claim that is written for the first time, or with a new text, by calling
+// env.Assign on a copy. Only the four fields of Filed are taken from it. What the writer
+// set stays, and the writer's entities stay first.
 func assign(c *ken.Claim, env store.Env) {
 	if env.Assign == nil || c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return
@@ -163,11 +164,11 @@ func assign(c *ken.Claim, env store.Env) {
 		now.Aspect = clean.Text(strings.TrimSpace(found.Aspect))
 	}
 	setFiled(c, now)
-	tame(c, nil)
+	unmarkRule(c, nil)
 }
 
-// callAssign runs Assign. A text that makes it panic must not end the writer, and with it
-// the process: the claim stays unfiled, and the log names it.
+// callAssign calls env.Assign and recovers a panic, so that a text can't end the process.
+// The claim then stays unfiled, and the log names it.
 func callAssign(c *ken.Claim, env store.Env) (ok bool) {
 	defer func() {
 		p := recover()
@@ -184,16 +185,16 @@ func callAssign(c *ken.Claim, env store.Env) (ok bool) {
 	return true
 }
 
-// keepFiled gives a claim that is written again how the one that is there is filed,
-// unless who writes says it at least as strongly.
+// keepFiled copies the assignment of the existing claim to a claim that is written again,
+// unless the new one has an assigner of at least the same rank.
 func keepFiled(have, c *ken.Claim) {
 	if have.AssignedBy == "" || c.AssignedBy != "" && c.AssignedBy.Rank() >= have.AssignedBy.Rank() {
 		return
 	}
 	if have.Text != c.Text {
-		// Other words are for pass 1 to read again. But what an operator has made of the
-		// statement is not lost because its source words it anew: only an external source
-		// could then put words into a rule.
+		// Pass 1 files the new text again. An operator's assignment is kept when the
+		// source changes its wording, except for an external source, which could
+		// otherwise put its words into a rule.
 		if have.AssignedBy == ken.AssignedByOperator && !external(c) {
 			setFiled(c, filedOf(have))
 		}

@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// The commands below decide what a write means for the claims as they are: they
-// check, and return the event to append, or nil when nothing changes. They read
-// through get and change nothing (an event's time is when it was logged), so a store can run many in one transaction
-// and let one fail alone.
+// The commands below decide what a write does. They check it and return the event to
+// append, or nil when nothing changes. They read claims through get and change nothing.
+// An event's time is the time at which it was logged. So a store can run many commands
+// in one transaction, and one that fails doesn't affect the others.
 
-// Write decides a WriteClaim. c has passed Prepare. byKey finds the id of
-// the claim that holds a key, "" for none. prior is the life that an imported claim
-// had elsewhere. A known key with other content revises that
-// claim, keeping its id and links, and with the same text its status and evidence
-// too: other words nobody has verified. A known id must carry the same content. What
-// rests on what an external source says is a rule only if an operator made it one:
-// otherwise it stays a claim.
+// Write decides a WriteClaim. c must have passed Prepare. byKey returns the id of the
+// claim with a key, "" for none. prior is the history of an imported claim. A write
+// with a known key and other content revises that claim; the claim keeps its id and
+// links. If the text is the same, it also keeps its status and evidence; a new text
+// loses them, because nobody has verified it. A write with a known id must have the
+// same content. A claim with only external evidence is a rule only if an operator made
+// it one.
 func Write(get Lookup, byKey func(key string) (string, error), c ken.Claim, prior []ken.ClaimEvent, env store.Env) (string, *store.Event, error) {
 	for i := range prior {
 		prior[i].Reason, prior[i].Evidence = clean.Text(prior[i].Reason), clean.Evidence(prior[i].Evidence, env.Now())
 		prior[i].At = clean.NotAhead(prior[i].At, env.Now())
 	}
-	tame(&c, prior)
+	unmarkRule(&c, prior)
 	if c.Key != "" {
 		id, err := byKey(c.Key)
 		if err != nil {
@@ -52,7 +52,7 @@ func Write(get Lookup, byKey func(key string) (string, error), c ken.Claim, prio
 			Try: "Leave id out to write a new claim, or supersede the old one."}
 	}
 	assign(&c, env)
-	standing(&c, env.Now())
+	unarchiveActive(&c, env.Now())
 	ev, err := newEvent(ken.EventWritten, &c, store.Payload{Prior: prior}, env)
 	return c.ID, ev, err
 }
@@ -72,10 +72,10 @@ func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.E
 	c.ID, c.CreatedAt = have.ID, have.CreatedAt
 	c.Supersedes, c.SupersededBy = have.Supersedes, have.SupersededBy
 	if c.Text == have.Text {
-		// What was found out about the statement since still holds for it.
+		// Evidence and status gathered since then still hold for the same text.
 		c.Status, c.Evidence = have.Status, MergeEvidence(have.Evidence, c.Evidence)
 		if !have.Constraint {
-			tame(&c, nil) // of its evidence together
+			unmarkRule(&c, nil) // by the merged evidence
 		}
 	} else {
 		if have.Status == ken.StatusSuperseded {
@@ -85,7 +85,7 @@ func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.E
 	}
 	c.Reinforcements, c.ReinforcedAt = have.Reinforcements, have.ReinforcedAt
 	c.ArchivedAt = have.ArchivedAt
-	standing(&c, env.Now())
+	unarchiveActive(&c, env.Now())
 	if at.Before(have.UpdatedAt) {
 		c.UpdatedAt = have.UpdatedAt
 	}
@@ -93,8 +93,8 @@ func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.E
 	return id, ev, err
 }
 
-// same compares what a source says: not identity, times, or what became of the
-// claim since. Evidence that the claim gathered later doesn't count either.
+// same compares the content that a source provides. It ignores identity, times, and
+// later changes of status, links and evidence.
 func same(have, c *ken.Claim) bool {
 	bare := func(c *ken.Claim) []byte {
 		b := *c
@@ -129,7 +129,8 @@ func Transition(get Lookup, t ken.Transition, env store.Env) (*store.Event, erro
 		Reason: clean.Text(t.Reason), Evidence: clean.Evidence(t.Evidence, env.Now()), Actor: t.Actor}, env)
 }
 
-// Supersede decides a Supersede. Nil and no error: it was so already.
+// Supersede decides a Supersede. It returns nil and no error if the claim is already
+// superseded by newID.
 func Supersede(get Lookup, oldID, newID, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	old, err := must(get, oldID, "old")
 	if err != nil {
@@ -145,8 +146,8 @@ func Supersede(get Lookup, oldID, newID, reason string, actor ken.Actor, env sto
 	if old.SupersededBy == next.ID {
 		return nil, nil
 	}
-	seen := map[string]bool{}                                // imported links may go in a circle
-	for at := next; at.SupersededBy != "" && !seen[at.ID]; { // a circle would leave no claim standing
+	seen := map[string]bool{}                                // imported links may form a cycle
+	for at := next; at.SupersededBy != "" && !seen[at.ID]; { // a cycle would leave no active claim
 		seen[at.ID] = true
 		if at.SupersededBy == old.ID {
 			return nil, &ken.Error{Code: ken.CodeRefused, Field: "new", Msg: "claim " + next.ID + " was itself superseded by " + old.ID,
@@ -193,14 +194,14 @@ func newEvent(typ ken.EventType, c *ken.Claim, p store.Payload, env store.Env) (
 	return ev, nil
 }
 
-// Salvage is what a rebuild appends for a claim of which the log lost events: the
-// claim as its row has it.
+// Salvage returns the event that a rebuild appends for a claim if the log lost some of
+// its events: the claim as in its row.
 func Salvage(c *ken.Claim, env store.Env) (*store.Event, error) {
 	return newEvent(ken.EventRevised, c, store.Payload{Reason: "taken from its row, because events of it were damaged", Actor: ken.Actor{Type: "system", ID: "ken"}}, env)
 }
 
-// Reinforce decides that a claim was seen again: its evidence grows, or is
-// refreshed, and its status stays. A claim that no longer stands is refused.
+// Reinforce decides that a claim was observed again: its evidence is extended or
+// refreshed, and its status stays. A claim that is no longer active is refused.
 func Reinforce(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil {
@@ -218,16 +219,15 @@ func Reinforce(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, 
 	return newEvent(ken.EventReinforced, c, store.Payload{Evidence: clean.Evidence(evidence, env.Now()), Actor: actor}, env)
 }
 
-// Archive decides that a claim which no longer stands is put away: it keeps
-// its place in the log and the indexes, which every default recall leaves out
-// already. Nil and no error: it was so already. A claim that may still be recalled
-// is refused.
+// Archive decides that a claim that is no longer active is archived. It stays in the
+// log and in the indexes; default recall excludes it already. It returns nil and no
+// error if the claim is archived already. An active claim is refused.
 func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil || !c.ArchivedAt.IsZero() {
 		return nil, err
 	}
-	why := over(c, env.Now())
+	why := inactiveReason(c, env.Now())
 	if why == "" {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "a claim that is " + string(c.Status) + " and has not expired can't be archived",
 			Try: "Supersede it with the claim that replaces it, or dispute it."}
@@ -238,8 +238,8 @@ func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*st
 	return newEvent(ken.EventArchived, c, store.Payload{Reason: clean.Text(reason), Actor: actor}, env)
 }
 
-// over says why a claim no longer stands, and "" when it may.
-func over(c *ken.Claim, now time.Time) string {
+// inactiveReason returns why a claim is no longer active; "" if it is active.
+func inactiveReason(c *ken.Claim, now time.Time) string {
 	switch {
 	case c.Status == ken.StatusSuperseded:
 		return "superseded"
@@ -249,15 +249,15 @@ func over(c *ken.Claim, now time.Time) string {
 	return ""
 }
 
-// standing takes a claim that stands out of the archive.
-func standing(c *ken.Claim, now time.Time) {
-	if over(c, now) == "" {
+// unarchiveActive removes an active claim from the archive.
+func unarchiveActive(c *ken.Claim, now time.Time) {
+	if inactiveReason(c, now) == "" {
 		c.ArchivedAt = time.Time{}
 	}
 }
 
-// Forget decides that a claim is forgotten: the tombstone says when, by
-// whom and why, and nothing of what the claim said.
+// Forget decides that a claim is forgotten. The tombstone says when, by whom and why,
+// and contains nothing of the claim's text.
 func Forget(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil {

@@ -204,8 +204,8 @@ func TestBodyIsCleaned(t *testing.T) {
 	}
 }
 
-// A key that JSON can't hold comes back changed from the log, so the same write
-// would become another claim each time.
+// A key that JSON can't represent would be read back changed, so that the same write
+// would create another claim each time.
 func TestKeyMustBeText(t *testing.T) {
 	c := baseClaim()
 	c.Key = "caf\xe9"

@@ -1,5 +1,5 @@
-// Package engine holds what the stores share inside: which event a write appends to the
-// log, what an event does to the claims, and what a store serves to other processes.
+// Package engine holds internals that all stores share: which event a write appends to
+// the log, how an event changes claims, and what a store serves to other processes.
 package engine
 
 import (
@@ -12,12 +12,11 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Lookup returns a claim as the fold has it so far; nil when there is none.
+// Lookup returns the current state of a claim during a fold; nil when there is none.
 type Lookup func(id string) (*ken.Claim, error)
 
-// Fold applies one event and returns the claims that it changes, as new values.
-// It is the only place that says what an event does, for a live write and for a
-// rebuild alike. A forgotten claim comes back with an empty Text.
+// Fold applies one event and returns the changed claims as new values. Live writes and
+// rebuilds both use it. A forgotten claim is returned with an empty Text.
 func Fold(get Lookup, ev *store.Event) ([]ken.Claim, error) {
 	id := ev.Claim.String()
 	p, err := ev.Decode()
@@ -40,9 +39,9 @@ func Fold(get Lookup, ev *store.Event) ([]ken.Claim, error) {
 	}
 	c := *prev
 	if ev.Type == ken.EventAssigned {
-		// What it says and where it stands is as it was, and so is since when: what
-		// counts from then on, such as the time to an archive, must not start anew
-		// because somebody files it.
+		// UpdatedAt stays, because text and status are unchanged: periods that start
+		// with it, such as the time until archiving, must not restart because somebody
+		// files the claim.
 		if p.Assignment == nil {
 			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("event %d assigns nothing", ev.Seq)}
 		}
@@ -74,9 +73,9 @@ func Fold(get Lookup, ev *store.Event) ([]ken.Claim, error) {
 	return []ken.Claim{c}, nil
 }
 
-// MergeEvidence returns have followed by what more adds, each piece once by kind
-// and reference; of two that are one, the newer stays, in the older's place. The
-// result shares no memory with its arguments.
+// MergeEvidence returns have followed by the new pieces in more. Pieces with the same
+// kind and reference are merged: the newer one stays, at the position of the older one.
+// The result shares no memory with its arguments.
 func MergeEvidence(have, more []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(have)
 	for _, e := range more {
@@ -91,8 +90,8 @@ func MergeEvidence(have, more []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// View renders an event as an entry of the history of the claim with this id,
-// which is the event's own claim or, for a supersession, the successor.
+// View returns an event as history entries of the claim with this id. The id is that of
+// the event's own claim or, for a supersession, of the successor.
 func View(ev *store.Event, id string) ([]ken.ClaimEvent, error) {
 	p, err := ev.Decode()
 	if err != nil {
@@ -115,8 +114,8 @@ func View(ev *store.Event, id string) ([]ken.ClaimEvent, error) {
 	return append(slices.Clone(p.Prior), out), nil
 }
 
-// IndexTerms are the words beside heading and text under which a claim is found:
-// tags, entities, domain, aspect, and twice what its code defines.
+// IndexTerms returns the words, other than heading and text, by which a claim is found:
+// tags, entities, domain, aspect, and twice the names that its code defines.
 func IndexTerms(c *ken.Claim) []string {
 	terms := slices.Concat(c.Tags, c.Entities)
 	for _, w := range []string{c.Domain, c.Aspect} {
@@ -128,7 +127,7 @@ func IndexTerms(c *ken.Claim) []string {
 	return slices.Concat(terms, defined, defined)
 }
 
-// GlanceOf is a claim's.
+// GlanceOf returns the glance of a claim.
 func GlanceOf(c *ken.Claim) store.Glance {
 	return store.Glance{Confidence: c.Confidence, SupersededBy: c.SupersededBy, Archived: !c.ArchivedAt.IsZero(), Candidate: c.RuleCandidate, Expires: !c.ExpiresAt.IsZero()}
 }

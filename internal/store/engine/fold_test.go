@@ -305,8 +305,8 @@ func TestAHookIsHeldToWhatItMayDo(t *testing.T) {
 	}
 }
 
-// A rule that an agent's tool backed later is one where it is moved to, as it was where
-// it comes from. What rested on an external source when it was written is none.
+// A rule that got evidence from an agent's tool later stays a rule when it is moved to
+// another store. A claim with only external evidence when it was written is no rule.
 func TestARuleSurvivesAMove(t *testing.T) {
 	page := ken.FromURL("https://example.org", someDay, "")
 	told := ken.FromUserStatement("s", "m")

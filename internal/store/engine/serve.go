@@ -8,58 +8,59 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Served is an engine that can be served to other processes: what it offers beyond
-// Engine serves to answer in pages and to say how old an answer is.
+// Served is an engine that can be served to other processes. In addition to Engine, it
+// answers in pages and reports how recent an answer is.
 type Served interface {
 	store.Engine
 
-	// ID identifies the store, however it is called and wherever it lies.
+	// ID returns the identity of the store, independent of its name and place.
 	ID() string
-	// Commit is the number of the last commit that readers see in full. What is read
-	// after it was asked for is at least as new.
+	// Commit returns the number of the last commit that readers see completely. Data
+	// read after the call is at least as new.
 	Commit() uint64
-	// Glances looks at the claims from a ref on, repository chunks left out, and
-	// returns up to n of those that pass the filter, oldest record first, with the ref
-	// to go on from; done says that there are no more. A nil filter lets all pass.
+	// Glances returns up to n claims from a ref on that pass the filter, oldest first,
+	// without repository chunks. next is the ref to continue from; done reports that
+	// there are no more. A nil filter passes all.
 	Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []Located, next store.Ref, done bool, err error)
-	// NamesAfter is Structure.Names in pages: up to n names after one; more says that
-	// there are further ones.
+	// NamesAfter is Structure.Names in pages: up to n names after the given one; more
+	// reports whether further names follow.
 	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error)
-	// Records reads records in one go, in the order of the refs. One that is gone is
-	// left out. The slices of the result are the caller's.
+	// Records reads several records at once, in the order of the refs. Removed ones are
+	// left out. The caller owns the slices of the result.
 	Records(ctx context.Context, refs []store.Ref) ([]Record, error)
 	Copier
 }
 
 // Copier is a store that can copy itself while it is open.
 type Copier interface {
-	// CopyTo writes a copy of the store, as of one commit, into a folder that is there
-	// and empty. The keyword index is left out: who opens the copy makes it anew.
+	// CopyTo writes a copy of the store, as of one commit, into an existing, empty
+	// folder. The keyword index is left out: opening the copy rebuilds it.
 	CopyTo(ctx context.Context, dir string) error
 }
 
-// Move is a move of a store to another place: see bolt.Store.Move.
+// Move describes a move of a store to another place: see bolt.Store.Move.
 type Move struct {
-	ID    string `json:"id"`    // unlike that of any other
+	ID    string `json:"id"`    // unique
 	Place string `json:"place"` // the URL of an engine, or a folder
-	// Arrived is the ID of the move that brought the store to where it is now; "" for none.
+	// Arrived is the ID of the move that brought the store to its current place; "" for
+	// none.
 	Arrived string `json:"arrived,omitempty"`
 }
 
-// Located is what a scan sees of the claim at a ref.
+// Located is the ref and glance of a claim.
 type Located struct {
 	Ref    store.Ref
 	Glance store.Glance
 }
 
-// Record is a claim and where it lies.
+// Record is a claim and its ref.
 type Record struct {
 	Ref   store.Ref
 	Claim ken.Claim
 }
 
-// AllEvents yields a log that is read in pages, as Log.Events does. page returns what
-// follows from a sequence number on, and nothing at the log's end.
+// AllEvents yields a log that is read in pages, as Log.Events does. page returns events
+// from a sequence number on, and none at the log's end.
 func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, from uint64) ([]*store.Event, error)) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		for next := from; ; {
@@ -84,12 +85,12 @@ func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, 
 	}
 }
 
-// namesPage is how many names are counted at once: under a store's lock, or in one
-// message.
+// namesPage is the number of names that are counted at once, under a store's lock or
+// for one message.
 const namesPage = 4096
 
-// AllNames yields what a store has in pages, as Structure.Names does. The filter is
-// as it was when AllNames was called.
+// AllNames yields the names of a store that returns them in pages, as Structure.Names
+// does. The filter is copied when AllNames is called.
 func AllNames(ctx context.Context, f *ken.Filter, next func(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error)) iter.Seq2[store.NameCount, error] {
 	own := *f
 	return func(yield func(store.NameCount, error) bool) {

@@ -11,7 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// conversation is one of ChatGPT's export, as far as memory is in it.
+// conversation is a conversation in ChatGPT's export; only the fields with memories are
+// decoded.
 type conversation struct {
 	Mapping map[string]struct {
 		Message *chatMessage `json:"message"`
@@ -32,16 +33,16 @@ type chatMessage struct {
 	} `json:"content"`
 }
 
-// saved is a memory of ChatGPT.
+// saved is one memory of ChatGPT.
 type saved struct {
 	at   time.Time
 	text string
 }
 
-// chatGPT reads the memory in an export of ChatGPT. The model saves a memory by a message to
-// "bio"; from time to time a conversation begins with all memories as they are then, and with
-// the user's custom instructions. What counts is the last such list and what was saved after
-// it. What was said otherwise is left out.
+// chatGPT reads the memories in an export of ChatGPT. The model saves a memory by a message
+// to "bio". Some conversations begin with a list of all current memories and the user's
+// custom instructions. chatGPT returns the last such list and the memories saved after it.
+// Everything else in the conversations is left out.
 func (out *output) chatGPT(text string) {
 	var list struct { // the last of each
 		memories, profile, instructions saved
@@ -50,11 +51,11 @@ func (out *output) chatGPT(text string) {
 	conversations := 0
 	out.values(text, []string{"conversations"}, func(n int, m map[string]any) {
 		if m["mapping"] == nil {
-			out.loose(n, m)
+			out.looseMemory(n, m)
 			return
 		}
 		conversations++
-		raw, _ := json.Marshal(m) // it came from JSON
+		raw, _ := json.Marshal(m) // it was decoded from JSON
 		var c conversation
 		if err := json.Unmarshal(raw, &c); err != nil {
 			out.fail(n, &ken.Error{Code: ken.CodeInvalid, Field: "mapping", Msg: "a conversation can't be read", Err: err, Try: "Leave it out, or export it again."}, nil)
@@ -87,7 +88,7 @@ func (out *output) chatGPT(text string) {
 			}
 		}
 	})
-	all := dated(list.memories.text)
+	all := splitDated(list.memories.text)
 	for _, b := range bios {
 		if b.at.After(list.memories.at) || list.memories.text == "" {
 			all = append(all, b)
@@ -100,13 +101,13 @@ func (out *output) chatGPT(text string) {
 			out.skip(n, "an empty memory")
 			continue
 		}
-		out.put(n, ken.Claim{Text: s.text, CreatedAt: s.at, Evidence: out.toolsWord(s.at)}, "")
+		out.put(n, ken.Claim{Text: s.text, CreatedAt: s.at, Evidence: out.toolEvidence(s.at)}, "")
 	}
 	for _, own := range []struct {
 		heading string
 		saved
 	}{{"About me", list.profile}, {"How to answer me", list.instructions}} {
-		for _, s := range statements(unwrapped(own.text)) {
+		for _, s := range statements(unwrapInstruction(own.text)) {
 			if n++; s.skip != "" {
 				out.skip(n, s.skip)
 				continue
@@ -120,22 +121,23 @@ func (out *output) chatGPT(text string) {
 	}
 }
 
-// loose reads an entry of a list of memories that was saved by itself.
-func (out *output) loose(n int, m map[string]any) {
+// looseMemory reads an entry that is a memory by itself, in a list of memories.
+func (out *output) looseMemory(n int, m map[string]any) {
 	c := ken.Claim{Text: textOf(m, "content", "text", "memory"), CreatedAt: timeOf(m["created_at"])}
 	if on, ok := m["enabled"].(bool); ok && !on {
 		out.skip(n, "switched off")
 		return
 	}
-	c.Evidence = out.toolsWord(c.CreatedAt)
+	c.Evidence = out.toolEvidence(c.CreatedAt)
 	out.entry(n, c, textOf(m, "id"), m, "content")
 }
 
-// listed is the beginning of a memory in the list of all: "12. [2024-10-05]. User …".
+// listed matches the start of a memory in the list of all memories: "12. [2024-10-05]. User
+// …".
 var listed = lazyregexp.New(`(?m)^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*`)
 
-// dated splits the list of all memories.
-func dated(text string) (out []saved) {
+// splitDated splits the list of all memories.
+func splitDated(text string) (out []saved) {
 	at := listed.FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {
 		end := len(text)
@@ -154,8 +156,8 @@ func dated(text string) (out []saved) {
 	return out
 }
 
-// unwrapped takes a custom instruction out of the words that ChatGPT puts around it.
-func unwrapped(text string) string {
+// unwrapInstruction extracts a custom instruction from the text that ChatGPT puts around it.
+func unwrapInstruction(text string) string {
 	if _, inside, ok := strings.Cut(text, "```"); ok {
 		inside, _, _ = strings.Cut(inside, "```")
 		return inside

@@ -13,11 +13,11 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// columns are other names for the column with the statement.
+// columns are alternative names of the column with the claim's text.
 var columns = []string{"memory", "fact", "content", "note", "statement"}
 
-// csv reads a table with a head. Each column is a field of a claim by its name; other columns
-// go into the body. Lists are separated by semicolons.
+// csv reads a table with a header line. A column with the name of a claim's field sets that
+// field; other columns go into the body. Lists are separated by semicolons.
 func (out *output) csv(text string) {
 	r := csv.NewReader(strings.NewReader(text))
 	head, _, _ := strings.Cut(text, "\n")
@@ -66,7 +66,7 @@ func tableError(err error) error {
 	return &ken.Error{Code: ken.CodeInvalid, Msg: "the table can't be read", Err: err, Try: "Close its quotation marks, or save it as CSV again."}
 }
 
-// row reads one row as the line of JSON that says the same.
+// row converts a row to the equivalent JSON line.
 func (out *output) row(line int, names, row []string) {
 	fields := map[string]any{}
 	for i, value := range row {
@@ -95,7 +95,7 @@ func (out *output) row(line int, names, row []string) {
 	out.give(it)
 }
 
-// cell reads a cell as its column's JSON.
+// cell converts a cell to the JSON value for its column.
 func cell(name, value string) any {
 	switch name {
 	case "tags", "entities":

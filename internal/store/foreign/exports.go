@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// values reads the JSON values of a text, one after the other, and opens what only wraps a
-// list: {"results": […]}. A string that holds JSON counts as that JSON.
+// values reads consecutive JSON values of a text. It unwraps objects that only contain a list,
+// such as {"results": […]}, and strings that contain JSON.
 func (out *output) values(text string, wrappers []string, each func(n int, m map[string]any)) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	n := 0
@@ -61,13 +61,13 @@ func (out *output) values(text string, wrappers []string, each func(n int, m map
 	}
 }
 
-// mem0 reads what mem0 answers to get_all, or keeps in an export: objects with a memory, and
-// the relations of its graph.
+// mem0 reads the results of mem0's get_all or an export: objects with a memory, and the
+// relations of its graph.
 func (out *output) mem0(text string) {
 	out.values(text, []string{"results", "memories", "relations", "data"}, func(n int, m map[string]any) {
 		if from, how, to := textOf(m, "source"), textOf(m, "relationship", "relation"), textOf(m, "target", "destination"); from != "" && how != "" && to != "" {
 			c := ken.Claim{Text: spaced(from) + " " + spaced(how) + " " + spaced(to), Entities: []string{spaced(from), spaced(to)}}
-			c.Evidence = out.toolsWord(timeOf(m["created_at"]))
+			c.Evidence = out.toolEvidence(timeOf(m["created_at"]))
 			out.put(n, c, "")
 			return
 		}
@@ -77,29 +77,29 @@ func (out *output) mem0(text string) {
 			c.Actor = ken.Actor{Type: "agent", ID: agent}
 		}
 		if meta, ok := m["metadata"].(map[string]any); ok && len(meta) > 0 {
-			c.Body, _ = json.Marshal(meta) // it came from JSON
+			c.Body, _ = json.Marshal(meta) // it was decoded from JSON
 		}
-		c.Evidence = out.toolsWord(c.CreatedAt)
+		c.Evidence = out.toolEvidence(c.CreatedAt)
 		out.entry(n, c, textOf(m, "id"), m, "memory")
 	})
 }
 
-// entry puts a claim, or tells of an entry without the field that makes it one.
+// entry yields a claim, or an error if the entry lacks the required field.
 func (out *output) entry(n int, c ken.Claim, id string, m map[string]any, field string) {
 	if strings.TrimSpace(c.Text) != "" {
 		out.put(n, c, id)
 		return
 	}
-	raw, _ := json.Marshal(m) // it came from JSON
+	raw, _ := json.Marshal(m) // it was decoded from JSON
 	out.fail(n, invalid(field, "missing", "Write what it says into the field text, or leave the entry out."), raw)
 }
 
 func spaced(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "_", " ")) }
 
 // zep reads facts of Zep and Graphiti: edges with a fact, and nodes with a summary. A fact that
-// is no longer true has expired.
+// is no longer valid becomes an expired claim.
 func (out *output) zep(text string) {
-	names := map[string]string{} // of nodes, by their uuid
+	names := map[string]string{} // names of nodes, by uuid
 	wrappers := []string{"edges", "nodes", "facts", "relevant_facts", "results", "items", "data"}
 	quiet := &output{yield: func(Item) bool { return true }}
 	quiet.values(text, wrappers, func(_ int, m map[string]any) {
@@ -129,7 +129,7 @@ func (out *output) zep(text string) {
 				c.ExpiresAt = at
 			}
 		}
-		c.Evidence = out.toolsWord(c.CreatedAt)
+		c.Evidence = out.toolEvidence(c.CreatedAt)
 		out.entry(n, c, textOf(m, "uuid", "uuid_"), m, "fact")
 	})
 }
@@ -143,10 +143,10 @@ func (out *output) letta(text string) {
 		case label == "" && textOf(m, "text") != "" && m["role"] == nil:
 			n++
 			c := ken.Claim{Text: textOf(m, "text"), Tags: wordsOf(m["tags"]), CreatedAt: timeOf(m["created_at"])}
-			c.Evidence = out.toolsWord(c.CreatedAt)
+			c.Evidence = out.toolEvidence(c.CreatedAt)
 			out.put(n, c, textOf(m, "id"))
 		case label == "":
-			// An agent without blocks, or what is none.
+			// An agent without blocks, or an object that is no block.
 		case strings.Contains(strings.ToLower(label), "persona"):
 			n++
 			out.skip(n, "an agent's persona")
@@ -158,7 +158,7 @@ func (out *output) letta(text string) {
 					continue
 				}
 				c := ken.Claim{Text: s.text, Heading: joined(spaced(label), s.heading), Source: out.o.Name + ": " + label, Entities: s.links}
-				c.Evidence = out.toolsWord(timeOf(m["updated_at"]))
+				c.Evidence = out.toolEvidence(timeOf(m["updated_at"]))
 				out.put(n, c, "")
 			}
 		}

@@ -1,9 +1,9 @@
-// Package foreign reads what other tools keep as memory, as claims: exports of mem0, Zep,
-// Letta and ChatGPT, the rule files of coding agents, Markdown notes and CSV.
+// Package foreign reads the memory of other tools as claims: exports of mem0, Zep, Letta and
+// ChatGPT, the rule files of coding agents, Markdown notes and CSV.
 //
-// Each entry gets a key that follows from its own id or from its words, so that the same file
-// read again changes nothing in a store. What another tool's model found out is that tool's
-// word, what a file says is the file's, and both are an agent's at most: see Options.Word.
+// Each entry gets a key derived from its own id or from its text, so that reading the same file
+// again changes nothing in a store. The evidence of an entry is the tool whose model found it, or
+// the file that contains it. Both have at most the trust of an agent; see Options.Word.
 package foreign
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// Format is a form in which others keep memory.
+// Format is a file format in which another tool stores memory.
 type Format string
 
-// The formats. Claims is Ken's own: one JSON object a line.
+// The formats. Claims is Ken's own: one JSON object per line.
 const (
 	Claims     Format = "claims"
 	Mem0       Format = "mem0"
@@ -43,33 +43,35 @@ func Formats() []Format {
 	return []Format{Claims, Mem0, Zep, Letta, ChatGPT, ClaudeCode, Cursor, Obsidian, CSV}
 }
 
-// Instructs reports a format that holds what somebody told an agent to do.
+// Instructs reports whether files of this format contain instructions for an agent.
 func (f Format) Instructs() bool { return f == ClaudeCode || f == Cursor }
 
 // Options says how to read a file.
 type Options struct {
-	Name string // of the file, for people
-	// Word is the evidence for what the file's owner wrote, such as a person's word. The zero
-	// value is the file itself, which is an agent's word at most.
+	Name string // file name, for messages
+	// Word is the evidence for text that the file's owner wrote, such as a user's statement. The
+	// zero value uses the file as evidence, which has at most the trust of an agent.
 	Word ken.Evidence
-	// Vouched makes Word the evidence for every entry that brings none of its own, and takes what
-	// lines and rows say of themselves: without it they are no rules, bring no person's word and
-	// are not verified. A line with a history is one that ken export wrote, and is taken whole.
+	// Vouched makes Word the evidence for every entry without evidence, and accepts what lines
+	// and rows say about themselves. Without it, entries can't be rules, can't have a person's
+	// evidence and can't be verified. A line with a history was written by ken export and is
+	// accepted unchanged.
 	Vouched bool
-	// Seen holds the keys of the entries that were read before, and gets those of this file:
-	// what several files say alike is read once. Nil begins anew.
+	// Seen holds the keys of the entries that were read before; the keys of this file are added.
+	// It removes duplicates across several files. Nil starts empty.
 	Seen map[string]bool
 }
 
 // Item is an entry of a file.
 type Item struct {
 	jsonl.Line
-	Skip string // why the entry is left out, which is no error; "" for one that is a claim
-	// Unvouched: the entry said something that only a person's word can say, which was taken out.
+	Skip string // why the entry is left out, if that is no error; "" for a claim
+	// Unvouched says that the entry claimed something that only a person can vouch for, which was
+	// removed.
 	Unvouched bool
 }
 
-// MaxFile is the longest file that is read at once, in bytes.
+// MaxFile is the maximum length of a file, in bytes.
 const MaxFile = 1 << 30
 
 // Read yields the entries of r. An error that is not a *ken.Error ends the sequence.
@@ -147,8 +149,8 @@ func readClaims(r io.Reader, o Options, yield func(Item) bool) {
 	}
 }
 
-// vouch makes the entry's evidence the user's word where they vouch for it and it has none. Where they
-// don't, it takes out what a person alone can say.
+// vouch sets Word as the evidence of an entry without evidence if the user vouches for the file.
+// Otherwise it removes what only a person can vouch for.
 func (it *Item) vouch(o Options) {
 	c := &it.Claim
 	if o.Vouched {
@@ -176,7 +178,7 @@ func (it *Item) vouch(o Options) {
 			it.Unvouched = true
 			continue
 		case e.Speaker() == ken.TrustOperator:
-			e.Trust, it.Unvouched = ken.TrustAgent, true // what is cited is still known
+			e.Trust, it.Unvouched = ken.TrustAgent, true // keeps the reference
 		}
 		kept = append(kept, e)
 	}
@@ -186,16 +188,16 @@ func (it *Item) vouch(o Options) {
 	}
 }
 
-// output makes claims of what the readers find, and yields them.
+// output turns the entries that the readers find into claims, and yields them.
 type output struct {
 	format Format
 	o      Options
 	yield  func(Item) bool
-	ended  bool // the caller wants no more
+	ended  bool // the caller stopped the iteration
 }
 
-// put yields a claim. Its text must be there; what else is missing is filled in. An entry that
-// says the same as one before it is left out.
+// put yields a claim. Its text must not be empty; other missing fields are filled in. A duplicate
+// of an earlier entry is left out.
 func (out *output) put(n int, c ken.Claim, id string) {
 	c.Text, c.Heading = strings.TrimSpace(c.Text), strings.TrimSpace(c.Heading)
 	if id != "" {
@@ -224,8 +226,8 @@ func (out *output) put(n int, c ken.Claim, id string) {
 	out.give(it)
 }
 
-// toolsWord is the evidence for what another tool's model found out.
-func (out *output) toolsWord(at time.Time) []ken.Evidence {
+// toolEvidence returns the evidence for a fact found by another tool's model.
+func (out *output) toolEvidence(at time.Time) []ken.Evidence {
 	e := ken.FromAgentAssertion(string(out.format), "")
 	e.FetchedAt = at
 	return []ken.Evidence{e}
@@ -243,10 +245,10 @@ func (out *output) give(it Item) {
 	}
 }
 
-// contentKey names an entry that has no id by what it says.
+// contentKey returns a key for an entry without id, computed from its text.
 func contentKey(format string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	const length = 12 // bytes: no two entries of one person meet
+	const length = 12 // bytes, enough to avoid collisions among one person's entries
 	return format + ":" + hex.EncodeToString(sum[:length])
 }
 
@@ -254,7 +256,7 @@ func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-// timeOf reads a time of an export, and returns zero for what is none.
+// timeOf parses a time of an export. It returns the zero time for an invalid one.
 func timeOf(v any) time.Time {
 	switch t := v.(type) {
 	case string:
@@ -272,7 +274,7 @@ func timeOf(v any) time.Time {
 	return time.Time{}
 }
 
-// textOf returns the first of some fields that holds text.
+// textOf returns the first of the given fields that contains text.
 func textOf(m map[string]any, fields ...string) string {
 	for _, f := range fields {
 		if s, ok := m[f].(string); ok && strings.TrimSpace(s) != "" {
@@ -282,7 +284,7 @@ func textOf(m map[string]any, fields ...string) string {
 	return ""
 }
 
-// wordsOf returns a list of strings.
+// wordsOf returns the strings of a list, without duplicates.
 func wordsOf(v any) (out []string) {
 	list, _ := v.([]any)
 	for _, e := range list {

@@ -257,7 +257,7 @@ func TestUnvouched(t *testing.T) {
 	}
 }
 
-// What two files say alike is read once, and a file that is no text is told of.
+// Equal entries of two files are read once, and a file that is not text is reported.
 func TestSeen(t *testing.T) {
 	seen := map[string]bool{}
 	for i, want := range []string{"", "the same as another entry"} {

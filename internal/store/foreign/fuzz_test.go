@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/foreign"
 )
 
-// fuzz checks that whatever comes in, a claim is valid and has a key, an error is one that a
-// person can act on, and reading again gives the same.
+// fuzz checks that for any input, a claim is valid and has a key, an error has advice, and
+// reading again gives the same result.
 func fuzz(f *testing.F, format foreign.Format, seeds ...string) {
 	files, err := filepath.Glob("testdata/*")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Head is how much of a file Guess looks at, in bytes.
+// Head is the number of bytes of a file that Guess needs.
 const Head = 64 << 10
 
-// marks are what the beginning of an export has, and no other's.
+// marks match the beginning of an export of one format only.
 var marks = []struct {
 	format Format
 	has    *lazyregexp.Regexp
@@ -23,7 +23,7 @@ var marks = []struct {
 	{Mem0, lazyregexp.New(`"memory"\s*:\s*"`)},
 }
 
-// Guess tells a file's format from its name and its first bytes.
+// Guess returns a file's format, determined from its name and its first bytes.
 func Guess(name string, head []byte) (Format, error) {
 	base := strings.ToLower(path.Base(strings.ReplaceAll(name, "\\", "/")))
 	switch {
@@ -59,7 +59,7 @@ func Guess(name string, head []byte) (Format, error) {
 		Try: "Say --from and one of " + names() + "."}
 }
 
-// instructions reports the names of files that tell coding agents how to work.
+// instructions reports whether a file name is that of instructions for coding agents.
 func instructions(base string) bool {
 	switch base {
 	case "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "copilot-instructions.md":
@@ -68,8 +68,8 @@ func instructions(base string) bool {
 	return false
 }
 
-// Wanted reports whether a file of a folder is read in a format. name is slash-separated and
-// relative to the folder.
+// Wanted reports whether a file of a folder is to be read in a format. name is
+// slash-separated and relative to the folder.
 func Wanted(f Format, name string) bool {
 	name = strings.ToLower(name)
 	base, markdown := path.Base(name), strings.HasSuffix(name, ".md")
@@ -89,7 +89,8 @@ var (
 	hidden     = lazyregexp.New(`(^|/)\.`)
 )
 
-// GuessFolder tells a folder's format from the names in it: slash-separated and relative.
+// GuessFolder returns a folder's format, determined from the names in it: slash-separated
+// and relative.
 func GuessFolder(files []string) (Format, error) {
 	var cursor, claude, notes bool
 	for _, name := range files {

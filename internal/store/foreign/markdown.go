@@ -8,16 +8,16 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// statement is a paragraph or an item of a list.
+// statement is a paragraph or a list item.
 type statement struct {
 	line    int
-	heading string // of its section, the outer one first
+	heading string // heading of its section, preceded by those of outer sections
 	text    string
 	links   []string // the pages that it links to
-	skip    string   // why it says nothing
+	skip    string   // why it is left out; "" if it is not
 }
 
-// markdown reads a file of rules or notes: each paragraph and each item of a list is a claim.
+// markdown reads a file of rules or notes: each paragraph and each list item is a claim.
 func (out *output) markdown(text string) {
 	head, body, first := frontMatter(text)
 	title := strings.TrimSuffix(strings.TrimSuffix(out.o.Name, ".md"), ".mdc")
@@ -48,8 +48,8 @@ func joined(parts ...string) string {
 	return strings.Join(out, " › ")
 }
 
-// frontMatter splits the fields above a note's text from it, and says how many lines they take.
-// Fields that are no text or list are left out.
+// frontMatter splits the fields at the top of a note from its text, and returns the number of
+// lines that they take. Fields that are neither text nor list are left out.
 func frontMatter(text string) (fields map[string][]string, body string, lines int) {
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
 	if !ok {
@@ -89,19 +89,19 @@ var (
 	emphasis   = lazyregexp.New(`\*\*([^*]+)\*\*|__([^_]+)__`)
 	callout    = lazyregexp.New(`^\[![a-zA-Z-]+\][+-]?\s*`)
 	checkbox   = lazyregexp.New(`^\[([ xX])\]\s+`)
-	// placeholder is a text in brackets: "(to be filled in)", "[none yet]".
+	// placeholder matches a text in brackets: "(to be filled in)", "[none yet]".
 	placeholder = lazyregexp.New(`^(\([^()]*\)|\[[^\[\]]*\])$`)
 	blockID     = lazyregexp.New(`(?m)\s\^[A-Za-z0-9-]+$`)
 )
 
-// splitter makes statements of lines.
+// splitter splits lines into statements.
 type splitter struct {
 	found    []statement
 	sections []section
-	open     []string // the lines of the statement at hand
-	at       int      // where it begins
-	indent   int      // of its list item; -1 for a paragraph
-	lead     string   // a line that ends with a colon: it belongs to each item after it
+	open     []string // the lines of the current statement
+	at       int      // number of its first line
+	indent   int      // indentation of its list item; -1 for a paragraph
+	lead     string   // a line that ends with a colon, which is added to each list item after it
 }
 
 type section struct {
@@ -109,10 +109,10 @@ type section struct {
 	title string
 }
 
-// statements splits a text in Markdown. Code, comments and rules between sections are left out.
+// statements splits a Markdown text. Code, comments and horizontal rules are left out.
 func statements(text string) []statement {
 	text = comment.ReplaceAllStringFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(s string) string {
-		return strings.Repeat("\n", strings.Count(s, "\n")) // so that lines keep their numbers
+		return strings.Repeat("\n", strings.Count(s, "\n")) // so that line numbers stay the same
 	})
 	s := &splitter{indent: -1}
 	code := ""
@@ -156,7 +156,7 @@ func (s *splitter) line(n int, line, whole string) {
 		}
 	case rule.MatchString(line):
 		s.end()
-	case m != nil && (s.indent < 0 || len(m[1]) <= s.indent): // not a part of the item above
+	case m != nil && (s.indent < 0 || len(m[1]) <= s.indent): // it does not belong to the item above
 		s.end()
 		s.begin(n, len(m[1]), m[3])
 	case m != nil:
@@ -178,7 +178,7 @@ func (s *splitter) begin(n, indent int, text string) {
 	s.open, s.at, s.indent = []string{strings.TrimSpace(text)}, n, indent
 }
 
-// end ends the statement at hand.
+// end ends the current statement.
 func (s *splitter) end() {
 	if len(s.open) == 0 {
 		return
@@ -221,12 +221,12 @@ func (s *splitter) end() {
 	s.found = append(s.found, st)
 }
 
-// page is the name of the note that a link leads to, without its folders.
+// page returns the name of the note that a link leads to, without its folders.
 func page(link string) string {
 	return strings.TrimSpace(link[strings.LastIndexByte(link, '/')+1:])
 }
 
-// plain takes marks of Markdown out of a text. What they say to a reader stays.
+// plain removes Markdown markup from a text and keeps the visible text.
 func plain(s string) string {
 	s = wikiLink.ReplaceAllStringFunc(s, func(link string) string {
 		m := wikiLink.FindStringSubmatch(link)

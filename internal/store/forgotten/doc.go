@@ -1,13 +1,13 @@
-// Package forgotten keeps what has to be known of claims that were forgotten, so that
-// nothing brings them back: their ids, fingerprints of what they said, and how far the
-// erasing has come. It lies on the owner's shelf, beside what it guards, so that a
-// transaction that writes a message, an injection or a receipt reads it in the same
-// state of the file: In is how it asks.
+// Package forgotten stores what must be known about forgotten claims so that nothing
+// writes them again: their ids, fingerprints of their texts, and the progress of
+// erasing them. It is stored on the owner's shelf. So a transaction that writes a
+// message, an injection or a receipt can check it in the same state of the file, with
+// In.
 //
-// A fingerprint is a list of keyed hashes of five words in a row (of all words, where a
-// text has fewer; a text of one or two has none). It tells a text that is at hand, and
-// can't be turned back into words. Who has the store and guesses the whole text can
-// confirm the guess: record 0029 says why that is accepted.
+// A fingerprint is a list of keyed hashes of five consecutive words (of all words, if a
+// text has fewer; a text of one or two words has none). It can recognize a given text,
+// but can't be turned back into words. Somebody who has the store and guesses the whole
+// text can confirm the guess: decision record 0029 says why that is accepted.
 //
 // The keys, all under "forgotten/":
 //

@@ -114,7 +114,7 @@ func TestFingerprintsHaveNoWords(t *testing.T) {
 	}
 }
 
-// A set is as of the state that is read: what is added shows at once.
+// A set belongs to the state that is read: an added record is visible at once.
 func TestASetIsOfItsState(t *testing.T) {
 	s := shelf(t, said)
 	before := set(t, s)

@@ -9,31 +9,32 @@ import (
 	"unicode/utf8"
 )
 
-// Print is the fingerprint of a text: the hashes of its shingles, in their order.
+// Print is the fingerprint of a text: the hashes of its shingles, in order.
 type Print struct {
 	Words  int      `json:"words"` // of each shingle
 	Hashes []uint64 `json:"hashes"`
 }
 
 const (
-	shingle    = 5  // words in a row
-	leastWords = 3  // of a text that has a fingerprint
-	whole      = 16 // shingles up to which a text is told by all of them
+	shingle    = 5  // words per shingle
+	leastWords = 3  // minimum number of words for a fingerprint
+	whole      = 16 // maximum number of shingles that must all be found
 )
 
-// need is how many shingles tell the text: all, or nine of ten of a long one. With fewer, a
-// text that says the same of something else, in which one word differs, would pass for it.
-func (p *Print) need() int {
+// minShingles returns how many shingles must be found to recognize the text: all, or nine tenths
+// of a long text. With fewer, a text that differs in one word, and says the same about
+// something else, would match.
+func (p *Print) minShingles() int {
 	if n := len(p.Hashes); n > whole {
 		return max(whole, n*9/10)
 	}
 	return len(p.Hashes)
 }
 
-// PrintsOf returns the fingerprints of a text, as it is written and as it stands in
-// JSON, if that differs; none for a text of less than three words.
+// PrintsOf returns the fingerprints of a text: as it is written, and as encoded in JSON if
+// that differs. It returns none for a text of less than three words.
 func PrintsOf(key []byte, text string) (out []Print) {
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	for _, form := range [][]byte{[]byte(text), quoted} {
 		var words []string
 		each(form, func(w []byte) { words = append(words, string(w)) })
@@ -54,11 +55,11 @@ func PrintsOf(key []byte, text string) (out []Print) {
 	return out
 }
 
-// Words calls fn with every word of a text, in lower case, as fingerprints see them. fn
+// Words calls fn with every word of a text, in lower case, split as for fingerprints. fn
 // must not keep the bytes.
 func Words(text string, fn func(word []byte)) { each([]byte(text), fn) }
 
-// HashOf is the hash of something that is compared as a whole.
+// HashOf returns the keyed hash of something that is compared as a whole.
 func HashOf(key []byte, parts ...string) uint64 { return hashOf(key, parts...) }
 
 func hashOf(key []byte, words ...string) uint64 {
@@ -71,9 +72,9 @@ func hashOf(key []byte, words ...string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// each calls fn with every word of b in lower case: letters and digits in a row, and a
-// character of a script without spaces by itself. A backslash and what it escapes in
-// JSON are between words; what is no UTF-8 is, too. fn must not keep the bytes.
+// each calls fn with every word of b in lower case. A word is a sequence of letters and
+// digits, or one character of a script without spaces. JSON escapes and invalid UTF-8
+// separate words. fn must not keep the bytes.
 func each(b []byte, fn func(word []byte)) {
 	var word []byte
 	end := func() {

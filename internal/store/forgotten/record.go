@@ -21,45 +21,45 @@ const (
 	prefixPending = "forgotten/pending/"
 )
 
-// present is the value of a key that says it all.
+// present is the value of a key whose existence is the information.
 var present = []byte{1}
 
-// Record is what is kept of a claim that somebody asked to forget.
+// Record is what is stored about a claim that a user asked to forget.
 type Record struct {
 	Claim   string    `json:"claim"`          // its id
-	Also    []string  `json:"also,omitempty"` // ids of the claims that went with it
+	Also    []string  `json:"also,omitempty"` // ids of the claims that were forgotten with it
 	At      time.Time `json:"at"`
-	Gone    time.Time `json:"gone,omitzero"`     // when no turn could be given it any more
-	Given   []Given   `json:"given,omitempty"`   // the turns that had been given it, oldest first
-	Told    []string  `json:"told,omitempty"`    // ids of the sessions in which it was said, sorted
-	Files   []string  `json:"files,omitempty"`   // of the person's own that still say it
+	Gone    time.Time `json:"gone,omitzero"`     // from when on no turn could contain it
+	Given   []Given   `json:"given,omitempty"`   // turns that contained it, oldest first
+	Told    []string  `json:"told,omitempty"`    // ids of the sessions in which it was stated, sorted
+	Files   []string  `json:"files,omitempty"`   // the user's own files that still contain it
 	Prints  []Print   `json:"prints,omitempty"`  // one for each text
-	Words   []uint64  `json:"words,omitempty"`   // hashes of words that nothing else said
-	Short   int       `json:"short,omitempty"`   // texts of one or two words, which have no fingerprint
+	Words   []uint64  `json:"words,omitempty"`   // hashes of words that occurred only in it
+	Short   int       `json:"short,omitempty"`   // number of texts of one or two words, which have no fingerprint
 	Pending *Pending  `json:"pending,omitempty"` // nil once it is erased everywhere
 }
 
-// Given is a turn whose model was given the claim.
+// Given is a turn whose model received the claim.
 type Given struct {
 	Session string    `json:"session,omitempty"`
 	Turn    string    `json:"turn"`
 	At      time.Time `json:"at"`
 }
 
-// Pending is what is left to be done. While it has Claims, it has their words: they go
-// before the file is rewritten.
+// Pending is the remaining work. It holds the texts of the claims until they are
+// deleted, which happens before the file is rewritten.
 type Pending struct {
-	Claims  []ken.Claim `json:"claims,omitempty"` // the claim itself first, then what says the same
+	Claims  []ken.Claim `json:"claims,omitempty"` // the claim itself first, then the claims that say the same
 	Reason  string      `json:"reason,omitempty"`
 	Actor   ken.Actor   `json:"actor,omitzero"`
-	Process string      `json:"process,omitempty"` // that is at it
-	Failed  string      `json:"failed,omitempty"`  // why it did not come to its end last time
+	Process string      `json:"process,omitempty"` // process that is working on it
+	Failed  string      `json:"failed,omitempty"`  // why the last attempt failed
 }
 
-// IDs are those of all claims that went.
+// IDs returns the ids of all claims that were forgotten.
 func (r *Record) IDs() []string { return append([]string{r.Claim}, r.Also...) }
 
-// Put keeps a record, in place of an earlier one of the same claim.
+// Put stores a record, and replaces an earlier one of the same claim.
 func Put(tx store.ShelfTx, r *Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -81,7 +81,7 @@ func Put(tx store.ShelfTx, r *Record) error {
 	return change(tx, prefixClaim+r.Claim, b)
 }
 
-// Mark keeps that a claim is gone.
+// Mark records that a claim is forgotten.
 func Mark(tx store.ShelfTx, id string) error {
 	if tx.Get(prefixID+id) != nil {
 		return nil
@@ -89,7 +89,7 @@ func Mark(tx store.ShelfTx, id string) error {
 	return change(tx, prefixID+id, present)
 }
 
-// change puts a value and gives what is kept here another version.
+// change puts a value and changes the version.
 func change(tx store.ShelfTx, key string, value []byte) error {
 	if err := tx.Put(key, value); err != nil {
 		return err
@@ -102,7 +102,7 @@ func change(tx store.ShelfTx, key string, value []byte) error {
 	return tx.Put(keyVersion, h.Sum(nil))
 }
 
-// Key is the key of the hashes, made when there is none.
+// Key returns the key of the hashes. It creates the key if there is none.
 func Key(tx store.ShelfTx) ([]byte, error) {
 	if k := tx.Get(keyKey); k != nil {
 		return bytes.Clone(k), nil
@@ -114,8 +114,8 @@ func Key(tx store.ShelfTx) ([]byte, error) {
 	return k, tx.Put(keyKey, k)
 }
 
-// Find returns the record of a claim that was forgotten, by its id, that of a claim
-// which went with it, or a unique part of one; nil for none.
+// Find returns the record of a forgotten claim, by its id, the id of a claim forgotten
+// with it, or a unique part of one; nil if there is none.
 func Find(r store.ShelfReader, id string) (*Record, error) {
 	all, err := All(r)
 	if err != nil || id == "" {
@@ -137,10 +137,10 @@ func Find(r store.ShelfReader, id string) (*Record, error) {
 	return found, nil
 }
 
-// minPart is how much of an id names a claim.
+// minPart is the minimum length of a part of an id.
 const minPart = 4
 
-// All are the records, by their claims' ids.
+// All returns all records, sorted by claim id.
 func All(r store.ShelfReader) (out []Record, err error) {
 	for key, b := range r.Scan(prefixClaim) {
 		var rec Record
@@ -152,7 +152,7 @@ func All(r store.ShelfReader) (out []Record, err error) {
 	return out, nil
 }
 
-// Unfinished are the ids of claims that are not erased everywhere yet.
+// Unfinished returns the ids of claims that are not erased everywhere yet.
 func Unfinished(r store.ShelfReader) (ids []string) {
 	for key := range r.Scan(prefixPending) {
 		ids = append(ids, strings.TrimPrefix(key, prefixPending))

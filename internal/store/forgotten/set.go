@@ -8,58 +8,58 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Set is all that was forgotten in a store, at hand. A nil Set has nothing. It does not
-// change, and is safe for concurrent use.
+// Set holds everything that was forgotten in a store, in memory. A nil Set is empty. It
+// is immutable and safe for concurrent use.
 type Set struct {
 	version string
 	key     []byte
 	ids     map[string]bool
 	prints  []Print
-	of      []int // the record of each print
+	of      []int // index of the record of each print
 	records []Record
-	sizes   [shingle + 1]bool // lengths of shingles
+	sizes   [shingle + 1]bool // the shingle lengths in use
 	at      map[uint64][]place
 	words   map[uint64]bool
 	newest  time.Time
-	going   bool // some claims may still be there
+	erasing bool // some claims may not be deleted yet
 }
 
-// place is one shingle of a print.
+// place identifies one shingle of a print.
 type place struct{ print, shingle int }
 
-// remembered are the sets that were read last. Versions are hashes over all changes, so
-// that one names the same set in every store.
-var remembered struct {
+// setCache caches the sets that were read last. A version is a hash over all changes,
+// so it identifies the same set in every store.
+var setCache struct {
 	mu   sync.Mutex // guards the rest
-	sets []*Set     // the last used first
+	sets []*Set     // most recently used first
 }
 
 const maxRemembered = 64
 
-// In is what was forgotten in the store that r reads, nil for nothing. It costs one Get
-// as long as nothing more was forgotten.
+// In returns what was forgotten in the store that r reads; nil if nothing was. It costs
+// one Get as long as the version is the same.
 func In(r store.ShelfReader) (*Set, error) {
 	version := r.Get(keyVersion)
 	if version == nil {
 		return nil, nil
 	}
-	remembered.mu.Lock()
-	for i, s := range remembered.sets {
+	setCache.mu.Lock()
+	for i, s := range setCache.sets {
 		if s.version == string(version) {
-			copy(remembered.sets[1:i+1], remembered.sets[:i])
-			remembered.sets[0] = s
-			remembered.mu.Unlock()
+			copy(setCache.sets[1:i+1], setCache.sets[:i])
+			setCache.sets[0] = s
+			setCache.mu.Unlock()
 			return s, nil
 		}
 	}
-	remembered.mu.Unlock()
+	setCache.mu.Unlock()
 	s, err := read(r, string(version))
 	if err != nil {
 		return nil, err
 	}
-	remembered.mu.Lock()
-	defer remembered.mu.Unlock()
-	remembered.sets = append([]*Set{s}, remembered.sets[:min(len(remembered.sets), maxRemembered-1)]...)
+	setCache.mu.Lock()
+	defer setCache.mu.Unlock()
+	setCache.sets = append([]*Set{s}, setCache.sets[:min(len(setCache.sets), maxRemembered-1)]...)
 	return s, nil
 }
 
@@ -89,7 +89,7 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 		if rec.Gone.After(s.newest) {
 			s.newest = rec.Gone
 		}
-		s.going = s.going || rec.Pending != nil && rec.Gone.IsZero()
+		s.erasing = s.erasing || rec.Pending != nil && rec.Gone.IsZero()
 	}
 	return s, nil
 }
@@ -97,12 +97,12 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 // Has reports whether a claim was forgotten.
 func (s *Set) Has(id string) bool { return s != nil && s.ids[id] }
 
-// After reports whether all that was forgotten was gone at a time, so that no turn from
-// then on was given any of it.
-func (s *Set) After(at time.Time) bool { return s == nil || !s.going && !at.Before(s.newest) }
+// After reports whether everything forgotten was deleted before a time, so that no later
+// turn could contain any of it.
+func (s *Set) After(at time.Time) bool { return s == nil || !s.erasing && !at.Before(s.newest) }
 
-// Worded are the records of what was forgotten before a time and is still recognised by
-// single words.
+// Worded returns the records of claims that were forgotten before a time and are still
+// recognized by single words.
 func (s *Set) Worded(before time.Time) (out []Record) {
 	if s == nil {
 		return nil
@@ -115,7 +115,7 @@ func (s *Set) Worded(before time.Time) (out []Record) {
 	return out
 }
 
-// Says reports whether a text says what a forgotten claim said.
+// Says reports whether a text contains the text of a forgotten claim.
 func (s *Set) Says(text string) bool {
 	if s == nil || len(s.prints) == 0 {
 		return false
@@ -123,7 +123,7 @@ func (s *Set) Says(text string) bool {
 	return len(s.Scan([]byte(text))) > 0
 }
 
-// Names reports whether a text has a word that only a forgotten claim had.
+// Names reports whether a text contains a word that occurred only in forgotten claims.
 func (s *Set) Names(text string) bool {
 	if s == nil || len(s.words) == 0 {
 		return false
@@ -133,13 +133,13 @@ func (s *Set) Names(text string) bool {
 	return found
 }
 
-// Scan looks through bytes, such as those of a file, and returns the ids of the forgotten
-// claims whose words are there.
+// Scan searches bytes, such as those of a file, and returns the ids of the forgotten
+// claims whose texts they contain.
 func (s *Set) Scan(b []byte) (ids []string) {
 	if s == nil || len(s.prints) == 0 {
 		return nil
 	}
-	sc := scan{s: s, seen: map[int]*sighting{}}
+	sc := scan{s: s, seen: map[int]*printMatch{}}
 	each(b, sc.word)
 	done := map[int]bool{}
 	for _, p := range sc.found {
@@ -151,24 +151,24 @@ func (s *Set) Scan(b []byte) (ids []string) {
 	return ids
 }
 
-// scan is a Scan on its way.
+// scan is the state of one Scan.
 type scan struct {
 	s     *Set
 	last  [shingle]string // words, the newest last
-	n     int             // words so far
-	seen  map[int]*sighting
-	found []int // prints
+	n     int             // number of words so far
+	seen  map[int]*printMatch
+	found []int // indexes of prints
 }
 
-// sighting is what was found of a print since its words ended last.
-type sighting struct {
-	upto     int // the word at which the last shingle was found
+// printMatch holds the shingles of a print that were found close together.
+type printMatch struct {
+	upto     int // number of the word at which the last shingle was found
 	shingles map[int]bool
 	found    bool
 }
 
-// apart is how many words may stand between two shingles of one text.
-const apart = 64
+// maxGap is the maximum number of words between two shingles of one text.
+const maxGap = 64
 
 func (c *scan) word(w []byte) {
 	copy(c.last[:], c.last[1:])
@@ -187,17 +187,17 @@ func (c *scan) word(w []byte) {
 func (c *scan) hit(p place) {
 	at := c.seen[p.print]
 	if at == nil {
-		at = &sighting{shingles: map[int]bool{}}
+		at = &printMatch{shingles: map[int]bool{}}
 		c.seen[p.print] = at
 	}
 	if at.found {
 		return
 	}
-	if c.n-at.upto > apart {
+	if c.n-at.upto > maxGap {
 		clear(at.shingles)
 	}
 	at.upto, at.shingles[p.shingle] = c.n, true
-	if len(at.shingles) >= c.s.prints[p.print].need() {
+	if len(at.shingles) >= c.s.prints[p.print].minShingles() {
 		at.found = true
 		c.found = append(c.found, p.print)
 	}

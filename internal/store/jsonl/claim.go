@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// readClaim reads a line's object into c and history.
+// readClaim decodes the object of a line into c and history.
 func readClaim(raw []byte, c *ken.Claim, history *[]ken.ClaimEvent) error {
 	fields, err := members("", raw)
 	if err != nil {
@@ -50,11 +50,11 @@ func readClaim(raw []byte, c *ken.Claim, history *[]ken.ClaimEvent) error {
 			return invalid(name, "given twice, once under another name", "Keep one of the two.")
 		}
 	}
-	return keep(c, unknown)
+	return keepUnknown(c, unknown)
 }
 
-// keep puts unknown fields into the claim's body.
-func keep(c *ken.Claim, unknown []field) error {
+// keepUnknown adds unknown fields to the claim's body.
+func keepUnknown(c *ken.Claim, unknown []field) error {
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func claimTargets(c *ken.Claim, history *[]ken.ClaimEvent) map[string]any {
 }
 
 type alias struct {
-	of     string // the field that it stands for
+	of     string // the field that it is an alias of
 	target any
 }
 
@@ -132,8 +132,8 @@ type field struct {
 	raw  json.RawMessage
 }
 
-// members splits a JSON object. A name that comes twice is refused: one of the
-// two values would be lost.
+// members splits a JSON object into its fields. A duplicate name is an error, because
+// one of the values would be lost.
 func members(path string, raw []byte) ([]field, error) {
 	switch {
 	case kindOf(raw) == "an object":
@@ -153,7 +153,7 @@ func members(path string, raw []byte) ([]field, error) {
 		if err != nil {
 			return nil, syntax(path, err)
 		}
-		f := field{name: tok.(string)} // the decoder lets nothing else be a name
+		f := field{name: tok.(string)} // the decoder guarantees that a name is a string
 		if err := dec.Decode(&f.raw); err != nil {
 			return nil, syntax(path, err)
 		}
@@ -172,8 +172,8 @@ func members(path string, raw []byte) ([]field, error) {
 	return out, nil
 }
 
-// object reads a JSON object into targets, which map each name that it may have
-// to a pointer. It refuses any other name.
+// object decodes a JSON object into targets, which maps each allowed name to a pointer.
+// Any other name is an error.
 func object(path string, raw []byte, targets map[string]any) error {
 	if isNull(raw) {
 		return nil
@@ -207,7 +207,7 @@ func join(path, name string) string {
 
 func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
-// kindOf names a JSON value's type.
+// kindOf returns the type of a JSON value, for error messages.
 func kindOf(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -235,7 +235,7 @@ func syntax(path string, err error) error {
 		Try: "Write one JSON object on each line, without line breaks inside."}
 }
 
-// list calls each for every element of a JSON array.
+// list calls each for every element of a JSON array, with the element's path.
 func list(path string, raw []byte, each func(path string, raw []byte) error) error {
 	var elems []json.RawMessage
 	if err := json.Unmarshal(raw, &elems); err != nil {
@@ -253,14 +253,14 @@ func mismatch(path, want string, raw []byte) error {
 	return invalid(path, "want "+want+", have "+kindOf(raw), fmt.Sprintf("Write %s there, or leave %s out.", want, path))
 }
 
-// nearest returns the known name that is one slip away from name: other capitals
-// or separators, two letters swapped, one missing, added or changed. "" means
-// that there is none. In a short name a slip makes another word (score for scope,
-// uid for id), so there only the rarer accidents count.
+// nearest returns the known name that differs from name by one typing error: other
+// capitals or separators, two letters swapped, one missing, added or changed. It
+// returns "" if there is none. In a short name an error yields another word (score for
+// scope, uid for id), so only the rarer errors count there.
 func nearest[T any](name string, known map[string]T) string {
 	best := ""
 	for k := range known {
-		a, b := plain(name), plain(k)
+		a, b := normalizeName(name), normalizeName(k)
 		slip := a == b || swapped(a, b) || len(b) > 3 && added(a, b) || len(b) > 5 && changed(a, b)
 		if slip && (best == "" || k < best) {
 			best = k
@@ -269,8 +269,8 @@ func nearest[T any](name string, known map[string]T) string {
 	return best
 }
 
-// plain drops what people write differently in one name.
-func plain(name string) string {
+// normalizeName lower-cases a name and removes separators.
+func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }
 
@@ -284,7 +284,7 @@ func changed(a, b string) bool {
 	return len(a) == len(b) && i < len(a) && a[i+1:] == b[i+1:]
 }
 
-// added reports whether one has a letter more than the other.
+// added reports whether one name has exactly one letter more than the other.
 func added(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -292,7 +292,7 @@ func added(a, b string) bool {
 	return len(b) == len(a)+1 && a[prefix(a, b):] == b[prefix(a, b)+1:]
 }
 
-// prefix counts the bytes that two names start with alike.
+// prefix returns the length of the common prefix of two names.
 func prefix(a, b string) int {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {

@@ -1,6 +1,6 @@
-// Package jsonl is how claims leave a store and come into one: one JSON object a
-// line. [Write] writes what a store knows of a claim; [Read] reads that back, and
-// what other programs write.
+// Package jsonl exports and imports claims as JSON lines: one JSON object per line.
+// [Write] writes a claim and its history; [Read] reads that back, and also reads lines
+// that other programs write.
 //
 // # Fields
 //
@@ -20,16 +20,16 @@
 // since 1970, of which 0 means missing. A line with a key can be imported again:
 // the key tells the store that it has it.
 //
-// # What is refused and what is kept
+// # Errors and unknown fields
 //
-// A line that can't be read is reported and the next one is read. Refused is
-// what would otherwise be lost or guessed at: a field given twice, a value of
-// another type, text that is not UTF-8, an unknown field inside evidence, scope,
-// actor or history.
+// A line that can't be read is reported and the next one is read. It is an error if
+// data would otherwise be lost or guessed: a field given twice, a value of another
+// type, text that is not UTF-8, an unknown field inside evidence, scope, actor or
+// history.
 //
-// An unknown field of the claim itself is kept under body, where a kind's own
-// fields belong, so that an export from elsewhere loses nothing. The exception
-// is a name that is one slip away from a known one (expire_at, Tags, txet): kept
-// aside, it would silently change what the claim means, so it is refused with
-// the name that was probably meant.
+// An unknown field of the claim itself is kept in body, where the fields of a kind
+// belong, so that an export from another program loses nothing. The exception is a name
+// that differs from a known one by one typing error (expire_at, Tags, txet). Keeping it
+// in body would silently change what the claim means, so it is an error that names the
+// field that was probably meant.
 package jsonl

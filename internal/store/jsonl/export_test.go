@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// read is a source that has read its claims before it is asked for their histories, as
-// one that reads pages has.
+// read is a source that reads all its claims before their histories, as a source with
+// pages does.
 type read struct {
 	histories
 	claims []ken.Claim
@@ -83,7 +83,7 @@ func TestExportTakes(t *testing.T) {
 	}
 }
 
-// noHistory is of a store that keeps none.
+// noHistory is a store without histories.
 type noHistory struct{}
 
 func (noHistory) History(context.Context, string) ([]ken.ClaimEvent, error) { return nil, nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
-// FuzzRead checks that whatever comes in, numbers rise, errors are of one kind,
-// and a line that is accepted is valid and can be written and read again.
+// FuzzRead checks that for any input, line numbers increase, errors are of one type,
+// and an accepted line is valid and can be written and read again.
 func FuzzRead(f *testing.F) {
 	seeds, err := os.ReadFile("testdata/import.jsonl")
 	if err != nil {

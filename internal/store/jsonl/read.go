@@ -16,26 +16,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// MaxLine is the length of the longest line that is read, in bytes, without its
-// end.
+// MaxLine is the maximum length of a line in bytes, without its line end.
 const MaxLine = 16 << 20
 
 // Line is one line of a file.
 type Line struct {
-	N       int              // its number, from 1
+	N       int              // line number, from 1
 	Claim   ken.Claim        // valid when Err is nil
-	History []ken.ClaimEvent // its life in the store that wrote it
-	Raw     []byte           // as it came, without its end; nil for a line that is too long
-	Assumed bool             // the line has no evidence: it is itself the claim's
-	// Err says why the line can't be used: a *ken.Error with Field set where one
-	// field is at fault. Any other error is the reader's own and ends the
-	// sequence.
+	History []ken.ClaimEvent // history in the store that exported it
+	Raw     []byte           // the text without its line end; nil for a line that is too long
+	Assumed bool             // the line has no evidence, so the line itself is the claim's evidence
+	// Err says why the line can't be used: a *ken.Error, with Field set where one field is wrong. Any
+	// other error comes from the reader and ends the sequence.
 	Err error
 }
 
-// Read yields the lines of r that are not blank, as they come. name is the
-// file's, for the evidence of claims that bring none. A byte order mark and
-// Windows line ends are accepted. Only one line is in memory at a time.
+// Read yields the lines of r that are not blank, in order. name is the file's name, for the evidence
+// of claims without evidence. A byte order mark and Windows line ends are accepted. Only one line is
+// in memory at a time.
 func Read(r io.Reader, name string) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
@@ -66,8 +64,8 @@ func Read(r io.Reader, name string) iter.Seq[Line] {
 	}
 }
 
-// readLine reads up to the next line feed and returns the line without its end,
-// and how long it is. Of a line that is too long it keeps nothing.
+// readLine reads up to the next line feed. It returns the line without its end, and its length. The
+// text of a line that is too long is discarded.
 func readLine(br *bufio.Reader) (text []byte, size int, err error) {
 	for {
 		chunk, err := br.ReadSlice('\n')
@@ -109,7 +107,8 @@ func parse(text []byte, name string, n int) (c ken.Claim, history []ken.ClaimEve
 	return c, history, assumed, nil
 }
 
-// FromLine is the evidence of a claim that rests on nothing but the nth line of the file called name.
+// FromLine returns the evidence for a claim whose only evidence is the nth line of the file called
+// name.
 func FromLine(name string, n int) ken.Evidence {
 	e := ken.FromArtifact("import:"+name+":"+strconv.Itoa(n), name)
 	e.Line = n
@@ -125,8 +124,8 @@ func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-// set reads a JSON value into target, which is one of the pointers that the
-// tables in claim.go use. null leaves it as it is.
+// set decodes a JSON value into target, which is one of the pointer types in the tables of claim.go.
+// null leaves it unchanged.
 func set(path string, raw []byte, target any) error {
 	if isNull(raw) {
 		return nil
@@ -224,7 +223,7 @@ func setTime(path string, raw []byte, t *time.Time) error {
 	return mismatch(path, timeForms, raw)
 }
 
-// fromSeconds keeps microseconds: a float64 has no more of our century.
+// fromSeconds keeps microseconds: a float64 has no higher precision for current times.
 func fromSeconds(path string, raw []byte, seconds float64, t *time.Time) error {
 	const end = 253402300800 // year 10000, in seconds
 	if seconds < 0 || seconds >= end {

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// render shows a line as people review it: what is read is written back, what is
-// refused says where and why.
+// render formats a line for review: a valid line is written back, an invalid one shows
+// the error.
 func render(w io.Writer, l jsonl.Line) {
 	if l.Err != nil {
 		fmt.Fprintf(w, "%d: %v\n", l.N, l.Err)
@@ -91,7 +91,7 @@ func readAll(r io.Reader) (out []string) {
 	return out
 }
 
-// Every refusal must be one that a program can act on.
+// Every error must be one that a program can act on.
 func TestReadErrorsHaveACodeAndAdvice(t *testing.T) {
 	f, err := os.Open("testdata/import.jsonl")
 	if err != nil {

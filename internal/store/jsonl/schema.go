@@ -12,14 +12,14 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// fileLine is a line of a file: a claim, and its life in the store that wrote it.
+// fileLine is a line of a file: a claim and its history.
 type fileLine struct {
 	ken.Claim
 	History []ken.ClaimEvent `json:"history,omitempty"`
 }
 
-// Schema returns the JSON schema of a line, as docs/claim.schema.json has it. Only text is
-// required. Lines may have more fields: they are kept in the claim's body.
+// Schema returns the JSON schema of a line, which docs/claim.schema.json contains. Only text
+// is required. Lines may have more fields, which are kept in the claim's body.
 func Schema() ([]byte, error) {
 	oneOf := func(values ...string) *jsonschema.Schema {
 		s := &jsonschema.Schema{Type: "string"}
@@ -65,8 +65,7 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// loosen requires nothing further in, where a claim may leave out what has a default, and lets
-// null stand for what is left out.
+// loosen makes nested fields with a default optional, and allows null for any missing field.
 func loosen(s *jsonschema.Schema) {
 	for name, p := range s.Properties {
 		p.Required = nil
@@ -92,7 +91,7 @@ func loosen(s *jsonschema.Schema) {
 	}
 }
 
-// fieldTexts say what the fields of a line mean.
+// fieldTexts describes the fields of a line.
 var fieldTexts = map[string]string{
 	"id":             "a UUID; left out, one is made",
 	"key":            "a name of the source's own: the same key again is a new version, and no change when nothing differs",

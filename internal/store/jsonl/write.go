@@ -13,16 +13,16 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Source is what an export reads: a store.Engine is one.
+// Source is the store that is exported. store.Engine implements it.
 type Source interface {
 	Claims(ctx context.Context) iter.Seq2[ken.Claim, error]
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 }
 
-// Export writes the claims of a store that f takes, by age, with their histories, and
-// counts them. A filter without statuses takes every status. wrote is called after
-// each claim with the count so far; nil is nobody. A claim that is forgotten meanwhile
-// is left out. Errors: as of Write, of the store, and ctx's.
+// Export writes the claims that match f, oldest first, with their histories, and
+// returns how many. A filter without statuses matches every status. wrote is called
+// after each claim with the count so far; it may be nil. A claim that is forgotten
+// meanwhile is left out. Errors: those of Write and of the store, and ctx's.
 func Export(ctx context.Context, from Source, f ken.Filter, w io.Writer, wrote func(n int)) (n int, err error) {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
@@ -54,21 +54,21 @@ func Export(ctx context.Context, from Source, f ken.Filter, w io.Writer, wrote f
 	return n, nil
 }
 
-// takes reports whether an export by a filter has a claim. What it means differs from
-// a recall in one thing: without kinds, the structural ones are in, since an export
-// leaves nothing out.
+// takes reports whether an export with this filter includes a claim. It differs from a
+// recall in one respect: without kinds, the structural ones are included, because an
+// export leaves nothing out.
 func takes(f *ken.Filter, c *ken.Claim) bool {
 	all := *f
 	all.Structural = true
 	return all.Reject(c.Facts()) == ""
 }
 
-// forgotten reports the history of a claim that is gone.
+// forgotten reports whether a history belongs to a forgotten claim.
 func forgotten(events []ken.ClaimEvent) bool {
 	return slices.ContainsFunc(events, func(e ken.ClaimEvent) bool { return e.Type == ken.EventForgotten })
 }
 
-// line is the written form of a claim.
+// line is the encoded form of a claim.
 type line struct {
 	ken.Claim
 	History []ken.ClaimEvent `json:"history,omitempty"`

@@ -18,18 +18,16 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 )
 
-// through is from how many documents on a batch goes to the engine at once,
-// together with the tail. One that replaces what the engine holds does too: the
-// engine would count both versions, and scores would drift from what a rebuilt
-// index gives.
-const through = 256
+// directBatch is the batch size from which documents go to the engine at once, together with
+// the tail. A batch that replaces documents of the engine goes at once too: otherwise the
+// engine would count both versions, and scores would differ from those of a rebuilt index.
+const directBatch = 256
 
-// Apply takes one batch: the documents of up replace those of the same ref,
-// those of del are removed, and watermark is the log position reached. The
-// batch is searchable when Apply returns, and durable some time later; Close
-// and Scrub wait for that. A ref that occurs more than once counts as it does
-// last, and a removal after a document. ErrUnavailable means that the engine
-// can't write to its disk; nothing was applied.
+// Apply applies one batch: documents in up replace those with the same ref, refs in del are
+// removed, and watermark is the log position reached. The batch is searchable when Apply
+// returns, and durable some time later; Close and Scrub wait for that. If a ref occurs more
+// than once, the last document counts, and a removal counts after any document.
+// ErrUnavailable means that the engine can't write to its disk; nothing was applied.
 func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 	engine, done, err := x.use()
 	if err != nil {
@@ -42,7 +40,7 @@ func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 	counted := analyzeAll(up)
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	last := make(map[uint32]*words, len(up)+len(del)) // nil is a removal
+	last := make(map[uint32]*words, len(up)+len(del)) // nil for a removal
 	for i, d := range up {
 		last[d.Ref] = counted[i]
 	}
@@ -51,7 +49,7 @@ func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 	}
 	var next state
 	var replaces bool
-	err = caught.Run(func() (err error) { // it looks into the engine's files
+	err = caught.Run(func() (err error) { // it reads the engine's files
 		next, replaces, err = x.after(engine, last)
 		return err
 	})
@@ -59,7 +57,7 @@ func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 		next.watermark = watermark
 		x.tails.Load().filling.add(last)
 		x.applied.Store(&next)
-		if replaces || len(last) >= through {
+		if replaces || len(last) >= directBatch {
 			err = x.settle(engine)
 		} else {
 			err = x.spill(engine)
@@ -71,15 +69,15 @@ func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 	return nil
 }
 
-// after is the state once the documents of last are in, and whether the engine
-// holds older versions of any.
+// after returns the state once the documents of last are applied, and whether the engine
+// holds older versions of any of them.
 func (x *Index) after(engine *scorch.Scorch, last map[uint32]*words) (next state, replaces bool, err error) {
 	next = *x.applied.Load()
-	ts := x.tails.Load()    // before the snapshot: what lands in between is in both
+	ts := x.tails.Load()    // before the snapshot: a tail that lands in between is seen in both
 	var r index.IndexReader // opened for the first ref that the engine may hold
 	defer func() {
 		if r != nil {
-			_ = r.Close() // only returns the snapshot
+			_ = r.Close() // only releases the snapshot
 		}
 	}()
 	for ref, w := range last {
@@ -104,8 +102,8 @@ func (x *Index) after(engine *scorch.Scorch, last map[uint32]*words) (next state
 	return next, replaces, nil
 }
 
-// drop takes the document of ref, if there is one, out of the sums, and reports
-// whether the engine holds it or is about to.
+// drop subtracts the document of ref, if there is one, from the sums, and reports whether
+// the engine holds it or is about to.
 func (s *state) drop(ts *tails, r index.IndexReader, ref uint32) (held bool, err error) {
 	for _, t := range []*tail{ts.filling, ts.leaving} {
 		if t == nil {
@@ -157,7 +155,8 @@ func analyzeAll(docs []Doc) []*words {
 	return out
 }
 
-// analyzeInto counts the terms of documents. One that can't be read is found by no word.
+// analyzeInto counts the terms of documents. A document that can't be analyzed gets no
+// terms.
 func analyzeInto(out []*words, docs []Doc) {
 	var buf []analysis.Token
 	for i, d := range docs {
@@ -173,22 +172,22 @@ func analyzeInto(out []*words, docs []Doc) {
 }
 
 const (
-	// flushAt is how many documents the tail gathers before they go to the
-	// engine. A search pays for the tail's matches only, and a crash costs
-	// indexing this many again.
+	// flushAt is how many documents the tail collects before they go to the engine. A
+	// larger tail makes searches slower, and more documents have to be indexed again after
+	// a crash.
 	flushAt = 1024
-	// tailLimit is how many may wait while a flush is under way; then Apply waits.
+	// tailLimit is the maximum size of the tail during a flush; then Apply waits.
 	tailLimit = 4 * flushAt
 )
 
-// tails is what a search looks at besides the engine: the tail that is being
-// filled, and the one that is on its way to the engine, nil when none is. Only
-// a holder of x.writing makes a tail leave, and only one landing at a time ends
-// that, so the two never race.
+// tails holds the documents that are not in the engine yet: the tail that is being filled,
+// and the tail that is being written to the engine, nil when there is none. Only a holder
+// of x.writing starts that write, and only one landing ends it at a time, so the two never
+// race.
 type tails struct{ filling, leaving *tail }
 
-// spill hands the tail to the engine once it is large enough: in the background,
-// or at once when too much waits. x.writing is held.
+// spill writes the tail to the engine once it is large enough: in the background, or at
+// once when too many documents wait. x.writing is held.
 func (x *Index) spill(engine *scorch.Scorch) error {
 	switch n := x.tails.Load().filling.size(); {
 	case n >= tailLimit:
@@ -200,14 +199,14 @@ func (x *Index) spill(engine *scorch.Scorch) error {
 	x.background.Go(func() {
 		defer x.landing.Store(false)
 		if err := x.land(engine); err != nil {
-			x.fault.Store(&err) // the next one tries again
+			x.fault.Store(&err) // the next landing tries again
 		}
 	})
 	return nil
 }
 
-// leave makes the filling tail the leaving one, unless one that could not land
-// is still leaving. x.writing is held, and nothing is landing.
+// leave makes the filling tail the leaving one, unless an earlier one that failed to land
+// is still there. x.writing is held, and nothing is landing.
 func (x *Index) leave() {
 	if ts := x.tails.Load(); ts.leaving == nil {
 		next := newTail(*x.applied.Load())
@@ -216,8 +215,8 @@ func (x *Index) leave() {
 	}
 }
 
-// land writes the leaving tail to the engine, with the state that it brings it
-// to. Until the engine has it, searches find it in memory.
+// land writes the leaving tail to the engine, with the state reached by it. Until the write
+// is complete, searches find its documents in memory.
 func (x *Index) land(engine *scorch.Scorch) error {
 	ts := x.tails.Load()
 	batch := index.NewBatch()
@@ -235,7 +234,7 @@ func (x *Index) land(engine *scorch.Scorch) error {
 	return nil
 }
 
-// settle brings everything that was applied to the engine. x.writing is held.
+// settle writes everything that was applied to the engine. x.writing is held.
 func (x *Index) settle(engine *scorch.Scorch) error {
 	x.background.Wait()
 	for {
@@ -262,17 +261,17 @@ type Doc struct {
 	Heading string   // indexed twice, so that its words weigh more
 	Text    string   //
 	Terms   []string // tags, entities, other exact words
-	// Whole is a declaration of code, or a section of a file: it is long because what it is
-	// about is large, not because it is about much else.
+	// Whole says that the document is a declaration of code or a section of a file: it is
+	// long because its subject is large, not because it covers many subjects.
 	Whole bool
 }
 
-var tokens = analysis.Tokens // a test has it panic
+var tokens = analysis.Tokens // replaced in a test
 
-// How long a whole document counts: up to wholeWords as it is, and beyond that as the power
-// wholeGrowth of how many times longer it is. With all of its words counted, no long function
-// would be found for what it does; with none, long ones would come first whatever is asked.
-// Chosen on 51 questions about five repositories, where 0.3 to 0.5 do equally well.
+// The length of a Whole document counts fully up to wholeWords; beyond that, by the power
+// wholeGrowth of the ratio. If all words counted, no long function would be found for what
+// it does; if none did, long ones would always rank first. Chosen on 51 questions about
+// five repositories, where 0.3 to 0.5 do equally well.
 const (
 	wholeWords  = 60
 	wholeGrowth = 0.4
@@ -314,7 +313,7 @@ func (w *words) document(ref uint32) *document.Document {
 	return d
 }
 
-// refID is the engine's name for a document: four bytes, big endian.
+// refID returns the engine's id of a document: four bytes, big endian.
 func refID(ref uint32) string {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], ref)

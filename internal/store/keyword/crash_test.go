@@ -55,7 +55,7 @@ func killBatch(n uint64) (up []Doc, del []uint32) {
 
 func batchWord(n uint64) string { return word(100_000 + n) }
 
-// killWriter applies batches from where the index stands, and says so.
+// killWriter applies batches from the index's watermark on, and prints each.
 func killWriter(dir string) error {
 	x, err := Open(dir, Options{})
 	if err != nil {
@@ -205,14 +205,14 @@ func TestApplySurvivesAText(t *testing.T) {
 	}
 }
 
-// The engine maps its files. What writes to them while they become shorter gets an error,
-// and the process goes on.
+// The engine maps its files. When they are truncated, a write returns an error, and the process
+// continues.
 func TestFilesThatBecomeShorter(t *testing.T) {
 	for name, write := range map[string]func(*Index) error{
 		"a new document":           func(x *Index) error { return x.Apply([]Doc{{Ref: 5, Text: "zebra five"}}, nil, 9) },
 		"a document again":         func(x *Index) error { return x.Apply([]Doc{{Ref: 1, Text: "zebra again"}}, nil, 9) },
 		"a document that is gone":  func(x *Index) error { return x.Apply(nil, []uint32{2}, 9) },
-		"more than is kept aside":  func(x *Index) error { return x.Apply(many(through), nil, 9) },
+		"more than is kept aside":  func(x *Index) error { return x.Apply(many(directBatch), nil, 9) },
 		"erasing what was removed": func(x *Index) error { return x.Scrub(context.Background()) },
 		"merging": func(x *Index) error {
 			engine, done, err := x.use()

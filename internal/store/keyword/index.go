@@ -30,30 +30,29 @@ type Options struct {
 	// StoreID is stamped into a new index. Opening an index with another stamp
 	// is an ErrRefused: it belongs to another store.
 	StoreID string
-	// MaxConcurrent is how many searches run at once, the rest wait; <= 0 means
-	// twice GOMAXPROCS. More would not finish sooner, only later on average.
+	// MaxConcurrent is the maximum number of searches that run at once; others wait. <=
+	// 0 means twice GOMAXPROCS. More would make searches slower on average.
 	MaxConcurrent int
-	// MaxTerms is how many words of a query are searched for, the rarest ones,
-	// at most 64;
-	// <= 0 means 24.
+	// MaxTerms is how many words of a query are searched for, the rarest first, at most
+	// 64; <= 0 means 24.
 	MaxTerms int
-	// MaxPostings bounds the work: how many documents, counted once per word, the
-	// words of a query may bring up, the rarest words first and three words
-	// always. The more common words still score what those brought up, but a
-	// document that has none but them is not found. 0 means 25,000, about a
-	// millisecond; negative means no limit.
+	// MaxPostings limits the work of a search: the number of documents, counted once
+	// per word, that the words of a query may select. The rarest words come first, and
+	// three words are always used. More common words still add to the score, but a
+	// document that has only those is not found. 0 means 25,000, about a millisecond;
+	// negative means no limit.
 	MaxPostings int
-	// K1 and B are BM25's: how soon a repeated word stops counting, and how much
-	// long documents are held back, 0..1. 0 means 1.5 and 1, which with
-	// ShortLength beats the usual 1.2 and 0.75 on chats and code; a negative B
-	// means 0.
+	// K1 and B are the parameters of BM25: how soon a repeated word stops counting, and
+	// how much the length of a document lowers its score, 0..1. 0 means 1.5 and 1,
+	// which with ShortLength beats the usual 1.2 and 0.75 on chats and code; a negative
+	// B means 0.
 	K1, B float64
-	// ShortLength is the number of words below which a document counts as this
-	// long, so that a lone "yes, Redis" does not beat a paragraph on Redis; 0
-	// means 20, negative means no such bound.
+	// ShortLength is the minimum length in words that a document is scored with, so
+	// that a short "yes, Redis" does not rank above a paragraph on Redis; 0 means 20,
+	// negative means no minimum.
 	ShortLength int
-	// LockTimeout is how long Open waits for another process to let go; 0 means
-	// one second.
+	// LockTimeout is how long Open waits for another process to release the lock; 0
+	// means one second.
 	LockTimeout time.Duration
 }
 
@@ -61,7 +60,7 @@ func (o Options) withDefaults() Options {
 	if o.MaxConcurrent <= 0 {
 		o.MaxConcurrent = 2 * runtime.GOMAXPROCS(0)
 	}
-	if o.MaxTerms <= 0 || o.MaxTerms > 64 { // a bit each in scored.has
+	if o.MaxTerms <= 0 || o.MaxTerms > 64 { // scored.has has a bit for each
 		o.MaxTerms = 24
 	}
 	if o.MaxPostings == 0 {
@@ -84,21 +83,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Index is one open keyword index. It is safe for concurrent use; Apply calls
-// run one after another, searches beside them.
+// Index is one open keyword index. It is safe for concurrent use. Apply calls run one
+// after another; searches run concurrently.
 type Index struct {
 	dir   string
 	opts  Options
 	queue *index.AnalysisQueue
-	slots chan struct{} // one per search in flight
+	slots chan struct{} // one for each running search
 
-	scrubbing chan struct{} // holds the one Scrub that runs
+	scrubbing chan struct{} // held by the running Scrub
 
-	applied atomic.Pointer[state] // with the tails
+	applied atomic.Pointer[state] // includes the tails
 	tails   atomic.Pointer[tails]
-	held    atomic.Pointer[held]  // of the snapshot that was searched last; nil for nothing
+	held    atomic.Pointer[held]  // lists of the snapshot that was searched last; may be nil
 	landing atomic.Bool           // a tail is landing in the background
-	fault   atomic.Pointer[error] // why nothing reaches the disk; nil while it does
+	fault   atomic.Pointer[error] // why nothing can be written; nil if it can
 
 	writing    sync.Mutex // serialises Apply
 	background sync.WaitGroup
@@ -107,19 +106,19 @@ type Index struct {
 	engine *scorch.Scorch // nil once closed
 }
 
-// Watermark is the log position of the last batch: as stored when the index was
-// opened, then as applied.
+// Watermark returns the log position of the last batch: the stored one when the index
+// is opened, then the applied one.
 func (x *Index) Watermark() uint64 { return x.applied.Load().watermark }
 
-// Count is the number of documents.
+// Count returns the number of documents.
 func (x *Index) Count() uint64 { return x.applied.Load().docs }
 
 // flushTimeout is how long Open and Close wait for the disk.
 const flushTimeout = 5 * time.Second
 
-// Close waits for running calls, gives the last batches five seconds to reach
-// the disk, and closes the files. A batch that did not make it is applied again
-// from the log. Closing twice is no error.
+// Close waits for running calls, waits up to flushTimeout until the last batches are on
+// the disk, and closes the files. Batches that were not written are applied again from
+// the log. Closing twice is no error.
 func (x *Index) Close() error {
 	x.open.Lock()
 	defer x.open.Unlock()
@@ -129,7 +128,7 @@ func (x *Index) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	x.writing.Lock()
-	_ = x.settle(x.engine) // a broken index is closed all the same
+	_ = x.settle(x.engine) // a broken index is closed as well
 	x.writing.Unlock()
 	_ = x.flush(ctx, x.engine)
 	err := caught.Run(x.engine.Close)
@@ -139,8 +138,8 @@ func (x *Index) Close() error {
 	return err
 }
 
-// use returns the engine and holds it open until done is called. It must not be
-// nested: a waiting Close would stop the inner call.
+// use returns the engine and keeps it open until done is called. Calls must not be
+// nested: a waiting Close would block the inner call.
 func (x *Index) use() (engine *scorch.Scorch, done func(), err error) {
 	x.open.RLock()
 	if x.engine == nil {
@@ -169,7 +168,7 @@ func (x *Index) flush(ctx context.Context, engine *scorch.Scorch) error {
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C: // after an error the engine may tell nobody
+		case <-tick.C: // after an error the engine may call no callback
 			if f := x.fault.Load(); f != nil {
 				return *f
 			}
@@ -177,12 +176,12 @@ func (x *Index) flush(ctx context.Context, engine *scorch.Scorch) error {
 	}
 }
 
-// Open opens the index in dir, or creates one when there is none. Errors:
-// ErrHeld when another process has it open; ErrRefused when it belongs to
-// another store; ErrCorrupt when it can't be read, or is of another format, and
-// should be removed and built anew. Damage to the newest files may also show as
-// an older state with its older watermark. Open does not wait longer than
-// LockTimeout for a lock, nor without end for a disk.
+// Open opens the index in dir, or creates one when there is none. Errors: ErrHeld when
+// another process has it open; ErrRefused when it belongs to another store; ErrCorrupt
+// when it can't be read or has another format; the caller should then remove and
+// rebuild it. Damage to the newest files may also lead to an older state with its older
+// watermark. Open waits at most LockTimeout for a lock, and a limited time for the
+// disk.
 func Open(dir string, o Options) (*Index, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -217,13 +216,14 @@ func Open(dir string, o Options) (*Index, error) {
 	return x, nil
 }
 
-// openEngine opens the files. A damaged file may make the engine panic, or
-// fault when a mapped file is shorter than it says; both are errors here.
+// openEngine opens the files. A damaged file may make the engine panic, or cause a
+// memory fault when a mapped file is shorter than its header says; both are returned as
+// errors.
 func (x *Index) openEngine() (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	made, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":                   x.dir,
-		"unsafe_batch":           true, // the log is the truth
+		"unsafe_batch":           true, // a lost batch is applied again from the log
 		"bolt_timeout":           x.opts.LockTimeout.String(),
 		"asyncErrorCallbackName": faultCallback,
 		"eventCallbackName":      faultCallback,
@@ -245,8 +245,8 @@ func (x *Index) openEngine() (err error) {
 	return nil
 }
 
-// create stamps a new index and waits until that is on disk, so that from then
-// on an index without a stamp is a damaged one.
+// create writes the stamp of a new index and waits until it is on the disk. So a later
+// index without a stamp is damaged.
 func (x *Index) create() error {
 	b := index.NewBatch()
 	b.SetInternal(stampKey, []byte(stamp(x.opts.StoreID)))
@@ -260,7 +260,7 @@ func (x *Index) create() error {
 	return x.flush(ctx, x.engine)
 }
 
-// begin makes s the state of the engine and of the index.
+// begin sets the initial state of the index and an empty tail.
 func (x *Index) begin(s state) {
 	x.applied.Store(&s)
 	x.tails.Store(&tails{filling: newTail(s)})
@@ -283,7 +283,7 @@ func (x *Index) load() error {
 		return fmt.Errorf("its format is %q, not %q", strings.Split(string(got), "\x00")[0], format)
 	case string(got) != stamp(x.opts.StoreID):
 		return &ken.Error{Code: ken.CodeRefused, Field: x.dir, Msg: "the keyword index belongs to another store",
-			Try: "Remove the folder; it will be built anew."}
+			Try: "Remove the folder; the index is then rebuilt."}
 	}
 	s, err := readState(r)
 	if err != nil {
@@ -315,10 +315,10 @@ func openError(dir string, err error) error {
 		return fmt.Errorf("open keyword index: %w", err)
 	}
 	return &ken.Error{Code: ken.CodeCorrupt, Field: dir, Msg: "can't read the keyword index",
-		Try: "Remove the folder; it will be built anew.", Err: err}
+		Try: "Remove the folder; the index is then rebuilt.", Err: err}
 }
 
-// format is raised when what an index holds, or how, changes.
+// format is incremented when the content of an index, or its encoding, changes.
 var format = fmt.Sprintf("ken keyword index 1, analysis %d", analysis.Version)
 
 // Keys of the engine's internal values. They are stored with the documents of
@@ -328,14 +328,13 @@ var (
 	stateKey = []byte("state")
 )
 
-// state is what an index knows of itself. Scoring needs the sums, and a sum
-// that is kept is exact where one derived from the files would count deleted
-// documents.
+// state describes an index as of a batch. Scoring needs the sums. They are stored
+// because sums computed from the files would include deleted documents.
 type state struct {
 	watermark uint64
 	docs      uint64
-	words     uint64 // the documents' lengths, added up
-	next      uint64 // one past the largest ref ever seen
+	words     uint64 // the sum of the documents' lengths
+	next      uint64 // the largest ref ever used, plus one
 }
 
 func (s state) encode() []byte {
@@ -364,16 +363,16 @@ func readState(r index.IndexReader) (state, error) {
 
 func stamp(storeID string) string { return format + "\x00" + storeID }
 
-// The engine persists in the background and reports trouble (a full disk, a
-// panic) only to a callback that is named in a table of the engine's package,
-// so the way from there to an Index has to be a table as well.
+// The engine persists in the background and reports errors (a full disk, a panic) only
+// to a callback registered in a global table of its package. So the callback needs
+// another table to find the Index.
 const faultCallback = "github.com/kenlayer/ken/internal/store/keyword"
 
 // faults maps an index's folder to the *atomic.Pointer[error] of its Index.
 var faults sync.Map
 
-// retryPause slows the engine down, which retries a failed write at once and
-// for ever. The callback runs in the retrying goroutine.
+// retryPause slows down the engine, which would retry a failed write at once and for
+// ever. The callback runs in the retrying goroutine.
 const retryPause = 100 * time.Millisecond
 
 func init() {
@@ -383,8 +382,9 @@ func init() {
 		}
 		time.Sleep(retryPause)
 	}
-	// The engine merges on a goroutine of its own, and recovers there: a file that has
-	// become shorter is to be a panic, and not the end of the process.
+	// The engine merges on a goroutine of its own and recovers there. With
+	// SetPanicOnFault, a file that became shorter causes a panic instead of ending the
+	// process.
 	scorch.RegistryEventCallbacks[faultCallback] = func(e scorch.Event) bool {
 		if e.Kind == scorch.EventKindPreMergeCheck {
 			debug.SetPanicOnFault(true)
@@ -393,8 +393,8 @@ func init() {
 	}
 }
 
-// Release gives up what the process has in memory of the index's files: see package
-// mapped. Searches go on meanwhile.
+// Release releases the mapped files of the index from the process's memory: see package
+// mapped. Searches continue meanwhile.
 func (x *Index) Release() {
 	engine, done, err := x.use()
 	if err != nil {
@@ -405,13 +405,13 @@ func (x *Index) Release() {
 	if err != nil {
 		return
 	}
-	defer r.Close() // only returns the snapshot, which keeps the files mapped until then
+	defer r.Close() // only releases the snapshot, which keeps the files mapped until then
 	snapshot, ok := r.(*scorch.IndexSnapshot)
 	if !ok {
 		return
 	}
 	for _, s := range snapshot.Segments() {
-		// A segment that is in memory still has no path.
+		// A segment that is still in memory has no path.
 		if f, ok := s.Segment().(interface {
 			Path() string
 			Data() []byte
@@ -421,24 +421,25 @@ func (x *Index) Release() {
 	}
 }
 
-// CopyTo copies the index into a folder that is empty, while it is in use. The newest documents,
-// which wait in memory, are left out: the copy's watermark is before them.
+// CopyTo copies the index into an empty folder, while it is in use. Documents in the
+// tail are left out: the copy's watermark is before them.
 func (x *Index) CopyTo(dir string) error {
 	engine, done, err := x.use()
 	if err != nil {
 		return err
 	}
 	defer done()
-	return caught.Run(func() error { // also where the engine has no snapshot yet
+	return caught.Run(func() error { // fails if the engine has no snapshot yet
 		r := engine.CopyReader()
 		return errors.Join(r.CopyTo(copyDir(dir)), r.CloseCopyReader())
 	})
 }
 
-// copyDir is where the engine puts a copy.
+// copyDir is the folder to which the engine copies.
 type copyDir string
 
-// GetWriter makes a file of the copy. The engine names it below a folder of its own.
+// GetWriter creates a file of the copy. The engine passes a path below a folder of its
+// own.
 func (d copyDir) GetWriter(path string) (io.WriteCloser, error) {
 	return os.OpenFile(filepath.Join(string(d), filepath.Base(path)), os.O_CREATE|os.O_RDWR, 0o600)
 }

@@ -246,7 +246,7 @@ func overwrite(path string, from, to float64) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// land brings what is in memory to the engine.
+// land writes the tails to the engine.
 func land(t *testing.T, x *Index) {
 	t.Helper()
 	x.writing.Lock()

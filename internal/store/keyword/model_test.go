@@ -111,8 +111,8 @@ func runModel(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// checkAgainst compares with the model's scores. Documents whose scores differ
-// by rounding only may change places.
+// checkAgainst compares a result with the model's scores. Documents whose scores differ
+// only by rounding may be in any order.
 func checkAgainst(t *testing.T, res Result, scores map[uint32]float64, q Query) {
 	t.Helper()
 	var want []float64

@@ -20,41 +20,41 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// enoughTerms is how many matching terms bring up documents however common they
-// are.
+// enoughTerms is the number of matching terms that always select documents, however
+// common they are.
 const enoughTerms = 3
 
-// plan is one query against one snapshot: which terms are read, and what a
-// term's occurrence is worth.
+// plan is the execution of one query on one snapshot: which terms are read, and how
+// much each occurrence adds to the score.
 type plan struct {
 	lists  []*postings // ascending by bound, so the most common term first
 	ends   []float64   // ends[i] is the sum of the bounds of lists[0..i]
-	common int         // how many lists, from the first, bring up no document
+	common int         // how many lists, from the first, select no document
 
 	base, perWord float64 // a document of n words adds base + perWord*n to the frequency
 	k1            float64
 	short         float64
 
 	recent recent
-	held   *held     // of the snapshot; nil holds nothing
-	parts  []float32 // of the document being scored, by list
-	kept   []float32 // the parts of hits, one after another: see scored.slot
+	held   *held     // lists of the snapshot; nil if none are cached
+	parts  []float32 // scores for the current document, by list
+	kept   []float32 // the parts of all hits, see scored.slot
 
 	res Result // Weight, Values, Terms and Dropped
 }
 
-// postings is the list of one term's documents, and a place in it.
+// postings is the list of documents of one term, with a read position.
 type postings struct {
 	term   string
-	reader index.TermFieldReader // nil for a list that is held
-	held   *list                 // what is held of it; nil for nothing
-	place  int                   // in held.docs, of the next document
-	read   *list                 // what was read of it so far, all from the start; nil when it is not to be held
-	number int                   // of the term in the query
+	reader index.TermFieldReader // nil for a cached list
+	held   *list                 // the cached list; nil if it is not cached
+	place  int                   // index of the next document in held.docs
+	read   *list                 // what was read so far, for the cache; nil if it won't be cached
+	number int                   // position of the term in the query
 	count  uint64                // documents that have the term
 	weight float64               // idf times (k1 + 1)
-	bound  float64               // no document gets as much from this term
-	value  float64               // of having the term at all, for Share
+	bound  float64               // upper bound of what a document gets from this term
+	value  float64               // weight of the term in Share
 
 	dropped, common bool
 
@@ -64,7 +64,7 @@ type postings struct {
 
 const done = math.MaxUint64
 
-// plan opens the terms' lists and chooses among them.
+// plan opens the posting lists of the terms and selects among them.
 func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, terms []string) (p *plan, err error) {
 	p = &plan{k1: x.opts.K1, short: float64(x.opts.ShortLength), recent: recent, held: x.heldOf(r)}
 	s := recent.state
@@ -90,7 +90,7 @@ func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, te
 		}
 		l.count += recent.counts[i]
 		l.weight = idf(s.docs, l.count) * (p.k1 + 1)
-		// The sum of a document's parts is rounded, the bound must not be below it.
+		// The sum of a document's parts is rounded; the bound must not be below it.
 		l.bound = l.weight * (1 + 1e-9)
 		l.value = idf(max(s.docs, fairDocs), l.count)
 		p.lists = append(p.lists, l)
@@ -111,8 +111,8 @@ func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, te
 	return p, nil
 }
 
-// choose keeps the rarest lists, as many as MaxTerms allows of those that match
-// anything, and decides which of them bring up documents.
+// choose keeps the rarest lists, at most MaxTerms of those that match anything, and
+// decides which of them select documents.
 func (p *plan) choose(o Options) {
 	terms := slices.Clone(p.lists) // in the order of the text
 	slices.SortFunc(p.lists, func(a, b *postings) int {
@@ -145,10 +145,9 @@ func (p *plan) choose(o Options) {
 	}
 }
 
-// fairDocs is the least number of documents that Share takes a collection to
-// have. Among a dozen documents on one subject the words of that subject are in
-// all of them and their idf is next to nothing, though it is they that a
-// question is about.
+// fairDocs is the minimum number of documents that Share assumes. In a small collection
+// on one subject, the words of that subject are in all documents and have almost no
+// idf, although questions are about them.
 const fairDocs = 1000
 
 // idf is BM25's inverse document frequency in the form that is never negative:
@@ -170,9 +169,8 @@ func (l *postings) close() {
 	}
 }
 
-// skim opens the list anew, without frequencies: then the engine can skip most of
-// a long one instead of reading through it. A common term counts once, however
-// often a document has it.
+// skim opens the list again without frequencies, so that the engine can skip most of a
+// long list. A common term then counts once, however often a document contains it.
 func (l *postings) skim(ctx context.Context, r index.IndexReader) error {
 	if l.held != nil {
 		return nil
@@ -186,8 +184,8 @@ func (l *postings) skim(ctx context.Context, r index.IndexReader) error {
 	return nil
 }
 
-// worth is what tf occurrences are worth in a document of this norm: the
-// engine keeps 1/sqrt(length).
+// worth returns the score of tf occurrences in a document with this norm. The engine
+// stores 1/sqrt(length) as the norm.
 func (p *plan) worth(l *postings, tf, norm float64) float64 {
 	words := 1 / (norm * norm)
 	return l.weight * tf / (tf + p.base + p.perWord*max(words, p.short))
@@ -203,8 +201,8 @@ func (l *postings) next() error {
 	return l.moved(d, err)
 }
 
-// seek moves to document number to or the first after it; to is past the
-// current one. buf is scratch.
+// seek moves to the document with number to, or the first one after it. to must be
+// greater than the current number. buf is scratch memory.
 func (l *postings) seek(to uint64, buf index.IndexInternalID) error {
 	if l.held != nil {
 		left := l.held.docs[min(l.place, len(l.held.docs)):]
@@ -213,20 +211,20 @@ func (l *postings) seek(to uint64, buf index.IndexInternalID) error {
 		l.step()
 		return nil
 	}
-	l.read = nil // what it skips is missing there
+	l.read = nil // skipped documents would be missing in it
 	buf.SetValue(to)
 	d, err := l.reader.Advance(buf, &l.here)
 	return l.moved(d, err)
 }
 
-// step takes the document at place of a list that is held.
+// step moves to the document at place in a cached list.
 func (l *postings) step() {
 	l.at = done
 	if l.place < len(l.held.docs) {
 		d := l.held.docs[l.place]
 		l.at, l.here.Freq, l.here.Norm = uint64(d.doc), uint64(d.freq), float64(d.norm)
 		if l.common {
-			l.here.Freq = 0 // as skim has it
+			l.here.Freq = 0 // as in skim
 		}
 		l.place++
 	}
@@ -243,7 +241,7 @@ func (l *postings) moved(d *index.TermFieldDoc, err error) error {
 	return err
 }
 
-// keep holds the lists that the search has read to their ends.
+// keep caches the lists that the search has read to their end.
 func (p *plan) keep() {
 	for _, l := range p.lists {
 		if l.read != nil && l.at == done {
@@ -252,13 +250,13 @@ func (p *plan) keep() {
 	}
 }
 
-// Query asks for the documents that share words with a text.
+// Query describes a search for documents that share words with a text.
 type Query struct {
 	Text  string
 	Limit int // at most this many hits; <= 0 means 50
-	// Accept is the filter: it is asked about every document that would enter
-	// the hits, in no particular order, possibly many more than Limit, and must
-	// be quick. nil accepts everything.
+	// Accept is the filter. It is called for every document that would become a hit, in
+	// no particular order, possibly for many more than Limit, and must be fast. nil
+	// accepts everything.
 	Accept func(ref uint32) bool
 }
 
@@ -266,38 +264,37 @@ type Query struct {
 type Hit struct {
 	Ref   uint32
 	Score float64   // BM25, > 0
-	Share float64   // the part of the terms that it has, in 0..1, rare terms counting more
+	Share float64   // the share of the query's terms that it has, in 0..1, weighted by rarity
 	Parts []float32 // what each term adds to Score, in the order of Result.Values
 }
 
-// Result is what a search found, and how. It belongs to the caller.
+// Result holds the hits of a search and how they were found. It belongs to the caller.
 type Result struct {
 	Hits []Hit // best first; equal scores by ref
 
-	// Rejected are the documents that Accept refused and that would have ranked
-	// above the last hit, or anywhere when there are fewer hits than Limit; best
-	// first, at most Limit of them.
+	// Rejected holds the documents that Accept rejected and that would have ranked
+	// above the last hit, or anywhere when there are fewer hits than Limit; best first,
+	// at most Limit.
 	Rejected []uint32
 
-	// Weight is the most that a document could score: the sum of idf times
-	// (K1 + 1) over Terms. A term that no document has counts too, with the
-	// largest idf: a document that matches the only known word of five does not
-	// have much of what was asked.
+	// Weight is the highest score that a document could reach: the sum of idf times (K1
+	// + 1) over Terms. A term that no document contains counts too, with the largest
+	// idf: a document that matches the only known word of five matches little of the
+	// query.
 	Weight float64
 
-	// Values is what each term that was searched for is of Share, and Named says
-	// which term it is.
+	// Values holds the contribution of each searched term to Share, and Named the term.
 	Values []float32
 	Named  []string
 
-	Terms   []string // what was searched for, in the order of the text
-	Common  []string // those of Terms that bring up no document; see Options.MaxPostings
-	Dropped []string // what was not searched for, because there were too many terms
+	Terms   []string // the searched terms, in the order of the text
+	Common  []string // those of Terms that select no document; see Options.MaxPostings
+	Dropped []string // terms that were not searched for, because there were too many
 }
 
-// Search finds the best documents for a query among those that Accept lets
-// through. It returns ctx's error when ctx ends first, and ErrCorrupt when the
-// index's files turn out to be damaged. A text without terms finds nothing.
+// Search finds the best documents for a query among those that Accept accepts. It
+// returns ctx's error when ctx ends first, and ErrCorrupt when the files are damaged. A
+// text without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	if q.Limit <= 0 {
 		q.Limit = 50
@@ -317,7 +314,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, err
 	}
 	defer done()
-	recent := x.recent(terms) // before the snapshot: what lands in between is hidden there
+	recent := x.recent(terms) // before the snapshot: documents that land in between are hidden in the snapshot
 	r, err := engine.Reader()
 	if err != nil {
 		return Result{}, fmt.Errorf("search keyword index: %w", err)
@@ -326,9 +323,9 @@ func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
 	return x.searchIn(ctx, r, recent, terms, q)
 }
 
-// searchIn searches one snapshot. Damage that the checksums did not catch makes
-// the engine panic or fault; that is the index's end, not the process's. A
-// panic of the caller's own Accept stays a panic.
+// searchIn searches one snapshot. Damage that the checksums did not detect makes the
+// engine panic or fault; searchIn returns it as an error. A panic in the caller's
+// Accept is passed on.
 func (x *Index) searchIn(ctx context.Context, r index.IndexReader, recent recent, terms []string, q Query) (res Result, err error) {
 	asking := false
 	if accept := q.Accept; accept != nil {
@@ -346,7 +343,7 @@ func (x *Index) searchIn(ctx context.Context, r index.IndexReader, recent recent
 		}
 		if p := recover(); p != nil {
 			res, err = Result{}, &ken.Error{Code: ken.CodeCorrupt, Field: x.dir, Msg: "can't read the keyword index",
-				Try: "Remove the folder; it will be built anew.", Err: fmt.Errorf("panic: %v", p)}
+				Try: "Remove the folder; the index is then rebuilt.", Err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
 	p, err := x.plan(ctx, r, recent, terms)
@@ -360,43 +357,42 @@ func (x *Index) searchIn(ctx context.Context, r index.IndexReader, recent recent
 	return res, err
 }
 
-// Bounds of what is held: a list longer than maxHeldList is read from the engine each
-// time, and more than maxHeld postings, 6 MB of them, are never held at once.
+// Limits of the cache: a list longer than maxHeldList is always read from the engine,
+// and at most maxHeld postings, 6 MB, are cached.
 const (
 	maxHeldList = 1 << 14
 	maxHeld     = 1 << 19
 )
 
-// held is what searches have read of one snapshot of the engine and the next ones will
-// read again: the lists of words that are not very common, and which document is which
-// record. To walk a list in memory costs a twentieth of what it costs to open it in
-// each segment and to decode it.
+// held caches data of one snapshot of the engine for later searches: the lists of words
+// that are not very common, and the ref of each document. Walking a list in memory
+// costs a twentieth of opening it in each segment and decoding it.
 //
-// A snapshot never changes: every batch, merge and flush makes another one, for which
-// another held begins. So nothing in here can be out of date; and it does not keep the
-// snapshot, or its files, alive.
+// A snapshot never changes: every batch, merge and flush creates a new one, which gets
+// a new held. So the cache can't be out of date. It does not keep the snapshot or its
+// files alive.
 type held struct {
 	of   weak.Pointer[scorch.IndexSnapshot]
-	refs []atomic.Uint32 // by the document's number in the snapshot; the ref plus one, 0 is not known yet
+	refs []atomic.Uint32 // by the document's number in the snapshot: the ref plus one; 0 if unknown
 
 	mu    sync.RWMutex // guards the rest
 	lists map[string]*list
-	size  int // of lists, in postings
+	size  int // number of postings in lists
 }
 
-// list is a word's documents in one snapshot, by their number in it. It never changes.
+// list holds the documents of a word in one snapshot. It never changes.
 type list struct {
-	count uint64 // as the engine says it
+	count uint64 // as reported by the engine
 	docs  []posting
 }
 
 type posting struct {
 	doc  uint32
 	freq uint32
-	norm float32 // as the engine has it: a float32
+	norm float32 // float32, as in the engine
 }
 
-// heldOf is what is held of a snapshot; nil when it is none of the engine's usual ones.
+// heldOf returns the cache for a snapshot; nil if r is not a scorch snapshot.
 func (x *Index) heldOf(r index.IndexReader) *held {
 	snapshot, ok := r.(*scorch.IndexSnapshot)
 	if !ok {
@@ -412,11 +408,11 @@ func (x *Index) heldOf(r index.IndexReader) *held {
 		docs += int(s.FullSize())
 	}
 	h := &held{of: of, refs: make([]atomic.Uint32, docs), lists: map[string]*list{}}
-	x.held.CompareAndSwap(old, h) // one of those that begin together stays
+	x.held.CompareAndSwap(old, h) // of concurrent ones, one stays
 	return h
 }
 
-// list is a term's; nil when it is not held. h may be nil.
+// list returns the list of a term; nil if it is not cached. h may be nil.
 func (h *held) list(term string) *list {
 	if h == nil {
 		return nil
@@ -426,24 +422,24 @@ func (h *held) list(term string) *list {
 	return h.lists[term]
 }
 
-// keep holds a list that was read to its end. When there are too many it starts anew,
-// which for words, a few of them in most questions, does as well as keeping an order.
+// keep caches a list that was read to its end. When the cache is full it is emptied.
+// For the few words of most questions that works as well as an LRU order.
 func (h *held) keep(term string, l *list) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lists[term] != nil {
 		return
 	}
-	n := len(l.docs) + 16 // a word that nobody uses takes room too
+	n := len(l.docs) + 16 // a word without documents takes memory too
 	if h.size+n > maxHeld {
 		clear(h.lists)
 		h.size = 0
 	}
-	h.lists[strings.Clone(term)] = l // the term may be a part of a whole message
+	h.lists[strings.Clone(term)] = l // the term may be a substring of a whole message
 	h.size += n
 }
 
-// refOf is the ref of a document of the snapshot. h may be nil.
+// refOf returns the ref of a document of the snapshot. h may be nil.
 func (h *held) refOf(r index.IndexReader, doc uint64, id index.IndexInternalID) (uint32, error) {
 	if h != nil && doc < uint64(len(h.refs)) {
 		if ref := h.refs[doc].Load(); ref != 0 {
@@ -453,7 +449,7 @@ func (h *held) refOf(r index.IndexReader, doc uint64, id index.IndexInternalID) 
 	id.SetValue(doc)
 	ref, err := refOf(r, id)
 	if err == nil && h != nil && doc < uint64(len(h.refs)) {
-		h.refs[doc].Store(ref + 1) // 0, not known, for the very last ref that there can be
+		h.refs[doc].Store(ref + 1) // wraps to 0, unknown, for the largest possible ref
 	}
 	return ref, err
 }

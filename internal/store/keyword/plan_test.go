@@ -190,11 +190,11 @@ func TestWhatIsHeldChangesNoResult(t *testing.T) {
 	}
 }
 
-// A word's list is held for one snapshot alone: what is written, replaced or removed
-// is in the next search.
+// A list is cached for one snapshot only: the next search sees what was written,
+// replaced or removed.
 func TestWhatIsHeldIsNeverOld(t *testing.T) {
 	x := openTest(t, t.TempDir(), Options{})
-	docs := newCorpus(1).docs(0, through)
+	docs := newCorpus(1).docs(0, directBatch)
 	docs[7].Text, docs[8].Text, docs[9].Text = "zebra", "zebra", "zebra"
 	apply(t, x, docs, nil, 1)
 	find := func() []uint32 { return refs(search(t, x, Query{Text: "zebra"}).Hits) }
@@ -240,8 +240,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkHeld is a search whose words were all asked for before, beside one whose
-// words were not.
+// BenchmarkHeld compares a search with cached lists to one without.
 func BenchmarkHeld(b *testing.B) {
 	x := benchIndex(b, 10_000)
 	settle(b, x)

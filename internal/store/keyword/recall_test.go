@@ -147,7 +147,7 @@ func benchSizes() []int {
 	return sizes
 }
 
-// corpus makes texts whose words follow Zipf's law, as those of people do.
+// corpus makes texts whose words follow Zipf's law, as in natural language.
 type corpus struct {
 	r *rand.Rand
 	z *rand.Zipf

@@ -11,17 +11,18 @@ import (
 	"github.com/kenlayer/ken/internal/topk"
 )
 
-// checkEvery is how many documents are scored between two looks at the context.
+// checkEvery is the number of documents that are scored between two checks of the
+// context.
 const checkEvery = 1024
 
-// run walks the lists side by side, document by document, and keeps the best.
+// run walks the lists in parallel, document by document, and keeps the best.
 //
-// It is MaxScore: once Limit documents are known, the most common terms
-// together can't lift a document over the worst of them, so documents that have
-// only those are not looked at, and their lists are read only for documents
-// that the other terms brought up. The result is the same as scoring
-// everything, but for documents that have only common terms; parts are always
-// added in the same order, so scores are too.
+// It implements MaxScore: once Limit documents are known, the most common terms
+// together can't lift a document above the worst of them. So documents that have only
+// those terms are skipped, and their lists are read only for documents that other terms
+// selected. The result is the same as scoring everything, except for documents that
+// have only common terms. Parts are always added in the same order, so that scores are
+// reproducible.
 func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, error) {
 	for _, l := range p.lists {
 		if err := l.next(); err != nil {
@@ -31,7 +32,7 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 	hits, refused := topk.New[scored](q.Limit), topk.New[scored](q.Limit)
 	p.offerRecent(q, hits, refused)
 	seekTo := make(index.IndexInternalID, 8)
-	essential := p.essential(floor(hits)) // the first list that can bring up a document
+	essential := p.essential(floor(hits)) // the first list that can select a document
 	for looked := 0; ; looked++ {
 		if looked%checkEvery == 0 && ctx.Err() != nil {
 			return Result{}, ctx.Err()
@@ -68,8 +69,8 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 	return p.result(hits, refused), nil
 }
 
-// offer takes a document if it is among the best so far, with its parts, which are in
-// p.parts: at a place of their own, or that of the worst, which it replaces.
+// offer adds a document to hits if it is among the best so far. Its parts, which are in
+// p.parts, are stored in a new slot, or in the slot of the document that it replaces.
 func (p *plan) offer(hits *top, s scored) bool {
 	n := len(p.lists)
 	if !hits.Full() {
@@ -86,8 +87,8 @@ func (p *plan) offer(hits *top, s scored) bool {
 	return hits.Offer(s)
 }
 
-// essential is the number of lists, the most common terms, that bring up no
-// document: they must not, or can't lift one to floor together.
+// essential returns how many of the most common terms select no document, either by
+// choice or because they can't reach floor together.
 func (p *plan) essential(floor float64) int {
 	n := p.common
 	for n < len(p.lists) && p.ends[n] < floor {
@@ -96,10 +97,10 @@ func (p *plan) essential(floor float64) int {
 	return n
 }
 
-// score adds up what doc gets from every list, and moves the essential ones
-// past it. It gives up, with reaches false, when doc can't score floor.
+// score adds up the score of doc over all lists, and moves the essential lists past it.
+// It returns early with reaches false when doc can't reach floor.
 func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.IndexInternalID) (s scored, reaches bool, err error) {
-	norm := 0.0 // one document has one
+	norm := 0.0 // the same in all lists
 	clear(p.parts)
 	add := func(i int, worth float64) {
 		s.score += worth
@@ -126,17 +127,17 @@ func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.Inde
 			}
 		}
 		if l.at == doc {
-			add(i, p.worth(l, float64(max(l.here.Freq, 1)), norm)) // 0 in a list that is skimmed
+			add(i, p.worth(l, float64(max(l.here.Freq, 1)), norm)) // Freq is 0 in a skimmed list
 		}
 	}
 	return s, s.score >= floor, nil
 }
 
-// shareTerms is how many terms, the most valuable ones, make up the whole that
-// Share is a part of: a long message asks for more than any one document has.
+// shareTerms is how many terms, the most valuable ones, make up a Share of 1: a long
+// message contains more terms than any document has.
 const shareTerms = 8
 
-// values is what each list is of the query's value, with its term.
+// values returns each list's contribution to Share, with its term.
 func (p *plan) values() (values []float32, terms []string) {
 	whole := 0.0
 	for _, l := range p.lists[max(0, len(p.lists)-shareTerms):] { // the rarest are last
@@ -148,7 +149,7 @@ func (p *plan) values() (values []float32, terms []string) {
 	return values, terms
 }
 
-// share is the part of the query's value that the terms of has make up.
+// share returns the sum of the contributions of the terms in has, at most 1.
 func (p *plan) share(has uint64) float64 {
 	part := 0.0
 	for i, v := range p.res.Values {
@@ -177,7 +178,7 @@ func (p *plan) result(hits, refused *top) Result {
 	return res
 }
 
-// refOf is the ref of a document of the snapshot.
+// refOf returns the ref of a document of the snapshot.
 func refOf(r index.IndexReader, id index.IndexInternalID) (uint32, error) {
 	name, err := r.ExternalID(id)
 	if err != nil {
@@ -193,8 +194,8 @@ func refOf(r index.IndexReader, id index.IndexInternalID) (uint32, error) {
 type scored struct {
 	ref   uint32
 	score float64
-	has   uint64 // a bit for each of the plan's lists that the document is in
-	slot  uint32 // where plan.kept has what each list adds; not of one that is only counted
+	has   uint64 // a bit for each of the plan's lists that contain the document
+	slot  uint32 // where its parts are in plan.kept; unused for documents that are only counted
 }
 
 // Better orders by score, then by ref.
@@ -205,7 +206,7 @@ func (a scored) Better(b scored) bool {
 // top keeps the best documents.
 type top = topk.Heap[scored]
 
-// floor is the score below which a document is refused; 0 while there is room.
+// floor returns the score below which a document is rejected; 0 until t is full.
 func floor(t *top) float64 {
 	if !t.Full() {
 		return 0

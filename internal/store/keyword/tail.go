@@ -7,19 +7,19 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// tail holds the newest documents in memory until they are worth a batch: the
-// engine builds and merges a segment a batch, which costs a lone document a
-// hundred times what it costs in company. A search reads engine and tail as
-// one index.
+// tail holds the newest documents in memory until there are enough for a batch. The
+// engine builds and merges a segment for each batch, so a single document costs a
+// hundred times as much as one in a large batch. A search reads engine and tail as one
+// index.
 //
-// A document in the tail, or removed in it, hides the engine's of the same ref.
+// A document or removal in the tail hides the engine's document with the same ref.
 type tail struct {
-	// reached is the index's state when the tail began, then when it left: the
-	// state that the engine has once the tail landed.
+	// reached is the index's state when the tail began, and later when it left: the
+	// state of the engine once the tail has landed.
 	reached state
 
 	mu   sync.RWMutex // guards the rest
-	docs []tailDoc    // in the order of Apply; superseded ones stay
+	docs []tailDoc    // in the order of Apply; replaced ones stay
 	last map[uint32]tailEntry
 	has  map[string][]uint32 // term → numbers of docs that have it, ascending
 }
@@ -29,10 +29,10 @@ type tailDoc struct {
 	*words
 }
 
-// tailEntry is what the tail has of a ref.
+// tailEntry is the state of a ref in the tail.
 type tailEntry struct {
-	first int // len(docs) when the tail first heard of the ref
-	doc   int // its document's number in docs; removed when there is none
+	first int // len(docs) when the ref was first added
+	doc   int // the document's number in docs; removed if it was removed
 }
 
 const removed = -1
@@ -41,7 +41,7 @@ func newTail(reached state) *tail {
 	return &tail{reached: reached, last: map[uint32]tailEntry{}, has: map[string][]uint32{}}
 }
 
-// size is how many documents and removals the tail holds.
+// size returns the number of documents and removals in the tail.
 func (t *tail) size() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -70,15 +70,15 @@ func (t *tail) addOne(ref uint32, w *words) {
 			t.has[term] = append(t.has[term], uint32(e.doc))
 		}
 	} else if !known {
-		// A removal takes a number too, so that a search under way knows whether
-		// it came before or after.
+		// A removal also takes a number, so that a running search can tell whether it
+		// came before or after.
 		t.docs = append(t.docs, tailDoc{ref, &words{}})
 	}
 	t.last[ref] = e
 }
 
-// length is the length of a ref's document, and whether the tail decides about
-// the ref at all; a removed one has length -1.
+// length returns the length of a ref's document, and whether the tail has the ref; -1
+// if it was removed.
 func (t *tail) length(ref uint32) (int, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -89,14 +89,14 @@ func (t *tail) length(ref uint32) (int, bool) {
 	return t.docs[e.doc].length, true
 }
 
-// mark is a moment in a tail's life.
+// mark is the state of a tail at one moment.
 type mark struct {
 	t *tail
 	n int
 }
 
-// hides reports whether the tail, as it was at the mark, had something newer of
-// the ref than what is below it.
+// hides reports whether the tail, as of the mark, had a newer version of the ref than
+// the engine or an older tail.
 func (m mark) hides(ref uint32) bool {
 	m.t.mu.RLock()
 	defer m.t.mu.RUnlock()
@@ -111,8 +111,8 @@ type match struct {
 	words float64
 }
 
-// look finds the documents that have any of the terms, counts how many have
-// each, and marks the moment.
+// look finds the documents that have any of the terms, counts the documents of each
+// term, and returns a mark.
 func (t *tail) look(terms []string) (found []match, counts []uint64, at mark) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -122,7 +122,7 @@ func (t *tail) look(terms []string) (found []match, counts []uint64, at mark) {
 		for _, n := range t.has[term] {
 			d := t.docs[n]
 			if t.last[d.ref].doc != int(n) {
-				continue // superseded
+				continue // replaced
 			}
 			counts[i]++
 			k, ok := where[n]
@@ -137,7 +137,7 @@ func (t *tail) look(terms []string) (found []match, counts []uint64, at mark) {
 	return found, counts, mark{t, len(t.docs)}
 }
 
-// fill writes the tail into a batch.
+// fill adds the tail's documents to a batch.
 func (t *tail) fill(b *index.Batch) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -150,7 +150,7 @@ func (t *tail) fill(b *index.Batch) {
 	}
 }
 
-// recent is what the tails say to a query, as of one moment.
+// recent holds the tails' matches for a query, as of one moment.
 type recent struct {
 	state  state
 	found  []match
@@ -158,8 +158,8 @@ type recent struct {
 	marks  []mark
 }
 
-// recent looks into the tails. A document that was replaced there is counted
-// with both its versions until the newer one lands in the engine.
+// recent searches the tails. A replaced document is counted with both its versions
+// until the newer one has landed in the engine.
 func (x *Index) recent(terms []string) recent {
 	ts := x.tails.Load()
 	out := recent{state: *x.applied.Load(), counts: make([]uint64, len(terms))}
@@ -181,7 +181,7 @@ func (x *Index) recent(terms []string) recent {
 	return out
 }
 
-// hides reports whether a tail has something newer of ref.
+// hides reports whether a tail has a newer version of ref.
 func (r *recent) hides(ref uint32) bool {
 	for _, m := range r.marks {
 		if m.hides(ref) {
@@ -191,7 +191,7 @@ func (r *recent) hides(ref uint32) bool {
 	return false
 }
 
-// offerRecent scores what the tails found, as it will score in the engine.
+// offerRecent scores the matches in the tails, with the same formula as in the engine.
 func (p *plan) offerRecent(q Query, hits, refused *top) {
 	for _, m := range p.recent.found {
 		norm := float64(float32(1 / math.Sqrt(m.words)))

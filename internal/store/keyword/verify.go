@@ -23,9 +23,9 @@ import (
 // directoryFile is the engine's list of segments, a bbolt database.
 const directoryFile = "root.bolt"
 
-// verifyDirectory walks the whole database, which is small. The engine reads it
-// in goroutines of its own, where a fault in a file that was cut short would
-// end the process; here it is an error.
+// verifyDirectory reads the whole database, which is small. The engine reads it in
+// goroutines of its own, where a fault in a truncated file would end the process; here
+// it becomes an error.
 func verifyDirectory(path string, lockTimeout time.Duration) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -55,9 +55,9 @@ func walk(b *bbolt.Bucket) error {
 	})
 }
 
-// verifySegments checks the checksum of every file that the reader's snapshot uses. It
-// reads them all, some ten milliseconds for 100,000 documents, and leaves them
-// in the page cache, where the first searches want them.
+// verifySegments checks the checksum of every file that the reader's snapshot uses.
+// Reading them takes some ten milliseconds for 100,000 documents, and leaves them in
+// the page cache for the first searches.
 func verifySegments(r index.IndexReader) error {
 	for _, s := range r.(*scorch.IndexSnapshot).Segments() {
 		if f, ok := s.Segment().(interface{ Path() string }); ok {
@@ -69,8 +69,8 @@ func verifySegments(r index.IndexReader) error {
 	return nil
 }
 
-// verifyFile compares a segment with the CRC-32 of everything before it that
-// its last four bytes hold.
+// verifyFile compares the last four bytes of a segment with the CRC-32 of everything
+// before them.
 func verifyFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -103,18 +103,17 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// fillerID names an empty document that makes a lone segment mergeable. No
-// ref's name is as long. It stays: without words, it takes part in nothing.
+// fillerID names an empty document, which is added so that a single segment can be
+// merged. No ref's id is as long. It stays: without words, it matches nothing.
 const fillerID = "filler"
 
-// scrubPause is the time between two looks at the folder.
+// scrubPause is the time between two checks of the folder.
 const scrubPause = 5 * time.Millisecond
 
-// Scrub makes the index forget what was deleted before the call: segments that
-// still hold words of deleted documents are merged into new ones without them,
-// and Scrub returns when the old files are gone from the folder. It writes the
-// whole index anew; writers and searches go on meanwhile. It returns an
-// ErrUnavailable when ctx ends first or the disk refuses.
+// Scrub removes the words of documents that were deleted before the call: segments that
+// still contain some are merged into new ones, and Scrub returns when the old files are
+// deleted. It rewrites the whole index; writers and searches continue meanwhile. It
+// returns ErrUnavailable when ctx ends first or the disk fails.
 func (x *Index) Scrub(ctx context.Context) error {
 	engine, done, err := x.use()
 	if err != nil {
@@ -125,7 +124,7 @@ func (x *Index) Scrub(ctx context.Context) error {
 	case x.scrubbing <- struct{}{}:
 		defer func() { <-x.scrubbing }()
 		err = x.scrub(ctx, engine)
-		x.held.Store(nil) // of a snapshot with the deleted documents, perhaps
+		x.held.Store(nil) // it may be of a snapshot with the deleted documents
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -143,9 +142,9 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 	if err != nil {
 		return err
 	}
-	// A flush and a merge that were under way when the last document was deleted
-	// may still write its words. These two end after them, so from here on no
-	// other file gets any.
+	// A flush and a merge that were running when the last document was deleted may
+	// still write its words. These two calls end after them, so no later file contains
+	// deleted words.
 	if err := x.flush(ctx, engine); err != nil {
 		return err
 	}
@@ -159,8 +158,8 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 	tick := time.NewTicker(scrubPause)
 	defer tick.Stop()
 	for {
-		// The engine removes old files only after it has persisted something, and
-		// not while a search reads them: give it a reason, again and again.
+		// The engine removes old files only after it has persisted something, and not
+		// while a search reads them. So flush repeatedly.
 		if err := x.flush(ctx, engine); err != nil {
 			return err
 		}
@@ -169,7 +168,7 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 			return err
 		}
 		if left.dirty {
-			if left.lone {
+			if left.single {
 				if err := engine.Update(document.NewDocument(fillerID)); err != nil {
 					return err
 				}
@@ -189,11 +188,11 @@ func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
 	}
 }
 
-// remains is what a look at the folder found.
+// remains is the result of a check of the folder.
 type remains struct {
-	files int  // suspects that exist and are not segments free of deletions
-	dirty bool // one of them is a segment, so it has to be merged
-	lone  bool // there is only one segment; the engine plans no merge for it
+	files  int  // suspects that exist and are not segments without deletions
+	dirty  bool // one of them is a segment, so it has to be merged
+	single bool // there is only one segment, for which the engine plans no merge
 }
 
 func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, error) {
@@ -209,7 +208,7 @@ func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, erro
 			clean[f.Path()] = s.LiveSize() == s.FullSize()
 		}
 	}
-	left := remains{lone: len(segments) == 1}
+	left := remains{single: len(segments) == 1}
 	for _, path := range suspects {
 		isClean, isSegment := clean[path]
 		if isClean || !isSegment && !exists(path) {
@@ -221,10 +220,10 @@ func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, erro
 	return left, nil
 }
 
-// merge merges all segments into one, as far as the engine sees a need.
+// merge merges all segments into one, if the engine considers it necessary.
 func (x *Index) merge(ctx context.Context, engine *scorch.Scorch) error {
 	merged := make(chan error, 1)
-	go func() { merged <- engine.ForceMerge(ctx, nil) }() // ends at the latest when the engine closes
+	go func() { merged <- engine.ForceMerge(ctx, nil) }() // ends at the latest when the engine is closed
 	tick := time.NewTicker(scrubPause)
 	defer tick.Stop()
 	for {

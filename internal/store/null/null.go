@@ -1,6 +1,6 @@
-// Package null is the store of a program that has not opted in: it keeps
-// nothing, finds nothing and fails nothing. Every method is free of allocation,
-// so that a layer can call its store without asking whether there is one.
+// Package null is the store of a program that has not opted in: it stores nothing,
+// finds nothing and never fails. No method allocates, so a caller need not check
+// whether there is a store.
 package null
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Store is the store that does nothing. The zero value is ready to use, from
-// any number of goroutines.
+// Store is a store that does nothing. The zero value is ready to use and safe for
+// concurrent use.
 type Store struct{}
 
 var _ ken.Store = Store{}

@@ -8,34 +8,34 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// outlineBuilder is what an outline is worked out on; it is used again.
+// outlineBuilder is the scratch state for computing one outline. It is reused.
 type outlineBuilder struct {
 	tallies []tally
 	chained []chained
-	// seen has for each name the generation that it was last met in, and at for each
-	// aspect where its tally is: one more, and only if it is this outline's, which
-	// begin sees to.
+	// seen holds, for each name, the generation in which it was last counted. at holds,
+	// for each aspect, the index of its tally plus one; 0 if this outline has none yet.
+	// begin resets it.
 	seen, at   []uint32
 	generation uint32
 }
 
-// tally sums up one aspect.
+// tally counts the records of one aspect.
 type tally struct {
 	aspect              uint32
 	claims, constraints int
 	other               int
 	top                 []store.Ref
-	rule                int // the last of its rules in chained, one more; 0 for none
+	rule                int // index plus one of its last rule in chained; 0 for none
 	done                bool
 }
 
-// chained is a rule under an aspect, and where the one before it is.
+// chained is a rule under an aspect, linked to the rule before it.
 type chained struct {
 	slot uint32
 	next int
 }
 
-// begin makes room for an index as it is now.
+// begin resets the builder for the current state of an index.
 func (n *outlineBuilder) begin(x *Index) {
 	for i := range n.tallies {
 		n.at[n.tallies[i].aspect] = 0
@@ -53,7 +53,7 @@ func (n *outlineBuilder) begin(x *Index) {
 	}
 }
 
-// tally is the aspect's; it is good until the next call.
+// tally returns the tally of an aspect. It is valid until the next call.
 func (n *outlineBuilder) tally(aspect uint32) *tally {
 	if n.at[aspect] == 0 {
 		n.tallies = append(n.tallies, tally{aspect: aspect})
@@ -62,8 +62,8 @@ func (n *outlineBuilder) tally(aspect uint32) *tally {
 	return &n.tallies[n.at[aspect]-1]
 }
 
-// rule notes a rule under an aspect. It is counted with the aspect's other claims,
-// so that a name which both have is met once.
+// rule adds a rule under an aspect. Rules are counted together with the aspect's other
+// claims, so that a name in both is counted once.
 func (n *outlineBuilder) rule(aspect, slot uint32) {
 	t := n.tally(aspect)
 	t.constraints++
@@ -71,7 +71,7 @@ func (n *outlineBuilder) rule(aspect, slot uint32) {
 	t.rule = len(n.chained)
 }
 
-// others counts the names of a record beside its primary one that are new to this
+// others counts the names of a record, except the primary one, that are new in this
 // generation.
 func (n *outlineBuilder) others(x *Index, t *tally, slot uint32) {
 	for i := 1; i < int(x.recs[slot].n); i++ {
@@ -82,7 +82,7 @@ func (n *outlineBuilder) others(x *Index, t *tally, slot uint32) {
 	}
 }
 
-// finish adds an aspect's rules to its claims, within the same generation.
+// finish adds an aspect's rules to its claims, in the same generation.
 func (n *outlineBuilder) finish(x *Index, t *tally) {
 	for at := t.rule; at > 0; at = n.chained[at-1].next {
 		n.others(x, t, n.chained[at-1].slot)
@@ -91,7 +91,7 @@ func (n *outlineBuilder) finish(x *Index, t *tally) {
 	t.done = true
 }
 
-// rest finishes the aspects that have nothing but rules.
+// rest finishes the aspects that have only rules.
 func (n *outlineBuilder) rest(x *Index) {
 	for i := range n.tallies {
 		if t := &n.tallies[i]; !t.done {
@@ -101,7 +101,7 @@ func (n *outlineBuilder) rest(x *Index) {
 	}
 }
 
-// aspects returns those with most claims, by name.
+// aspects returns the aspects with the most claims, sorted by name.
 func (n *outlineBuilder) aspects(x *Index, most int) []store.AspectOutline {
 	kept := slices.DeleteFunc(slices.Clone(n.tallies), func(t tally) bool { return t.claims == 0 })
 	byName := func(a, b tally) int { return strings.Compare(x.aspects.text[a.aspect], x.aspects.text[b.aspect]) }

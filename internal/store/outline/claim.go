@@ -12,20 +12,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// About is what the index takes from a claim itself, in a form that a store can keep
-// beside it, so that opening need not read the claims.
+// About holds what the index needs from a claim. A store can keep it next to the claim,
+// so that opening the store need not read the claims.
 type About struct {
-	Names    []string // as analysis.Entity spells them, each once, the primary one first
-	Aspect   string   // as it was written, without space around
+	Names    []string // as analysis.Entity spells them, without duplicates, the primary one first
+	Aspect   string   // as written, without surrounding space
 	Strength float64  // the claim's importance
-	// Said are the words of a rule, as far as names are looked for in them; nil for
-	// what is none. They are the claim's heading and text, case, accents and plural
-	// folded, its first 400.
+	// Said holds the first 400 words of a rule's heading and text, with case, accents
+	// and plural folded. Names are searched in them. It is nil for a claim that is not
+	// a rule.
 	Said []string
 }
 
-// Of returns what a claim is about, and false when the index has no place for it: a
-// piece of the repository, and what names nothing and is no rule.
+// Of returns what a claim is about. It returns false if the index doesn't hold the
+// claim: a chunk of the repository, or a claim that has no names and is not a rule.
 func Of(c *ken.Claim) (About, bool) {
 	if c.Kind == ken.KindDocument || len(c.Entities) == 0 && !c.Constraint {
 		return About{}, false
@@ -38,19 +38,19 @@ func Of(c *ken.Claim) (About, bool) {
 	return a, len(a.Names) > 0 || rule
 }
 
-// Record is a claim as the index has it.
+// Record is a claim in the index.
 type Record struct {
 	Ref        store.Ref
 	ID         uuid.UUID
 	Kind       ken.Kind
 	Tier       ken.Tier
 	Created    int64 // unix milliseconds
-	Constraint bool  // says nothing of a structural kind
-	Candidate  bool  // it may be a rule; so does this
+	Constraint bool  // a rule; ignored for structural kinds
+	Candidate  bool  // may become a rule; ignored for structural kinds
 	About
 }
 
-// One of these leads every encoded About.
+// Version bytes at the start of an encoded About.
 const (
 	withoutSaid = 1
 	withSaid    = 2
@@ -58,12 +58,12 @@ const (
 
 var errAbout = errors.New("what a record is about makes no sense")
 
-// Append writes a behind b:
+// Append appends the encoding to b:
 //
 //	version 1 | strength 8 (bits of the float, big endian) | aspect | how many names | each
 //
-// Of a rule, the version is 2, and what it says comes last: how many words, and each. A
-// text is its length and its bytes; lengths and counts are varints.
+// For a rule, the version is 2, and Said follows at the end: the number of words, and
+// each word. A text is its length and its bytes; lengths and counts are varints.
 func (a *About) Append(b []byte) []byte {
 	version := byte(withoutSaid)
 	if a.Said != nil {
@@ -113,7 +113,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// reader reads until something is bad, and zeros from then on.
+// reader decodes values. After the first invalid value, it returns zero values.
 type reader struct {
 	b   []byte
 	bad bool
@@ -140,10 +140,10 @@ func (r *reader) text() string {
 	return s
 }
 
-// texts are nil for none.
+// texts returns nil if there are none.
 func (r *reader) texts() []string {
 	n := r.number()
-	if n > uint64(len(r.b)) { // a text takes a byte at least
+	if n > uint64(len(r.b)) { // each text takes at least a byte
 		r.bad = true
 	}
 	if r.bad || n == 0 {

@@ -14,37 +14,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Index is one owner's. The zero value is not ready: see New.
+// Index is the index of one owner. Use New to create one.
 type Index struct {
-	names   words
-	aspects words
-	posts   []postings               // by number of the name
-	slots   []uint32                 // by ref: one more than the record's slot, 0 for none
-	recs    []rec                    // by slot
-	places  []place                  // by slot
-	free    []uint32                 // slots
-	more    map[uint32][]uint32      // by slot: the names beyond those in the record itself
-	said    words                    // of rules
-	sayers  [][]uint32               // by number of the word: the rules that say it, in the order of their group
-	texts   map[uint32][]uint32      // by slot: the words of a rule
-	sorted  atomic.Pointer[[]string] // the names; nil when they changed since
-	notes   sync.Pool                // of *notes
-	loading bool                     // the lists are not in order yet
+	names       words
+	aspects     words
+	posts       []postings               // by the number of the name
+	slots       []uint32                 // by ref: the record's slot plus one; 0 for none
+	recs        []rec                    // by slot
+	places      []place                  // by slot
+	free        []uint32                 // slots
+	more        map[uint32][]uint32      // by slot: the names after the first three, which rec holds
+	said        words                    // words of rules
+	rulesByWord [][]uint32               // by the number of the word: the rules that contain it, in the order of their group
+	texts       map[uint32][]uint32      // by slot: the words of a rule
+	sorted      atomic.Pointer[[]string] // all names, sorted; nil after a change
+	notes       sync.Pool                // of *outlineBuilder
+	loading     bool                     // the lists are not sorted yet
 }
 
-// inline is how many names a record holds itself: most have no more.
+// inline is the number of names that a rec holds itself: most records have no more.
 const inline = 3
 
-// rec is what counting needs of a record, and place what keeping it in order does: 24
-// and 32 bytes. An outline of a name with many records looks at all the ones and none
-// of the others.
+// rec holds what counting needs of a record, and place what sorting needs: 24 and 32
+// bytes. An outline of a name with many records reads all its recs but no places.
 type rec struct {
 	ref    store.Ref
 	aspect uint32
 	names  [inline]uint32
 	n      uint16
 	tier   ken.Tier
-	sort   uint8 // a group's key below mentions, or candidates or beyond for a claim
+	sort   uint8 // the key of a group before mentions; for a claim, candidates or beyond
 }
 
 type place struct {
@@ -53,25 +52,25 @@ type place struct {
 	strength float64
 }
 
-// postings is what a name carries, by group in the order of the keys.
+// postings holds the groups of a name, sorted by key.
 type postings []group
 
-// group is one list of a name, in the reverse of the order in which it is read: what
-// is new goes to its end, as a rule.
+// group is one list of a name, in the reverse of the reading order, so that new records
+// usually go to its end.
 type group struct {
 	key  uint32
 	list []uint32 // of slots
 }
 
-// The keys of groups. What a name is the primary entity of has the aspect's number
-// from beyond on.
+// The keys of groups. Claims that the name is the primary entity of have the key beyond
+// plus the aspect's number.
 const (
 	constraints = iota
 	entities    // links, by kind
 	dependencies
 	aliases
 	mentions   // claims that have another primary entity
-	candidates // claims that may be rules, which are in mentions or an aspect as well
+	candidates // claims that may become rules; they are also in mentions or an aspect
 	beyond
 )
 
@@ -84,8 +83,8 @@ func New() *Index {
 	return x
 }
 
-// Load puts many records into an index that is empty: in one go, which is much
-// quicker when a name has many of them.
+// Load adds many records to an empty index. It sorts the lists once at the end, which
+// is much faster for names with many records.
 func (x *Index) Load(records iter.Seq[Record]) {
 	x.loading = true
 	for r := range records {
@@ -98,8 +97,8 @@ func (x *Index) Load(records iter.Seq[Record]) {
 			g.list = ordered(g.list, x.order(g.key))
 		}
 	}
-	for n := range x.sayers {
-		x.sayers[n] = ordered(x.sayers[n], x.order(constraints))
+	for n := range x.rulesByWord {
+		x.rulesByWord[n] = ordered(x.rulesByWord[n], x.order(constraints))
 	}
 }
 
@@ -108,12 +107,12 @@ func ordered(list []uint32, order func(a, b uint32) int) []uint32 {
 		slices.SortFunc(list, order)
 	}
 	if cap(list) > len(list) {
-		list = append(make([]uint32, 0, len(list)), list...) // growing left room
+		list = append(make([]uint32, 0, len(list)), list...) // removes spare capacity
 	}
 	return list
 }
 
-// Put sets a record, in place of what was there under its ref.
+// Put adds a record, or replaces the one with the same ref.
 func (x *Index) Put(r Record) {
 	x.Remove(r.Ref)
 	sort := uint8(beyond)
@@ -160,11 +159,11 @@ func (x *Index) Put(r Record) {
 		}
 	}
 	if sort == constraints {
-		x.say(slot, r.Said)
+		x.addWords(slot, r.Said)
 	}
 }
 
-// Remove takes a record out; one that is not there is left at that.
+// Remove removes a record, if it is in the index.
 func (x *Index) Remove(ref store.Ref) {
 	if int(ref) >= len(x.slots) || x.slots[ref] == 0 {
 		return
@@ -184,7 +183,7 @@ func (x *Index) Remove(ref store.Ref) {
 		}
 		x.dropName(n)
 	}
-	x.unsay(slot)
+	x.removeWords(slot)
 	x.aspects.drop(r.aspect)
 	delete(x.more, slot)
 	*r, x.places[slot] = rec{}, place{}
@@ -192,7 +191,7 @@ func (x *Index) Remove(ref store.Ref) {
 	x.free = append(x.free, slot)
 }
 
-// key is the group that a record is in under its i-th name.
+// key returns the group of a record under its i-th name.
 func (r *rec) key(i int) uint32 {
 	switch {
 	case r.sort < mentions:
@@ -210,7 +209,7 @@ func (x *Index) nameAt(slot uint32, i int) uint32 {
 	return x.more[slot][i-inline]
 }
 
-// join adds a record to a list of a name; leave takes it out.
+// join adds a record to a list of a name; leave removes it.
 func (x *Index) join(name, key, slot uint32) {
 	at, ok := x.find(name, key)
 	if !ok {
@@ -220,7 +219,7 @@ func (x *Index) join(name, key, slot uint32) {
 	g.list = x.insert(g.list, slot, key)
 }
 
-// insert adds a record to a list in its place; while loading, at the end.
+// insert adds a record to a list at its sorted position; while loading, at the end.
 func (x *Index) insert(list []uint32, slot, key uint32) []uint32 {
 	i, order := len(list), x.order(key)
 	if i > 0 && !x.loading && order(list[i-1], slot) > 0 {
@@ -229,9 +228,9 @@ func (x *Index) insert(list []uint32, slot, key uint32) []uint32 {
 	return slices.Insert(list, i, slot)
 }
 
-// without takes a record out of a list.
+// without removes a record from a list.
 func (x *Index) without(list []uint32, slot, key uint32) []uint32 {
-	if x.loading { // it is not in order
+	if x.loading { // the list is not sorted
 		if i := slices.Index(list, slot); i >= 0 {
 			return slices.Delete(list, i, i+1)
 		}
@@ -259,7 +258,7 @@ func (x *Index) find(name, key uint32) (at int, ok bool) {
 	return slices.BinarySearchFunc(x.posts[name], key, func(g group, key uint32) int { return cmp.Compare(g.key, key) })
 }
 
-// order is that of a group's list.
+// order returns the comparison function for a group's list.
 func (x *Index) order(key uint32) func(a, b uint32) int {
 	if key >= entities && key <= aliases {
 		return func(a, b uint32) int {
@@ -278,7 +277,7 @@ func (x *Index) order(key uint32) func(a, b uint32) int {
 	}
 }
 
-// byAge has the newest last, and of two as old the one with the smaller id.
+// byAge sorts the newest last; of two with the same time, the one with the smaller id.
 func byAge(p, q *place) int {
 	if c := cmp.Compare(p.created, q.created); c != 0 {
 		return c

@@ -207,7 +207,7 @@ func TestAPageOfNamesCostsWhatItReturns(t *testing.T) {
 	}
 }
 
-// A name that nobody carries any more is not kept: it may be what was forgotten.
+// A name is removed with its last record, because it may have been forgotten.
 func TestNothingIsLeftOfANameThatIsGone(t *testing.T) {
 	x := outline.New()
 	all := outline.Pass{Claim: func(store.Ref) bool { return true }, Link: func(store.Ref) bool { return true }}
@@ -280,8 +280,7 @@ func TestAboutRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzAbout checks that what is read is what was written, and that nothing else is
-// read as something.
+// FuzzAbout checks that Decode reads what Append wrote, and rejects everything else.
 func FuzzAbout(f *testing.F) {
 	for _, a := range []outline.About{{}, {Names: []string{"payments", "ledger"}, Aspect: "deployment", Strength: 0.5}, {Said: []string{"never", "again"}}} {
 		f.Add(a.Append(nil))

@@ -10,28 +10,28 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// mostSaid bounds how many words of a rule are kept: its first.
-const mostSaid = 400
+// maxRuleWords is the maximum number of words that are stored of a rule.
+const maxRuleWords = 400
 
-// spokenWords are the words of a text in their order, as names are looked for in them: case
-// and accents folded as analysis.Entity does, plural as singular, parts of paths and
-// compounds each by itself. In scripts without spaces a character is a word. An
-// identifier is a word; the parts of one like PaymentsService, whose end tells that its
-// beginning is a name, come behind the text.
+// spokenWords returns the words of a text in order, normalized for searching names in
+// them: case and accents folded as analysis.Entity does, plurals as singular, parts of
+// paths and compounds separated. In scripts without spaces, each character is a word.
+// An identifier is one word. For an identifier like PaymentsService, whose last part
+// shows that the rest is a name, the parts are added after the text.
 func spokenWords(text string) []string {
 	words := []string{}
 	var glued []string
 	r := wordReader{text: text}
-	for len(words) < mostSaid {
+	for len(words) < maxRuleWords {
 		raw, word := r.next()
 		if raw == "" {
 			break
 		}
-		words, glued = append(words, string(word)), append(glued, humps(raw)...)
+		words, glued = append(words, string(word)), append(glued, identifierParts(raw)...)
 	}
 	for _, part := range glued {
 		r := wordReader{text: part}
-		if raw, word := r.next(); raw != "" && len(words) < mostSaid {
+		if raw, word := r.next(); raw != "" && len(words) < maxRuleWords {
 			words = append(words, string(word))
 		}
 	}
@@ -45,8 +45,8 @@ type wordReader struct {
 	buf  [64]byte
 }
 
-// next is the next word as it stands in the text, and as it is compared; "" at the end.
-// The bytes are good until the next call.
+// next returns the next word, as written and as normalized; "" at the end. word is only
+// valid until the next call.
 func (r *wordReader) next() (raw string, word []byte) {
 	for r.at < len(r.text) {
 		n := wordAt(r.text[r.at:])
@@ -78,7 +78,7 @@ func (r *wordReader) next() (raw string, word []byte) {
 	return "", nil
 }
 
-// possessive reports that a text ends with an apostrophe behind a word.
+// possessive reports whether a text ends with an apostrophe after a word.
 func possessive(text string) bool {
 	r, n := utf8.DecodeLastRuneInString(text)
 	if r != '\'' && r != '’' {
@@ -88,8 +88,8 @@ func possessive(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// wordAt is how many bytes of a text its first word takes; 0 if there is none at its
-// very beginning. Signs that languages are called by belong to it: c++, c#.
+// wordAt returns the length in bytes of the word at the start of a text; 0 if it does
+// not start with one. It includes signs in names of languages: c++, c#.
 func wordAt(text string) (n int) {
 	for n < len(text) {
 		if c := text[n]; c < utf8.RuneSelf {
@@ -104,13 +104,13 @@ func wordAt(text string) (n int) {
 		}
 		r, size := utf8.DecodeRuneInString(text[n:])
 		switch {
-		case unicode.IsMark(r) && n > 0, r == 0x200C || r == 0x200D: // joiners stand inside words
+		case unicode.IsMark(r) && n > 0, r == 0x200C || r == 0x200D: // joiners occur inside words
 		case analysis.Unspaced(r):
 			if n > 0 {
 				return n
 			}
 			n += size
-			for n < len(text) { // its own marks, and no further letter
+			for n < len(text) { // marks that belong to the character
 				r, size := utf8.DecodeRuneInString(text[n:])
 				if !unicode.IsMark(r) && r != 0xFF9E && r != 0xFF9F {
 					break
@@ -131,9 +131,10 @@ func letterAt(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// singular is the form that a word shares with its plural. It need not be a word: both
-// lose s, e and y behind, so that caches meets cache, policies policy and statuses
-// status. A stemmer would be too coarse for names: to it, booking is a book.
+// singular returns a form that a word shares with its plural. It need not be a word:
+// both lose a final s, e and y, so that caches matches cache, policies policy and
+// statuses status. A stemmer would be too coarse for names: it would reduce booking to
+// book.
 func singular(w []byte) []byte {
 	if one, ok := irregular[string(w)]; ok {
 		w = append(w[:0], one...)
@@ -156,15 +157,15 @@ func singular(w []byte) []byte {
 	return w[:n]
 }
 
-// irregular leads plurals that no rule reaches to their singular.
+// irregular maps irregular plurals to their singular.
 var irregular = map[string]string{
 	"people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
 	"indices": "index", "vertices": "vertex", "matrices": "matrix", "analyses": "analysis", "criteria": "criterion", "schemata": "schema",
 }
 
-// things end identifiers whose beginning is the name of what they are a part of.
-// Others are names by themselves: GitHub is no hub.
-var things = func() map[string]bool {
+// partSuffixes are the last parts of identifiers whose first part is a name of its own. Other
+// identifiers are names as a whole, such as GitHub.
+var partSuffixes = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(`Service Server Client Manager Handler Controller Module App System Worker Job Queue Store
 		Repository Gateway Engine Proxy Adapter Provider Factory Config Test`) {
@@ -173,15 +174,16 @@ var things = func() map[string]bool {
 	return out
 }()
 
-// humps are an identifier's parts; nil for what is none, or a name by itself.
-func humps(raw string) (parts []string) {
+// identifierParts returns an identifier's parts; nil if it is not an identifier or is a name as a
+// whole.
+func identifierParts(raw string) (parts []string) {
 	from := 0
 	for i := 1; i < len(raw); i++ {
 		if up(raw[i]) && (!up(raw[i-1]) || i+1 < len(raw) && raw[i+1] >= 'a' && raw[i+1] <= 'z') {
 			parts, from = append(parts, raw[from:i]), i
 		}
 	}
-	if parts == nil || !things[raw[from:]] && !things[strings.TrimSuffix(raw[from:], "s")] {
+	if parts == nil || !partSuffixes[raw[from:]] && !partSuffixes[strings.TrimSuffix(raw[from:], "s")] {
 		return nil
 	}
 	return append(parts, raw[from:])
@@ -189,41 +191,41 @@ func humps(raw string) (parts []string) {
 
 func up(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// say notes the words of a rule; unsay forgets them.
-func (x *Index) say(slot uint32, said []string) {
+// addWords adds the words of a rule; unsay removes them.
+func (x *Index) addWords(slot uint32, said []string) {
 	if len(said) == 0 {
 		return
 	}
 	text := make([]uint32, len(said))
 	for i, w := range said {
 		n := x.said.take(w)
-		for int(n) >= len(x.sayers) {
-			x.sayers = append(x.sayers, nil)
+		for int(n) >= len(x.rulesByWord) {
+			x.rulesByWord = append(x.rulesByWord, nil)
 		}
 		if !slices.Contains(text[:i], n) {
-			x.sayers[n] = x.insert(x.sayers[n], slot, constraints)
+			x.rulesByWord[n] = x.insert(x.rulesByWord[n], slot, constraints)
 		}
 		text[i] = n
 	}
 	x.texts[slot] = text
 }
 
-func (x *Index) unsay(slot uint32) {
+func (x *Index) removeWords(slot uint32) {
 	text := x.texts[slot]
 	for i, n := range text {
 		if !slices.Contains(text[:i], n) {
-			x.sayers[n] = x.without(x.sayers[n], slot, constraints)
+			x.rulesByWord[n] = x.without(x.rulesByWord[n], slot, constraints)
 		}
-		if len(x.sayers[n]) == 0 {
-			x.sayers[n] = nil
+		if len(x.rulesByWord[n]) == 0 {
+			x.rulesByWord[n] = nil
 		}
 		x.said.drop(n)
 	}
 	delete(x.texts, slot)
 }
 
-// mentions adds the rules that say a name, and don't carry it, to its outline. Only
-// those are looked at that say the rarest of its words.
+// mentions adds to an outline the rules that contain its name but don't carry it. It
+// only checks the rules that contain the rarest word of the name.
 func (x *Index) mentions(out *store.Outline, name uint32, carried bool, pass *Pass) {
 	var buf [8]uint32
 	words := buf[:0]
@@ -238,9 +240,9 @@ func (x *Index) mentions(out *store.Outline, name uint32, carried bool, pass *Pa
 	if len(words) == 0 {
 		return
 	}
-	rarest := x.sayers[words[0]]
+	rarest := x.rulesByWord[words[0]]
 	for _, w := range words[1:] {
-		if l := x.sayers[w]; len(l) < len(rarest) {
+		if l := x.rulesByWord[w]; len(l) < len(rarest) {
 			rarest = l
 		}
 	}
@@ -264,7 +266,7 @@ func (x *Index) carries(slot, name uint32) bool {
 	return false
 }
 
-// within reports whether words stand in a text next to each other, in their order.
+// within reports whether text contains words next to each other, in order.
 func within(words, text []uint32) bool {
 	for i, w := range text[:max(0, len(text)-len(words)+1)] {
 		if w == words[0] && slices.Equal(text[i:i+len(words)], words) {
@@ -274,8 +276,7 @@ func within(words, text []uint32) bool {
 	return false
 }
 
-// words numbers strings, and gives the number of one that nobody has any more to the
-// next.
+// words assigns numbers to strings, and reuses the numbers of removed strings.
 type words struct {
 	number map[string]uint32
 	text   []string // by number
@@ -285,7 +286,7 @@ type words struct {
 
 func newWords() words { return words{number: map[string]uint32{}} }
 
-// take counts one more use of a string, and returns its number.
+// take increments the use count of a string and returns its number.
 func (w *words) take(s string) uint32 {
 	n, ok := w.number[s]
 	if !ok {
@@ -295,14 +296,14 @@ func (w *words) take(s string) uint32 {
 			n = uint32(len(w.text))
 			w.text, w.uses = append(w.text, ""), append(w.uses, 0)
 		}
-		s = strings.Clone(s) // it may be a part of something long
+		s = strings.Clone(s) // it may be a substring of a long text
 		w.text[n], w.number[s] = s, n
 	}
 	w.uses[n]++
 	return n
 }
 
-// drop takes one use back, and the string with the last.
+// drop decrements the use count, and removes the string when it reaches zero.
 func (w *words) drop(n uint32) {
 	if w.uses[n]--; w.uses[n] == 0 {
 		delete(w.number, w.text[n])

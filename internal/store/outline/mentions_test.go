@@ -138,7 +138,7 @@ func TestALongRuleIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzSaid checks that a rule says each name of one to three words that stand in it.
+// FuzzSaid checks that a rule is found by each name of one to three words in its text.
 func FuzzSaid(f *testing.F) {
 	for _, s := range []string{"Never deploy the payments-service, or C++, on a Friday.", "部署 支付服务", "O'Brien's café PaymentsServices", "a\u0300 \u200d s's 'S ½ ﬁ ﷺ"} {
 		f.Add(s)
@@ -183,8 +183,8 @@ func manyRules(t testing.TB, n, services int) []outline.Record {
 	return out
 }
 
-// BenchmarkMentioned asks for eight names at 5,000 rules, of which each is said by 25 or,
-// which is more than a turn could be told of, by 125; the names have two words.
+// BenchmarkMentioned asks for eight names of two words with 5,000 rules. Each name occurs
+// in 25 rules or in 125, which is more than a turn could use.
 func BenchmarkMentioned(b *testing.B) {
 	for _, each := range []int{25, 125} {
 		b.Run(fmt.Sprintf("rules=%d", each), func(b *testing.B) {

@@ -7,9 +7,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Names returns up to n names after one, in byte order, with how many of the records
-// that may be told of carry each; more says that there are further ones. A name that
-// nobody may be told of is left out.
+// Names returns up to n names after the given one, in byte order, each with the number
+// of its records that pass. Names without such a record are left out. more reports
+// whether further names follow.
 func (x *Index) Names(pass Pass, after string, n int) (page []store.NameCount, more bool) {
 	sorted := x.inOrder()
 	from, found := slices.BinarySearch(sorted, after)
@@ -45,8 +45,8 @@ func (x *Index) Names(pass Pass, after string, n int) (page []store.NameCount, m
 	return page, false
 }
 
-// inOrder are all names, sorted once after they changed. Whoever reads may do it: who
-// changes the index is alone then.
+// inOrder returns all names, sorted once after a change. Concurrent readers may call
+// it: no writer runs at the same time.
 func (x *Index) inOrder() []string {
 	if p := x.sorted.Load(); p != nil {
 		return *p
@@ -72,7 +72,7 @@ func (x *Index) dropName(n uint32) {
 	}
 }
 
-// Len is how many names there are.
+// Len returns the number of names.
 func (x *Index) Len() int {
 	n := len(x.names.number)
 	if _, some := x.names.number[""]; some {
@@ -81,5 +81,5 @@ func (x *Index) Len() int {
 	return n
 }
 
-// Words is how many different words rules say.
+// Words returns the number of different words in rules.
 func (x *Index) Words() int { return len(x.said.number) }

@@ -8,10 +8,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Pass says which records an answer may tell of.
+// Pass holds the filters for the records that an answer may contain.
 type Pass struct {
-	Claim func(store.Ref) bool // of every kind that is not structural
-	Link  func(store.Ref) bool // of structural kinds; see Links
+	Claim func(store.Ref) bool // for kinds that are not structural
+	Link  func(store.Ref) bool // for structural kinds; see Links
 }
 
 func (p *Pass) of(r *rec) bool {
@@ -21,15 +21,15 @@ func (p *Pass) of(r *rec) bool {
 	return p.Claim(r.ref)
 }
 
-// Links is the filter for structural records: f, with the structural kinds in place
-// of f's.
+// Links returns the filter for structural records: f with the structural kinds instead
+// of its own.
 func Links(f *ken.Filter) ken.Filter {
 	own := *f
 	own.Kinds = linkKinds[entities : aliases+1]
 	return own
 }
 
-// Known reports whether a record carries the name that stands.
+// Known reports whether a record that stands accepts carries the name.
 func (x *Index) Known(name string, stands func(store.Ref) bool) bool {
 	n, ok := x.names.number[name]
 	if !ok || name == "" {
@@ -45,7 +45,7 @@ func (x *Index) Known(name string, stands func(store.Ref) bool) bool {
 	return false
 }
 
-// Carriers appends to refs every record that carries the name, in no order.
+// Carriers appends to refs every record that carries the name, in no particular order.
 func (x *Index) Carriers(refs []store.Ref, name string) []store.Ref {
 	n, ok := x.names.number[name]
 	if !ok || name == "" {
@@ -68,7 +68,7 @@ const (
 	defaultLinks   = 64
 )
 
-// Outlines returns what is filed under each of the names and may be told.
+// Outlines returns the outline of each name, with the records that pass.
 func (x *Index) Outlines(names []string, pass Pass, o store.OutlineOptions) []store.Outline {
 	o.Aspects = cmp.Or(max(o.Aspects, 0), defaultAspects)
 	o.Top = cmp.Or(max(o.Top, 0), defaultTop)

@@ -10,18 +10,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Overlay is what a function writes to a shelf before it is written: a ShelfTx
-// that keeps every change to itself and reads the rest from what lies below. So a
-// function can be tried and dropped without a trace, and several can share a
-// transaction, each over the one before. Overlays may lie on one another.
+// Overlay buffers the changes of a function to a shelf. It is a ShelfTx that keeps its
+// changes in memory and reads everything else from below. So the changes can be discarded,
+// and several functions can share a transaction, each on top of the one before. The shelf
+// below may itself be an Overlay.
 //
-// What lies below must not change while the overlay is used. An overlay belongs to
-// one goroutine.
+// The shelf below must not change while the overlay is used. An overlay must not be used by
+// several goroutines at once.
 type Overlay struct {
 	below   store.ShelfReader
 	changes map[string][]byte // nil: deleted
 	sorted  []string          // keys of changes
-	more    []string          // those that came since, in no order
+	more    []string          // keys added since sorted was built, in no order
 	ended   bool
 }
 
@@ -70,8 +70,8 @@ func (o *Overlay) Scan(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// under returns the changed keys that start with prefix, in order: the caller's
-// own, as the changes may grow while it looks through them.
+// under returns the changed keys that start with prefix, in order. The caller owns the
+// slice, because the changes may grow during a scan.
 func (o *Overlay) under(prefix string) []string {
 	if len(o.more) > 0 {
 		slices.Sort(o.more)
@@ -86,7 +86,7 @@ func (o *Overlay) under(prefix string) []string {
 	return slices.Clone(o.sorted[from : from+n])
 }
 
-// merge joins two sorted lists without a key in common.
+// merge merges two sorted lists that have no key in common.
 func merge(a, b []string) []string {
 	out := make([]string, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -105,19 +105,19 @@ func (o *Overlay) Put(key string, value []byte) error {
 	if err := store.CheckShelfKey(key); err != nil {
 		return err
 	}
-	// Never nil, which would read like a key that is not there.
+	// Never nil, which would mean that the key is missing.
 	o.change(key, append(make([]byte, 0, len(value)+Room), value...))
 	return nil
 }
 
-// Room is how many bytes are free behind each value that Changes yields. They are for a checksum.
+// Room is the number of free bytes after each value that Changes yields, for a checksum.
 const Room = 16
 
 // Delete implements ShelfTx.
 func (o *Overlay) Delete(key string) error {
 	o.check()
 	if _, ok := o.changes[key]; !ok && o.below.Get(key) == nil {
-		return nil // nothing to be done, and no reason for a commit
+		return nil // no change, so no commit is needed
 	}
 	o.change(key, nil)
 	return nil
@@ -130,11 +130,11 @@ func (o *Overlay) change(key string, value []byte) {
 	o.changes[key] = value
 }
 
-// Len is how many keys were changed.
+// Len returns the number of changed keys.
 func (o *Overlay) Len() int { return len(o.changes) }
 
-// Changes yields every key that was put, with its last value, and every one that
-// was deleted, with nil, in byte order. Values are the overlay's own, with Room behind them.
+// Changes yields every changed key in byte order: with its last value, or with nil if it was
+// deleted. The overlay owns the values, which have Room free bytes after them.
 func (o *Overlay) Changes() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for _, key := range slices.Sorted(maps.Keys(o.changes)) {
@@ -145,10 +145,10 @@ func (o *Overlay) Changes() iter.Seq2[string, []byte] {
 	}
 }
 
-// Apply does the changes to tx, which may be another overlay.
+// Apply applies the changes to tx, which may be another overlay.
 func (o *Overlay) Apply(tx store.ShelfTx) error {
 	if to, ok := tx.(*Overlay); ok {
-		for key, v := range o.changes { // the order is found when it is asked for
+		for key, v := range o.changes { // the other overlay sorts when needed
 			to.change(key, v)
 		}
 		return nil
@@ -167,8 +167,7 @@ func (o *Overlay) Apply(tx store.ShelfTx) error {
 	return nil
 }
 
-// End makes every later use of the overlay by the function that it was given to
-// panic. Len, Changes and Apply still work.
+// End makes later reads and writes of the overlay panic. Len, Changes and Apply still work.
 func (o *Overlay) End() { o.ended = true }
 
 func (o *Overlay) check() {

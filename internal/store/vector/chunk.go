@@ -15,19 +15,20 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// chunkRows is how many rows are stored, locked and given to a worker together:
-// a megabyte of 256-dimensional vectors, scanned in some tens of microseconds.
+// chunkRows is the number of rows that are stored, locked and passed to a worker
+// together: a megabyte of 256-dimensional vectors, scanned in some tens of
+// microseconds.
 const chunkRows = 1024
 
-// chunk is a block of rows. Rows never move; one that is deleted leaves a hole
-// for the next new one.
+// chunk is a block of rows. Rows never move; a deleted row leaves a hole that the next
+// new row fills.
 type chunk struct {
 	rows  []float32 // chunkRows vectors, one after another
 	refs  [chunkRows]uint32
 	live  [chunkRows / 64]uint64 // a bit per row
 	signs []uint64               // the rows' bits, above center or not
-	// center is what the signs are relative to: the mean of all rows at some
-	// time. Chunks may have different ones for a while.
+	// center is the vector that the signs are relative to: an earlier mean of all rows.
+	// Chunks may have different centers for a while.
 	center []float32
 }
 
@@ -54,14 +55,14 @@ func (c *chunk) set(i int, ref uint32, vec []float32) {
 	signsOf(c.signs[i*w:(i+1)*w], vec, c.center)
 }
 
-// remove also blanks the row: memory that holds a forgotten text's vector
-// should not wait for the next row to be overwritten.
+// remove also clears the row, so that the vector of a forgotten text does not stay in
+// memory.
 func (c *chunk) remove(i int) {
 	c.live[i/64] &^= 1 << (i % 64)
 	clear(c.row(i))
 }
 
-// recenter computes all signs anew.
+// recenter computes all signs again.
 func (c *chunk) recenter(center []float32) {
 	c.center = center
 	w := signWords(len(center))
@@ -81,33 +82,33 @@ func (c *chunk) each(f func(i int)) {
 	}
 }
 
-// exact offers all rows to t. The filter is asked last: it is only needed for
-// the few rows that would be among the best.
+// exact offers all rows to t. The filter is called last, so only for the few rows that
+// would be among the best.
 func (c *chunk) exact(q *query, t *top) {
 	c.each(func(i int) {
-		if s := c.score(i, q); wants(t, s) && (q.accept == nil || q.accept(s.ref)) {
+		if s := c.score(i, q); wouldKeep(t, s) && (q.accept == nil || q.accept(s.ref)) {
 			t.Offer(c.finish(s, i, q))
 		}
 	})
 }
 
-// score computes what candidates are ordered by.
+// score computes the value by which candidates are ordered.
 func (c *chunk) score(i int, q *query) scored {
 	return scored{ref: c.refs[i], score: vek32.Dot(q.toward, c.row(i))}
 }
 
-// finish adds what only rows that are kept need.
+// finish adds the values that only kept rows need.
 func (c *chunk) finish(s scored, i int, q *query) scored {
 	s.mean = vek32.Dot(q.mean, c.row(i))
 	s.cosine = s.score + s.mean // toward is vec less the mean
 	return s
 }
 
-// OpenFile opens the file, or creates it when there is none. It reads it from
-// beginning to end. A torn end is cut off; records with a wrong checksum are
-// dropped; when there are any, or more than half of the records are dead, the
-// file is rewritten without them. Report tells all that. A file of another
-// format, model or dimension is an ErrCorrupt and stays as it is.
+// OpenFile opens the file, or creates it when there is none, and reads it completely.
+// An incomplete record at the end is cut off, and records with a wrong checksum are
+// dropped. If records were dropped, or more than half of them are dead, the file is
+// rewritten without them. File.Report returns what was done. A file of another format,
+// model or dimension is an ErrCorrupt and is left unchanged.
 func OpenFile(path string, o FileOptions) (*File, error) {
 	head := header{model: o.Model, dim: o.Dim}
 	if err := head.validate(); err != nil {
@@ -138,7 +139,7 @@ func (f *File) load(each func(Hash, []float32)) error {
 		err = fmt.Errorf("it holds %d dimensions of model %q, not %d of %q", got.dim, got.model, f.head.dim, f.head.model)
 	}
 	if err != nil {
-		return &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "not the vector file that it should be",
+		return &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "not a vector file of this model",
 			Try: "Move the file away; its vectors will be computed again.", Err: err}
 	}
 	if err := f.scan(r, info.Size(), each); err != nil {
@@ -160,7 +161,7 @@ func (f *File) load(each func(Hash, []float32)) error {
 	return nil
 }
 
-// scan reads all whole records.
+// scan reads all complete records.
 func (f *File) scan(r *bufio.Reader, size int64, each func(Hash, []float32)) error {
 	step := f.head.recordSize()
 	count := (size - f.head.size()) / step
@@ -198,8 +199,8 @@ func (f *File) scan(r *bufio.Reader, size int64, each func(Hash, []float32)) err
 	return nil
 }
 
-// compact writes the live records into a new file, in the old order, which
-// takes the old one's place when it is complete and durable.
+// compact writes the live records, in the old order, into a new file, which replaces
+// the old one when it is complete and durable.
 func (f *File) compact() error {
 	kept := make(map[Hash]int64, len(f.at))
 	end := f.head.size()
@@ -235,8 +236,8 @@ func (f *File) compact() error {
 	return err
 }
 
-// replace writes a file beside path, makes it durable, renames it to path and
-// returns it open for reading and writing. When it fails, path is as it was.
+// replace atomically replaces the file at path: it writes a temporary file, syncs it,
+// renames it, and returns it open for reading and writing. On error, path is unchanged.
 func replace(path string, write func(io.Writer) error) (file *os.File, err error) {
 	file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {

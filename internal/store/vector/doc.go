@@ -1,30 +1,28 @@
-// Package vector keeps embedding vectors: on disk, one File per model, and in
-// memory, one Index per model that finds the nearest to a query.
+// Package vector stores embedding vectors: a File per model on disk, and an Index per
+// model in memory, which finds the vectors nearest to a query.
 //
 // # Index
 //
-// A row is named by its record's ref. Rows have unit length, so that cosine is
-// a dot product; identical texts under two refs are two rows. Below
-// Options.ScanRows rows a search computes every cosine. Above, it first compares
-// one bit per dimension, whether the number is above the mean, which needs a
-// thirty-second of the memory traffic; the rows that agree with the query in
-// most bits are the candidates, and their exact cosines decide. The filter is
-// part of the scan, so that a narrow one finds as many hits as a wide one.
+// A row is identified by its record's ref. Rows have unit length, so that cosine is a
+// dot product; identical texts under two refs are two rows. With at most
+// Options.ScanRows rows, a search computes every cosine. With more, it first compares
+// one bit per dimension, whether the number is above the mean, which reads a
+// thirty-second of the memory. The rows that share most bits with the query are the
+// candidates, which are ranked by their exact cosines. The filter is part of the scan,
+// so that a narrow filter finds as many hits as a wide one.
 //
-// Searches lock a thousand rows at a time. A search beside writers therefore
-// sees each row as it was at some moment of the search, not all rows at the
-// same moment.
+// Searches lock a thousand rows at a time. A search during writes therefore sees each
+// row as of some moment of the search, but not all rows as of the same moment.
 //
 // # File
 //
-// A File is a cache, keyed by the hash of what was embedded: what is lost can be
-// embedded again, so appends are not synced one by one, and damage is dropped
-// and reported instead of fatal. A file that is not what the caller says it is
-// stays untouched. Erase is the exception to "append only": it overwrites the
-// record in place and syncs, because a forgotten text's vector tells much of the
-// text.
+// A File is a cache, keyed by the hash of the embedded text. Lost records can be
+// embedded again, so appends are not synced one by one, and damaged records are dropped
+// and reported. A file with another format, model or dimension is left unchanged. Erase
+// overwrites a record in place and syncs, because a forgotten text's vector reveals
+// much of the text.
 //
-// One process may have a File open; nothing here enforces that.
+// Only one process may have a File open; this package does not enforce that.
 //
 // # Format
 //
@@ -45,6 +43,6 @@
 //	16          4     CRC-32C of the hash and the vector
 //	20          4D    the vector, IEEE 754 single precision
 //
-// An erased record is all zeros but for the checksum; so the zero hash names
-// nothing. Bytes after the last whole record are a torn write.
+// An erased record is all zeros except for the checksum, so the zero hash is never
+// used. Bytes after the last complete record come from an interrupted write.
 package vector

@@ -16,8 +16,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Hash names a vector by what was embedded: 16 bytes of a cryptographic hash of
-// the text. The zero value names nothing.
+// Hash identifies a vector by the embedded text: 16 bytes of a cryptographic hash. The
+// zero value is invalid.
 type Hash [16]byte
 
 // Record is one vector of a file.
@@ -26,22 +26,22 @@ type Record struct {
 	Vec  []float32 // unit length
 }
 
-// FileOptions says what a file holds and who wants to know.
+// FileOptions describes the content of a file.
 type FileOptions struct {
 	Model string // its full name, 1 to 1024 bytes
 	Dim   int    // 1 to 65535
-	// Each is called by OpenFile for every vector, in the file's order. vec is
-	// only valid during the call. nil reads the hashes alone.
+	// Each is called by OpenFile for every vector, in the file's order. vec is only
+	// valid during the call. If Each is nil, only the hashes are read.
 	Each func(h Hash, vec []float32)
 }
 
-// Report is what opening a file found and did.
+// Report describes what opening a file found and did.
 type Report struct {
-	Live      int   // vectors that the file has
+	Live      int   // number of vectors
 	Dead      int   // erased records
-	Dropped   int   // records with a wrong checksum, and second copies
-	TornBytes int64 // cut off the end: a record that was not written to its end
-	Compacted bool  // the file was rewritten without what is dead and dropped
+	Dropped   int   // records with a wrong checksum, and duplicates
+	TornBytes int64 // size of an incomplete record at the end, which was cut off
+	Compacted bool  // the file was rewritten without dead and dropped records
 }
 
 // File is the durable cache of one model's vectors. It is safe for concurrent
@@ -54,22 +54,22 @@ type File struct {
 	mu sync.RWMutex // guards the fields below, and the records against Erase
 	f  *os.File
 	at map[Hash]int64 // offset of the record
-	// end is where the next record goes. What a failed write left behind it is
-	// overwritten by the next or, when there is none, cut off at the next open.
+	// end is the offset of the next record. Bytes after it come from a failed write;
+	// the next write overwrites them, or the next open cuts them off.
 	end int64
 }
 
 // Report returns what opening the file found.
 func (f *File) Report() Report { return f.report }
 
-// Len is the number of vectors.
+// Len returns the number of vectors.
 func (f *File) Len() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return len(f.at)
 }
 
-// Hashes names every vector of the file, in no order.
+// Hashes returns the hashes of all vectors, in no particular order.
 func (f *File) Hashes() []Hash {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -84,8 +84,8 @@ func (f *File) Has(h Hash) bool {
 	return ok
 }
 
-// Get reads a vector into dst, which it grows when needed; ok is false when the
-// file does not have it. A record that went bad since the file was opened is an
+// Get reads a vector into dst, which it grows when needed; ok is false when the file
+// does not have it. A record that was damaged since the file was opened is an
 // ErrCorrupt.
 func (f *File) Get(dst []float32, h Hash) (vec []float32, ok bool, err error) {
 	f.mu.RLock()
@@ -106,13 +106,12 @@ func (f *File) Get(dst []float32, h Hash) (vec []float32, ok bool, err error) {
 	return dst, true, nil
 }
 
-// writeBytes is how much Append hands to the system at once.
+// writeBytes is the number of bytes that Append writes at once.
 const writeBytes = 1 << 20
 
-// Append adds vectors. One that the file has already is skipped: the same model
-// and the same content give the same vector. All are checked before any is
-// written, and after an error none of them counts as written. Append does not
-// sync.
+// Append adds vectors. Vectors that the file already has are skipped: the same model
+// and content give the same vector. All are checked before any is written, and after an
+// error none of them is in the file. Append does not sync.
 func (f *File) Append(recs ...Record) error {
 	for i, r := range recs {
 		if r.Hash == (Hash{}) {
@@ -179,7 +178,7 @@ func (f *File) Erase(hs ...Hash) error {
 	return nil
 }
 
-// Sync makes everything appended so far durable.
+// Sync makes all appended vectors durable.
 func (f *File) Sync() error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -206,7 +205,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// header says what a file holds.
+// header describes the content of a file.
 type header struct {
 	model string
 	dim   int
@@ -234,7 +233,7 @@ func (h header) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// readHeader reads a header and leaves r behind it.
+// readHeader reads a header and leaves r after it.
 func readHeader(r io.Reader) (header, error) {
 	var h header
 	b := make([]byte, fixedBytes, fixedBytes+maxModel+4)
@@ -275,7 +274,7 @@ func (h header) appendRecord(b []byte, hash Hash, vec []float32) []byte {
 	return b
 }
 
-// recordSum is the checksum that belongs into bytes 16 to 20 of a record.
+// recordSum computes the checksum for bytes 16 to 20 of a record.
 func recordSum(record []byte) uint32 {
 	return crc32.Update(crc32.Checksum(record[:16], castagnoli), castagnoli, record[fixedBytes:])
 }

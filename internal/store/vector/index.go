@@ -15,13 +15,13 @@ import (
 
 // Options configures an index; the zero value is the default.
 type Options struct {
-	// ScanRows is the number of rows above which candidates come from the bits;
+	// ScanRows is the number of rows above which candidates are selected by their bits;
 	// 0 means 5,000, negative means never.
 	ScanRows int
 	// Oversample is the number of candidates per wanted hit; <= 0 chooses by the
 	// numbers of rows and dimensions, for a recall of 0.99 or more.
 	Oversample int
-	// Workers is how many goroutines share one search of a large index; <= 0
+	// Workers is the maximum number of goroutines for one search of a large index; <= 0
 	// means GOMAXPROCS.
 	Workers int
 }
@@ -35,11 +35,11 @@ type Index struct {
 	mu     sync.RWMutex // guards everything below
 	chunks []*chunk
 	slots  map[uint32]int // ref to row; row i is row i%chunkRows of chunk i/chunkRows
-	free   []int          // holes
-	next   int            // the first row that was never used
+	free   []int          // deleted rows
+	next   int            // the first unused row
 
 	sum     []float64 // of all rows, for the mean
-	center  []float32 // what new signs are relative to
+	center  []float32 // the center for new signs
 	stale   int       // chunks before this one may have an older center
 	changes int       // writes since center was set
 }
@@ -56,17 +56,17 @@ func New(dim int, o Options) *Index {
 	return &Index{dim: dim, opts: o, slots: map[uint32]int{}, sum: make([]float64, dim), center: make([]float32, dim)}
 }
 
-// Dim is the number of dimensions.
+// Dim returns the number of dimensions.
 func (x *Index) Dim() int { return x.dim }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.slots)
 }
 
-// Set stores a copy of vec as ref's row, in place of the one it had. A vector of
+// Set stores a copy of vec as ref's row, and replaces an earlier one. A vector of
 // another dimension or not of unit length is an ErrInvalid.
 func (x *Index) Set(ref uint32, vec []float32) error {
 	if err := check(vec, x.dim); err != nil {
@@ -76,14 +76,14 @@ func (x *Index) Set(ref uint32, vec []float32) error {
 	defer x.mu.Unlock()
 	slot, had := x.slots[ref]
 	if had {
-		x.account(slot, -1)
+		x.addToSum(slot, -1)
 	} else {
 		slot = x.take()
 		x.slots[ref] = slot
 	}
 	x.chunks[slot/chunkRows].set(slot%chunkRows, ref, vec)
-	x.account(slot, +1)
-	x.changed()
+	x.addToSum(slot, +1)
+	x.updateCenter()
 	return nil
 }
 
@@ -95,11 +95,11 @@ func (x *Index) Delete(ref uint32) bool {
 	if !had {
 		return false
 	}
-	x.account(slot, -1)
+	x.addToSum(slot, -1)
 	x.chunks[slot/chunkRows].remove(slot % chunkRows)
 	delete(x.slots, ref)
 	x.free = append(x.free, slot)
-	x.changed()
+	x.updateCenter()
 	return true
 }
 
@@ -117,17 +117,17 @@ func (x *Index) take() int {
 	return x.next - 1
 }
 
-// account adds a row to the sum, or takes it off.
-func (x *Index) account(slot int, sign float64) {
+// addToSum adds a row to the sum (sign 1) or subtracts it (sign -1).
+func (x *Index) addToSum(slot int, sign float64) {
 	for i, v := range x.chunks[slot/chunkRows].row(slot % chunkRows) {
 		x.sum[i] += sign * float64(v)
 	}
 }
 
-// changed keeps the center near the mean: after as many writes as a quarter of
-// the rows the mean becomes the center, and each write after that brings one
-// chunk up to it. So no write takes longer than one chunk does.
-func (x *Index) changed() {
+// updateCenter keeps the center near the mean. After as many writes as a quarter of the rows,
+// the mean becomes the center, and each write after that updates one chunk to it. So the
+// cost of a write is limited to one chunk.
+func (x *Index) updateCenter() {
 	x.changes++
 	if x.stale > 0 {
 		x.stale--
@@ -141,7 +141,7 @@ func (x *Index) changed() {
 	}
 }
 
-// mean is a new slice with the mean of all rows; zeros when there are none.
+// mean returns a new slice with the mean of all rows; zeros when there are none.
 func (x *Index) mean() []float32 {
 	m := make([]float32, x.dim)
 	if n := float64(len(x.slots)); n > 0 {
@@ -152,15 +152,15 @@ func (x *Index) mean() []float32 {
 	return m
 }
 
-// maxDim is what a file's header and a distance in bits have room for.
+// maxDim is the limit of the file header and of distances in bits, both 16 bits wide.
 const maxDim = 1<<16 - 1
 
-// unitTolerance is how far a squared length may be from 1: float32 rounding over
-// some thousand dimensions, with room to spare.
+// unitTolerance is the allowed difference of a squared length from 1: several times the
+// float32 rounding error over some thousand dimensions.
 const unitTolerance = 2e-3
 
-// check reports a vector that can't be compared by dot product: of another
-// dimension, not of unit length, or with numbers that are none.
+// check returns an error for a vector that can't be compared by dot product: of another
+// dimension, not of unit length, or with a NaN.
 func check(vec []float32, dim int) error {
 	if len(vec) != dim {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "vector", Msg: fmt.Sprintf("%d dimensions instead of %d", len(vec), dim),
@@ -173,9 +173,9 @@ func check(vec []float32, dim int) error {
 	return nil
 }
 
-// Purge erases from a file that nobody has open the vectors that keep does not want, and
-// deletes a file that is left without any, or can't be read: it is a cache. A file that
-// is not there is no error.
+// Purge erases the vectors that keep rejects from a file that is not open. It deletes a
+// file that is empty afterwards or can't be read, since it is only a cache. A missing
+// file is no error.
 func Purge(path string, keep func(Hash) bool) error {
 	h, err := headerOf(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -210,7 +210,7 @@ func Purge(path string, keep func(Hash) bool) error {
 	return nil
 }
 
-// ModelOf returns the name of the model whose vectors a file has. Nobody needs to have it open.
+// ModelOf returns the model name in the file's header. The file need not be open.
 func ModelOf(path string) (string, error) {
 	h, err := headerOf(path)
 	return h.model, err
@@ -235,9 +235,9 @@ func remove(path string) error {
 // scored is a row that may become a hit.
 type scored struct {
 	ref    uint32
-	score  float32 // its dot product with query.toward
-	cosine float32 // with the query; this and the next only in rows that are kept
-	mean   float32 // with the mean
+	score  float32 // dot product with query.toward
+	cosine float32 // cosine to the query; this and mean are only set in rows that are kept
+	mean   float32 // dot product with query.mean
 }
 
 // Better orders by score, then by ref.
@@ -245,11 +245,11 @@ func (a scored) Better(b scored) bool {
 	return a.score > b.score || a.score == b.score && a.ref < b.ref
 }
 
-// top keeps the best rows.
+// top holds the best rows.
 type top = topk.Heap[scored]
 
-// wants reports whether s would be among the best so far.
-func wants(t *top, s scored) bool { return !t.Full() || s.Better(t.Worst()) }
+// wouldKeep reports whether s would be among the best so far.
+func wouldKeep(t *top, s scored) bool { return !t.Full() || s.Better(t.Worst()) }
 
 func newTops(workers, n int) []*top {
 	tops := make([]*top, workers)
@@ -259,7 +259,7 @@ func newTops(workers, n int) []*top {
 	return tops
 }
 
-// mergeTops gathers everything in the first.
+// mergeTops merges all into the first.
 func mergeTops(tops []*top) *top {
 	for _, t := range tops[1:] {
 		tops[0].Merge(t)

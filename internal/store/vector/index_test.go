@@ -140,7 +140,7 @@ func (m model) search(q []float32, k int, accept func(uint32) bool) []scored {
 	mean := make([]float32, len(q))
 	for _, v := range m {
 		for i := range v {
-			mean[i] += meanTaken * v[i] / float32(len(m)+fewRows)
+			mean[i] += meanShare * v[i] / float32(len(m)+fewRows)
 		}
 	}
 	t := topk.New[scored](k)

@@ -15,56 +15,56 @@ import (
 	"github.com/kenlayer/ken/internal/topk"
 )
 
-// rowsPerWorker is how many rows make another goroutine worth its start.
+// rowsPerWorker is the number of rows for which starting another goroutine pays off.
 const rowsPerWorker = 16 * chunkRows
 
 // Hit is one row.
 type Hit struct {
 	Ref   uint32
 	Score float32 // cosine to the query, -1..1 but for rounding
-	// Centred is the cosine after half of the mean of all rows is taken off the
-	// row and the query, what hits are ordered by. It spreads the scores of models
-	// whose vectors all point much the same way, and tells questions on foreign
-	// subjects from others: see meanTaken.
+	// Centred is the cosine after half of the mean of all rows is subtracted from the
+	// row and the query; hits are ordered by it. Centring spreads the scores of models
+	// whose vectors all point in similar directions, and helps to detect queries on
+	// unrelated subjects: see meanShare.
 	Centred float32
 }
 
-// meanTaken is how much of the mean centring takes off. With the built-in embedder
-// the retriever's floor, at the same price, lets 6 % of foreign questions
-// through with half, 11 % with all and 7 % with nothing taken off; what is
-// found is the same. The mean of few rows counts less: it would take off what
-// they say.
+// meanShare is the share of the mean that centring subtracts. With the built-in
+// embedder and the same loss of good results, the retriever's floor lets 6 % of
+// unrelated questions through with a half, 11 % with all and 7 % with none. The results
+// are the same otherwise. With few rows, a smaller share is subtracted, because the
+// mean contains much of the rows' own content.
 const (
-	meanTaken = 0.5
-	fewRows   = 50 // whose mean counts half
+	meanShare = 0.5
+	fewRows   = 50 // with this many rows, half of meanShare is used
 )
 
-// query is a search in flight.
+// query is the state of one search.
 type query struct {
 	vec    []float32
-	toward []float32 // vec less the mean: a row's product with it orders the candidates
-	mean   []float32 // the part of it that is taken off
-	center []float32 // of most chunks
+	toward []float32 // vec minus the mean; candidates are ordered by their product with it
+	mean   []float32 // the part of the mean that is subtracted
+	center []float32 // the center of most chunks
 	accept func(ref uint32) bool
 
-	qm, mm float64 // products of query and mean, and of the mean with itself: the same for every row
+	qm, mm float64 // products of query and mean, and of the mean with itself; the same for every row
 }
 
 // query prepares a search; x.mu is held.
 func (x *Index) query(vec []float32, accept func(ref uint32) bool) *query {
 	q := &query{vec: vec, mean: x.mean(), center: x.center, accept: accept}
 	n := float32(len(x.slots))
-	vek32.MulNumber_Inplace(q.mean, meanTaken*n/(n+fewRows))
+	vek32.MulNumber_Inplace(q.mean, meanShare*n/(n+fewRows))
 	q.toward = vek32.Sub(vec, q.mean)
 	q.qm, q.mm = float64(vek32.Dot(vec, q.mean)), float64(vek32.Dot(q.mean, q.mean))
 	return q
 }
 
-// Search returns the k rows nearest to vec after centring, best first, equal
-// scores by ref, among those that accept lets through; nil accepts everything. accept is called
-// from several goroutines at once, with the index locked: it must be quick and
-// must not call the index. Search returns ctx's error when ctx ends first, and
-// an ErrInvalid for a query that Set would refuse.
+// Search returns the k rows nearest to vec after centring, best first, equal scores by
+// ref, among those that accept accepts; nil accepts everything. accept is called
+// concurrently and with the index locked: it must be fast and must not call the index.
+// Search returns ctx's error when ctx ends first, and an ErrInvalid for a query that
+// Set would reject.
 func (x *Index) Search(ctx context.Context, vec []float32, k int, accept func(ref uint32) bool) ([]Hit, error) {
 	if err := check(vec, x.dim); err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func (x *Index) Search(ctx context.Context, vec []float32, k int, accept func(re
 	var err error
 	candidates := x.candidates(k, rows)
 	if x.opts.ScanRows < 0 || rows <= x.opts.ScanRows || candidates > rows/2 {
-		best, err = x.searchExact(ctx, chunks, q, k+spare)
+		best, err = x.searchExact(ctx, chunks, q, k+extraCandidates)
 	} else {
-		best, err = x.searchBits(ctx, chunks, q, k+spare, candidates)
+		best, err = x.searchBits(ctx, chunks, q, k+extraCandidates, candidates)
 	}
 	if err != nil {
 		return nil, err
@@ -91,12 +91,12 @@ func (x *Index) Search(ctx context.Context, vec []float32, k int, accept func(re
 	return hits[:min(k, len(hits))], nil
 }
 
-// spare is how many more candidates than hits are kept: their order by the
-// product with query.toward is not quite that by the centred cosine.
-const spare = 50
+// extraCandidates is how many more candidates than hits are kept, because the order by the
+// product with query.toward differs slightly from that by the centred cosine.
+const extraCandidates = 50
 
-// Centred returns the centred cosine of each ref's row to vec, 0 for one that has
-// no row. A query that Set would refuse is an ErrInvalid.
+// Centred returns the centred cosine of each ref's row to vec, 0 for a ref without a
+// row. A query that Set would reject is an ErrInvalid.
 func (x *Index) Centred(vec []float32, refs []uint32) ([]float32, error) {
 	if err := check(vec, x.dim); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (x *Index) searchExact(ctx context.Context, chunks []*chunk, q *query, k in
 	return mergeTops(tops), err
 }
 
-// workers is how many goroutines pay for a number of chunks.
+// workers returns the number of goroutines that pay off for a number of chunks.
 func (x *Index) workers(chunks int) int {
 	most := x.opts.Workers
 	if most <= 0 {
@@ -130,8 +130,8 @@ func (x *Index) workers(chunks int) int {
 	return max(1, min(most, chunks*chunkRows/rowsPerWorker))
 }
 
-// share runs visit for every chunk from 0 to n-1, each under the read lock, on
-// workers goroutines. It looks at ctx before every chunk.
+// share calls visit for every chunk from 0 to n-1, each under the read lock, on workers
+// goroutines. It checks ctx before every chunk.
 func (x *Index) share(ctx context.Context, workers, n int, visit func(worker, chunk int)) error {
 	var next atomic.Int64
 	work := func(w int) {
@@ -158,7 +158,7 @@ func (x *Index) locked(f func()) {
 	f()
 }
 
-// hits turns what was kept into hits, best first.
+// hits converts the kept rows to hits, best first.
 func (q *query) hits(best *top) []Hit {
 	sorted := best.Sorted()
 	hits := make([]Hit, 0, len(sorted))
@@ -171,7 +171,8 @@ func (q *query) hits(best *top) []Hit {
 	return hits
 }
 
-// centred is a row's centred cosine by its products with the query and the mean.
+// centred returns a row's centred cosine, computed from its products with the query and
+// the mean.
 //
 // With x, q and m the row, the query and the mean, all products known,
 // (x-m)(q-m) = xq - xm - qm + mm, and |x-m|² = 1 - 2xm + mm.
@@ -184,19 +185,19 @@ func (q *query) centred(cosine, mean float32) float32 {
 	return float32((float64(cosine) - xm - q.qm + q.mm) / math.Sqrt(lengths))
 }
 
-// scratch holds the distances of one search; they are worth keeping, two bytes
-// for every row.
+// scratch holds slices for the distances of a search, two bytes for each row.
 var scratch = sync.Pool{New: func() any { return new([]uint16) }}
 
-// candidates is how many cosines are worth computing for k hits. What the bits
-// leave uncertain grows with the rows and shrinks with the dimensions. On real
-// texts (a static model of 64 dimensions over code, chats and conversations),
-// recall@50 of 0.99 takes this many candidates per hit:
+// candidates returns the number of cosines to compute for k hits. The uncertainty of
+// the bits grows with the rows and shrinks with the dimensions. On real texts (a static
+// model of 64 dimensions over code, chats and conversations), recall@50 of 0.99 takes
+// this many candidates per hit:
 //
 //	rows        1,128   2,257   4,514   9,028   9,028 of 32 dimensions
 //	candidates     14      23      37      56      82
 //
-// which is the power of 2/3 of the rows and about 1/2 of the dimensions.
+// which is proportional to the rows to the power of 2/3, and to the dimensions to the
+// power of about -1/2.
 func (x *Index) candidates(k, rows int) int {
 	per := float64(x.opts.Oversample)
 	if per <= 0 {
@@ -205,12 +206,12 @@ func (x *Index) candidates(k, rows int) int {
 	return int(math.Ceil(per * float64(k)))
 }
 
-// searchBits ranks all rows by how many bits differ from the query's and
+// searchBits ranks all rows by the number of bits that differ from the query's, and
 // computes the cosines of the nearest.
 //
-// Whole rings of equal distance are taken, nearest first, until enough rows have
-// passed the filter. So which rows are looked at does not depend on their order,
-// and a filter that refuses nearly all only makes the search go further out.
+// Rows are taken in groups of equal distance, nearest first, until enough rows have
+// passed the filter. So the result does not depend on the order of the rows, and a
+// narrow filter only makes the search look at larger distances.
 func (x *Index) searchBits(ctx context.Context, chunks []*chunk, q *query, k, candidates int) (*top, error) {
 	held := scratch.Get().(*[]uint16)
 	defer scratch.Put(held)
@@ -224,7 +225,7 @@ func (x *Index) searchBits(ctx context.Context, chunks []*chunk, q *query, k, ca
 	}
 	best := topk.New[scored](k)
 	want := candidates
-	step := want // what would do if the filter let all through
+	step := want // enough if the filter accepts all
 	for from := 0; from < len(rings) && want > 0; {
 		to, rows := from, 0
 		for ; to < len(rings) && rows < step; to++ {
@@ -275,18 +276,17 @@ func (x *Index) measure(ctx context.Context, chunks []*chunk, q *query, dists []
 	return counts[0], err
 }
 
-// ring is the rows whose distance is from <= d < to.
+// ring selects the rows whose distance d is from <= d < to.
 type ring struct {
 	dists    []uint16
 	from, to uint16
 }
 
-// gather keeps the k best rows of a ring and counts those that pass the filter.
+// gather keeps the k best rows of a ring and counts the rows that pass the filter.
 //
-// It goes through a chunk three times: for the rows that count, for their products,
-// and for the best of these. Between one row's product and the next there is nothing
-// to decide then, so that a core fetches several of them from memory at once, and
-// that is what a search waits for.
+// It passes over a chunk three times: to select the rows, to compute their products,
+// and to find the best. Computing the products without branches in between lets a core
+// load several rows from memory at once, and memory is what limits a search.
 func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r ring) (best *top, passed int, err error) {
 	workers := x.workers(len(chunks))
 	tops, counts := newTops(workers, k), make([]int, workers)
@@ -307,7 +307,7 @@ func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r 
 			scores[j] = vek32.Dot(q.toward, c.row(int(row)))
 		}
 		for j, row := range rows[:n] {
-			if s := (scored{ref: c.refs[row], score: scores[j]}); wants(tops[w], s) {
+			if s := (scored{ref: c.refs[row], score: scores[j]}); wouldKeep(tops[w], s) {
 				tops[w].Offer(c.finish(s, int(row), q))
 			}
 		}
@@ -318,11 +318,11 @@ func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r 
 	return mergeTops(tops), passed, err
 }
 
-// signWords is how many words the bits of one vector take.
+// signWords returns the number of words for the bits of one vector.
 func signWords(dim int) int { return (dim + 63) / 64 }
 
-// signsOf sets bit i of dst when vec[i] is above center[i], without a branch: it
-// is the sign bit of their difference.
+// signsOf sets bit i of dst if vec[i] > center[i]. It avoids branches by using the sign
+// bit of the difference.
 func signsOf(dst []uint64, vec, center []float32) {
 	center = center[:len(vec)]
 	for w := range dst {
@@ -336,10 +336,10 @@ func signsOf(dst []uint64, vec, center []float32) {
 	}
 }
 
-// hole is the distance of a row that is none.
+// hole is the distance of an unused row.
 const hole = 1<<16 - 1
 
-// distances writes how many bits of each row differ from q's. A distance is
+// distances writes the number of bits in which each row differs from q. A distance is
 // below maxDim < hole.
 func (c *chunk) distances(dst []uint16, q []uint64) {
 	switch len(q) {
