@@ -50,9 +50,9 @@ type builder struct {
 	tree   *repository.Tree
 	report Report
 
-	units  []*unit        // changed units
-	seen   map[int32]stat // units that were read or checked and have not changed
-	failed []string
+	units     []*unit        // changed units
+	unchanged map[int32]stat // units that were read or checked and have not changed
+	failed    []string
 }
 
 func (g *Graph) update(ctx context.Context, root string, paths []string, o Options) (Report, error) {
@@ -74,7 +74,7 @@ func (g *Graph) update(ctx context.Context, root string, paths []string, o Optio
 		g.building--
 		g.mu.Unlock()
 	}()
-	b := &builder{g: g, v: g.View(), o: o, tree: tree, seen: map[int32]stat{}}
+	b := &builder{g: g, v: g.View(), o: o, tree: tree, unchanged: map[int32]stat{}}
 	b.report.Skipped, b.report.Withheld = tree.Skipped, tree.Withheld
 	if err := b.read(ctx); err != nil {
 		return b.report, fmt.Errorf("read the repository: %w", err)
@@ -180,7 +180,7 @@ func (b *builder) take(t task, r extracted) {
 		return
 	case r.unit == nil:
 		b.report.Unchanged++
-		b.seen[t.old] = r.stat
+		b.unchanged[t.old] = r.stat
 		return
 	}
 	b.report.Changed++
@@ -232,11 +232,11 @@ func (b *builder) finish(gone []string) {
 	b.units = slices.DeleteFunc(b.units, func(u *unit) bool { return overtaken(b.g.names.strs[u.path]) })
 	gone = slices.DeleteFunc(gone, overtaken)
 	b.report.Removed, b.report.Others = b.g.replace(b.units, gone)
-	b.g.touch(b.v, b.seen)
+	b.g.updateStats(b.v, b.unchanged)
 }
 
-// touch stores the new stat of units whose content was read and is unchanged.
-func (g *Graph) touch(then *View, seen map[int32]stat) {
+// updateStats stores the new stat of units whose content was read and is unchanged.
+func (g *Graph) updateStats(then *View, seen map[int32]stat) {
 	if len(seen) == 0 {
 		return
 	}
@@ -264,12 +264,12 @@ func (b *builder) extract(t task) extracted {
 	f := File{Path: t.file.Path}
 	extractor := b.o.extractor(f.Path)
 	if extractor == nil {
-		return b.compacted(f, stat{}, false)
+		return b.makeUnit(f, stat{}, false)
 	}
 	s := stat{t.file.Size, t.file.ModTime.UnixNano(), b.o.Now().UnixNano()}
 	if t.file.Size > unreadBytes {
 		f.Problems = []Problem{{Text: fmt.Sprintf("is too large to be read: %d MB", t.file.Size>>20)}}
-		return b.compacted(f, s, true)
+		return b.makeUnit(f, s, true)
 	}
 	limit, head := b.o.MaxFileBytes, b.headOnly(t.file, nil)
 	if head {
@@ -300,11 +300,11 @@ func (b *builder) extract(t task) extracted {
 	if head {
 		f.Problems = nil // the cut at the limit may have caused them
 	}
-	return b.compacted(f, s, head || f.Generated && !b.o.Generated)
+	return b.makeUnit(f, s, head || f.Generated && !b.o.Generated)
 }
 
-// compacted makes the unit of a file. With head it keeps only the imports. It holds g.mu only for this step.
-func (b *builder) compacted(f File, s stat, head bool) extracted {
+// makeUnit makes the unit of a file. With head it keeps only the imports. It holds g.mu only for this step.
+func (b *builder) makeUnit(f File, s stat, head bool) extracted {
 	if head {
 		f.Decls, f.Uses = nil, nil
 	}

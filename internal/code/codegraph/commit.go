@@ -42,7 +42,7 @@ func (t *transaction) commit() int {
 	}
 	for _, i := range t.redo {
 		if t.v.unit(i) == nil {
-			t.noteForeign(i, t.oldExtra[i], nil)
+			t.noteForeign(i, t.oldForeign[i], nil)
 		}
 	}
 	t.link()
@@ -108,13 +108,13 @@ func (t *transaction) install(i int32, f resolution, fresh bool) {
 		if flags == u.flags && slices.Equal(u.edges, f.edges) && slices.Equal(u.unresolved, f.unresolved) && slices.Equal(u.memberTypes, f.memberTypes) {
 			return
 		}
-		t.old[i], t.oldExtra[i] = u.edges, u.foreignNodes
+		t.old[i], t.oldForeign[i] = u.edges, u.foreignNodes
 		c := *u
 		u = &c
 		*t.units.set(i) = u
 	}
 	u.flags, u.edges, u.foreignNodes, u.unresolved, u.memberTypes = flags, f.edges, f.foreignNodes, f.unresolved, f.memberTypes
-	t.noteForeign(i, t.oldExtra[i], u)
+	t.noteForeign(i, t.oldForeign[i], u)
 }
 
 // noteForeign updates the places of the nodes that have edges in unit i but are not declared by it. old lists those
@@ -136,8 +136,8 @@ func (t *transaction) noteForeign(i int32, old []int32, u *unit) {
 	}
 }
 
-// others lists the nodes that have edges in the unit but are not declared by it.
-func (u *unit) others(edges []edge) []int32 {
+// findForeign lists the nodes that have edges in the unit but are not declared by it.
+func (u *unit) findForeign(edges []edge) []int32 {
 	var declared, others []int32
 	last := int32(-1)
 	for _, e := range edges {
@@ -281,16 +281,16 @@ type transaction struct {
 	changed       map[string]bool // names whose meaning has changed
 	redo          []int32         // units that are new, have new content, or are removed
 	old           map[int32][]edge
-	oldExtra      map[int32][]int32
+	oldForeign    map[int32][]int32
 	touched       map[int32]bool // nodes whose places have changed, or that lost an incoming edge
-	spacesFlipped bool           // a package or namespace was added to or removed from the repository
+	scopesChanged bool           // a package or namespace was added to or removed from the repository
 	filesChanged  bool           // files were added, removed, or moved to another package
 
 	files, decisions, external int // changes of the counts
 }
 
 func (g *Graph) begin() *transaction {
-	t := &transaction{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldExtra: map[int32][]int32{}, touched: map[int32]bool{}}
+	t := &transaction{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldForeign: map[int32][]int32{}, touched: map[int32]bool{}}
 	t.nodes, t.units, t.heads = edit(&t.v.nodes), edit(&t.v.units), edit(&t.v.heads)
 	t.v.freeNodes, t.v.freeUnits = slices.Clone(t.v.freeNodes), slices.Clone(t.v.freeUnits)
 	return t
@@ -364,11 +364,11 @@ func (t *transaction) put(i int32, u *unit) {
 		}
 	}
 	old := t.v.unit(i)
-	t.tally(old, -1)
-	t.tally(u, 1)
+	t.countUnit(old, -1)
+	t.countUnit(u, 1)
 	if _, twice := t.old[i]; !twice {
 		if t.old[i] = nil; old != nil {
-			t.old[i], t.oldExtra[i] = old.edges, old.foreignNodes
+			t.old[i], t.oldForeign[i] = old.edges, old.foreignNodes
 		}
 		t.redo = append(t.redo, i)
 	}
@@ -401,7 +401,7 @@ func (t *transaction) put(i int32, u *unit) {
 	*t.units.set(i) = u
 }
 
-func (t *transaction) tally(u *unit, by int) {
+func (t *transaction) countUnit(u *unit, by int) {
 	switch {
 	case u == nil:
 	case u.decision != nil:
@@ -491,7 +491,7 @@ func (t *transaction) reflag() {
 			flags |= testOnly
 		}
 		if (n.flags^flags)&inRepo != 0 {
-			t.spacesFlipped = t.spacesFlipped || n.kind.isScope()
+			t.scopesChanged = t.scopesChanged || n.kind.isScope()
 			if t.external++; flags&inRepo != 0 {
 				t.external -= 2
 			}

@@ -27,8 +27,8 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsAny(s, "\n\r\x00")
 }
 
-// fixture reports whether a path is in a folder of test data. Declarations there are not part of the program.
-func fixture(p string) bool {
+// isTestData reports whether a path is in a folder of test data. Declarations there are not part of the program.
+func isTestData(p string) bool {
 	return strings.Contains("/"+p, "/testdata/") || strings.Contains("/"+p, "/__fixtures__/")
 }
 
@@ -39,7 +39,7 @@ func (g *Graph) compact(f *File) *unit {
 	if f.Generated {
 		u.flags |= generated
 	}
-	if f.Test || fixture(f.Path) {
+	if f.Test || isTestData(f.Path) {
 		u.flags |= forTests
 	}
 	u.within = g.refOf(f.Within)
@@ -256,7 +256,7 @@ func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
 		gone[i] = true
 	}
 	if len(gone) > 0 {
-		p.Nodes, p.External = v.without(gone)
+		p.Nodes, p.External = v.onlyIn(gone)
 	}
 	slices.Sort(p.Files)
 	slices.Sort(p.Decisions)
@@ -266,8 +266,8 @@ func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
 	return p
 }
 
-// without lists the nodes that would have no reason to exist without the given units.
-func (v *View) without(gone map[int32]bool) (nodes, external []string) {
+// onlyIn lists the nodes that would have no reason to exist without the given units.
+func (v *View) onlyIn(gone map[int32]bool) (nodes, external []string) {
 	for _, i := range v.sorted() {
 		n := v.nodes.at(i)
 		stays := slices.ContainsFunc(n.places, func(p place) bool { return p.decl != onlyEdges && !gone[p.unit] })

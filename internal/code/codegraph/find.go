@@ -149,7 +149,7 @@ func (v *View) find(text string) []int32 {
 		}
 	}
 	if len(found) == 0 {
-		found = v.spoken(text)
+		found = v.resolveInformal(text)
 		slices.SortFunc(found, v.compareFound)
 		return found
 	}
@@ -230,12 +230,12 @@ const (
 // ignored beside several longer ones.
 func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, total int) {
 	limit = min(max(limit, 0), maxSearch)
-	s := &searcher{v: v, kinds: map[kindNo]bool{}, sure: map[int32]bool{}}
+	s := &searcher{v: v, kinds: map[kindNo]bool{}, meant: map[int32]bool{}}
 	for _, k := range kinds {
 		s.kinds[numberOfKind(k)] = true
 	}
 	for _, i := range v.find(text) {
-		s.sure[i] = true
+		s.meant[i] = true
 	}
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n./:#\\,;()[]{}<>\"'`*&", c) })
 	if len(words) > 2 {
@@ -248,7 +248,7 @@ func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, t
 	}
 	if len(words) > 1 && len(words) <= maxTerms {
 		t := newTerm(strings.Join(words, ""))
-		s.whole = &t
+		s.joined = &t
 	}
 	s.top.n, s.top.less = limit, func(a, b scored) bool {
 		if a.score != b.score {
@@ -271,14 +271,14 @@ type scored struct {
 }
 
 type searcher struct {
-	v     *View
-	terms []term
-	whole *term // all terms joined; nil for a single term
-	kinds map[kindNo]bool
-	sure  map[int32]bool // nodes that Find returns for the text
-	fits  []fit
-	top   top[scored]
-	total int
+	v      *View
+	terms  []term
+	joined *term // all terms joined; nil for a single term
+	kinds  map[kindNo]bool
+	meant  map[int32]bool // nodes that Find returns for the text
+	fits   []fit
+	top    top[scored]
+	total  int
 }
 
 // scan matches every bare name with the terms: first by the beginnings of words, then, if that finds fewer than limit
@@ -297,7 +297,7 @@ func (s *searcher) scan(limit int) {
 				}
 			}
 		}
-		if s.rank(); s.total >= limit || len(s.sure) > 0 || s.short() {
+		if s.rank(); s.total >= limit || len(s.meant) > 0 || s.short() {
 			break
 		}
 	}
@@ -316,7 +316,7 @@ func (s *searcher) mayFit(c *bareName, letters bool) bool {
 			return true
 		}
 	}
-	return s.whole != nil && s.whole.words&^c.words == 0 && s.whole.mask&^c.mask == 0
+	return s.joined != nil && s.joined.words&^c.words == 0 && s.joined.mask&^c.mask == 0
 }
 
 // fit is a bare name with its score, and the most that matches elsewhere in the qualified name or the path can add to
@@ -337,7 +337,7 @@ func (s *searcher) rank() {
 		buckets[i] = append(buckets[i], f)
 	}
 	s.total, s.top.heap = 0, s.top.heap[:0]
-	for i := range s.sure { // scored first; counted here unless rank meets them below
+	for i := range s.meant { // scored first; counted here unless rank meets them below
 		n := s.v.nodes.at(i)
 		if !s.admits(n) {
 			continue
@@ -357,7 +357,7 @@ func (s *searcher) rank() {
 			}
 			s.v.byName(f.name, func(i int32, n *node) bool {
 				if s.admits(n) {
-					if s.total++; !s.sure[i] {
+					if s.total++; !s.meant[i] {
 						s.score(i, n, f, 0)
 					}
 				}
@@ -372,8 +372,8 @@ func (s *searcher) tooLow(score float64) bool {
 	return len(s.top.heap) == s.top.n && (s.top.n == 0 || score+.01 < s.top.heap[0].score)
 }
 
-// damped is the score for a number of incoming edges.
-var damped = func() (d [1024]float64) {
+// inDegreeScore is the score for a number of incoming edges.
+var inDegreeScore = func() (d [1024]float64) {
 	for i := range d {
 		d[i] = 2 * math.Log2(1+float64(i))
 	}
@@ -399,8 +399,8 @@ func (s *searcher) name(x sym) fit {
 	}
 	n := float64(max(len(s.terms), 1))
 	best := sum / n
-	if s.whole != nil && s.whole.mask&^mask == 0 {
-		best = max(best, s.whole.fits(name))
+	if s.joined != nil && s.joined.mask&^mask == 0 {
+		best = max(best, s.joined.fits(name))
 	}
 	out.fit, out.short = float32(best), float32(best-sum/n)
 	if len(s.terms) > 1 {
@@ -416,7 +416,7 @@ const maxBonus = 4 + 20
 var kindScore = [kindCount]float64{kType: 4, kInterface: 4, kFunction: 3, kPackage: 3, kNamespace: 3, kMethod: 2, kDecision: 2, kVariable: 1, kFile: 1}
 
 func (s *searcher) score(i int32, n *node, f *fit, bonus float64) {
-	score := bonus + float64(f.fit) + kindScore[n.kind] + damped[min(len(n.in), len(damped)-1)]
+	score := bonus + float64(f.fit) + kindScore[n.kind] + inDegreeScore[min(len(n.in), len(inDegreeScore)-1)]
 	if n.flags&testOnly != 0 {
 		score -= 12
 	}

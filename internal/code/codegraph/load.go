@@ -16,7 +16,7 @@ import (
 // or written by another version of the format or of a package that reads files (build the graph again then), and those
 // of r.
 func Load(r io.Reader) (*Graph, error) {
-	in := &summed{r: bufio.NewReaderSize(r, 64<<10)}
+	in := &checksumReader{r: bufio.NewReaderSize(r, 64<<10)}
 	head := make([]byte, len(fileMagic))
 	if _, err := io.ReadFull(in, head); err != nil || string(head) != fileMagic {
 		return nil, in.fault("is no saved graph")
@@ -51,14 +51,14 @@ func Load(r io.Reader) (*Graph, error) {
 	return l.g, nil
 }
 
-// summed is a reader that computes the checksum of what it reads.
-type summed struct {
+// checksumReader is a reader that computes the checksum of what it reads.
+type checksumReader struct {
 	r   *bufio.Reader
 	sum uint32
 	err error // of r, other than io.EOF
 }
 
-func (s *summed) Read(b []byte) (int, error) {
+func (s *checksumReader) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
 	if err != nil && err != io.EOF { // a wrapped EOF is a failure
@@ -67,14 +67,14 @@ func (s *summed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (s *summed) ReadByte() (byte, error) {
+func (s *checksumReader) ReadByte() (byte, error) {
 	var b [1]byte
 	_, err := io.ReadFull(s, b[:])
 	return b[0], err
 }
 
 // readSection reads the next section into d. It returns false for the section of length 0, the last one.
-func (s *summed) readSection(d *decoder) (bool, error) {
+func (s *checksumReader) readSection(d *decoder) (bool, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil || n == 0 {
 		return false, err
@@ -90,7 +90,7 @@ func (s *summed) readSection(d *decoder) (bool, error) {
 	return true, nil
 }
 
-func (s *summed) fault(msg string) error {
+func (s *checksumReader) fault(msg string) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -237,7 +237,7 @@ func (l *loader) unit() {
 	l.place(i, u)
 	l.edges(i, u)
 	*l.t.units.set(i) = u
-	l.t.tally(u, 1)
+	l.t.countUnit(u, 1)
 	l.t.old[i] = nil
 }
 
@@ -363,7 +363,7 @@ func (l *loader) edges(i int32, u *unit) {
 			return
 		}
 	}
-	u.foreignNodes = u.others(u.edges)
+	u.foreignNodes = u.findForeign(u.edges)
 	for _, n := range u.foreignNodes {
 		m := l.t.nodes.set(n)
 		m.places = append(m.places, place{i, onlyEdges})

@@ -148,11 +148,11 @@ type suffixKey struct {
 	fam  uint8
 }
 
-// suffixEntry holds the nodes whose qualified name ends with a suffix. loose is set if the repository has any such
+// suffixEntry holds the nodes whose qualified name ends with a suffix. exists is set if the repository has any such
 // name, including those behind the name of a package.
 type suffixEntry struct {
-	nodes []int32
-	loose bool
+	nodes  []int32
+	exists bool
 }
 
 // suffixNodes returns the nodes of the unit's family whose qualified name ends with q, if the part before q is not the
@@ -172,7 +172,7 @@ func (r *resolver) suffixNodes(q string) []int32 {
 			if !ok || !dot || root == "" {
 				return true
 			}
-			e.loose = true
+			e.exists = true
 			if !r.space(root) {
 				e.nodes = append(e.nodes, i)
 			}
@@ -180,7 +180,7 @@ func (r *resolver) suffixNodes(q string) []int32 {
 		})
 		r.suffixes[key] = e
 	}
-	r.usesSuffixes = r.usesSuffixes || e.loose
+	r.usesSuffixes = r.usesSuffixes || e.exists
 	return e.nodes
 }
 

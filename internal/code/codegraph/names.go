@@ -14,13 +14,13 @@ type sym uint32
 // names stores every text once. Numbers are assigned in order and are never changed or reused, so copies of the slices
 // stay valid. Only one goroutine adds texts, under Graph.mu; mu guards table for other readers.
 type names struct {
-	seed  maphash.Seed
-	strs  []string
-	last  []sym      // by text: its last part
-	masks []uint64   // by text: a mask of its characters, as maskOf returns it
-	words []uint64   // by text: a mask of the beginnings of its words, as wordsOf returns it
-	bare  []bareName // texts that have been the bare name of a node
-	among []bool     // by text: whether it is in bare; only for the goroutine that adds
+	seed   maphash.Seed
+	strs   []string
+	last   []sym      // by text: its last part
+	masks  []uint64   // by text: a mask of its characters, as maskOf returns it
+	words  []uint64   // by text: a mask of the beginnings of its words, as wordsOf returns it
+	bare   []bareName // texts that have been the bare name of a node
+	isBare []bool     // by text: whether it is in bare; only for the goroutine that adds
 
 	mu    sync.RWMutex // guards table
 	table []uint64     // hash table with open addressing: the upper half of the hash, then the number
@@ -36,7 +36,7 @@ type bareName struct {
 const textBlockSize = 64 << 10 // bytes; texts are stored in blocks of this size
 
 func newNames() *names {
-	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, among: []bool{false}}
+	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, isBare: []bool{false}}
 	return n
 }
 
@@ -94,7 +94,7 @@ func (n *names) intern(s string) sym {
 	n.last = append(n.last, last)
 	n.masks = append(n.masks, maskOf(s))
 	n.words = append(n.words, wordsOf(s))
-	n.among = append(n.among, false)
+	n.isBare = append(n.isBare, false)
 	h := maphash.String(n.seed, s)
 	n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
 	return x
@@ -102,8 +102,8 @@ func (n *names) intern(s string) sym {
 
 // markBare records that a text is the bare name of a node.
 func (n *names) markBare(x sym) {
-	if !n.among[x] {
-		n.among[x] = true
+	if !n.isBare[x] {
+		n.isBare[x] = true
 		n.bare = append(n.bare, bareName{n.masks[x], n.words[x], x})
 	}
 }
@@ -123,7 +123,7 @@ func (n *names) keep(s string) string {
 func (n *names) reserve(more int) {
 	want := len(n.strs) + more
 	n.strs, n.last = slices.Grow(n.strs, more), slices.Grow(n.last, more)
-	n.masks, n.words, n.among = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.among, more)
+	n.masks, n.words, n.isBare = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.isBare, more)
 	for 3*len(n.table) < 4*want {
 		n.grow()
 	}
@@ -313,7 +313,7 @@ func (r *resolver) owners(q string) []baseType {
 			return []baseType{{t, false}}
 		}
 	}
-	if t, guess := r.overModules(q, eInherits); t >= 0 {
+	if t, guess := r.throughModules(q, eInherits); t >= 0 {
 		return []baseType{{t, guess}}
 	}
 	if t := r.bySuffix(q, eInherits); t >= 0 {
@@ -324,9 +324,9 @@ func (r *resolver) owners(q string) []baseType {
 
 // inheritance holds the base types of a type and the names that this result depends on.
 type inheritance struct {
-	bases []baseType
-	via   []uint32
-	loose bool
+	bases        []baseType
+	deps         []uint32
+	usesSuffixes bool
 }
 
 // bases lists the types from which t inherits or which it embeds, according to the files that declare it.
@@ -335,7 +335,7 @@ func (r *resolver) bases(t int32) []baseType {
 	if c == nil {
 		c = &inheritance{}
 		r.inheritances[t] = c
-		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes, inheritances: r.inheritances, paths: r.paths, modules: r.modules, walking: r.walking, steps: r.steps}
+		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes, inheritances: r.inheritances, paths: r.paths, modules: r.modules, stack: r.stack, steps: r.steps}
 		for _, p := range r.v.nodes.at(t).places {
 			if p.decl >= 0 {
 				sub.u, sub.local = r.v.unit(p.unit), nil
@@ -350,10 +350,10 @@ func (r *resolver) bases(t int32) []baseType {
 			return map[bool]int{false: -1, true: 1}[a.guess]
 		})
 		c.bases = slices.CompactFunc(c.bases, func(a, b baseType) bool { return a.node == b.node })
-		c.via, c.loose = sub.memberTypes, sub.usesSuffixes
+		c.deps, c.usesSuffixes = sub.memberTypes, sub.usesSuffixes
 	}
-	r.memberTypes = append(r.memberTypes, c.via...)
-	r.usesSuffixes = r.usesSuffixes || c.loose
+	r.memberTypes = append(r.memberTypes, c.deps...)
+	r.usesSuffixes = r.usesSuffixes || c.usesSuffixes
 	return c.bases
 }
 
@@ -397,7 +397,7 @@ func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
 	if to = r.qualified(x.name, eInherits); to >= 0 {
 		return to, false
 	}
-	if to, guess = r.overModules(r.v.text(x.name), eInherits); to >= 0 {
+	if to, guess = r.throughModules(r.v.text(x.name), eInherits); to >= 0 {
 		return to, guess
 	}
 	return r.bySuffix(r.v.text(x.name), eInherits), true

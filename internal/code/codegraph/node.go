@@ -390,7 +390,7 @@ func (g *Graph) difference(a, b *unit, changed map[string]bool) {
 // affected returns the units whose edges may change because names have changed. It leaves out units for which skip
 // returns true.
 func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) []int32 {
-	if len(changed) == 0 && !t.spacesFlipped && !t.filesChanged {
+	if len(changed) == 0 && !t.scopesChanged && !t.filesChanged {
 		return nil
 	}
 	marked := make([]bool, len(t.g.names.strs))
@@ -415,7 +415,7 @@ func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) [
 		if u == nil || skip(i) {
 			continue
 		}
-		if u.dependsOn(marked, has) || t.spacesFlipped && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
+		if u.dependsOn(marked, has) || t.scopesChanged && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
 			out = append(out, i)
 		}
 	}

@@ -27,14 +27,14 @@ var nowhere = pathEnd{node: -1}
 
 // pathEntry is the cached result of a path and the names that it depends on.
 type pathEntry struct {
-	end   pathEnd
-	via   []uint32
-	loose bool
+	end          pathEnd
+	deps         []uint32
+	usesSuffixes bool
 }
 
-// overModules resolves a qualified name that no declaration has: a name that a module imports or re-exports, or a
+// throughModules resolves a qualified name that no declaration has: a name that a module imports or re-exports, or a
 // member of such a name.
-func (r *resolver) overModules(q string, k edgeNo) (to int32, guess bool) {
+func (r *resolver) throughModules(q string, k edgeNo) (to int32, guess bool) {
 	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" { // other languages don't re-export
 		return -1, false
 	}
@@ -86,7 +86,7 @@ func (r *resolver) last(q string, k edgeNo) (end pathEnd, known bool) {
 // part resolves a name within the target of the path owner. known is as in last.
 func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) {
 	if units := r.module(owner); len(units) > 0 {
-		return r.handedOn(units, name, k), true
+		return r.reexported(units, name, k), true
 	}
 	o := r.follow(owner)
 	for range maxPathDepth {
@@ -104,7 +104,7 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 				return pathEnd{node: to, guess: o.guess}, true
 			}
 			to, guess := r.inheritedBy([]baseType{{o.node, o.guess}}, name, k)
-			if to < 0 && n.kind == kType { // a named object literal has its members in its type
+			if to < 0 && n.kind == kType { // an alias of another type: "type A = B"
 				if typ := r.typeOf(o.node); typ != "" && typ != q {
 					o = r.follow(typ)
 					continue
@@ -135,19 +135,19 @@ func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {
 		}
 	}
 	r.depends(q)
-	end := r.handedOn(r.module(o.scope), name, k)
+	end := r.reexported(r.module(o.scope), name, k)
 	end.guess = end.guess || o.guess
 	return end
 }
 
-// handedOn resolves a name that modules import or re-export. In JavaScript it also tries the members of the module's
+// reexported resolves a name that modules import or re-export. In JavaScript it also tries the members of the module's
 // default export.
-func (r *resolver) handedOn(units []int32, name string, k edgeNo) pathEnd {
-	end := r.handedByName(units, name, k)
+func (r *resolver) reexported(units []int32, name string, k edgeNo) pathEnd {
+	end := r.reexportedByName(units, name, k)
 	if end.node >= 0 || end.scope != "" || name == "default" || r.v.fams[r.u.fam] != "javascript" {
 		return end
 	}
-	d := r.handedByName(units, "default", eReferences)
+	d := r.reexportedByName(units, "default", eReferences)
 	if d.node < 0 {
 		return nowhere
 	}
@@ -162,8 +162,8 @@ func (r *resolver) handedOn(units []int32, name string, k edgeNo) pathEnd {
 	return nowhere
 }
 
-// handedByName resolves a name that modules import or re-export under that name, or with "*".
-func (r *resolver) handedByName(units []int32, name string, k edgeNo) pathEnd {
+// reexportedByName resolves a name that modules import or re-export under that name, or with "*".
+func (r *resolver) reexportedByName(units []int32, name string, k edgeNo) pathEnd {
 	r.memberTypes = append(r.memberTypes, hashName(aliasKey+name), hashName(aliasKey+"*"))
 	x, known := r.v.names.findOwned(name)
 	for _, i := range units {
@@ -206,23 +206,23 @@ func (r *resolver) alias(target string, k edgeNo) pathEnd {
 func (r *resolver) follow(q string) pathEnd {
 	key := pathKey{q, r.u.fam}
 	if e := r.paths[key]; e != nil {
-		r.memberTypes = append(r.memberTypes, e.via...)
-		r.usesSuffixes = r.usesSuffixes || e.loose
+		r.memberTypes = append(r.memberTypes, e.deps...)
+		r.usesSuffixes = r.usesSuffixes || e.usesSuffixes
 		return e.end
 	}
-	if len(r.walking) == 0 {
-		r.steps, r.cut = 0, false
+	if len(r.stack) == 0 {
+		r.steps, r.truncated = 0, false
 	}
-	if r.steps++; r.steps > maxPathSteps || len(r.walking) > maxPathDepth || slices.Contains(r.walking, q) {
-		r.cut = true
+	if r.steps++; r.steps > maxPathSteps || len(r.stack) > maxPathDepth || slices.Contains(r.stack, q) {
+		r.truncated = true
 		return nowhere
 	}
 	outer, loose := r.memberTypes, r.usesSuffixes
 	r.memberTypes, r.usesSuffixes = nil, false
-	r.walking = append(r.walking, q)
+	r.stack = append(r.stack, q)
 	end := r.followed(q)
-	r.walking = r.walking[:len(r.walking)-1]
-	if !r.cut || len(r.walking) == 0 { // a path cut short by a cycle is not a final result
+	r.stack = r.stack[:len(r.stack)-1]
+	if !r.truncated || len(r.stack) == 0 { // a path cut short by a cycle is not a final result
 		slices.Sort(r.memberTypes)
 		r.paths[key] = &pathEntry{end, slices.Compact(r.memberTypes), r.usesSuffixes}
 	}

@@ -57,7 +57,7 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	p := Picture{Root: v.id(root), Depth: depth, Nodes: []PictureNode{v.drawn(root, 0)}, Edges: []PictureEdge{}}
+	p := Picture{Root: v.id(root), Depth: depth, Nodes: []PictureNode{v.pictureNode(root, 0)}, Edges: []PictureEdge{}}
 	in := map[int32]bool{root: true}
 	left := map[string]bool{}
 	ring := []string{p.Root}
@@ -81,7 +81,7 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 			default:
 				in[i] = true
 				ring = append(ring, n.ID)
-				p.Nodes = append(p.Nodes, v.drawn(i, at))
+				p.Nodes = append(p.Nodes, v.pictureNode(i, at))
 			}
 		}
 	}
@@ -91,8 +91,8 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 	return p, nil
 }
 
-// drawn returns the PictureNode of a node.
-func (v *View) drawn(i int32, depth int) PictureNode {
+// pictureNode returns the PictureNode of a node.
+func (v *View) pictureNode(i int32, depth int) PictureNode {
 	n := v.nodes.at(i)
 	out := PictureNode{ID: v.id(i), Display: v.text(n.name), Kind: kindNames[n.kind], Depth: depth, In: len(n.in)}
 	if n.kind.member() {

@@ -17,9 +17,9 @@ type resolver struct {
 	inheritances map[int32]*inheritance // by type
 	paths        map[pathKey]*pathEntry
 	modules      map[pathKey][]int32 // units, by the scope of their declarations
-	walking      []string            // paths being resolved, outermost first; for the detection of cycles
+	stack        []string            // paths being resolved, outermost first; for the detection of cycles
 	steps        int                 // steps of the outermost path so far
-	cut          bool                // a limit or a cycle has cut the outermost path short
+	truncated    bool                // a limit or a cycle has cut the outermost path short
 	buf          []byte
 
 	u            *unit
@@ -78,7 +78,7 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 	f.usesSuffixes, f.unresolved = r.usesSuffixes, r.unresolved
 	slices.Sort(r.memberTypes)
 	f.memberTypes = slices.Clone(slices.Compact(r.memberTypes))
-	f.foreignNodes = u.others(f.edges)
+	f.foreignNodes = u.findForeign(f.edges)
 }
 
 // mergeEdges merges neighbouring edges with the same ends and kind into the best of them, adding up their counts.
@@ -161,7 +161,7 @@ func (r *resolver) use(x use) {
 			r.typed(x, from)
 		} else if to := r.qualified(x.name, k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // the name of a test is only a hint
-		} else if to, guess := r.overModules(r.v.text(x.name), k); to >= 0 {
+		} else if to, guess := r.throughModules(r.v.text(x.name), k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
 		} else if to, guess := r.inherited(x.name, k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
@@ -245,7 +245,7 @@ func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 		d := &u.decls[i]
 		p, in := rank(k, d.kind), 0
 		if d.parent >= 0 {
-			in = u.around(x.from, d.parent)
+			in = u.depthWithin(x.from, d.parent)
 		} else if d.kind.member() {
 			in = -1 // a member of a type that is declared elsewhere
 		}
@@ -257,8 +257,8 @@ func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 	return best
 }
 
-// around returns the nesting depth of the declaration outer, from 1, if it is i or encloses it; -1 otherwise.
-func (u *unit) around(i, outer int32) int {
+// depthWithin returns the nesting depth of the declaration outer, from 1, if it is i or encloses it; -1 otherwise.
+func (u *unit) depthWithin(i, outer int32) int {
 	for range maxNesting {
 		if i < 0 {
 			return -1
@@ -350,7 +350,7 @@ func fold(c byte) byte {
 
 // findFold returns the first index at which name contains low, ignoring case, or -1. It prefers an index at which a
 // word begins; whole reports such a match. low is in lower case.
-func findFold(name, low string) (at int, whole bool) {
+func findFold(name, low string) (at int, atWord bool) {
 	at = -1
 	for i := 0; i+len(low) <= len(name); i++ {
 		if fold(name[i]) != low[0] || !foldPrefix(name[i:], low) {

@@ -21,11 +21,11 @@ func plainSpelling(s string) string {
 
 // Limits for the declarations of one name that a lookup examines. They bound the time that a turn waits.
 const (
-	maxSpoken = 256  // matches
-	maxCommon = 1024 // declarations examined
+	maxMatches  = 256  // matches
+	maxExamined = 1024 // declarations examined
 )
 
-// spoken resolves a name with a dot that is neither a qualified name nor the end of one. It tries, in this order:
+// resolveInformal resolves a name with a dot that is neither a qualified name nor the end of one. It tries, in this order:
 //
 //   - a name that a package re-exports (flask.Flask) or that begins with a package's clause (nats.Conn);
 //   - a member that a type inherits (Flask.route);
@@ -35,7 +35,7 @@ const (
 //   - the only member with that name.
 //
 // The first with any match is used.
-func (v *View) spoken(name string) []int32 {
+func (v *View) resolveInformal(name string) []int32 {
 	first, rest, ok := strings.Cut(name, ".")
 	if !ok || first == "" || rest == "" || strings.ContainsAny(rest, "/:# ") || len(name) > maxName {
 		return nil
@@ -47,13 +47,13 @@ func (v *View) spoken(name string) []int32 {
 		}
 		first = dir + first
 	}
-	s := speaker{v: v}
+	s := informalResolver{v: v}
 	for fam := range v.fams {
 		r := newResolver(v)
 		r.u = &unit{fam: uint8(fam)}
 		s.resolvers = append(s.resolvers, r)
 	}
-	for _, look := range []func(first, rest string) []int32{s.handedOn, s.ofTypes, s.ofReceivers, s.ofValues, s.ofAbout, s.onlyMember} {
+	for _, look := range []func(first, rest string) []int32{s.reexported, s.ofTypes, s.ofReceivers, s.ofValues, s.ofSimilarTypes, s.onlyMember} {
 		if found := look(first, rest); len(found) > 0 {
 			return found
 		}
@@ -61,13 +61,13 @@ func (v *View) spoken(name string) []int32 {
 	return nil
 }
 
-type speaker struct {
+type informalResolver struct {
 	v         *View
 	resolvers []*resolver // one for each family of languages
 }
 
 // at appends the nodes to which a path resolves in any family of languages.
-func (s *speaker) at(out []int32, path string) []int32 {
+func (s *informalResolver) at(out []int32, path string) []int32 {
 	for _, r := range s.resolvers {
 		if end, _ := r.last(path, eReferences); end.node >= 0 && !slices.Contains(out, end.node) {
 			out = append(out, end.node)
@@ -76,8 +76,8 @@ func (s *speaker) at(out []int32, path string) []int32 {
 	return out
 }
 
-// handedOn resolves names that packages and modules declare or re-export.
-func (s *speaker) handedOn(first, rest string) (out []int32) {
+// reexported resolves names that packages and modules declare or re-export.
+func (s *informalResolver) reexported(first, rest string) (out []int32) {
 	if out = s.at(nil, first+"."+rest); len(out) > 0 {
 		return out
 	}
@@ -105,8 +105,8 @@ func (s *speaker) handedOn(first, rest string) (out []int32) {
 }
 
 // nodes lists the nodes with a bare name that are in the repository, not only in tests, and for which fits returns
-// true: at most maxSpoken of the first maxCommon.
-func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
+// true: at most maxMatches of the first maxExamined.
+func (s *informalResolver) nodes(name string, fits func(n *node) bool) (out []int32) {
 	x, ok := s.v.names.find(name)
 	if !ok {
 		return nil
@@ -117,7 +117,7 @@ func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
 			out = append(out, i)
 		}
 		examined++
-		return len(out) < maxSpoken && examined < maxCommon
+		return len(out) < maxMatches && examined < maxExamined
 	})
 	return out
 }
@@ -125,10 +125,10 @@ func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
 func isTypeNode(n *node) bool { return n.kind == kType || n.kind == kInterface }
 
 // ofTypes finds members that the types with a name inherit.
-func (s *speaker) ofTypes(first, rest string) (out []int32) {
+func (s *informalResolver) ofTypes(first, rest string) (out []int32) {
 	name := first + "." + rest
 	for _, i := range s.v.named(ownerOf(name), true) {
-		if n := s.v.nodes.at(i); isTypeNode(n) && n.flags&testOnly == 0 && len(out) < maxSpoken {
+		if n := s.v.nodes.at(i); isTypeNode(n) && n.flags&testOnly == 0 && len(out) < maxMatches {
 			out = s.at(out, s.v.text(n.qual)+"."+lastPart(name))
 		}
 	}
@@ -136,7 +136,7 @@ func (s *speaker) ofTypes(first, rest string) (out []int32) {
 }
 
 // ofReceivers finds methods of Go by the name of their receiver.
-func (s *speaker) ofReceivers(first, rest string) []int32 {
+func (s *informalResolver) ofReceivers(first, rest string) []int32 {
 	begin := "func (" + first + " "
 	return s.nodes(rest, func(n *node) bool {
 		return n.kind == kMethod && slices.ContainsFunc(n.places, func(p place) bool {
@@ -150,7 +150,7 @@ func (s *speaker) ofReceivers(first, rest string) []int32 {
 }
 
 // ofValues finds members of the types of all values with a name. It keeps those that most of these values have.
-func (s *speaker) ofValues(first, rest string) (out []int32) {
+func (s *informalResolver) ofValues(first, rest string) (out []int32) {
 	x, ok := s.v.names.find(first)
 	if !ok {
 		return nil
@@ -170,7 +170,7 @@ func (s *speaker) ofValues(first, rest string) (out []int32) {
 			}
 		}
 		looked++
-		return looked < maxSpoken
+		return looked < maxMatches
 	})
 	most := 0
 	for i, n := range counts {
@@ -182,9 +182,9 @@ func (s *speaker) ofValues(first, rest string) (out []int32) {
 	return slices.DeleteFunc(out, func(i int32) bool { return counts[i] < most })
 }
 
-// ofAbout finds members of types with a name like first in lower case: equal to it, beginning or ending with it, or
+// ofSimilarTypes finds members of types with a name like first in lower case: equal to it, beginning or ending with it, or
 // shortened to it. Only the most similar types count.
-func (s *speaker) ofAbout(first, rest string) []int32 {
+func (s *informalResolver) ofSimilarTypes(first, rest string) []int32 {
 	if first != strings.ToLower(first) || len(first) < 2 {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (s *speaker) ofAbout(first, rest string) []int32 {
 }
 
 // onlyMember finds the only member with a name.
-func (s *speaker) onlyMember(first, rest string) []int32 {
+func (s *informalResolver) onlyMember(first, rest string) []int32 {
 	if first != strings.ToLower(first) || strings.Contains(rest, ".") || len(rest) < minUnique || commonMembers[strings.ToLower(rest)] {
 		return nil
 	}
