@@ -53,8 +53,8 @@ type Codebase struct {
 	appliedDecisions []codegraph.Decision // the decisions last given to the graph
 	appliedTo        *codegraph.Graph     // the graph that has them
 
-	askedMu  sync.Mutex           // guards the field below
-	examined map[string]fileState // state of files when Update last examined them, by path
+	examinedMu sync.Mutex           // guards the field below
+	examined   map[string]fileState // state of files when Update last examined them, by path
 }
 
 // Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for an invalid root.

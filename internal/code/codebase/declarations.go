@@ -6,8 +6,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// alone reads files of languages other than Go individually. The meaning of their imports is not needed.
-var alone = lexed.New(lexed.Options{})
+// standalone reads files of languages other than Go individually. The meaning of their imports is not needed.
+var standalone = lexed.New(lexed.Options{})
 
 // Declarations returns the declarations in a file, for repository.Options. It returns nil for Go and for files that
 // package lexed does not read. It is safe for concurrent use.
@@ -15,7 +15,7 @@ func Declarations(path string, content []byte) []repository.Declaration {
 	if lexed.Language(path) == "" {
 		return nil
 	}
-	f := alone.Extract(path, content)
+	f := standalone.Extract(path, content)
 	out := make([]repository.Declaration, 0, len(f.Decls))
 	for i := range f.Decls {
 		d := &f.Decls[i]

@@ -42,11 +42,11 @@ func (c *Codebase) Load(ctx context.Context) error {
 	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
-			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, unusable()))
+			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, errUnusable()))
 		}
 	}
 	if string(head) != fileMagic {
-		return fmt.Errorf("load the graph: %w", unusable())
+		return fmt.Errorf("load the graph: %w", errUnusable())
 	}
 	g, err := codegraph.Load(in)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	return nil
 }
 
-func unusable() error {
+func errUnusable() error {
 	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "is no graph that this version saved", Try: "It is built again; nothing is lost."}
 }
 
@@ -197,8 +197,8 @@ func statPath(root *os.Root, p string) (*fileState, bool) {
 // alreadyExamined reports whether Update has examined a path in its present state. If Update left it out then, it would
 // do so again.
 func (c *Codebase) alreadyExamined(p string, now *fileState) bool {
-	c.askedMu.Lock()
-	defer c.askedMu.Unlock()
+	c.examinedMu.Lock()
+	defer c.examinedMu.Unlock()
 	was, ok := c.examined[p]
 	return ok && was.size == now.size && was.modTime.Equal(now.modTime) && was.modTime.Add(clockGranularity).Before(was.at)
 }
@@ -223,8 +223,8 @@ func (c *Codebase) statAll(paths []string) map[string]fileState {
 
 // rememberExamined stores the states of examined files.
 func (c *Codebase) rememberExamined(seen map[string]fileState) {
-	c.askedMu.Lock()
-	defer c.askedMu.Unlock()
+	c.examinedMu.Lock()
+	defer c.examinedMu.Unlock()
 	if c.examined == nil || len(c.examined)+len(seen) > maxExamined {
 		c.examined = make(map[string]fileState, len(seen))
 	}

@@ -47,12 +47,12 @@ func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) erro
 
 // watcher is the state of one Watch.
 type watcher struct {
-	c       *Codebase
-	w       *fsnotify.Watcher
-	folders map[string]bool // watched folders
-	pending map[string]bool // changed paths
-	lost    bool            // events were lost
-	made    []string        // folders created since the last report
+	c          *Codebase
+	w          *fsnotify.Watcher
+	folders    map[string]bool // watched folders
+	pending    map[string]bool // changed paths
+	overflowed bool            // events were lost
+	created    []string        // folders created since the last report
 }
 
 func (f *watcher) run(ctx context.Context, changed func([]string)) error {
@@ -67,7 +67,7 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				return fmt.Errorf("watch files: %w", err)
 			}
-			f.lost = true
+			f.overflowed = true
 			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
 			if !f.handleEvent(ctx, e) {
@@ -93,8 +93,8 @@ func (f *watcher) report(changed func([]string)) {
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
-	lost := f.lost
-	f.lost = false
+	lost := f.overflowed
+	f.overflowed = false
 	clear(f.pending)
 	switch {
 	case lost:
@@ -117,7 +117,7 @@ func (f *watcher) handleEvent(ctx context.Context, e fsnotify.Event) bool {
 	if e.Has(fsnotify.Create) {
 		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
 			_ = f.watch(ctx, p) // the next Build finds what can't be watched
-			f.made = append(f.made, p)
+			f.created = append(f.created, p)
 		}
 	}
 	f.pending[p] = true
@@ -138,7 +138,7 @@ func (f *watcher) unwatch(p string) {
 // rewatch watches the new folders once more. If a folder was moved, the end of the watch under its old name may have
 // come after the new watch began.
 func (f *watcher) rewatch(ctx context.Context) {
-	for _, p := range f.made {
+	for _, p := range f.created {
 		for dir := range f.folders {
 			if dir == p || strings.HasPrefix(dir, p+"/") {
 				delete(f.folders, dir)
@@ -146,7 +146,7 @@ func (f *watcher) rewatch(ctx context.Context) {
 		}
 		_ = f.watch(ctx, p) // as before
 	}
-	f.made = nil
+	f.created = nil
 }
 
 // toolFolder reports whether a folder belongs to a tool and not to the project.

@@ -18,11 +18,11 @@ type draft struct {
 	exists func(Token) bool
 	faults []fault
 
-	asked    map[Token]bool  // results of exists
-	producer map[Token]int   // index of the first producer
-	products []string        // tokens of all agents, for suggestions; nil until needed
-	then     [][]edge        // by producer: the agents that need its products, each once
-	from     []map[Token]int // by agent: the producer of each required token
+	existing  map[Token]bool  // results of exists
+	producer  map[Token]int   // index of the first producer
+	products  []string        // tokens of all agents, for suggestions; nil until needed
+	consumers [][]edge        // by producer: the agents that need its products, each once
+	producers []map[Token]int // by agent: the producer of each required token
 }
 
 // fault is an error in an agent's declaration.
@@ -43,8 +43,8 @@ func newDraft(agents []Agent, exists func(Token) bool) *draft {
 		exists = func(Token) bool { return false }
 	}
 	n := len(agents)
-	return &draft{agents: agents, exists: exists, asked: map[Token]bool{}, producer: map[Token]int{},
-		then: make([][]edge, n), from: make([]map[Token]int, n)}
+	return &draft{agents: agents, exists: exists, existing: map[Token]bool{}, producer: map[Token]int{},
+		consumers: make([][]edge, n), producers: make([]map[Token]int, n)}
 }
 
 // addFault records an error in a field of an agent.
@@ -119,10 +119,10 @@ func (d *draft) findProducers() {
 // resolveNeeds finds the producer of each required token.
 func (d *draft) resolveNeeds() {
 	for i, a := range d.agents {
-		d.from[i] = map[Token]int{}
+		d.producers[i] = map[Token]int{}
 		drawn := map[int]bool{}
 		for j, t := range a.Requires {
-			if _, again := d.from[i][t]; again {
+			if _, again := d.producers[i][t]; again {
 				continue // reported already
 			}
 			by, made := d.producer[t]
@@ -131,10 +131,10 @@ func (d *draft) resolveNeeds() {
 				d.addFault(i, fmt.Sprintf("requires[%d]", j), fmt.Sprintf("a cycle: %s → %s (it requires %s, which it produces itself)", a.Name, a.Name, t),
 					"Take the token out of one of the two lists.")
 			case made:
-				d.from[i][t] = by
+				d.producers[i][t] = by
 				if !drawn[by] {
 					drawn[by] = true
-					d.then[by] = append(d.then[by], edge{i, t, j})
+					d.consumers[by] = append(d.consumers[by], edge{i, t, j})
 				}
 			case t.check() == nil && !d.isPresent(t):
 				d.reportUnmet(i, j, t)
@@ -147,10 +147,10 @@ func (d *draft) isPresent(t Token) bool {
 	if t.Kind == Artifact {
 		return false
 	}
-	is, asked := d.asked[t]
+	is, asked := d.existing[t]
 	if !asked {
 		is = d.exists(t)
-		d.asked[t] = is
+		d.existing[t] = is
 	}
 	return is
 }

@@ -155,8 +155,8 @@ func (d *draft) findCycles() {
 	if _, cyclic := d.layers(); !cyclic {
 		return
 	}
-	for _, knot := range d.components() {
-		d.reportCycle(d.shortestCycle(knot))
+	for _, group := range d.components() {
+		d.reportCycle(d.shortestCycle(group))
 	}
 }
 
@@ -176,16 +176,16 @@ func (d *draft) reportCycle(cycle []edge) {
 }
 
 // shortestCycle returns a shortest cycle through the first agent of a group.
-func (d *draft) shortestCycle(knot []int) []edge {
-	in := make(map[int]bool, len(knot))
-	for _, i := range knot {
+func (d *draft) shortestCycle(group []int) []edge {
+	in := make(map[int]bool, len(group))
+	for _, i := range group {
 		in[i] = true
 	}
-	start := knot[0]
+	start := group[0]
 	came := map[int]searchStep{} // how each agent was reached
 	for queue := []int{start}; ; queue = queue[1:] {
 		at := queue[0]
-		for _, e := range d.then[at] {
+		for _, e := range d.consumers[at] {
 			if e.to == start {
 				cycle := []edge{e}
 				for at != start {
@@ -222,7 +222,7 @@ func (d *draft) components() (all [][]int) {
 		number[i], low[i] = count, count
 		stack = append(stack, i)
 		open[i] = true
-		for _, e := range d.then[i] {
+		for _, e := range d.consumers[i] {
 			if number[e.to] == 0 {
 				visit(e.to)
 				low[i] = min(low[i], low[e.to])
@@ -264,7 +264,7 @@ func (d *draft) plan() *Plan {
 		s := Step{Agent: a, Index: i, Stage: stage[i]}
 		for _, t := range a.Requires {
 			n := Need{Token: t}
-			if by, ok := d.from[i][t]; ok {
+			if by, ok := d.producers[i][t]; ok {
 				n.From = d.agents[by].Name
 			}
 			s.Needs = append(s.Needs, n)
@@ -283,7 +283,7 @@ func (d *draft) plan() *Plan {
 func (d *draft) layers() (stage []int, cyclic bool) {
 	stage = make([]int, len(d.agents))
 	waits := make([]int, len(d.agents))
-	for _, next := range d.then {
+	for _, next := range d.consumers {
 		for _, e := range next {
 			waits[e.to]++
 		}
@@ -300,7 +300,7 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 		for _, i := range now {
 			stage[i] = at
 			placed++
-			for _, e := range d.then[i] {
+			for _, e := range d.consumers[i] {
 				if waits[e.to]--; waits[e.to] == 0 {
 					after = append(after, e.to)
 				}

@@ -31,11 +31,11 @@ const (
 
 // source is a file's content with the data for its chunks.
 type source struct {
-	path     string
-	text     string // valid UTF-8
-	hash     string
-	changed  time.Time     // time of the last change, by the commits or by the file itself
-	declared []Declaration // nil if the declarations are not known
+	path        string
+	text        string // valid UTF-8
+	hash        string
+	lastChanged time.Time     // time of the last change, by the commits or by the file itself
+	declared    []Declaration // nil if the declarations are not known
 }
 
 // chunks cuts a file according to its type, which follows from its name.
@@ -74,7 +74,7 @@ func (s source) chunks(lim limits) []chunk {
 		}
 		first, last := lines[p.from].no, lines[p.to-1].no
 		heading := strings.Join(append(slices.Clone(prefix), p.path...), analysis.HeadingSeparator)
-		c := claim(ids, heading, text, s.changed)
+		c := claim(ids, heading, text, s.lastChanged)
 		c.Source, c.SourceType = s.path+":"+strconv.Itoa(first), "repository"
 		c.Entities = entities(p.names)
 		e := ken.FromFile(s.path, "", "")
@@ -315,14 +315,14 @@ func proseFile(name string) bool {
 	return false
 }
 
-// limits are the sizes for all chunkers, in characters. A declaration of code may have whole, everything else max.
-type limits struct{ max, min, whole int }
+// limits are the sizes for all chunkers, in characters. A declaration of code may have maxDeclaration, everything else max.
+type limits struct{ max, min, maxDeclaration int }
 
-// wholeChunks is the factor by which a declaration may be longer than other chunks. A part of a function does not show
+// declarationFactor is the factor by which a declaration may be longer than other chunks. A part of a function does not show
 // what the function does, and its parts would compete for the same rank.
-const wholeChunks = 8
+const declarationFactor = 8
 
-func newLimits(most, least int) limits { return limits{most, least, wholeChunks * most} }
+func newLimits(most, least int) limits { return limits{most, least, declarationFactor * most} }
 
 // lead is the maximum size of repeated context in a chunk: a signature, the head of a table, the opening of a fence.
 func (l limits) lead() int { return l.max / 4 }

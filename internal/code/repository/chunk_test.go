@@ -31,8 +31,8 @@ func checkChunks(t testing.TB, name, text string, lim limits) []chunk {
 		if err := c.Validate(); err != nil {
 			t.Errorf("%s: %v", c.Source, err)
 		}
-		if n := utf8.RuneCountInString(c.Text); n > lim.max && (len(c.Entities) == 0 || n > lim.whole) {
-			t.Errorf("%s: %d characters, more than %d or %d:\n%s", c.Source, n, lim.max, lim.whole, c.Text)
+		if n := utf8.RuneCountInString(c.Text); n > lim.max && (len(c.Entities) == 0 || n > lim.maxDeclaration) {
+			t.Errorf("%s: %d characters, more than %d or %d:\n%s", c.Source, n, lim.max, lim.maxDeclaration, c.Text)
 		}
 		if ids[c.ID] || ids[c.Key] || uuid.Validate(c.ID) != nil || c.ID[14] != '8' {
 			t.Errorf("%s: bad or repeated id %s or key %s", c.Source, c.ID, c.Key)
@@ -209,7 +209,7 @@ func TestCutGolden(t *testing.T) {
 }
 
 func cutText(path, text string, lim limits) []chunk {
-	return source{path: path, text: text, hash: "sha256:0", changed: time.Unix(0, 0).UTC()}.chunks(lim)
+	return source{path: path, text: text, hash: "sha256:0", lastChanged: time.Unix(0, 0).UTC()}.chunks(lim)
 }
 
 func show(chunks []chunk) string {

@@ -47,7 +47,7 @@ func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 			continue // part of another declaration, or a small declaration between functions
 		}
 		inner := within(decls[i+1:], decl)
-		opened := width(d.lines[own.from:own.to]) > d.openedFrom(decl) && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
+		opened := width(d.lines[own.from:own.to]) > d.splitWidth(decl) && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
 		if !decl.Body && !opened && width(d.lines[own.from:own.to]) <= d.lim.min {
 			continue
 		}
@@ -63,10 +63,10 @@ func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 	d.between(span{at, s.to}, decls, outer)
 }
 
-// openedFrom returns the width in characters from which a declaration is cut at the declarations within it.
-func (d *declaredFile) openedFrom(decl Declaration) int {
+// splitWidth returns the width in characters from which a declaration is cut at the declarations within it.
+func (d *declaredFile) splitWidth(decl Declaration) int {
 	if decl.Body {
-		return d.lim.whole
+		return d.lim.maxDeclaration
 	}
 	return d.lim.max
 }
@@ -154,15 +154,15 @@ func (d *declaredFile) between(s span, decls []Declaration, outer *Declaration) 
 	}
 }
 
-// declarationParts cuts one declaration. It is one piece if it is at most lim.whole long. Otherwise it is cut where the
+// declarationParts cuts one declaration. It is one piece if it is at most lim.maxDeclaration long. Otherwise it is cut where the
 // indentation is least, and each further part begins with lead, the declaration's first line. Lines that are too long
 // for a chunk are left out.
 func declarationParts(lines []line, s span, lead string, path, names []string, lim limits) []piece {
 	var out []piece
-	rest := lim.whole - lim.lead() - 2
+	rest := lim.maxDeclaration - lim.lead() - 2
 	for _, run := range runs(lines[s.from:s.to], false, lim.line()) {
 		run = span{run.from + s.from, run.to + s.from}
-		first := lim.whole
+		first := lim.maxDeclaration
 		if run.from > s.from {
 			first = rest
 		}

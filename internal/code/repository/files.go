@@ -61,9 +61,9 @@ func Files(ctx context.Context, root string, o Options, paths ...string) (*Tree,
 	}
 	work := findWorkTree(dir)
 	w := newWalker(ctx, r, work.prefix, o)
-	w.keep = true
+	w.keepSkipped = true
 	if len(paths) > 0 {
-		w.only = newSelection(paths)
+		w.selected = newSelection(paths)
 	}
 	if err := w.walk(".", work.ignoreStack()); err != nil {
 		_ = r.Close() // it was only read
@@ -203,19 +203,19 @@ type walker struct {
 	prefix           string // from the work tree's top to the root
 	o                Options
 	include, exclude []patterns
-	only             *selection // nil for everything
-	keep             bool       // also list files that are too large or generated
+	selected         *selection // nil for everything
+	keepSkipped      bool       // also list files that are too large or generated
 	skipped          map[Reason]int
 	withheld         []Withheld
 	files            []file
-	own              map[string]bool // Ken's folders of the user, by path from the root; never entered
+	userFolders      map[string]bool // Ken's folders of the user, by path from the root; never entered
 }
 
 func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *walker {
-	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}, own: map[string]bool{}}
+	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}, userFolders: map[string]bool{}}
 	for _, dir := range trust.OwnFolders() { // the home folder may be the project or be within it
 		if rel, err := filepath.Rel(trust.Real(root.Name()), dir); err == nil {
-			w.own[filepath.ToSlash(rel)] = true
+			w.userFolders[filepath.ToSlash(rel)] = true
 		}
 	}
 	for _, p := range []struct {
@@ -297,7 +297,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 
 func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []patterns) error {
 	name := e.Name()
-	if ownFolders[name] || w.own[rel] || !w.only.leadsTo(rel) { // .git may be a file
+	if ownFolders[name] || w.userFolders[rel] || !w.selected.leadsTo(rel) { // .git may be a file
 		return nil
 	}
 	if reason := w.skip(rel, e, siblings, stack); reason != "" {
@@ -319,7 +319,7 @@ func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []pat
 	if reason != "" {
 		w.skipped[reason]++
 	}
-	if reason == "" || w.keep && (reason == ReasonTooLarge || reason == ReasonGenerated) {
+	if reason == "" || w.keepSkipped && (reason == ReasonTooLarge || reason == ReasonGenerated) {
 		w.files = append(w.files, file{rel, info.Size(), info.ModTime().UTC(), reason})
 	}
 	return nil

@@ -17,11 +17,11 @@ const (
 
 // pattern is one line of an ignore file, with git's semantics. The tests compare the matcher with git itself.
 type pattern struct {
-	segments []string // of the path below the file's folder; unless anchored, a single segment matches at any depth
-	anchored bool
-	dirOnly  bool
-	negated  bool
-	own      bool // from .kenignore
+	segments      []string // of the path below the file's folder; unless anchored, a single segment matches at any depth
+	anchored      bool
+	dirOnly       bool
+	negated       bool
+	fromKenIgnore bool // from .kenignore
 }
 
 // patterns holds the lines of the ignore files of one folder. Later lines take precedence.
@@ -34,7 +34,7 @@ func parsePatterns(text string, own bool) []pattern {
 	var out []pattern
 	for l := range strings.SplitSeq(strings.TrimPrefix(text, byteOrderMark), "\n") {
 		if p, ok := parsePattern(strings.TrimSuffix(l, "\r")); ok {
-			p.own = own
+			p.fromKenIgnore = own
 			out = append(out, p)
 		}
 	}
@@ -76,9 +76,9 @@ func match(stack []patterns, rel string, dir bool) (v verdict, own bool) {
 				continue
 			}
 			if p.negated {
-				return reincluded, p.own
+				return reincluded, p.fromKenIgnore
 			}
-			return ignored, p.own
+			return ignored, p.fromKenIgnore
 		}
 	}
 	return undecided, false

@@ -88,7 +88,7 @@ func (x *indexer) read(f file) reading {
 		return reading{doc: doc}
 	}
 	text := string(got.content)
-	s := source{path: f.path, text: text, hash: doc.Hash, changed: x.dates.of(f.path, got.content, got.modTime)}
+	s := source{path: f.path, text: text, hash: doc.Hash, lastChanged: x.dates.of(f.path, got.content, got.modTime)}
 	if x.o.Declarations != nil {
 		s.declared = x.o.Declarations(f.path, got.content)
 	}
@@ -330,7 +330,7 @@ func (g *goFile) comments(s span) {
 func (g *goFile) add(s span, lead string, path, names []string) {
 	lim := g.lim
 	if lead == "" { // a free-standing comment
-		lim.whole = lim.max
+		lim.maxDeclaration = lim.max
 	}
 	g.pieces = append(g.pieces, declarationParts(g.lines, s, lead, path, names, lim)...)
 }

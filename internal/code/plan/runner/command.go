@@ -18,10 +18,10 @@ import (
 )
 
 // If no process of a command's group is left and its output does not end, a process outside the group holds it open.
-// Then output is read until none comes for drain, and for at most drains times drain.
+// Then output is read until none comes for drainIdle, and for at most maxDrains times drainIdle.
 const (
-	drain  = time.Second
-	drains = 10
+	drainIdle = time.Second
+	maxDrains = 10
 )
 
 // command runs an agent's command until it ends or ctx does. In the second case it returns the cause of ctx.
@@ -51,11 +51,11 @@ func (r *run) command(ctx context.Context, a plan.Agent, out io.Writer) error {
 	err = r.waitFor(ctx, cmd)
 	r.endGroupRest(cmd.Process)
 	last := read.Load()
-	for range drains {
+	for range maxDrains {
 		select {
 		case <-copied:
 			return err
-		case <-time.After(drain):
+		case <-time.After(drainIdle):
 		}
 		now := read.Load()
 		if now == last {
@@ -78,20 +78,20 @@ func (c counter) Write(p []byte) (int, error) {
 
 // waitFor waits for a command, and ends it when ctx is done.
 func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
-	var how error // set once it has exited
+	var exitErr error // set once it has exited
 	exited := make(chan struct{})
 	go func() {
-		how = cmd.Wait()
+		exitErr = cmd.Wait()
 		close(exited)
 	}()
 	select {
 	case <-exited:
-		return describeExit(how)
+		return describeExit(exitErr)
 	case <-ctx.Done():
 	}
 	select {
 	case <-exited: // both happened at once
-		return describeExit(how)
+		return describeExit(exitErr)
 	default:
 	}
 	endGroup(cmd.Process, false)
@@ -111,14 +111,14 @@ func (r *run) endGroupRest(p *os.Process) {
 		return
 	}
 	endGroup(p, false)
-	patience := time.NewTimer(r.o.Grace)
-	defer patience.Stop()
+	grace := time.NewTimer(r.o.Grace)
+	defer grace.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for groupLives(p) {
 		select {
 		case <-look.C:
-		case <-patience.C:
+		case <-grace.C:
 			endGroup(p, true)
 			return
 		}
@@ -144,8 +144,8 @@ func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 	case err == nil:
 		r.finish(e.step, Succeeded, "")
 		for _, k := range r.after[e.step] {
-			if n := &r.nodes[k]; n.wanted {
-				if n.waits--; n.waits == 0 {
+			if n := &r.nodes[k]; n.selected {
+				if n.waitingFor--; n.waitingFor == 0 {
 					at, _ := slices.BinarySearch(r.ready, k)
 					r.ready = slices.Insert(r.ready, at, k)
 				}
@@ -153,16 +153,16 @@ func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 		}
 	case e.err != nil && ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())):
 		reason := "the run was stopped while it worked"
-		if r.over != "" {
-			reason = r.over
+		if r.stopReason != "" {
+			reason = r.stopReason
 		}
 		r.finish(e.step, Stopped, reason)
 	default:
 		clean, _ := guardrail.Redact(err.Error())
 		r.finish(e.step, Failed, clean)
 		r.skip(e.step)
-		if r.o.FailFast && r.over == "" {
-			r.over = "stopped because " + a.Name + " failed"
+		if r.o.FailFast && r.stopReason == "" {
+			r.stopReason = "stopped because " + a.Name + " failed"
 			r.stop(errStopped)
 		}
 	}
@@ -174,7 +174,7 @@ var errStopped = errors.New("stopped")
 // skip marks the agents that need the work of a step as skipped.
 func (r *run) skip(step int) {
 	for _, k := range r.after[step] {
-		if n := &r.nodes[k]; n.wanted && n.State == "" {
+		if n := &r.nodes[k]; n.selected && n.State == "" {
 			n := &r.nodes[step]
 			var token plan.Token
 			for _, need := range r.steps[k].Needs {
@@ -216,11 +216,11 @@ func (r *run) finish(step int, s State, reason string) {
 	ran := n.State == Running
 	n.State, n.Reason = s, reason
 	if ran {
-		n.Ended, n.Log = r.o.Now(), r.keep.log(n.Agent)
+		n.Ended, n.Log = r.o.Now(), r.store.log(n.Agent)
 	}
 	r.done++
 	if s != Kept {
-		r.keep.remember(r.steps[step].Agent, &n.Outcome)
+		r.store.remember(r.steps[step].Agent, &n.Outcome)
 	}
 	r.notify(n)
 }

@@ -31,22 +31,22 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer r.files.Close()
-	if r.keep, err = openState(&r.o); err != nil {
+	if r.store, err = openState(&r.o); err != nil {
 		return nil, err
 	}
 	r.choose()
 	if err := r.startable(); err != nil {
-		return nil, errors.Join(err, r.keep.close())
+		return nil, errors.Join(err, r.store.close())
 	}
 	report := &Report{ID: o.ID, Started: r.o.Now()}
-	r.errs = append(r.errs, r.keep.begin(report.Started))
+	r.errs = append(r.errs, r.store.begin(report.Started))
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.stop = stop
 	r.loop(inner)
 	report.Ended = r.o.Now()
 	report.Outcomes = r.outcomes()
-	r.errs = append(r.errs, r.keep.end(report.Ended), r.keep.close(), ctx.Err())
+	r.errs = append(r.errs, r.store.end(report.Ended), r.store.close(), ctx.Err())
 	return report, errors.Join(r.errs...)
 }
 
@@ -56,25 +56,25 @@ type run struct {
 	steps []plan.Step
 	after [][]int // by step: the steps that need its work
 	files *projectfile.Folder
-	keep  *stateStore
+	store *stateStore
 	stop  context.CancelCauseFunc
 	out   output
 
-	nodes []node // by step
-	ready []int  // steps that can start, in the order of the plan
-	busy  int
-	done  int
-	total int
-	over  string // reason why no more agents are started; "" while the run continues
-	ended chan finishedStep
-	errs  []error
+	nodes      []node // by step
+	ready      []int  // steps that can start, in the order of the plan
+	busy       int
+	done       int
+	total      int
+	stopReason string // reason why no more agents are started; "" while the run continues
+	ended      chan finishedStep
+	errs       []error
 }
 
 type node struct {
 	Outcome
-	wanted    bool
-	waits     int  // number of steps that it waits for
-	forgotten bool // its saved state was removed
+	selected   bool
+	waitingFor int  // number of steps that it waits for
+	discarded  bool // its saved state was removed
 }
 
 type finishedStep struct {
@@ -89,7 +89,7 @@ func newRun(p *plan.Plan, o Options) (*run, error) {
 	}
 	steps := p.Steps()
 	r := &run{o: o, steps: steps, after: make([][]int, len(steps)), nodes: make([]node, len(steps)), total: len(names), ended: make(chan finishedStep)}
-	r.out.tell = o.Output
+	r.out.emit = o.Output
 	at := make(map[string]int, len(steps))
 	for i, s := range steps {
 		n := &r.nodes[i]
@@ -101,13 +101,13 @@ func newRun(p *plan.Plan, o Options) (*run, error) {
 			}
 			from := at[need.From]
 			if k := r.after[from]; len(k) == 0 || k[len(k)-1] != i { // once, however many tokens it is
-				n.waits++
+				n.waitingFor++
 				r.after[from] = append(k, i)
 			}
 		}
 	}
 	for _, name := range names {
-		r.nodes[at[name]].wanted = true
+		r.nodes[at[name]].selected = true
 	}
 	return r, nil
 }
@@ -118,16 +118,16 @@ func (r *run) choose() {
 	for i := range r.nodes { // needed agents come first, so the state of an agent is removed before its turn if one that it needs starts
 		n := &r.nodes[i]
 		switch {
-		case !n.wanted:
-		case r.o.Resume && r.keep.succeeded(r.steps[i].Agent) && r.missing(r.steps[i].Agent) == nil:
+		case !n.selected:
+		case r.o.Resume && r.store.succeeded(r.steps[i].Agent) && r.missing(r.steps[i].Agent) == nil:
 			n.State = Kept
-			n.Log = r.keep.log(n.Agent)
+			n.Log = r.store.log(n.Agent)
 			for _, k := range r.after[i] {
-				r.nodes[k].waits--
+				r.nodes[k].waitingFor--
 			}
 		default:
 			r.discard(i)
-			if n.waits == 0 {
+			if n.waitingFor == 0 {
 				r.ready = append(r.ready, i)
 			}
 		}
@@ -136,11 +136,11 @@ func (r *run) choose() {
 
 func (r *run) discard(step int) {
 	n := &r.nodes[step]
-	if n.forgotten {
+	if n.discarded {
 		return
 	}
-	n.forgotten = true
-	r.keep.forget(n.Agent)
+	n.discarded = true
+	r.store.forget(n.Agent)
 	for _, k := range r.after[step] {
 		r.discard(k)
 	}
@@ -150,7 +150,7 @@ func (r *run) discard(step int) {
 func (r *run) startable() error {
 	var errs []error
 	for i, s := range r.steps {
-		if n := &r.nodes[i]; r.o.Start == nil && n.wanted && n.State != Kept && len(s.Agent.Command) == 0 {
+		if n := &r.nodes[i]; r.o.Start == nil && n.selected && n.State != Kept && len(s.Agent.Command) == 0 {
 			errs = append(errs, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].command", s.Index), Msg: "missing: " + s.Agent.Name + " can't be run",
 				Try: "Give it a command, or name the agents to run."})
 		}
@@ -167,10 +167,10 @@ func (r *run) loop(ctx context.Context) {
 	}
 	cancelled := ctx.Done()
 	for {
-		if ctx.Err() != nil && r.over == "" {
-			r.over = "the run was stopped"
+		if ctx.Err() != nil && r.stopReason == "" {
+			r.stopReason = "the run was stopped"
 		}
-		for r.over == "" && r.busy < r.o.Workers && len(r.ready) > 0 {
+		for r.stopReason == "" && r.busy < r.o.Workers && len(r.ready) > 0 {
 			r.begin(ctx, r.ready[0])
 			r.ready = r.ready[1:]
 		}
@@ -181,14 +181,14 @@ func (r *run) loop(ctx context.Context) {
 		case e := <-r.ended:
 			r.busy--
 			r.outcomeOf(ctx, e)
-			r.errs = append(r.errs, r.keep.save())
+			r.errs = append(r.errs, r.store.save())
 		case <-cancelled:
 			cancelled = nil
 		}
 	}
 	for i := range r.nodes {
-		if n := &r.nodes[i]; n.wanted && n.State == "" {
-			r.finish(i, Stopped, r.over)
+		if n := &r.nodes[i]; n.selected && n.State == "" {
+			r.finish(i, Stopped, r.stopReason)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeout)
 		defer cancel()
 	}
-	log, err := r.keep.create(a.Name)
+	log, err := r.store.create(a.Name)
 	if err != nil {
 		return fmt.Errorf("keep its output: %w", err)
 	}
@@ -232,7 +232,7 @@ func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
 
 func (r *run) outcomes() (all []Outcome) {
 	for i := range r.nodes {
-		if n := &r.nodes[i]; n.wanted {
+		if n := &r.nodes[i]; n.selected {
 			all = append(all, n.Outcome)
 		}
 	}
@@ -346,7 +346,7 @@ func (r *Report) OK() bool { return r.Count(Succeeded)+r.Count(Kept) == len(r.Ou
 // output serializes the lines of all agents.
 type output struct {
 	mu   sync.Mutex // guards calls of tell
-	tell func(agent, line string)
+	emit func(agent, line string)
 }
 
 // maxLine is the maximum length of a line in bytes. Longer lines are split.
@@ -354,11 +354,11 @@ const maxLine = 64 << 10
 
 // lines splits an agent's output into lines.
 type lines struct {
-	agent string
-	to    *output
-	log   *logFile
-	begun []byte // the beginning of an unfinished line
-	err   error  // error of the log
+	agent   string
+	to      *output
+	log     *logFile
+	partial []byte // the beginning of an unfinished line
+	err     error  // error of the log
 }
 
 // Write implements io.Writer. It never fails, because a command must not fail when its log can't be written.
@@ -366,15 +366,15 @@ func (l *lines) Write(p []byte) (int, error) {
 	if l.err == nil {
 		l.err = l.log.write(p)
 	}
-	if l.to.tell == nil {
+	if l.to.emit == nil {
 		return len(p), nil
 	}
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
-		if room := maxLine - len(l.begun); len(line) > room {
+		if room := maxLine - len(l.partial); len(line) > room {
 			line, after, ended = rest[:room], rest[room:], true
 		}
-		l.begun = append(l.begun, line...)
+		l.partial = append(l.partial, line...)
 		if rest = after; ended {
 			l.flush()
 		}
@@ -385,13 +385,13 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) flush() {
 	l.to.mu.Lock()
 	defer l.to.mu.Unlock()
-	l.to.tell(l.agent, string(bytes.TrimSuffix(l.begun, []byte{'\r'})))
-	l.begun = l.begun[:0]
+	l.to.emit(l.agent, string(bytes.TrimSuffix(l.partial, []byte{'\r'})))
+	l.partial = l.partial[:0]
 }
 
 // close passes on the last line and returns the errors of the log.
 func (l *lines) close() error {
-	if len(l.begun) > 0 {
+	if len(l.partial) > 0 {
 		l.flush()
 	}
 	return errors.Join(l.err, l.log.close())

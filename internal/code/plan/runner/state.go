@@ -34,7 +34,7 @@ type stateStore struct {
 	folder *projectfile.Folder
 	root   *os.Root
 	lock   *flock.Flock
-	was    []byte // content of plan.json on disk; nil if it does not exist
+	onDisk []byte // content of plan.json on disk; nil if it does not exist
 	broken bool   // writing it has failed
 	stateFile
 }
@@ -100,7 +100,7 @@ func makeFolder(root, dir string) error {
 // heldBy returns an error that names the process that holds the lock.
 func (k *stateStore) heldBy(readErr error) error {
 	who := ""
-	if readErr == nil && k.was != nil && k.Run.Ended.IsZero() {
+	if readErr == nil && k.onDisk != nil && k.Run.Ended.IsZero() {
 		who = fmt.Sprintf(": process %d on %s, since %s", k.Run.PID, k.Run.Host, k.Run.Started.UTC().Format(time.DateTime+" UTC"))
 	}
 	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is at work here" + who, Try: "Wait until it is done, or stop it."}
@@ -218,7 +218,7 @@ func (k *stateStore) read() error {
 	case m.Version != memoryVersion:
 		return k.damaged(fmt.Errorf("version %d, and not %d", m.Version, memoryVersion))
 	}
-	k.was, k.Run = f.Bytes, m.Run
+	k.onDisk, k.Run = f.Bytes, m.Run
 	if m.Agents != nil {
 		k.Agents = m.Agents
 	}
@@ -239,14 +239,14 @@ func (k *stateStore) save() error {
 	if err != nil {
 		return err
 	}
-	if b = append(b, '\n'); bytes.Equal(b, k.was) {
+	if b = append(b, '\n'); bytes.Equal(b, k.onDisk) {
 		return nil
 	}
-	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.was, Now: b}); err != nil {
+	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.onDisk, Now: b}); err != nil {
 		k.broken = true
 		return fmt.Errorf("remember who succeeded: %w", err)
 	}
-	k.was = b
+	k.onDisk = b
 	return nil
 }
 

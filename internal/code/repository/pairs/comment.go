@@ -103,7 +103,7 @@ func dedent(s string) string {
 // leadingComment returns the comment at the beginning of a text: lines that begin with a comment mark, or a block
 // comment.
 func leadingComment(text string) comment {
-	var said strings.Builder
+	var body strings.Builder
 	end, block := 0, ""
 	for l := range strings.Lines(text) {
 		t := strings.TrimSpace(l)
@@ -123,13 +123,13 @@ func leadingComment(text string) comment {
 			t = strings.TrimSpace(strings.TrimLeft(t, "*"))
 		}
 		if !directive(t) {
-			said.WriteString(t + "\n")
+			body.WriteString(t + "\n")
 		}
 	}
 	if block != "" { // it is not closed, so it is no comment
 		return comment{}
 	}
-	return comment{text[:end], paragraph(said.String())}
+	return comment{text[:end], paragraph(body.String())}
 }
 
 // opensComment reports whether a line begins a comment. body is the text of the comment; closes is the mark that ends

@@ -101,15 +101,15 @@ func (m *miner) addCode(file string, c *ken.Claim, found []comment) (int, bool) 
 
 // withoutName removes the declared name from the beginning of a Go comment, because a person who searches does not know
 // the name yet.
-func withoutName(said string, names []string) string {
-	first, rest, ok := strings.Cut(said, " ")
+func withoutName(text string, names []string) string {
+	first, rest, ok := strings.Cut(text, " ")
 	if ok && slices.ContainsFunc(names, func(n string) bool { return n == first || strings.HasSuffix(n, "."+first) }) {
 		return rest
 	}
-	if pkg, ok := strings.CutPrefix(said, "Package "); ok {
-		_, said, _ = strings.Cut(pkg, " ")
+	if pkg, ok := strings.CutPrefix(text, "Package "); ok {
+		_, text, _ = strings.Cut(pkg, " ")
 	}
-	return said
+	return text
 }
 
 // pathWords returns the words of a file's name and its folder.
