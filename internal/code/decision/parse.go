@@ -398,12 +398,12 @@ const maxFront = 64 << 10
 
 // frontMatter is the front matter of a document.
 type frontMatter struct {
-	items    []metadataField
-	open     bool // the document has front matter
-	end      int  // index of the closing line, or of the first line after the front matter
-	next     int  // index of the first line of the text
-	problems []Problem
-	readOnlyReason   string
+	items          []metadataField
+	open           bool // the document has front matter
+	end            int  // index of the closing line, or of the first line after the front matter
+	next           int  // index of the first line of the text
+	problems       []Problem
+	readOnlyReason string
 }
 
 // readFront reads the front matter at the beginning of a document.
