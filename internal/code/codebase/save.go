@@ -58,7 +58,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 }
 
 func errUnusable() error {
-	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "is no graph that this version saved", Try: "It is built again; nothing is lost."}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "was not saved by this version", Try: "It is built again; nothing is lost."}
 }
 
 // ctxErrOr returns ctx's error if ctx has ended, since that is the cause of err.

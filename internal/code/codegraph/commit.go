@@ -86,7 +86,7 @@ func (t *transaction) resolve(units []int32) []resolution {
 				}
 				u := t.v.unit(units[k])
 				if err := caught.Run(func() error { r.resolve(u, &out[k]); return nil }); err != nil {
-					slog.Default().Error("what a file uses can't be found out and is left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
+					slog.Default().Error("the names that a file uses can't be resolved and are left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
 					out[k], r = resolution{}, newResolver(&t.v)
 				}
 			}

@@ -19,7 +19,7 @@ func Load(r io.Reader) (*Graph, error) {
 	in := &checksumReader{r: bufio.NewReaderSize(r, 64<<10)}
 	head := make([]byte, len(fileMagic))
 	if _, err := io.ReadFull(in, head); err != nil || string(head) != fileMagic {
-		return nil, in.fault("is no saved graph")
+		return nil, in.fault("is not a saved graph")
 	}
 	for _, want := range versions {
 		if v, err := binary.ReadUvarint(in); err != nil || v != want.n {

@@ -362,7 +362,7 @@ func (d *document) slashed(m []string) {
 		}
 		if !d.Date.IsZero() && !d.Date.Equal(t) {
 			d.Date = time.Time{}
-			d.problem(d.DateText.Line, "the date "+m[0]+" has two readings", "Write it as 2026-11-22.")
+			d.problem(d.DateText.Line, "the date "+m[0]+" is ambiguous", "Write it as 2026-11-22.")
 			return
 		}
 		d.Date = t

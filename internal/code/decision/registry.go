@@ -429,7 +429,7 @@ func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	})
 	changes := []projectfile.Change{{Path: to, Now: applyEdits(e.doc.src, own)}}
 	if got := parse(to, changes[0].Now); got.Status != e.rec.Status || len(got.Sections) != len(e.rec.Sections) {
-		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing what it says", Try: "Move it by hand."}
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing other content", Try: "Move it by hand."}
 	}
 	var others []string
 	for p := range v.pages {

@@ -150,7 +150,7 @@ func (s *scan) read(p string) (*page, error) {
 func (s *scan) unread(p string, err error) {
 	text, try := err.Error(), "See that it can be read."
 	if errors.Is(err, projectfile.ErrTooLarge) {
-		text, try = fmt.Sprintf("more than %d bytes; it is not read", maxFile), "Put what is no decision into files of its own."
+		text, try = fmt.Sprintf("more than %d bytes; it is not read", maxFile), "Move everything else into other files."
 	}
 	s.problems = append(s.problems, Problem{Path: p, Text: text, Try: try})
 }
@@ -218,13 +218,13 @@ func split(src []byte) (lines []line, problems []Problem, readOnlyReason string)
 		text = strings.ToValidUTF8(text, "") // a character may have been cut in two
 	}
 	if strings.ContainsRune(text, 0) {
-		seal(1+strings.Count(text[:strings.IndexByte(text, 0)], "\n"), "a zero byte; this is no text", "Look at what wrote it.")
+		seal(1+strings.Count(text[:strings.IndexByte(text, 0)], "\n"), "a zero byte; this is not text", "Look at what wrote it.")
 	}
 	if len(src) > maxSource {
-		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; what comes after the first %d is not read", len(src), maxSource), "Put what is no decision into files of its own.")
+		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; only the first %d are read", len(src), maxSource), "Move everything else into other files.")
 	}
 	if at := bareReturn(text); at >= 0 {
-		seal(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
+		seal(1+strings.Count(text[:at], "\n"), "a carriage return without a line feed", "Save it with the line ends of Unix or Windows.")
 		text = replaceBareReturns(text)
 	}
 	at := 0

@@ -250,7 +250,7 @@ func digits(n int) string { return strconv.Itoa(n) }
 func (d *document) verified(now []byte, says func(Record) bool) error {
 	after := parse(d.Path, now)
 	if !says(after.Record) || after.readOnlyReason != "" || !same(d.Record, after.Record) {
-		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone",
+		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing other content; it was not changed",
 			Try: "Change the status by hand, in a line such as \"Status: accepted\" below the title."}
 	}
 	return nil
@@ -348,7 +348,7 @@ func (v *snapshot) checkStatus(e *entry) {
 	line := max(1, e.rec.StatusText.Line)
 	if e.rec.Status == Superseded {
 		if len(e.successors) == 0 && len(e.rec.SupersededBy) == 0 {
-			v.problem(e, line, "superseded, and no record says by what", "Name the successor: \"superseded by ADR-0042\"; or call it deprecated.")
+			v.problem(e, line, "superseded, but no record says by which one", "Name the successor: \"superseded by ADR-0042\"; or call it deprecated.")
 		}
 		return
 	}
@@ -379,7 +379,7 @@ func (v *snapshot) checkCycles() {
 					names = append(names, t.rec.Handle)
 				}
 				names = append(names, by.rec.Handle)
-				v.problem(e, max(1, e.rec.StatusText.Line), "a circle of supersession: "+strings.Join(names, " by "), "Decide which of them is the latest.")
+				v.problem(e, max(1, e.rec.StatusText.Line), "a cycle of supersession: "+strings.Join(names, " by "), "Decide which of them is the latest.")
 			}
 		}
 		state[e] = done

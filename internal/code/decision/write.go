@@ -122,7 +122,7 @@ func (r *Registry) newFile(v *snapshot, d *Draft) (projectfile.Change, error) {
 	now := d.render(id)
 	p := path.Join(folder, name)
 	if got := parse(p, now); got.Status != d.Status || got.ID.Text != id || stripMarkup(got.Title.Text) != stripMarkup(d.Title) {
-		return projectfile.Change{}, invalid("", "the draft would not read back as it is meant", "Take marks of Markdown and YAML out of the title and the texts.")
+		return projectfile.Change{}, invalid("", "the draft would not be read as intended", "Remove Markdown and YAML syntax from the title and the texts.")
 	}
 	return projectfile.Change{Path: p, Now: now}, nil
 }
@@ -196,7 +196,7 @@ func (r *Registry) at(p string) (Record, error) {
 	if e := r.view.Load().byPath[p]; e != nil {
 		return e.rec, nil
 	}
-	return Record{}, &ken.Error{Code: ken.CodeInternal, Field: p, Msg: "was written and does not read as a record"}
+	return Record{}, &ken.Error{Code: ken.CodeInternal, Field: p, Msg: "was written but can't be read as a record"}
 }
 
 // SetStatus changes the status of a record and nothing else. Errors: ErrNotFound; ErrInvalid for Unknown, and for
@@ -374,7 +374,7 @@ func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 			}
 		}
 		if it.form == formFront && (len(it.lines) > 1 || it.until > it.at+1) || was == Unknown && len(it.lines) > 1 {
-			return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the status goes over several lines", Try: "Put it on one line, such as \"accepted\"."}
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the status has several lines", Try: "Put it on one line, such as \"accepted\"."}
 		}
 		if was == Unknown {
 			from, end = 0, len(raw)

@@ -66,14 +66,14 @@ func ParseBaseline(path string, text []byte) (*Baseline, error) {
 		return &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: msg, Err: cause, Try: "Restore the file, or remove it and run ken drift --update-baseline."}
 	}
 	if strings.Contains(string(text), "\n<<<<<<< ") {
-		return nil, broken("has two versions in it that git could not merge", nil)
+		return nil, broken("has an unresolved merge conflict", nil)
 	}
 	var doc struct {
 		Version    int     `json:"version"`
 		Violations []Entry `json:"violations"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, broken("is no baseline", err)
+		return nil, broken("is not a baseline", err)
 	}
 	if doc.Version != baselineVersion {
 		return nil, broken(fmt.Sprintf("has version %d; this program reads version %d", doc.Version, baselineVersion), nil)

@@ -157,8 +157,8 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	for text, want := range map[string]string{
-		"": "is no baseline", "[]": "is no baseline", `{"version": 2}`: "has version 2", `{"version":1,"violations":[{}]}`: "no fingerprint",
-		"{\n<<<<<<< ours\n": "two versions",
+		"": "is not a baseline", "[]": "is not a baseline", `{"version": 2}`: "has version 2", `{"version":1,"violations":[{}]}`: "no fingerprint",
+		"{\n<<<<<<< ours\n": "merge conflict",
 	} {
 		if _, err := drift.ParseBaseline("b.json", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -15,7 +15,7 @@ import (
 func Read(root, path string) (*Manifest, error) {
 	text, err := read(root, path, MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there: nothing says what the layers are",
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there, so the layers are not known",
 			Try: "Run ken init, or ken drift --propose, which prints a manifest of the project as it is."}
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func WriteBaseline(root, path string, b *Baseline) (changed bool, err error) {
 			was = []byte{}
 		}
 		if _, err := ParseBaseline(path, was); err != nil {
-			return false, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "is no baseline; it was left alone", Err: err, Try: "Move the file away, or name another with --baseline."}
+			return false, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "is not a baseline; it was not changed", Err: err, Try: "Move the file away, or name another with --baseline."}
 		}
 	}
 	now := b.JSON()

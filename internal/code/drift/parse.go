@@ -19,7 +19,7 @@ func Parse(path string, text []byte) (*Manifest, error) {
 	r := reader{m: &Manifest{Path: path, Tests: true}, layerByName: map[string]int{}, layerByPath: map[string]int{}}
 	s := strings.TrimPrefix(string(text), "\ufeff")
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		r.fault(1, "is no text in UTF-8", "Save the file as UTF-8.")
+		r.fault(1, "is not UTF-8 text", "Save the file as UTF-8.")
 		return nil, r.err()
 	}
 	doc, faults := plainyaml.Parse(s, MaxManifest)
@@ -104,11 +104,11 @@ func (r *reader) keys(n plainyaml.Node, known []string, field func(key string, f
 		switch {
 		case best > 0 && slices.ContainsFunc(layerKeys, func(k string) bool { return foldKey(k) == foldKey(f.Key) }):
 			r.misplacedKeys = true
-			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, and stands beside the list of them", f.Key), layerForm)
+			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, but is outside the list of layers", f.Key), layerForm)
 		case best > 0:
 			r.fault(f.Line, fmt.Sprintf("unknown key %q", f.Key), "Use "+key+", or one of "+strings.Join(known, ", ")+".")
 		case seen[key]:
-			r.fault(f.Line, fmt.Sprintf("%q is there twice", f.Key), "Keep one of them.")
+			r.fault(f.Line, fmt.Sprintf("%q occurs twice", f.Key), "Keep one of them.")
 		default:
 			seen[key] = true
 			field(key, f)

@@ -50,7 +50,7 @@ func (r *reader) layer(n plainyaml.Node) {
 	case l.Name == "" || l.Name == Everything:
 		r.fault(l.Line, "a layer without a name", layerForm)
 	case r.hasLayer(l.Name):
-		r.fault(l.Line, fmt.Sprintf("the layer %q is there twice: see line %d", l.Name, r.m.Layers[r.layerByName[l.Name]].Line), "Put the paths of both under one of them.")
+		r.fault(l.Line, fmt.Sprintf("the layer %q is defined twice: see line %d", l.Name, r.m.Layers[r.layerByName[l.Name]].Line), "Put the paths of both under one of them.")
 	case len(paths) == 0 && len(r.faults) == faults && !r.misplacedKeys:
 		r.fault(l.Line, fmt.Sprintf("the layer %q has no paths", l.Name), `Say where it lies: "paths: [src/core/]".`)
 	}
@@ -75,7 +75,7 @@ func (r *reader) path(layer int, n plainyaml.Node) {
 	if k, twice := r.layerByPath[p.text()]; twice {
 		if k != layer {
 			other := &r.m.Layers[k]
-			r.fault(n.Line, fmt.Sprintf("the path %q is one of the layer %q already: see line %d", n.Text, other.Name, other.Line), "Leave it to one of the two layers.")
+			r.fault(n.Line, fmt.Sprintf("the path %q already belongs to the layer %q: see line %d", n.Text, other.Name, other.Line), "Remove it from one of the two layers.")
 		}
 		return
 	}
@@ -97,7 +97,7 @@ func (r *reader) texts(f plainyaml.Field) (out []plainyaml.Node) {
 		n.Line = cmp.Or(n.Line, f.Line)
 		n.Text = strings.TrimSpace(n.Text)
 		if n.Kind != plainyaml.Scalar || n.Text == "" {
-			r.fault(n.Line, f.Key+" has something in it that is no text", "Write a list of texts: [a, b].")
+			r.fault(n.Line, f.Key+" has an entry that is not text", "Write a list of texts: [a, b].")
 			continue
 		}
 		out = append(out, n)
@@ -138,7 +138,7 @@ func (r *reader) targets() {
 			if nearest != "" {
 				try = fmt.Sprintf("Write %q, or add the layer.", nearest)
 			}
-			r.fault(n.Line, fmt.Sprintf("the layer %q may depend on %q, which is no layer", r.m.Layers[i].Name, name), try)
+			r.fault(n.Line, fmt.Sprintf("the layer %q may depend on %q, which is not a layer", r.m.Layers[i].Name, name), try)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestLargeManifests(t *testing.T) {
 	if err != nil || len(m.Warnings()) != 1 || m.LayerOf("a/b299/c") != "l299" {
 		t.Error(err)
 	}
-	if _, err := Parse("m", []byte(wrong.String())); err == nil || strings.Count(err.Error(), "no layer") != maxFaults {
+	if _, err := Parse("m", []byte(wrong.String())); err == nil || strings.Count(err.Error(), "not a layer") != maxFaults {
 		t.Error("the faults are not counted")
 	}
 }

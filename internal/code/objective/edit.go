@@ -89,7 +89,7 @@ func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
 			try = "Change the file by hand: it has keys of its own, which would be lost."
 		}
 	}
-	return nil, &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone", Try: try}
+	return nil, &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing other content; it was not changed", Try: try}
 }
 
 func (d *document) editable() error {

@@ -48,7 +48,7 @@ func parse(p string, src []byte) *document {
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if at := strings.IndexByte(text, '\r'); at >= 0 {
-		d.problem(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
+		d.problem(1+strings.Count(text[:at], "\n"), "a carriage return without a line feed", "Save it with the line ends of Unix or Windows.")
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
 	n, faults := plainyaml.Parse(text, maxFile)
@@ -142,7 +142,7 @@ func (d *document) status(v plainyaml.Node) {
 
 func (d *document) text(name string, v plainyaml.Node) string {
 	if v.Kind == plainyaml.List || v.Kind == plainyaml.Map {
-		d.problem(v.Line, name+" is no text", "Write a text behind it, in quotes.")
+		d.problem(v.Line, name+" is not text", "Write a text after it, in quotes.")
 		return ""
 	}
 	return strings.TrimSpace(v.Text)
@@ -150,7 +150,7 @@ func (d *document) text(name string, v plainyaml.Node) string {
 
 func (d *document) names(name string, v plainyaml.Node) (out []string) {
 	if v.Kind == plainyaml.Map {
-		d.problem(v.Line, name+" is no list", "Write a list such as [a, b].")
+		d.problem(v.Line, name+" is not a list", "Write a list such as [a, b].")
 	}
 	for _, w := range v.Words(",;") {
 		out = append(out, oneLine(w.Text))
@@ -171,13 +171,13 @@ func (d *document) time(name string, v plainyaml.Node) time.Time {
 			return t.UTC()
 		}
 	}
-	d.problem(v.Line, fmt.Sprintf("%s is no time: %q", name, text), "Write it as 2026-11-22T09:00:00Z.")
+	d.problem(v.Line, fmt.Sprintf("%s is not a time: %q", name, text), "Write it as 2026-11-22T09:00:00Z.")
 	return time.Time{}
 }
 
 func (d *document) tasks(name string, v plainyaml.Node, done bool) {
 	if v.Kind == plainyaml.Map || v.Kind == plainyaml.Scalar && strings.TrimSpace(v.Text) != "" {
-		d.problem(v.Line, name+" is no list", "Write a list with one task an item.")
+		d.problem(v.Line, name+" is not a list", "Write a list with one task per item.")
 		return
 	}
 	for _, i := range v.Items {

@@ -46,7 +46,7 @@ func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 		text := render(&o)
 		got := parse(o.Path, text)
 		if len(got.problems) > 0 || !same(&got.Objective, &o) {
-			return projectfile.Change{}, invalid("", "the objective would not read back as it is meant", "Take control characters out of the texts.")
+			return projectfile.Change{}, invalid("", "the objective would not be read as intended", "Remove control characters from the texts.")
 		}
 		o = got.Objective
 		return projectfile.Change{Path: o.Path, Now: text}, nil
@@ -199,7 +199,7 @@ func (s *Store) withLock(ctx context.Context, do func() (projectfile.Change, err
 			return err
 		}
 	}
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the file changes all the time", Try: "Find out who writes it, and try again."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the file keeps changing", Try: "Find out who writes it, and try again."}
 }
 
 // now returns the present time in the precision of the files.

@@ -95,7 +95,7 @@ func (d *draft) checkList(agent int, field string, tokens []Token) {
 		if err := t.check(); err != nil {
 			d.addFault(agent, at, err.Error(), ken.Hint(err))
 		} else if seen[t] {
-			d.addFault(agent, at, t.String()+" stands there twice", "Keep one of the two.")
+			d.addFault(agent, at, t.String()+" is listed twice", "Keep one of the two.")
 		}
 		seen[t] = true
 	}

@@ -339,11 +339,11 @@ func ParseToken(s string) (Token, error) {
 	case !ok || t.Kind != Artifact && t.Kind != File && t.Kind != Symbol:
 		return Token{}, invalidToken(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
 	case name == "":
-		return Token{}, invalidToken(s, "names nothing", "Write a name behind the colon, without a space between them.")
+		return Token{}, invalidToken(s, "has no name", "Write a name after the colon, without a space.")
 	case len(name) > MaxName:
 		return Token{}, invalidToken(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return Token{}, invalidToken(s, "has characters in its name that can't be seen", "Write letters, digits and punctuation.")
+		return Token{}, invalidToken(s, "has invisible characters in its name", "Write letters, digits and punctuation.")
 	case strings.TrimSpace(name) != name:
 		return Token{}, invalidToken(s, "begins or ends with a space", "Write the name without spaces around it.")
 	case t.Kind == Artifact && strings.ContainsAny(name, " ,"):
@@ -362,7 +362,7 @@ func parseFile(s, name string) (Token, error) {
 	case strings.TrimSpace(clean) != clean: // "./ a"
 		return Token{}, invalidToken(s, "begins or ends with a space", "Write the path without spaces around it.")
 	case clean == "." || !fs.ValidPath(clean):
-		return Token{}, invalidToken(s, "is no path below the project's root", "Write it from the root on, as in file:docs/report.md.")
+		return Token{}, invalidToken(s, "is not a path below the project's root", "Write it from the root on, as in file:docs/report.md.")
 	}
 	return Token{File, clean}, nil
 }
@@ -383,7 +383,7 @@ func (t *Token) UnmarshalText(b []byte) (err error) {
 func (t Token) check() error {
 	got, err := ParseToken(t.String())
 	if err == nil && got != t {
-		err = invalidToken(t.String(), "is not in its plain form, "+got.String(), "Write "+got.String()+".")
+		err = invalidToken(t.String(), "is not in its normal form, "+got.String(), "Write "+got.String()+".")
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 		{"two producers", []string{"a: -> artifact:x", "b: -> artifact:y artifact:x", "c: -> artifact:x"},
 			[]string{"agents[1].produces[1]: artifact:x is produced by a already", "agents[2].produces[0]: artifact:x is produced by a already"}},
 		{"twice in one list", []string{"a: file:there file:./there -> artifact:x artifact:x"},
-			[]string{"agents[0].produces[1]: artifact:x stands there twice", "agents[0].requires[1]: file:there stands there twice"}},
+			[]string{"agents[0].produces[1]: artifact:x is listed twice", "agents[0].requires[1]: file:there is listed twice"}},
 		{"names", []string{"a: -> artifact:x", "A: ->", "a: ->"},
 			[]string{"agents[1].name: A and a of agents[0] differ by case alone", "agents[2].name: a second agent called a, after agents[0]"}},
 		{"everything at once", []string{"a: artifact:b artifact:gone -> artifact:a", "b: artifact:a -> artifact:b", "s: artifact:s -> artifact:s artifact:a"},
@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 func TestTokensThatNobodyParsed(t *testing.T) {
 	err := plan.Check([]plan.Agent{{Name: "a", Produces: []plan.Token{{Kind: "thing", Name: "x"}, {Kind: plan.File, Name: "./x"}}}, {Name: ""}})
 	want := []string{`agents[0].produces[0]: "thing:x" is not artifact:NAME, file:PATH or symbol:NAME`,
-		`agents[0].produces[1]: "file:./x" is not in its plain form, file:x`, "agents[1].name: is empty"}
+		`agents[0].produces[1]: "file:./x" is not in its normal form, file:x`, "agents[1].name: is empty"}
 	if d := cmp.Diff(want, faults(t, err)); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}

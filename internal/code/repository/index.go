@@ -80,7 +80,7 @@ func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
 func (x *indexer) run(ctx context.Context) error {
 	var err error
 	if x.known, err = x.sink.DocumentHashes(ctx); err != nil {
-		return fmt.Errorf("ask what is indexed: %w", err)
+		return fmt.Errorf("list the indexed documents: %w", err)
 	}
 	w := newWalker(ctx, x.root, x.tree.prefix, x.o)
 	if err := w.walk(".", x.tree.ignoreStack()); err != nil {

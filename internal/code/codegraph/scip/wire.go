@@ -41,7 +41,7 @@ type relation struct {
 	reference, implementation, typeOfIts bool
 }
 
-var errWire = errors.New("a message that breaks off or has a field of the wrong kind")
+var errWire = errors.New("a message is truncated or has a field of the wrong type")
 
 // fields calls f with each field of a message: with a number for a varint, with bytes for a field with a length. It
 // skips other fields.

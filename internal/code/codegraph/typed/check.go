@@ -56,7 +56,7 @@ func Check(ctx context.Context, root string, o Options) (codegraph.Refinement, R
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		r, err := checkModule(ctx, tree, dir, o, files)
 		if ctx.Err() != nil {
-			return out, report, unavailable("the Go toolchain did not answer in time", "Run go list ./... to see what it waits for.", context.Cause(ctx))
+			return out, report, unavailable("the Go toolchain did not answer in time", "Run go list ./... to see the cause.", context.Cause(ctx))
 		}
 		if err != nil {
 			report.Problems = append(report.Problems, Problem{Path: filepath.ToSlash(filepath.Join(dir, "go.mod")), Text: err.Error()})
@@ -334,7 +334,7 @@ func (t *tree) readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is no regular file of a usual size", path)
+		return nil, fmt.Errorf("%s is not a regular file, or is too large", path)
 	}
 	f, err := t.root.Open(path)
 	if err != nil {

@@ -232,7 +232,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 	}
 	imp := i.node.Imports[path]
 	if imp == nil {
-		return nil, fmt.Errorf("%s is not to be had", path)
+		return nil, fmt.Errorf("%s is not available", path)
 	}
 	m := i.plan.byID[imp.ID]
 	if m == nil {

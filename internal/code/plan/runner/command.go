@@ -202,9 +202,9 @@ func (r *run) missing(a plan.Agent) error {
 		}
 		switch _, err := r.files.Stat(t.Name); {
 		case errors.Is(err, fs.ErrNotExist):
-			errs = append(errs, fmt.Errorf("it ended well, but %s is not there", t))
+			errs = append(errs, fmt.Errorf("its command succeeded, but %s is not there", t))
 		case err != nil:
-			errs = append(errs, fmt.Errorf("it ended well, but %s can't be used: %w", t, err))
+			errs = append(errs, fmt.Errorf("its command succeeded, but %s can't be used: %w", t, err))
 		}
 	}
 	return errors.Join(errs...)

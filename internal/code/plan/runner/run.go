@@ -213,7 +213,7 @@ func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
 	}
 	log, err := r.store.create(a.Name)
 	if err != nil {
-		return fmt.Errorf("keep its output: %w", err)
+		return fmt.Errorf("store its output: %w", err)
 	}
 	out := &lines{agent: a.Name, to: &r.out, log: log}
 	start := r.o.Start

@@ -167,7 +167,7 @@ func TestProductsMustBeThere(t *testing.T) {
 	if err != nil || became(r) != "b:failed c:failed d:succeeded e:skipped" {
 		t.Error(err, became(r))
 	}
-	if got := reasonOf(r, "b"); got != "it ended well, but file:none.md is not there\nit ended well, but file:none2.md is not there" {
+	if got := reasonOf(r, "b"); got != "its command succeeded, but file:none.md is not there\nits command succeeded, but file:none2.md is not there" {
 		t.Error(got)
 	}
 	if got := reasonOf(r, "c"); !strings.Contains(got, "symbolic link") {

@@ -103,7 +103,7 @@ func (k *stateStore) heldBy(readErr error) error {
 	if readErr == nil && k.onDisk != nil && k.Run.Ended.IsZero() {
 		who = fmt.Sprintf(": process %d on %s, since %s", k.Run.PID, k.Run.Host, k.Run.Started.UTC().Format(time.DateTime+" UTC"))
 	}
-	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is at work here" + who, Try: "Wait until it is done, or stop it."}
+	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is active here" + who, Try: "Wait until it is done, or stop it."}
 }
 
 // begin records the start of a run.
@@ -226,8 +226,8 @@ func (k *stateStore) read() error {
 }
 
 func (k *stateStore) damaged(err error) error {
-	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was left alone",
-		Try: "Delete the file: then it is not known who succeeded before, and all agents run.", Err: err}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was not changed",
+		Try: "Delete the file; all agents then run again.", Err: err}
 }
 
 // save writes plan.json if it has changed. After a failure it does nothing, so the error is reported once.
@@ -244,7 +244,7 @@ func (k *stateStore) save() error {
 	}
 	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.onDisk, Now: b}); err != nil {
 		k.broken = true
-		return fmt.Errorf("remember who succeeded: %w", err)
+		return fmt.Errorf("save which agents succeeded: %w", err)
 	}
 	k.onDisk = b
 	return nil
