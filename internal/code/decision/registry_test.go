@@ -229,7 +229,7 @@ func TestOpenRefusesFoldersOutside(t *testing.T) {
 	}
 }
 
-// What lies beside the records is none, and takes no number; the first record may be 0.
+// Other files next to the records are not records and use no number. The first record may have number 0.
 func TestWhatIsARecord(t *testing.T) {
 	r, _ := project(t, map[string]string{
 		"docs/decisions/0000-use-madr.md":      "# Use MADR\n\n## Context and Problem Statement\n\na\n\n## Decision Outcome\n\nb\n",

@@ -13,8 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/drift"
 )
 
-// TestLanguages checks a small project of each language: which imports are against its
-// manifest, and that what is proposed for it permits all of them.
+// TestLanguages checks a small project in each language: its violations, and that its proposal has none.
 func TestLanguages(t *testing.T) {
 	files, err := filepath.Glob("testdata/languages/*.txtar")
 	if err != nil || len(files) < 7 {

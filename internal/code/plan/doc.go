@@ -7,7 +7,7 @@
 // token are errors, too.
 //
 //	p, err := plan.New(agents, func(t plan.Token) bool { return there(t) })
-//	for _, stage := range p.Stages() { … } // those of a stage need nothing of each other
+//	for _, stage := range p.Stages() { … } // agents of one stage do not depend on each other
 //
 // Two producers of one token are refused, because the content of a file would depend on which of them ran last. An
 // agent that must wait for both requires a token of each.

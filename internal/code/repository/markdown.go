@@ -209,8 +209,8 @@ func frontMatter(lines []line) (map[string]string, int) {
 	return nil, 0
 }
 
-// statusWords are what decision records call their states. A record in force
-// needs no mark; the others must not be read as if they were.
+// statusWords maps the statuses of decision records to whether they are marked. A record in force needs no mark.
+// The others are marked, so that nobody takes them for decisions in force.
 var statusWords = map[string]bool{
 	"proposed": true, "draft": true, "rejected": true, "withdrawn": true, "deprecated": true,
 	"superseded": true, "obsolete": true, "archived": true, "abandoned": true, "replaced": true, "deferred": true,

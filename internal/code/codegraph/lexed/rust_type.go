@@ -400,7 +400,7 @@ func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool)
 		crate = scope[:i]
 	}
 	for _, kind := range []string{".tests", ".examples", ".benches"} {
-		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file beside src is a crate
+		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file next to src is a crate
 			name, _, _ := strings.Cut(rest, ".")
 			crate += kind + "." + name
 			break
