@@ -122,7 +122,7 @@ func TestDrift_NoManifest(t *testing.T) {
 func TestDrift_BrokenFiles(t *testing.T) {
 	c := open(t, bare, with(shop("layers:\n  - {name: web, paths: [web/], may_depend_on: [nowhere]}\n  - {name: web, paths: [/abs]}\n")))
 	p := c.compared(anything)
-	p.says("nowhere", "is there twice")
+	p.says("nowhere", "is defined twice")
 	if n := len(p.all(`main [role="alert"]`)); n < 2 {
 		t.Errorf("%d faults: %s", n, p.text())
 	}

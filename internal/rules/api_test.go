@@ -14,8 +14,8 @@ import (
 
 const apiFile = "../../docs/api.txt"
 
-// TestAPI keeps docs/api.txt: every name that another program may use, one a line. A change
-// of it is a change of what Ken promises.
+// TestAPI checks docs/api.txt, which lists every name that other programs may use, one per line. Changing a line
+// changes what Ken promises.
 func TestAPI(t *testing.T) {
 	text := strings.Join(api(load(t, os.DirFS("../.."))), "\n") + "\n"
 	if *update {
@@ -58,7 +58,7 @@ func api(tr *tree) (lines []string) {
 	return lines
 }
 
-// exported are the names that a declaration exports, with their types.
+// exported returns the names that a declaration exports, with their types.
 func exported(fset *token.FileSet, d ast.Decl) (names []string) {
 	show := func(n ast.Node) string {
 		var b bytes.Buffer
@@ -94,7 +94,7 @@ func exported(fset *token.FileSet, d ast.Decl) (names []string) {
 	return names
 }
 
-// typeLines are a type and its exported fields or methods.
+// typeLines returns a line for a type and one for each of its exported fields or methods.
 func typeLines(show func(ast.Node) string, s *ast.TypeSpec) (lines []string) {
 	var members *ast.FieldList
 	kind := ""

@@ -21,8 +21,8 @@ tests: false # a test may use what stands above, such as a store for an end-to-e
 layers:
 `
 
-// TestArchitecture keeps the manifest of ken drift and the order of packages here one: ken drift
-// says of every language what imports_test.go says of Go.
+// TestArchitecture checks that the manifest of ken drift has the same order of packages as imports_test.go. ken drift
+// checks that order for every language; imports_test.go checks it for Go.
 func TestArchitecture(t *testing.T) {
 	const name = "../../" + drift.DefaultManifest
 	folders := []string{"."}
@@ -66,7 +66,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// present are the folders that hold a layer.
+// present returns the existing folders of a layer.
 func present(name string) (folders []string) {
 	if name == "." {
 		return nil
@@ -86,7 +86,7 @@ func layerName(folder string) string {
 	return folder
 }
 
-// permitted asks the rule itself: it looks at a file of one folder that imports another.
+// permitted reports whether the import rule allows a file in one folder to import another folder. It runs the rule.
 func permitted(t *testing.T, from, to string) bool {
 	t.Helper()
 	if from == to {
@@ -102,7 +102,7 @@ func permitted(t *testing.T, from, to string) bool {
 	return len(importsPointDown(fixture(t, file, "package x\nimport _ \""+imports+"\"\n"))) == 0
 }
 
-// architecture writes the manifest, what stands lowest first.
+// architecture returns the text of the manifest, the lowest layer first.
 func architecture(t *testing.T, folders []string) string {
 	t.Helper()
 	order := slices.Clone(folders)
@@ -125,7 +125,7 @@ func architecture(t *testing.T, folders []string) string {
 	return b.String()
 }
 
-// depth is the line of a folder, counted from the top.
+// depth returns the line of a folder's layer, counted from the top.
 func depth(folder string) int {
 	if folder == "." {
 		return len(layers) + 1
@@ -134,7 +134,7 @@ func depth(folder string) int {
 	return n
 }
 
-// wrapped breaks a list into lines.
+// wrapped splits a list into lines.
 func wrapped(names []string) string {
 	const width = 110
 	var b strings.Builder

@@ -1,8 +1,7 @@
-// Package rules holds the repository to its own rules; its tests fail when a
-// file breaks one. It has no code outside its tests.
+// Package rules checks that the repository follows its own rules. Its tests fail if a file breaks a rule. All code
+// is in the tests.
 //
-// The rules are those that a reviewer should not have to repeat: which package
-// may import which, how long a file may be, what needs a comment, what tests
-// must not do, and that the documents name only things that exist. Each rule is
-// itself tested against a tree that breaks it.
+// The rules are those that a reviewer should not have to repeat: which packages may import which, how long a file
+// may be, what needs a comment, and what tests must not do. Another rule is that documents name only things that
+// exist. Each rule is itself tested with a tree that breaks it.
 package rules

@@ -23,9 +23,8 @@ var (
 	dotted = regexp.MustCompile(`^([a-z]+)(\.[a-z_0-9]+)+$`)
 )
 
-// documentsNameWhatExists checks what documents put in backquotes: a symbol of
-// one of our packages, a test, a key of the configuration, and a file's path; and the
-// links between documents. Code blocks are not looked at.
+// documentsNameWhatExists checks backquoted text in documents: symbols of the project's packages, tests, keys of the
+// configuration, and paths of files. It also checks links between documents. It ignores code blocks.
 func documentsNameWhatExists(tr *tree) (faults []string) {
 	declared := declarations(tr)
 	for _, doc := range slices.Sorted(maps.Keys(tr.docs)) {
@@ -81,11 +80,10 @@ func missing(tr *tree, declared map[string]map[string]bool, s string) string {
 	return ""
 }
 
-// proofs is the name under which declarations lists the functions of all tests.
+// proofs is the key under which declarations stores the functions of all tests.
 const proofs = "_test"
 
-// declarations lists what each package declares: F, T, and T.M for the methods
-// and fields of T.
+// declarations returns what each package declares: F and T, and T.M for the methods and fields of T.
 func declarations(tr *tree) map[string]map[string]bool {
 	all := map[string]map[string]bool{proofs: {}}
 	for _, f := range tr.files {

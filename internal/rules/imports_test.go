@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// leaves import nothing of the project but the vocabulary, so that everything
-// may use them. Why guardrail is one: docs/decisions/0003.
+// leaves are packages that import only the root package, so that everything may use them. The reason for guardrail is
+// in docs/decisions/0003.
 var leaves = []string{"access", "analysis", "breaker", "guardrail"}
 
-// layers is the order of the packages, top first. A package may import what
-// stands on a line below its own, and what is in its own folder.
+// layers is the order of the packages, top first. A package may import packages on lower lines and those in its own
+// folder.
 var layers = [][]string{
 	{"clients"},
 	{"cmd", "examples", "packaging"},
@@ -31,11 +31,10 @@ var layers = [][]string{
 	{"internal"},
 }
 
-// groups are the folders of internal that hold packages of one field.
+// groups are the folders of internal that contain packages of one field.
 var groups = []string{"code", "knowledge", "run"}
 
-// layer returns the line of a layer, counted from the top, and false for a name that is
-// none.
+// layer returns the line of a layer, counted from the top. It returns false for an unknown name.
 func layer(name string) (int, bool) {
 	if slices.Contains(leaves, name) {
 		return len(layers), true
@@ -44,9 +43,9 @@ func layer(name string) (int, bool) {
 	return i, i >= 0
 }
 
-// layerOf names the layer of a package's folder. It is the first part of its path, with
-// "internal" and a group left out: store, internal/store/bolt and internal/run/session are
-// of the layers store, store and session. The rest of internal is a layer by itself.
+// layerOf returns the layer of a package's folder: the first part of its path without "internal" and a group. So store,
+// internal/store/bolt and internal/run/session are in the layers store, store and session. The rest of internal is the
+// layer "internal".
 func layerOf(folder string) string {
 	parts := strings.Split(folder, "/")
 	if parts[0] != "internal" || len(parts) == 1 {
@@ -62,7 +61,7 @@ func layerOf(folder string) string {
 	return "internal"
 }
 
-// homes are the folders that may hold packages of a layer.
+// homes returns the folders that may contain packages of a layer.
 func homes(name string) []string {
 	folders := []string{name}
 	if name != "internal" {
@@ -83,8 +82,7 @@ func imported(f source) []string {
 	return paths
 }
 
-// importsPointDown looks at the code, not at its tests: a test may use what
-// stands above, such as a store that it needs for an end-to-end case.
+// importsPointDown checks code but not tests: a test may use higher packages, such as a store for an end-to-end case.
 func importsPointDown(tr *tree) (faults []string) {
 	for _, f := range tr.files {
 		if f.test {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The README is read before anything else: most words, counted as wc -w does, and most
-// words a sentence on average.
+// Limits for the README, because it is read first: the number of words, counted as by wc -w, and the average number of
+// words per sentence.
 const (
 	readmeWords    = 1200
 	readmeSentence = 16
@@ -36,8 +36,8 @@ func readmeIsShort(tr *tree) (faults []string) {
 	return faults
 }
 
-// sentencesOf returns the sentences of a Markdown text, without those of code and tables. A
-// link counts with its text, and what only introduces code or a list as a sentence.
+// sentencesOf returns the sentences of a Markdown text, without code and tables. A link counts with its text. The words
+// that introduce code or a list count as a sentence.
 func sentencesOf(text string) (sentences []string) {
 	var prose strings.Builder
 	for line := range strings.Lines(fenced.ReplaceAllString(text, "\n")) {

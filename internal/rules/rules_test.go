@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// rules are checked against the repository by TestRepository, and each against
-// a tree that breaks it by TestRulesCanFail.
+// rules maps names to rules. TestRepository applies them to the repository. TestRulesCanFail applies each to a tree
+// that breaks it.
 var rules = map[string]func(*tree) []string{
 	"imports point down":         importsPointDown,
 	"no cgo":                     noCgo,
@@ -82,7 +82,7 @@ func TestRulesCanFail(t *testing.T) {
 	}
 }
 
-// What looks like a fault and is none.
+// TestRulesLetGoodThingsPass checks cases that look like faults but are allowed.
 func TestRulesLetGoodThingsPass(t *testing.T) {
 	tr := fixture(t,
 		"claim.go", "// Package ken is here for a test.\npackage ken\n\n// A is.\ntype A struct{ F int }\n\n// B is.\nfunc (A) B() {}\n",

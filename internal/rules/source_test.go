@@ -108,7 +108,7 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// testsDoNotSleep allows a sleep inside synctest.Test, where it takes no time.
+// testsDoNotSleep reports sleeps in tests. It allows a sleep inside synctest.Test, where it takes no time.
 func testsDoNotSleep(tr *tree) (faults []string) {
 	for _, f := range tr.files {
 		if !f.test {

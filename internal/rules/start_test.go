@@ -2,9 +2,8 @@ package rules
 
 import "go/ast"
 
-// startsAreCheap refuses what compiles a regular expression while a program starts,
-// whether or not it is ever matched with. In a function it may stand, and in one
-// that a package-level variable calls when it is needed.
+// startsAreCheap reports regular expressions that are compiled while a program starts, even if they are never used. It
+// allows them in functions, and in functions that a package-level variable calls when needed.
 func startsAreCheap(tr *tree) (faults []string) {
 	for _, f := range tr.files {
 		if f.test {
@@ -23,8 +22,8 @@ func startsAreCheap(tr *tree) (faults []string) {
 	return faults
 }
 
-// calledAtStart returns the calls of a declaration that run before main: all but
-// those in a function that is not called on the spot.
+// calledAtStart returns the calls in a declaration that run before main: all except those in a function that is not
+// called there.
 func calledAtStart(n ast.Node) (found []*ast.CallExpr) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

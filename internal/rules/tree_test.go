@@ -22,7 +22,7 @@ type source struct {
 	ast   *ast.File
 }
 
-// tree is what the rules look at.
+// tree is the repository as the rules read it.
 type tree struct {
 	fset  *token.FileSet
 	files []source
@@ -30,8 +30,8 @@ type tree struct {
 	paths map[string]bool   // every file and folder but those that load leaves out
 }
 
-// load reads a repository, leaving out hidden folders, test data, what is built and
-// what is installed. Of a module of its own it reads the documents alone.
+// load reads a repository. It skips hidden folders, test data, build output and installed packages. From nested modules
+// it reads only the documents.
 func load(t *testing.T, root fs.FS) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet(), docs: map[string]string{}, paths: map[string]bool{}}
@@ -80,10 +80,10 @@ func load(t *testing.T, root fs.FS) *tree {
 	return tr
 }
 
-// at says where a node stands.
+// at returns the position of a node.
 func (tr *tree) at(n ast.Node) string { return tr.fset.Position(n.Pos()).String() }
 
-// fixture is a small repository made of pairs of path and content.
+// fixture makes a small repository from pairs of path and content.
 func fixture(t *testing.T, pairs ...string) *tree {
 	t.Helper()
 	m := fstest.MapFS{}

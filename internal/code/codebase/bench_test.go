@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// copied is this repository's source in a folder of its own, where it can be edited.
+// copied copies this repository's source to a folder in which it can be edited.
 func copied(t testing.TB) string {
 	t.Helper()
 	from, to := "../../..", t.TempDir()
@@ -51,8 +51,8 @@ func copied(t testing.TB) string {
 	return to
 }
 
-// BenchmarkUpdateOneFile is from the end of an edit to the new symbol's being known, in
-// this repository: asked for is less than 100 ms.
+// BenchmarkUpdateOneFile measures the time from an edit until its new symbol is known, in this repository. The goal is
+// less than 100 ms.
 func BenchmarkUpdateOneFile(b *testing.B) {
 	root := copied(b)
 	c := open(b, root, func(o *codebase.Options) { o.Now = time.Now })
@@ -73,7 +73,7 @@ func BenchmarkUpdateOneFile(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdateNewFile is the same for a file that was not there.
+// BenchmarkUpdateNewFile measures the same for a new file.
 func BenchmarkUpdateNewFile(b *testing.B) {
 	root := copied(b)
 	c := open(b, root, func(o *codebase.Options) { o.Now = time.Now })
@@ -85,7 +85,7 @@ func BenchmarkUpdateNewFile(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadAndBuild is what a command pays before it asks, when nothing has changed.
+// BenchmarkLoadAndBuild measures the start-up cost of a command if nothing has changed.
 func BenchmarkLoadAndBuild(b *testing.B) {
 	root := copied(b)
 	c := open(b, root)
@@ -107,7 +107,7 @@ func BenchmarkLoadAndBuild(b *testing.B) {
 	b.ReportMetric(float64(counts.Nodes), "nodes")
 }
 
-// BenchmarkBuildAgain is a look at all files when nothing has changed.
+// BenchmarkBuildAgain measures a Build if nothing has changed.
 func BenchmarkBuildAgain(b *testing.B) {
 	root := copied(b)
 	c := open(b, root)

@@ -30,7 +30,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// A question right after an edit finds what the edit says.
+// After an Update, queries find what an edit has changed.
 func TestUpdate(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root)
@@ -68,8 +68,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// A file that another one imports already is found by it as soon as it is there, at
-// once after an edit as well as when all is looked at.
+// A new file that another file already imports is connected to it, by Update as well as by Build.
 func TestNewFileThatIsImported(t *testing.T) {
 	for _, way := range []string{"update", "build"} {
 		t.Run(way, func(t *testing.T) {
@@ -96,8 +95,7 @@ func TestNewFileThatIsImported(t *testing.T) {
 	}
 }
 
-// What a module is called, and where paths of imports lead, changes files that have not
-// changed.
+// A change of a module's name or of import settings affects files that have not changed.
 func TestSettingsAreReadAgain(t *testing.T) {
 	settings := map[string]struct {
 		file, text string
@@ -147,8 +145,7 @@ func TestSettingsAreReadAgain(t *testing.T) {
 	}
 }
 
-// Neither a broken file nor a root without git, nor one that ends early, costs more than
-// itself.
+// A broken file, a root without git and an empty file affect nothing else.
 func TestBadFiles(t *testing.T) {
 	files := shop()
 	files["cart/broken.go"] = "package cart\n\nfunc Broken( {\n"

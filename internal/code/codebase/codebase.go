@@ -21,44 +21,43 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// FileName is what a graph is saved as, in the folder for state.
+// FileName is the name of the saved graph in the folder for state.
 const FileName = "repository.graph"
 
-// Options says which project it is. Root is needed.
+// Options configures a Codebase. Root is required.
 type Options struct {
 	Root  string // the project's folder
-	State string // the folder for what is saved; empty means .ken/state in Root
+	State string // folder of the saved graph; empty means .ken/state in Root
 
 	Generated bool     // keep what generated files declare
-	Exclude   []string // patterns as in .gitignore, beside those of the project
-	Folders   []string // of decisions, from the root; empty means decision.DefaultFolders
+	Exclude   []string // patterns as in .gitignore, in addition to those of the project
+	Folders   []string // folders of decisions, from the root; empty means decision.DefaultFolders
 
-	// Progress is told how far reading has come, from one goroutine at a time; may be nil.
+	// Progress is called from one goroutine at a time while files are read; may be nil.
 	Progress func(repository.Progress)
 	Now      func() time.Time // nil means time.Now
 }
 
-// Codebase is the code of one project. It is safe for concurrent use: changes wait for
-// each other, questions wait for nobody. Close it when done.
+// Codebase is the code of one project. It is safe for concurrent use. Changes run one after another, and queries never
+// block. The caller closes it.
 type Codebase struct {
 	o         Options
 	graph     atomic.Pointer[codegraph.Graph]
 	decisions *decision.Registry
 
-	changing         sync.Mutex           // held by whoever changes the graph; guards the fields below
-	readers          *readers             // of files; nil until it is known which there are
-	read             readerSignature      // of those that have read all files; zero when nobody has
-	saved            uint64               // version of the graph as it lies on disk
-	applied          bool                 // whether the decisions have been told to the graph
-	appliedDecisions []codegraph.Decision // that were told last
-	appliedTo        *codegraph.Graph     // to this one
+	changing         sync.Mutex           // held while the graph changes; guards the fields below
+	readers          *readers             // readers of files; nil until the files of the project are known
+	read             readerSignature      // signature of the readers that read all files last; zero if none have
+	saved            uint64               // version of the saved graph
+	applied          bool                 // the graph has all decisions that were written so far
+	appliedDecisions []codegraph.Decision // the decisions last given to the graph
+	appliedTo        *codegraph.Graph     // the graph that has them
 
-	askedMu  sync.Mutex           // guards the field below
-	examined map[string]fileState // what Update has looked at, by path
+	examinedMu sync.Mutex           // guards the field below
+	examined   map[string]fileState // state of files when Update last examined them, by path
 }
 
-// Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for
-// a root that can't be.
+// Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for an invalid root.
 func Open(ctx context.Context, o Options) (*Codebase, error) {
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
@@ -78,22 +77,20 @@ func Open(ctx context.Context, o Options) (*Codebase, error) {
 	return c, nil
 }
 
-// Root is the project's folder, absolute.
+// Root returns the absolute path of the project's folder.
 func (c *Codebase) Root() string { return c.o.Root }
 
-// View is the graph as it is now.
+// View returns the present graph.
 func (c *Codebase) View() *codegraph.View { return c.graph.Load().View() }
 
-// Decisions is the project's decisions. Whoever writes through it calls Govern
-// afterwards, so that the graph hears of it.
+// Decisions returns the project's decisions. After writing to it, call Govern to update the graph.
 func (c *Codebase) Decisions() *decision.Registry { return c.decisions }
 
-// Close lets go of the files. What was not saved is read from the files again next time.
+// Close closes the files. Changes that were not saved are read from the files again next time.
 func (c *Codebase) Close() error { return c.decisions.Close() }
 
-// Build brings graph and decisions up to date with all files of the project. Only what
-// has changed is read. Files that can't be read are in the report. The error is that of
-// ctx, or of the root; nothing has changed then.
+// Build brings graph and decisions up to date with all files of the project. It reads only what has changed. Files that
+// can't be read are in the report. The error is that of ctx or of the root; nothing has changed then.
 func (c *Codebase) Build(ctx context.Context) (codegraph.Report, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -112,11 +109,10 @@ func (c *Codebase) Build(ctx context.Context) (codegraph.Report, error) {
 	return report, err
 }
 
-// Update brings graph and decisions up to date with some files, or folders with what is
-// in them, by paths from the root with slashes: those that were changed, made, moved or
-// deleted. It is meant for right after an edit, and takes some milliseconds. What the
-// edit changes for the meaning of other files, such as a module's path, waits for Build.
-// The error is that of ctx; nothing has changed then.
+// Update brings graph and decisions up to date with some files or folders. Paths start at the root and have slashes; a
+// folder includes everything below it. Call it right after an edit, with the paths that were changed, created, moved or
+// deleted; it takes a few milliseconds. Effects on the meaning of other files, such as a new module path, are left to
+// Build. The error is that of ctx; nothing has changed then.
 func (c *Codebase) Update(ctx context.Context, paths ...string) (codegraph.Report, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -148,7 +144,7 @@ func (c *Codebase) options(r *readers) codegraph.Options {
 	return codegraph.Options{Extractors: r.extractors(), Generated: c.o.Generated, Exclude: c.o.Exclude, Progress: c.o.Progress, Now: c.o.Now}
 }
 
-// Prune finds what is in the graph and whose files are no more; with apply, it goes.
+// Prune finds entries of the graph whose files no longer exist. With apply, it removes them.
 func (c *Codebase) Prune(ctx context.Context, apply bool) (codegraph.Pruned, error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -164,26 +160,26 @@ func (c *Codebase) Prune(ctx context.Context, apply bool) (codegraph.Pruned, err
 	return c.graph.Load().Prune(func(path string) bool { return there[path] }, apply), nil
 }
 
-// readers read the files of a project as it is now: what a name in one stands for
-// depends on which others there are, and on the settings of build tools.
+// readers read the files of a project in its present state. The meaning of a name depends on which other files exist
+// and on the settings of build tools.
 type readers struct {
 	files     map[string]bool
-	settings  map[string]string // hashes of the settings that were read, by path
+	settings  map[string]string // hashes of the settings files that were read, by path
 	golang    codegraph.Extractor
 	lexed     *lexed.Set
 	signature readerSignature
 }
 
-// readerSignature tell whether readers would read a file that has not changed as others did.
+// readerSignature tells whether two readers would read an unchanged file in the same way.
 type readerSignature struct {
-	golang [sha256.Size]byte // of the modules
-	lexed  [sha256.Size]byte // of the files and the settings
+	golang [sha256.Size]byte // hash of the modules
+	lexed  [sha256.Size]byte // hash of the file names and the settings
 }
 
-// maxSetting is the most of a setting's file that is read, in bytes.
+// maxSetting is the maximum number of bytes read from a settings file.
 const maxSetting = 1 << 20
 
-// findReaders looks at the names of all files, and into the settings among them.
+// findReaders lists all files and reads the settings among them.
 func findReaders(ctx context.Context, root string, exclude []string) (*readers, error) {
 	tree, err := repository.Files(ctx, root, repository.Options{Exclude: exclude})
 	if err != nil {
@@ -198,8 +194,8 @@ func findReaders(ctx context.Context, root string, exclude []string) (*readers, 
 	return newReaders(names, tree), nil
 }
 
-// withPackages adds the package.json files beside sources that are ignored, as they often are where a program writes
-// them: they say what the package is called.
+// withPackages adds the package.json files next to sources that are ignored, as generated ones often are. They contain
+// the package's name.
 func withPackages(names []string, tree *repository.Tree) []string {
 	has, folders := map[string]bool{}, map[string]bool{}
 	for _, p := range names {
@@ -224,7 +220,7 @@ func withPackages(names []string, tree *repository.Tree) []string {
 	return names
 }
 
-// newReaders makes readers for files of these names, in their order.
+// newReaders makes readers for files with these names, in this order.
 func newReaders(names []string, tree *repository.Tree) *readers {
 	r := &readers{files: make(map[string]bool, len(names)), settings: map[string]string{}}
 	read := func(p string) ([]byte, error) {
@@ -264,8 +260,8 @@ func newReaders(names []string, tree *repository.Tree) *readers {
 	return r
 }
 
-// readersFor are readers of the project's files after these have changed. New files are
-// read after a look at them alone; who is known is taken from before.
+// readersFor returns readers of the project's files after changes at paths. It looks for new files only there; the
+// other files are taken from the previous readers.
 func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, error) {
 	r := c.readers
 	switch {
@@ -295,7 +291,7 @@ func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, er
 	switch {
 	case !added:
 		return r, nil
-	case !lexes: // what a name stands for in other languages does not depend on it
+	case !lexes: // names in other languages do not depend on these files
 		further := *r
 		further.files = names
 		return &further, nil
@@ -303,21 +299,21 @@ func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, er
 	return newReaders(slices.Sorted(maps.Keys(names)), tree), nil
 }
 
-// settingNames are files that say where imports lead, by their last name.
+// settingNames are the names of files that configure imports.
 var settingNames = []string{"go.mod", "tsconfig.json", "jsconfig.json", "package.json", "Cargo.toml"}
 
-// stillValid reports whether r still reads files right after these have changed.
+// stillValid reports whether r remains valid after changes of these files.
 func (r *readers) stillValid(paths []string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return !r.files[p] || r.setting(p) })
 }
 
-// setting reports a file that says where imports lead.
+// setting reports whether a file configures imports.
 func (r *readers) setting(p string) bool {
 	return r.settings[p] != "" || slices.Contains(settingNames, path.Base(p))
 }
 
-// changedSince picks the files that r reads otherwise than those of whom these are the
-// signs; nil when there are none.
+// changedSince returns a function that reports which files r reads differently than the readers with the signature
+// then. It returns nil if there are none.
 func (r *readers) changedSince(then readerSignature) func(path string) bool {
 	if then == (readerSignature{}) || then == r.signature {
 		return nil
@@ -338,15 +334,14 @@ func (r *readers) extractors() map[string]codegraph.Extractor {
 	return all
 }
 
-// Bounds of what Update does about files that are new. Beyond, it waits for Build.
+// Limits for Update with new files. What exceeds them is left to Build.
 const (
 	maxNew       = 200
 	maxImporters = 500
 )
 
-// importers lists files that may import one of those among the paths, or below them,
-// that the graph does not know yet. They have not changed, and were read when what they
-// import was not there.
+// importers lists files that may import new files at or below the paths. They have not changed, but were read before
+// the imported files existed.
 func importers(v *codegraph.View, r *readers, paths []string) []string {
 	words, added := map[string]bool{}, 0
 	add := func(p string) {
@@ -360,7 +355,7 @@ func importers(v *codegraph.View, r *readers, paths []string) []string {
 		stem, _, _ := strings.Cut(path.Base(p), ".")
 		words[stem] = true
 		switch stem {
-		case "index", "mod", "lib", "main", "__init__": // the folder's name stands for them
+		case "index", "mod", "lib", "main", "__init__": // the name of the folder stands for them
 			words[path.Base(path.Dir(p))] = true
 		}
 	}
@@ -382,7 +377,7 @@ func importers(v *codegraph.View, r *readers, paths []string) []string {
 	return v.Importing(words, maxImporters)
 }
 
-// foldersAmong are the paths that are no files.
+// foldersAmong returns the paths that are not files.
 func foldersAmong(r *readers, paths []string) (out []string) {
 	for _, p := range paths {
 		if !r.files[p] {

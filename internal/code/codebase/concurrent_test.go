@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// Whoever changes waits, whoever asks does not, and in the end it is what the files say.
+// Changes wait for each other, queries do not wait, and the final graph agrees with the files.
 func TestAtTheSameTime(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root)

@@ -6,17 +6,16 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// alone reads files of other languages than Go by themselves: what their imports mean is
-// of no interest.
-var alone = lexed.New(lexed.Options{})
+// standalone reads files of languages other than Go individually. The meaning of their imports is not needed.
+var standalone = lexed.New(lexed.Options{})
 
-// Declarations returns what a file declares, for repository.Options; nil for a file of a
-// language that the graph reads in other ways or not at all. It is safe for concurrent use.
+// Declarations returns the declarations in a file, for repository.Options. It returns nil for Go and for files that
+// package lexed does not read. It is safe for concurrent use.
 func Declarations(path string, content []byte) []repository.Declaration {
 	if lexed.Language(path) == "" {
 		return nil
 	}
-	f := alone.Extract(path, content)
+	f := standalone.Extract(path, content)
 	out := make([]repository.Declaration, 0, len(f.Decls))
 	for i := range f.Decls {
 		d := &f.Decls[i]
@@ -34,5 +33,5 @@ func Declarations(path string, content []byte) []repository.Declaration {
 	return out
 }
 
-// maxNesting bounds the names of what is declared inside of others.
+// maxNesting is the maximum number of names in the qualified name of a nested declaration.
 const maxNesting = 4

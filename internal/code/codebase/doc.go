@@ -1,10 +1,9 @@
 // Package codebase builds, saves and updates the code graph of one project, together with
 // the architecture decisions that govern its code.
 //
-// Open reads nothing. Load takes the graph as it was saved; Build brings it up to date
-// with the files, Update with some of them, at once after an edit; Types and Import
-// refine it with what a type checker or an indexer knows; Save keeps it for the next
-// process. Questions go to View, which waits for none of these.
+// Open reads only the decisions. Load reads the saved graph. Build updates the graph from all files, and Update from
+// some of them, right after an edit. Types and Import refine it with the results of a type checker or an indexer. Save
+// stores it for the next process. Queries use View, which never waits for any of these.
 //
-// Everything here is a projection: what is lost is read from the files again.
+// The graph is a projection of the files. If it is lost, it is built again.
 package codebase

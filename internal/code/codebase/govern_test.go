@@ -12,8 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
-// What a decision is about follows its file: from its first line to the day on which
-// another one takes its place.
+// The targets of a decision follow its file, until another decision supersedes it.
 func TestDecisionsGovern(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root)
@@ -61,7 +60,7 @@ func TestDecisionsGovern(t *testing.T) {
 	}
 }
 
-// Loaded by the next process, the decisions of today count.
+// After Load, the present decisions are used.
 func TestDecisionsAreReadAfterLoad(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root)

@@ -20,8 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// later is a clock that stands long after every file was written, so that a second look
-// may trust modification times.
+// later returns a time long after all files were written, so that a second Build can rely on modification times.
 func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // shop is a small project in two languages, with a decision.
@@ -60,7 +59,7 @@ func write(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// open opens a project whose clock stands late.
+// open opens a project with the clock later.
 func open(t testing.TB, root string, change ...func(*codebase.Options)) *codebase.Codebase {
 	t.Helper()
 	o := codebase.Options{Root: root, Now: later}
@@ -97,7 +96,7 @@ func update(t testing.TB, c *codebase.Codebase, paths ...string) codegraph.Repor
 	return r
 }
 
-// has fails unless there is an edge of a kind, from and to what the names stand for.
+// has fails unless there is an edge of a kind between the nodes with these names.
 func has(t testing.TB, v *codegraph.View, from string, kind codegraph.EdgeKind, to string) {
 	t.Helper()
 	if !edge(t, v, from, kind, to) {
@@ -126,7 +125,7 @@ func edge(t testing.TB, v *codegraph.View, from string, kind codegraph.EdgeKind,
 	return false
 }
 
-// export is all that a graph says.
+// export returns the whole graph as JSON.
 func export(t testing.TB, c *codebase.Codebase) string {
 	t.Helper()
 	var b strings.Builder

@@ -21,12 +21,11 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// fileMagic begins a saved file; the readers' signs and the graph follow.
+// fileMagic begins a saved file. The readers' signature and the graph follow.
 const fileMagic = "ken codebase 1\n"
 
-// Load takes the graph as it was saved last, whatever the files say now. A file that is
-// not there, or can't be used, leaves the graph as it is: Build reads everything then.
-// The error says why, and is nil when there is no such file.
+// Load loads the graph that was saved last, without reading the project's files. If the file does not exist or can't be
+// used, the graph stays as it is, and Build reads everything. The error is nil if the file does not exist.
 func (c *Codebase) Load(ctx context.Context) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -43,11 +42,11 @@ func (c *Codebase) Load(ctx context.Context) error {
 	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
-			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, unusable()))
+			return fmt.Errorf("load the graph: %w", ctxErrOr(ctx, errUnusable()))
 		}
 	}
 	if string(head) != fileMagic {
-		return fmt.Errorf("load the graph: %w", unusable())
+		return fmt.Errorf("load the graph: %w", errUnusable())
 	}
 	g, err := codegraph.Load(in)
 	if err != nil {
@@ -58,11 +57,11 @@ func (c *Codebase) Load(ctx context.Context) error {
 	return nil
 }
 
-func unusable() error {
-	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "is no graph that this version saved", Try: "It is built again; nothing is lost."}
+func errUnusable() error {
+	return &ken.Error{Code: ken.CodeCorrupt, Field: FileName, Msg: "was not saved by this version", Try: "It is built again; nothing is lost."}
 }
 
-// ctxErrOr returns ctx's error if it has ended, since that explains the other.
+// ctxErrOr returns ctx's error if ctx has ended, since that is the cause of err.
 func ctxErrOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -83,9 +82,8 @@ func (c *cancellableReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// Save keeps the graph for the next process, unless it is there already as it is. What
-// other processes save at the same time is in place of it or the other way round, and
-// each is whole.
+// Save stores the graph for the next process, unless it is stored already. If several processes save at the same time,
+// the file is that of one of them, and is complete.
 func (c *Codebase) Save() error {
 	c.changing.Lock()
 	view, s, saved := c.View(), c.read, c.saved
@@ -116,7 +114,7 @@ func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 		}
 	}()
 	out := bufio.NewWriter(f)
-	_, _ = out.WriteString(fileMagic) // Flush tells the first error
+	_, _ = out.WriteString(fileMagic) // Flush returns the first error
 	_, _ = out.Write(s.golang[:])
 	_, _ = out.Write(s.lexed[:])
 	err = view.Save(out)
@@ -129,24 +127,22 @@ func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 	return os.Rename(f.Name(), filepath.Join(c.o.State, FileName))
 }
 
-// clockGranularity is how far apart two writes must be for the time of a file to tell
-// them apart.
+// clockGranularity is the minimum time between two writes that modification times can distinguish.
 const clockGranularity = 2 * time.Second
 
-// maxExamined bounds what is remembered of files that Update was asked about.
+// maxExamined is the maximum number of files whose state is kept for Update.
 const maxExamined = 4096
 
-// fileState is what a file was like when Update last looked at it.
+// fileState is the state of a file when Update last examined it.
 type fileState struct {
 	size    int64 // -1 for a folder
 	modTime time.Time
 	at      time.Time
 }
 
-// Stale picks those of some files and folders, by path from the root with slashes, that
-// are not what the graph knows: they were changed, made or deleted since. It reads no
-// file, follows no link and leads nowhere out of the root; what is neither file nor
-// folder is left out. It takes some microseconds a path.
+// Stale returns those of the given files and folders that differ from the graph: they were changed, created or deleted.
+// Paths start at the root and have slashes. Stale reads no file, follows no link and stays within the root. It ignores
+// what is neither a file nor a folder. It takes a few microseconds per path.
 func (c *Codebase) Stale(paths ...string) (out []string) {
 	if len(paths) == 0 {
 		return nil
@@ -155,7 +151,7 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 	if err != nil {
 		return nil
 	}
-	defer root.Close() // it was only looked at
+	defer root.Close() // it was only examined
 	v := c.View()
 	for _, p := range paths {
 		now, ok := statPath(root, p)
@@ -178,8 +174,8 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 	return out
 }
 
-// statPath describes the file or folder at a path: nil for nothing, and false for what is no business of the
-// graph.
+// statPath returns the state of the file or folder at a path, or nil if nothing is there. It returns false for a path
+// that does not concern the graph.
 func statPath(root *os.Root, p string) (*fileState, bool) {
 	if !fs.ValidPath(p) || p == "." {
 		return nil, false
@@ -198,22 +194,22 @@ func statPath(root *os.Root, p string) (*fileState, bool) {
 	return &fileState{size: info.Size(), modTime: info.ModTime()}, true
 }
 
-// alreadyExamined reports whether Update has looked at a path as it is now: what it left out
-// then, it would leave out again.
+// alreadyExamined reports whether Update has examined a path in its present state. If Update left it out then, it would
+// do so again.
 func (c *Codebase) alreadyExamined(p string, now *fileState) bool {
-	c.askedMu.Lock()
-	defer c.askedMu.Unlock()
+	c.examinedMu.Lock()
+	defer c.examinedMu.Unlock()
 	was, ok := c.examined[p]
 	return ok && was.size == now.size && was.modTime.Equal(now.modTime) && was.modTime.Add(clockGranularity).Before(was.at)
 }
 
-// statAll describes the files at the paths before they are read.
+// statAll returns the states of the files at the paths. It is called before they are read.
 func (c *Codebase) statAll(paths []string) map[string]fileState {
 	root, err := os.OpenRoot(c.o.Root)
 	if err != nil {
 		return nil
 	}
-	defer root.Close() // it was only looked at
+	defer root.Close() // it was only examined
 	out := make(map[string]fileState, len(paths))
 	at := c.o.Now()
 	for _, p := range paths {
@@ -225,10 +221,10 @@ func (c *Codebase) statAll(paths []string) map[string]fileState {
 	return out
 }
 
-// rememberExamined remembers what was looked at.
+// rememberExamined stores the states of examined files.
 func (c *Codebase) rememberExamined(seen map[string]fileState) {
-	c.askedMu.Lock()
-	defer c.askedMu.Unlock()
+	c.examinedMu.Lock()
+	defer c.examinedMu.Unlock()
 	if c.examined == nil || len(c.examined)+len(seen) > maxExamined {
 		c.examined = make(map[string]fileState, len(seen))
 	}
@@ -237,10 +233,9 @@ func (c *Codebase) rememberExamined(seen map[string]fileState) {
 	}
 }
 
-// Types checks the types of the project's Go packages, and refines the graph with what
-// they say. It takes seconds; questions and updates go on meanwhile, and what is said of
-// a file that has changed by then is left out. Errors: ken.ErrNotFound where there is no
-// Go module, ken.ErrUnavailable where there is no toolchain, and that of ctx.
+// Types type-checks the project's Go packages and refines the graph with the result. It takes seconds; queries and
+// updates can run at the same time. Results for files that have changed by then are left out. Errors: ken.ErrNotFound
+// if there is no Go module, ken.ErrUnavailable if there is no toolchain, and that of ctx.
 func (c *Codebase) Types(ctx context.Context) (codegraph.Refined, typed.Report, error) {
 	r, report, err := typed.Check(ctx, c.o.Root, typed.Options{})
 	if err != nil {
@@ -249,9 +244,8 @@ func (c *Codebase) Types(ctx context.Context) (codegraph.Refined, typed.Report, 
 	return c.refine(r), report, nil
 }
 
-// Import refines the graph with an index in the SCIP format, which a compiler's indexer
-// has made; see scip.Options for folder and made. The graph has to be built before.
-// Errors are those of scip.Read, and that of ctx.
+// Import refines the graph with an index in the SCIP format, made by a compiler's indexer. See scip.Options for
+// o.Folder and o.Made. The graph must have been built. Errors are those of scip.Read, and that of ctx.
 func (c *Codebase) Import(ctx context.Context, in io.Reader, o scip.Options) (codegraph.Refined, scip.Report, error) {
 	r, err := findReaders(ctx, c.o.Root, c.o.Exclude)
 	if err != nil {
@@ -283,7 +277,7 @@ func (c *Codebase) Import(ctx context.Context, in io.Reader, o scip.Options) (co
 	return c.refine(refinement), report, ctx.Err()
 }
 
-// maxIndexed is the largest file that an index's symbols are looked for in, in bytes.
+// maxIndexed is the maximum size of a file in which symbols of an index are looked up, in bytes.
 const maxIndexed = 1 << 20
 
 func (c *Codebase) refine(r codegraph.Refinement) codegraph.Refined {

@@ -18,8 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
-// otherProcess loads what was saved, says how much it has to read, and who calls
-// money.Sum.
+// otherProcess loads the saved graph, and prints how many files it must read and who calls money.Sum.
 func otherProcess(root string) int {
 	t := &process{}
 	c := open(t, root)
@@ -36,7 +35,7 @@ func otherProcess(root string) int {
 	return 0
 }
 
-// process is a test of another process.
+// process runs a test in another process.
 type process struct{ testing.TB }
 
 func (*process) Context() context.Context { return context.Background() }
@@ -106,7 +105,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// What can't be used is said, and built again.
+// A damaged file is reported, and the graph is built again.
 func TestDamagedFile(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root)
@@ -152,7 +151,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// Where nothing can be written, all is read all the same.
+// If nothing can be written, everything can still be read.
 func TestStateThatCantBeWritten(t *testing.T) {
 	root := project(t, shop())
 	c := open(t, root, func(o *codebase.Options) { o.State = filepath.Join(root, "go.mod", "state") }) // below a file
@@ -166,8 +165,7 @@ func TestStateThatCantBeWritten(t *testing.T) {
 	}
 }
 
-// What has changed since it was read is told by its size and time alone, until Update has
-// looked at it.
+// A file is stale by its size and time alone, until Update has examined it.
 func TestStale(t *testing.T) {
 	ctx := context.Background()
 	root := project(t, shop())
@@ -225,7 +223,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A new file is read as one of its project: with the imports that lead to it and from it.
+// A new file is connected to the project by imports in both directions.
 func TestUpdateOfANewFile(t *testing.T) {
 	ctx := context.Background()
 	root := project(t, shop())
@@ -262,7 +260,7 @@ func hashesAndEdges(t *testing.T, c *codebase.Codebase) (out string) {
 	return out
 }
 
-// What a type checker says holds until the file changes, and is saved.
+// Results of the type checker are valid until the file changes, and are saved.
 func TestTypes(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
@@ -315,8 +313,7 @@ func TestTypesThatCantBeChecked(t *testing.T) {
 	}
 }
 
-// A compiler's index, made by a real indexer, makes guesses exact, in a folder of the
-// project as well.
+// An index made by a real indexer turns guesses into exact edges, also in a subfolder of the project.
 func TestImport(t *testing.T) {
 	zoo := filepath.Join("..", "codegraph", "scip", "testdata", "zoo")
 	for _, folder := range []string{"", "web/zoo"} {

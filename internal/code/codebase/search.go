@@ -10,28 +10,26 @@ import (
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
-// Query is what to look for in a graph. Words are as View.Search has them; the rest narrows
-// what they find.
+// Query is a search in a graph. Words is as in View.Search; the other fields restrict the results.
 type Query struct {
 	Words    string
 	Kinds    []codegraph.Kind // any of them; none means all
-	Path     string           // a file, a folder with what is in it, or a pattern such as *.go of names or whole paths
-	Exported bool             // only what can be seen from outside of its package or file
-	NoTests  bool             // not what only tests declare
+	Path     string           // a file, a folder with everything below it, or a pattern such as *.go for names or whole paths
+	Exported bool             // only what is visible outside its package or file
+	NoTests  bool             // leave out what only tests declare
 }
 
-// Found is a part of what a search found.
+// Found is one page of the results of a search.
 type Found struct {
 	Results []codegraph.Result `json:"results"`
 	Total   int                `json:"total"`
-	// Least says that there may be more than Total: of what the words find, only the best
-	// codegraph.MaxLimit were looked at.
+	// Least says that there may be more than Total: only the best codegraph.MaxLimit matches of the words were
+	// examined.
 	Least bool `json:"at_least,omitempty"`
 }
 
-// Search finds nodes, the best first, and returns those that a page asks for. A page's
-// limit of 0 means codegraph.DefaultLimit; nothing lies behind the first
-// codegraph.MaxLimit.
+// Search finds nodes and returns one page of them, the best first. A limit of 0 means codegraph.DefaultLimit. There are
+// at most codegraph.MaxLimit results over all pages.
 func Search(v *codegraph.View, q Query, p codegraph.Page) Found {
 	if p.Limit <= 0 {
 		p.Limit = codegraph.DefaultLimit
@@ -58,7 +56,7 @@ func Search(v *codegraph.View, q Query, p codegraph.Page) Found {
 	return out
 }
 
-// fits reports whether a node is what the query is narrowed to.
+// fits reports whether a node satisfies the query's restrictions.
 func (q *Query) fits(n *codegraph.Node) bool {
 	if q.Exported && !n.Exported || q.NoTests && n.Test {
 		return false
@@ -75,12 +73,11 @@ func (q *Query) fits(n *codegraph.Node) bool {
 	return false
 }
 
-// Govern reads the decisions that have changed, and tells the graph what they are about.
-// The error is that of ctx.
+// Govern reads the decisions that have changed and applies them to the graph. The error is that of ctx.
 func (c *Codebase) Govern(ctx context.Context) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	c.applied = false // the registry tells nobody of what was written through it
+	c.applied = false // the registry does not report what was written through it
 	_, err := c.applyDecisions(ctx)
 	return err
 }
@@ -106,8 +103,8 @@ func (c *Codebase) applyDecisions(ctx context.Context) (codegraph.Counts, error)
 	return c.View().Counts(), nil
 }
 
-// inForce reports whether a record is in force, or may come to be: what was replaced,
-// given up or put into the archive governs nothing any more.
+// inForce reports whether a decision is in force or may become so. A superseded, deprecated, rejected or archived
+// decision governs nothing.
 func inForce(r *decision.Record) bool {
 	switch r.Status {
 	case decision.Superseded, decision.Deprecated, decision.Rejected:
@@ -130,7 +127,7 @@ func targets(r decision.Record) []codegraph.Target {
 	return out
 }
 
-// folderOfGlob is the folder that a glob is about, and any other name as it is.
+// folderOfGlob returns the folder of a glob. It returns any other name unchanged.
 func folderOfGlob(name string) string {
 	i := strings.IndexAny(name, "*?[")
 	if i < 0 || !strings.Contains(name, "/") {

@@ -17,43 +17,42 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// quietPeriod is how long nothing must happen to files before somebody is told: an editor
-// writes a file in several steps, and a change of branches changes many.
+// quietPeriod is the time without events after which changes are reported. An editor writes a file in several steps,
+// and switching branches changes many files.
 const quietPeriod = 30 * time.Millisecond
 
-// maxWait is how long files may go on changing before somebody is told all the same.
+// maxWait is the time after which changes are reported even if files keep changing.
 const maxWait = 500 * time.Millisecond
 
-// Watch calls changed with the files and folders that were made, changed, moved or
-// deleted, by path from the root, in order and each once, until ctx ends; changed runs
-// on Watch's goroutine, and what happens meanwhile is in its next call. No paths stand
-// for all of them: there were too many to follow. The files of git and of .ken, and
-// what Build leaves out by its folder, are not watched. The error says why files can't be watched, such as a limit of the system;
-// at ctx's end it is nil.
+// Watch calls changed with the files and folders that were created, changed, moved or deleted, until ctx ends. Paths
+// start at the root; they are sorted and unique. changed runs on Watch's goroutine; later events are in its next call.
+// An empty list means that any file may have changed, because there were too many events. Folders that Build leaves out
+// and the files of git and of .ken are not watched. The error says why files can't be watched, such as a limit of the
+// system. It is nil if ctx ends.
 func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) error {
 	w, err := fsnotify.NewBufferedWatcher(4096)
 	if err != nil {
 		return fmt.Errorf("watch files: %w", err)
 	}
-	defer w.Close() // nothing is written
+	defer w.Close() // nothing was written
 	f := watcher{c: c, w: w, folders: map[string]bool{}, pending: map[string]bool{}}
 	if err := f.watch(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // it was asked to end
+			return nil // ctx ended as requested
 		}
 		return fmt.Errorf("watch files: %w", err)
 	}
 	return f.run(ctx, changed)
 }
 
-// watcher is one Watch.
+// watcher is the state of one Watch.
 type watcher struct {
-	c       *Codebase
-	w       *fsnotify.Watcher
-	folders map[string]bool // that are watched
-	pending map[string]bool // paths
-	lost    bool            // there are others
-	made    []string        // folders, since somebody was told
+	c          *Codebase
+	w          *fsnotify.Watcher
+	folders    map[string]bool // watched folders
+	pending    map[string]bool // changed paths
+	overflowed bool            // events were lost
+	created    []string        // folders created since the last report
 }
 
 func (f *watcher) run(ctx context.Context, changed func([]string)) error {
@@ -68,7 +67,7 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				return fmt.Errorf("watch files: %w", err)
 			}
-			f.lost = true
+			f.overflowed = true
 			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
 			if !f.handleEvent(ctx, e) {
@@ -94,8 +93,8 @@ func (f *watcher) report(changed func([]string)) {
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
-	lost := f.lost
-	f.lost = false
+	lost := f.overflowed
+	f.overflowed = false
 	clear(f.pending)
 	switch {
 	case lost:
@@ -105,7 +104,7 @@ func (f *watcher) report(changed func([]string)) {
 	}
 }
 
-// handleEvent takes an event in, and reports whether it is of interest.
+// handleEvent records an event. It reports whether the event concerns the project.
 func (f *watcher) handleEvent(ctx context.Context, e fsnotify.Event) bool {
 	rel, err := filepath.Rel(f.c.o.Root, e.Name)
 	p := filepath.ToSlash(rel)
@@ -117,16 +116,16 @@ func (f *watcher) handleEvent(ctx context.Context, e fsnotify.Event) bool {
 	}
 	if e.Has(fsnotify.Create) {
 		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
-			_ = f.watch(ctx, p) // what can't be followed is seen by the next Build
-			f.made = append(f.made, p)
+			_ = f.watch(ctx, p) // the next Build finds what can't be watched
+			f.created = append(f.created, p)
 		}
 	}
 	f.pending[p] = true
 	return true
 }
 
-// unwatch ends the watch on a folder and those below. Those of a folder that was moved would
-// go on, under the names that they had.
+// unwatch stops watching a folder and the folders below. Otherwise the watches of a moved folder would continue under
+// the old names.
 func (f *watcher) unwatch(p string) {
 	for dir := range f.folders {
 		if dir == p || strings.HasPrefix(dir, p+"/") {
@@ -136,10 +135,10 @@ func (f *watcher) unwatch(p string) {
 	}
 }
 
-// rewatch follows once more the folders that were made: the end of the watch that a folder
-// had under another name may have come after the new one began.
+// rewatch watches the new folders once more. If a folder was moved, the end of the watch under its old name may have
+// come after the new watch began.
 func (f *watcher) rewatch(ctx context.Context) {
-	for _, p := range f.made {
+	for _, p := range f.created {
 		for dir := range f.folders {
 			if dir == p || strings.HasPrefix(dir, p+"/") {
 				delete(f.folders, dir)
@@ -147,10 +146,10 @@ func (f *watcher) rewatch(ctx context.Context) {
 		}
 		_ = f.watch(ctx, p) // as before
 	}
-	f.made = nil
+	f.created = nil
 }
 
-// toolFolder reports whether a folder belongs to tools and not to the project.
+// toolFolder reports whether a folder belongs to a tool and not to the project.
 func toolFolder(p string) bool {
 	for dir := p; dir != "."; dir = path.Dir(dir) {
 		if b := path.Base(dir); b == ".git" || b == ".ken" || b == "node_modules" {
@@ -160,7 +159,7 @@ func toolFolder(p string) bool {
 	return false
 }
 
-// watch watches the folders that hold files of the project, below paths or all.
+// watch watches the folders that contain files of the project: those at or below paths, or all.
 func (f *watcher) watch(ctx context.Context, paths ...string) error {
 	tree, err := repository.Files(ctx, f.c.o.Root, repository.Options{Exclude: f.c.o.Exclude}, paths...)
 	if err != nil {
@@ -175,7 +174,7 @@ func (f *watcher) watch(ctx context.Context, paths ...string) error {
 		for ; !f.folders[dir]; dir = path.Dir(dir) {
 			err := f.w.Add(filepath.Join(f.c.o.Root, filepath.FromSlash(dir)))
 			if errors.Is(err, fs.ErrNotExist) && dir != "." {
-				continue // it went since
+				continue // it was removed since
 			}
 			if err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// watched is a codebase whose changes come in by themselves.
+// watched is a codebase that is updated by Watch.
 type watched struct {
 	*testing.T
 	*codebase.Codebase
@@ -56,7 +56,7 @@ func watch(t *testing.T, root string) *watched {
 	}
 }
 
-// until takes in what is told until the graph is as it should be.
+// until applies reported changes until ok is true for the graph.
 func (w *watched) until(what string, ok func(v *codegraph.View) bool) {
 	w.Helper()
 	for !ok(w.View()) {
@@ -72,7 +72,7 @@ func (w *watched) knows(id string) func(v *codegraph.View) bool {
 	return func(v *codegraph.View) bool { _, err := v.One(id); return err == nil }
 }
 
-// Files are followed as editors and git change them.
+// Changes by editors and git are reported.
 func TestWatch(t *testing.T) {
 	root := project(t, shop())
 	w := watch(t, root)
@@ -114,7 +114,7 @@ func TestWatch(t *testing.T) {
 	w.until("a new decision", w.knows("adr:ADR-0007"))
 }
 
-// What belongs to tools is nobody's news.
+// Changes of files that belong to tools are not reported.
 func TestWatchLeavesOut(t *testing.T) {
 	root := project(t, shop())
 	write(t, root, map[string]string{".git/HEAD": "ref: x\n", ".ken/state/a": "x", "node_modules/p/i.js": "x"})

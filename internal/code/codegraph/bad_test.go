@@ -58,7 +58,7 @@ func (f *folder) build(g *codegraph.Graph) codegraph.Report {
 	return r
 }
 
-// has asks for nodes by their IDs.
+// has checks that the graph has nodes with these IDs.
 func (f *folder) has(g *codegraph.Graph, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
@@ -159,7 +159,7 @@ func TestBuildReadsEveryWayOfWritingText(t *testing.T) {
 	}
 }
 
-// branch writes one of two branches: half of the files are other ones.
+// branch writes one of two branches; half of the files differ.
 func (f *folder) branch(name string, files int) {
 	for i := range files {
 		pkg := fmt.Sprintf("p%02d", i%10)
@@ -171,7 +171,7 @@ func (f *folder) branch(name string, files int) {
 	f.write("only/"+strings.ToLower(name)+".go", "package only\n\nfunc "+name+"() {}\n")
 }
 
-// Whoever asks while the branch is switched sees the one or the other, whole.
+// Queries while a branch is switched see one branch or the other, completely.
 func TestABranchIsSwitchedUnderQueries(t *testing.T) {
 	const files = 60
 	f := newFolder(t, nil)

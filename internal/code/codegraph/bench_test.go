@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// city is a project of 8,000 files in 800 packages, with about 200,000 nodes and one and a half million edges: a
-// few names are used everywhere, most nearly nowhere, and some names stand for thousands of things.
+// city is a project of 8,000 files in 800 packages, with about 200,000 nodes and 1.5 million edges. A few names are
+// used everywhere, most are used locally, and some names are declared thousands of times.
 type city struct {
 	rnd   *rand.Rand
 	words []string
@@ -51,7 +51,7 @@ func (c *city) member(file, k, m int) string {
 	return c.words[(file*7+k*3+m)%len(c.words)] + []string{"", "All", "Count"}[m]
 }
 
-// other is a file that code in another one may use: a popular one, a near one, or any.
+// other returns a file that code in the given file may use: a popular one, a near one, or any.
 func (c *city) other(file int) int {
 	switch c.rnd.IntN(10) {
 	case 0, 1, 2:
@@ -62,7 +62,7 @@ func (c *city) other(file int) int {
 	return c.rnd.IntN(cityFiles)
 }
 
-// file makes the same file every time.
+// file returns file i. It is the same every time.
 func (c *city) file(i int) File {
 	c.rnd = rand.New(rand.NewPCG(7, uint64(i)))
 	pkg := c.pkg(i)
@@ -131,8 +131,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkBuild builds the city's graph from files that are read already, and reports
-// what it takes to keep.
+// BenchmarkBuild builds the city's graph from extracted files, and reports the memory that it needs.
 func BenchmarkBuild(b *testing.B) {
 	c := newCity()
 	files := make([]File, cityFiles)
@@ -151,8 +150,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkApply edits one file: inside of a function, and so that a name comes and
-// another goes.
+// BenchmarkApply edits one file: within a function, and so that a name is replaced by another.
 func BenchmarkApply(b *testing.B) {
 	g := builtCity()
 	for name, edit := range map[string]func(f *File, n int){
@@ -191,7 +189,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkFind looks for names as turns have them, most of which are in no graph.
+// BenchmarkFind looks up names as turns do. Most of them are in no graph.
 func BenchmarkFind(b *testing.B) {
 	v := builtCity().View()
 	for _, text := range []string{"ShelfLine12", "pkg017.OrderCart", "numpy.linalg", "config.yaml", "order.Total", "nothing.like.it"} {
@@ -246,8 +244,7 @@ func BenchmarkQueries(b *testing.B) {
 	}
 }
 
-// cpu reports what an operation takes of the processor, which says more than the clock
-// where others are at work.
+// cpu reports the processor time of an operation, which is more reliable than the clock on a busy machine.
 func cpu(b *testing.B) func() {
 	now := func() int64 {
 		var r syscall.Rusage

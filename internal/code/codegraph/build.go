@@ -22,18 +22,19 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// Build brings the graph up to date with the folder root: it reads the files that have
-// changed since they were last read, and takes out those that are gone. Files that can't
-// be read are reported and count as gone, as in repository.Index. The graph changes at once at
-// the end, and not at all when ctx ends before: the error is then that of ctx. It can be used meanwhile; what
-// Apply is told of a file during a Build stands.
+// Build brings the graph up to date with the folder root. It reads the files that have changed since they were last
+// read and removes those that no longer exist. Files that can't be read are reported and count as removed, as in
+// repository.Index.
+//
+// All changes become visible at once when Build returns. If ctx ends first, the graph does not change and the error is
+// that of ctx. The graph can be used while Build runs. A file that Apply changes during a Build keeps what Apply set.
 func (g *Graph) Build(ctx context.Context, root string, o Options) (Report, error) {
 	return g.update(ctx, root, nil, o)
 }
 
-// Update is Build for some files, or folders with what is in them, by paths from the root with
-// slashes. Of them, those that are gone, or are ignored by now, are taken out of the
-// graph; no paths are no work.
+// Update is Build for some files or folders. Paths start at the root and have slashes; a folder includes everything
+// below it. Files among them that no longer exist or are ignored now are removed from the graph. With no paths, Update
+// does nothing.
 func (g *Graph) Update(ctx context.Context, root string, paths []string, o Options) (Report, error) {
 	if len(paths) == 0 {
 		return Report{Counts: g.View().Counts()}, ctx.Err()
@@ -41,17 +42,17 @@ func (g *Graph) Update(ctx context.Context, root string, paths []string, o Optio
 	return g.update(ctx, root, paths, o)
 }
 
-// builder is one run.
+// builder holds the state of one Build or Update.
 type builder struct {
 	g      *Graph
-	v      *View // what was known at its beginning
+	v      *View // the graph when the run began
 	o      Options
 	tree   *repository.Tree
 	report Report
 
-	units  []*unit        // that have changed
-	seen   map[int32]stat // units that have not, although they were read
-	failed []string
+	units     []*unit        // changed units
+	unchanged map[int32]stat // units that were read or checked and have not changed
+	failed    []string
 }
 
 func (g *Graph) update(ctx context.Context, root string, paths []string, o Options) (Report, error) {
@@ -73,7 +74,7 @@ func (g *Graph) update(ctx context.Context, root string, paths []string, o Optio
 		g.building--
 		g.mu.Unlock()
 	}()
-	b := &builder{g: g, v: g.View(), o: o, tree: tree, seen: map[int32]stat{}}
+	b := &builder{g: g, v: g.View(), o: o, tree: tree, unchanged: map[int32]stat{}}
 	b.report.Skipped, b.report.Withheld = tree.Skipped, tree.Withheld
 	if err := b.read(ctx); err != nil {
 		return b.report, fmt.Errorf("read the repository: %w", err)
@@ -86,13 +87,13 @@ func (g *Graph) update(ctx context.Context, root string, paths []string, o Optio
 	return b.report, nil
 }
 
-// task is a file that has to be read.
+// task is a file to read.
 type task struct {
 	file repository.File
-	old  int32 // its unit, -1 for none
+	old  int32 // number of the file's present unit; -1 for a new file
 }
 
-// readWindow is how many files are read before progress is told.
+// readWindow is the number of files that are read between two calls of Progress.
 const readWindow = 128
 
 func (b *builder) read(ctx context.Context) error {
@@ -125,12 +126,12 @@ func (b *builder) read(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// clockGranularity is as in package repository: how far apart two writes must be for
-// the time to tell.
+// clockGranularity is the coarsest resolution of file times. A file that was written less than this before it was read
+// may have changed since without a new time. Package repository has the same constant.
 const clockGranularity = 2 * time.Second
 
-// isCurrent reports whether a unit need not be read again: nothing says that the file has
-// changed, and it is read as it was then.
+// isCurrent reports whether a unit is up to date: size and time of its file are unchanged, and the file would be read
+// in the same way (whole, or only its imports).
 func (b *builder) isCurrent(u *unit, f repository.File) bool {
 	if b.o.extractor(f.Path) == nil {
 		return u.stat == stat{}
@@ -138,15 +139,14 @@ func (b *builder) isCurrent(u *unit, f repository.File) bool {
 	return !b.o.reread(f.Path) && u.has(headOnly) == b.headOnly(f, u) && u.stat.size == f.Size && u.stat.modTime == f.ModTime.UnixNano() && u.stat.modTime+int64(clockGranularity) < u.stat.readAt
 }
 
-// headOnly reports whether only the imports of a file count; u is what was known of it, if
-// anything.
+// headOnly reports whether only the imports of a file are kept. u is the file's present unit, or nil.
 func (b *builder) headOnly(f repository.File, u *unit) bool {
 	large := f.Skip == repository.ReasonTooLarge || f.Size > unreadBytes
 	made := f.Skip == repository.ReasonGenerated || u != nil && u.has(generated)
 	return large || made && !b.o.Generated
 }
 
-// readAll reads files in parallel.
+// readAll reads the files of tasks in parallel.
 func (b *builder) readAll(ctx context.Context, tasks []task) ([]extracted, error) {
 	out := make([]extracted, len(tasks))
 	group, ctx := errgroup.WithContext(ctx)
@@ -180,7 +180,7 @@ func (b *builder) take(t task, r extracted) {
 		return
 	case r.unit == nil:
 		b.report.Unchanged++
-		b.seen[t.old] = r.stat
+		b.unchanged[t.old] = r.stat
 		return
 	}
 	b.report.Changed++
@@ -190,7 +190,7 @@ func (b *builder) take(t task, r extracted) {
 	b.units = append(b.units, r.unit)
 }
 
-// missing lists what was known of the paths and was not found.
+// missing lists the files below paths that the graph has and that the tree does not, and the unreadable ones.
 func (b *builder) missing(paths []string) []string {
 	there := make(map[string]bool, len(b.tree.Files))
 	for _, f := range b.tree.Files {
@@ -208,7 +208,7 @@ func (b *builder) missing(paths []string) []string {
 	return slices.Compact(out)
 }
 
-// selected reports whether a path is among others or below one of them; no others are all.
+// selected reports whether p is one of paths or below one of them. With no paths, everything is selected.
 func selected(p string, paths []string) bool {
 	return len(paths) == 0 || slices.ContainsFunc(paths, func(of string) bool {
 		of = strings.TrimSuffix(of, "/")
@@ -217,7 +217,7 @@ func selected(p string, paths []string) bool {
 	})
 }
 
-// finish puts what was read into the graph, except where somebody else did meanwhile.
+// finish applies what was read to the graph. It leaves out files that another call has changed since the run began.
 func (b *builder) finish(gone []string) {
 	b.g.mu.Lock()
 	defer b.g.mu.Unlock()
@@ -232,11 +232,11 @@ func (b *builder) finish(gone []string) {
 	b.units = slices.DeleteFunc(b.units, func(u *unit) bool { return overtaken(b.g.names.strs[u.path]) })
 	gone = slices.DeleteFunc(gone, overtaken)
 	b.report.Removed, b.report.Others = b.g.replace(b.units, gone)
-	b.g.touch(b.v, b.seen)
+	b.g.updateStats(b.v, b.unchanged)
 }
 
-// touch notes when units were seen to be what they are.
-func (g *Graph) touch(then *View, seen map[int32]stat) {
+// updateStats stores the new stat of units whose content was read and is unchanged.
+func (g *Graph) updateStats(then *View, seen map[int32]stat) {
 	if len(seen) == 0 {
 		return
 	}
@@ -252,24 +252,24 @@ func (g *Graph) touch(then *View, seen map[int32]stat) {
 	g.view.Store(&v)
 }
 
-// extracted is what came of reading a file.
+// extracted is the result of reading one file.
 type extracted struct {
-	unit   *unit // nil when the content is what it was
+	unit   *unit // nil when the content is unchanged
 	stat   stat
 	failed bool // it could not be read
 }
 
-// extract reads a file and what it says.
+// extract reads a file and runs its extractor.
 func (b *builder) extract(t task) extracted {
 	f := File{Path: t.file.Path}
 	extractor := b.o.extractor(f.Path)
 	if extractor == nil {
-		return b.compacted(f, stat{}, false)
+		return b.makeUnit(f, stat{}, false)
 	}
 	s := stat{t.file.Size, t.file.ModTime.UnixNano(), b.o.Now().UnixNano()}
 	if t.file.Size > unreadBytes {
 		f.Problems = []Problem{{Text: fmt.Sprintf("is too large to be read: %d MB", t.file.Size>>20)}}
-		return b.compacted(f, s, true)
+		return b.makeUnit(f, s, true)
 	}
 	limit, head := b.o.MaxFileBytes, b.headOnly(t.file, nil)
 	if head {
@@ -285,7 +285,7 @@ func (b *builder) extract(t task) extracted {
 			return extracted{stat: s}
 		}
 	}
-	head = head || c.Size > int64(len(c.Bytes)) // it has grown
+	head = head || c.Size > int64(len(c.Bytes)) // the file has grown since the tree was listed
 	src, problem := text(c.Bytes)
 	if head {
 		src = wholeLines(src)
@@ -298,13 +298,13 @@ func (b *builder) extract(t task) extracted {
 	f.Hash = c.Hash
 	f.Generated = f.Generated || t.file.Skip == repository.ReasonGenerated
 	if head {
-		f.Problems = nil // where it was cut off
+		f.Problems = nil // the cut at the limit may have caused them
 	}
-	return b.compacted(f, s, head || f.Generated && !b.o.Generated)
+	return b.makeUnit(f, s, head || f.Generated && !b.o.Generated)
 }
 
-// compacted is the unit of a file; only others wait for it meanwhile.
-func (b *builder) compacted(f File, s stat, head bool) extracted {
+// makeUnit makes the unit of a file. With head it keeps only the imports. It holds g.mu only for this step.
+func (b *builder) makeUnit(f File, s stat, head bool) extracted {
 	if head {
 		f.Decls, f.Uses = nil, nil
 	}
@@ -318,7 +318,7 @@ func (b *builder) compacted(f File, s stat, head bool) extracted {
 	return extracted{unit: u}
 }
 
-// recoverExtractor runs an extractor. One that panics has a fault; that must not end a server.
+// recoverExtractor runs an extractor and turns a panic into a Problem: a faulty extractor must not end a server.
 func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -330,7 +330,7 @@ func recoverExtractor(e Extractor, path string, src []byte) (f File) {
 	return f
 }
 
-// text turns a file's content into UTF-8, or says why it is no text.
+// text converts a file's content to UTF-8. problem says why the content is not text; it is empty otherwise.
 func text(b []byte) (src []byte, problem string) {
 	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
 		if rest, ok := bytes.CutPrefix(b, []byte(mark)); ok {
@@ -351,7 +351,7 @@ func text(b []byte) (src []byte, problem string) {
 	return b, ""
 }
 
-// wholeLines is a text without its last line, when that may have been cut off.
+// wholeLines drops the last line of a text when the text may have been cut within it.
 func wholeLines(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 && len(b) > headBytes/2 {
 		return b[:i+1]
@@ -359,37 +359,37 @@ func wholeLines(b []byte) []byte {
 	return b
 }
 
-// Options tunes Build and Update. The zero value knows no language; a negative number is
-// an error.
+// Options configures Build and Update. The zero value has no extractors, so all files become plain nodes. A negative
+// number is an error.
 type Options struct {
-	// Extractors read files, by extension in lower case with its dot: ".go". A file whose
-	// extension is not among them is a node and nothing else.
+	// Extractors read files, by lower-case extension with its dot: ".go". A file with another extension becomes a node
+	// without declarations.
 	Extractors map[string]Extractor
 
 	MaxFileBytes int64 // of a larger file only the imports are kept; 0 means 1 MiB
-	Generated    bool  // keep what generated files declare, too, and not their imports alone
+	Generated    bool  // keep the declarations of generated files, too; otherwise only their imports
 
-	// Reread, if not nil, picks files that are read again although they have not changed,
-	// because what names in them stand for has: a module has another path by now.
+	// Reread, if not nil, selects unchanged files that are read again because the names in them have a new meaning: for
+	// example, their module's path has changed.
 	Reread func(path string) bool
 
-	// Exclude is as in repository.Options.
+	// Exclude is the same as in repository.Options.
 	Exclude []string
 
-	Workers  int                       // files read at a time; 0 means one a processor, at most 8
-	Problems int                       // most problems in the report; 0 means 100
+	Workers  int                       // files read at the same time; 0 means one per processor, at most 8
+	Problems int                       // maximum number of problems in the report; 0 means 100
 	Progress func(repository.Progress) // called from one goroutine, in order; may be nil
 	Now      func() time.Time          // nil means time.Now
 }
 
-// StageGraph is what Progress calls reading files for the graph.
+// StageGraph is the stage that Progress reports while files are read for the graph.
 const StageGraph repository.Stage = "graph"
 
 const (
 	defaultFileBytes = 1 << 20
 	defaultProblems  = 100
-	headBytes        = 64 << 10 // of a file of which only the imports count: they come first
-	unreadBytes      = 64 << 20 // a larger file is a node and is not read
+	headBytes        = 64 << 10 // bytes read of a file of which only the imports are kept; imports are at the top
+	unreadBytes      = 64 << 20 // a larger file becomes a node and is not read
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -418,7 +418,7 @@ func (o Options) withDefaults() (Options, error) {
 
 func (o *Options) reread(path string) bool { return o.Reread != nil && o.Reread(path) }
 
-// extractor returns the one for a path, and nil when there is none.
+// extractor returns the extractor for a path, or nil.
 func (o *Options) extractor(path string) Extractor {
 	b := base(path)
 	if i := strings.LastIndexByte(b, '.'); i >= 0 {
@@ -427,34 +427,33 @@ func (o *Options) extractor(path string) Extractor {
 	return nil
 }
 
-// Report says what Build or Update found and did.
+// Report is the result of Build or Update.
 type Report struct {
-	Files     int `json:"files"`     // that were looked at
-	Changed   int `json:"changed"`   // new, or with other content than before
-	Unchanged int `json:"unchanged"` // by size and time, or by hash
-	Removed   int `json:"removed"`   // that are no more
-	Others    int `json:"others"`    // whose edges were looked at again because of those
+	Files     int `json:"files"`     // files examined
+	Changed   int `json:"changed"`   // files that are new or have new content
+	Unchanged int `json:"unchanged"` // files unchanged by size and time, or by hash
+	Removed   int `json:"removed"`   // files that no longer exist
+	Others    int `json:"others"`    // other files and decisions that were resolved again because of these changes
 
-	// HeadOnly lists the files of which only the imports are kept, by path: generated
-	// ones, and those over the limit.
+	// HeadOnly lists the paths of changed files of which only the imports are kept: generated files and files over the
+	// size limit.
 	HeadOnly []string `json:"head_only,omitempty"`
-	// Skipped and Withheld are as in repository.Tree.
+	// Skipped and Withheld are the same as in repository.Tree.
 	Skipped  map[repository.Reason]int `json:"skipped,omitempty"`
 	Withheld []repository.Withheld     `json:"withheld,omitempty"`
 
-	// Problems are the first of the places in all of the graph that could not be read, and
-	// ProblemsTotal how many there are.
+	// Problems are the first problems in the whole graph, by path and line. ProblemsTotal counts all.
 	Problems      []FileProblem `json:"problems,omitempty"`
 	ProblemsTotal int           `json:"problems_total,omitempty"`
 
-	Counts   Counts        `json:"counts"` // of the graph afterwards
+	Counts   Counts        `json:"counts"` // counts of the graph after the run
 	Duration time.Duration `json:"duration"`
 }
 
-// FileProblem is a place that could not be read.
+// FileProblem is a place in a file that could not be read.
 type FileProblem struct {
 	Path string `json:"path"`
-	Line int    `json:"line,omitempty"` // 0 for the file
+	Line int    `json:"line,omitempty"` // 0 for the whole file
 	Text string `json:"text"`
 }
 

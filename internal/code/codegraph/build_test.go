@@ -19,8 +19,8 @@ import (
 
 func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// lines is an extractor for a language of one declaration a line: "def NAME", "use NAME",
-// "import PATH"; "panic" does what it says.
+// lines is an extractor for a language with one declaration per line: "def NAME", "use NAME", "import PATH". "panic"
+// panics.
 func lines(path string, src []byte) File {
 	f := File{Path: path, Language: "lines", Within: "package:" + strings.ReplaceAll(folder(path), "/", ".")}
 	for i, l := range strings.Split(string(src), "\n") {
@@ -238,7 +238,7 @@ func TestPrune(t *testing.T) {
 	if diff := cmp.Diff(want, g.Prune(exists, true)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	sound(t, g.View())
+	checkConsistent(t, g.View())
 	for _, id := range append(want.Nodes, want.External...) {
 		if _, err := g.View().One(id); err == nil {
 			t.Errorf("%s is still there", id)
@@ -261,7 +261,7 @@ func TestPruneGivesTextsBack(t *testing.T) {
 		t.Errorf("%d texts of %d, version %d", now, had, g.View().Version())
 	}
 	g.Apply([]File{file("b.go", "go", "func b.f", "calls =a.name2999")}, nil)
-	sound(t, g.View())
+	checkConsistent(t, g.View())
 	if got := edgesOf(g.View(), "b.f"); !slices.Equal(got, []string{"calls exact function:a.name2999"}) {
 		t.Error(got)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 )
 
-// resolution is what resolving a unit came to.
+// resolution is the result of resolving one unit: its edges and what they depend on. The fields are those of unit.
 type resolution struct {
 	edges        []edge
 	foreignNodes []int32
@@ -20,8 +20,8 @@ type resolution struct {
 	unresolved []string
 }
 
-// commit finds the edges of everything that has changed or depends on it, and publishes
-// the draft. It returns how many units had to be looked at that did not change.
+// commit finds the edges of all units that changed or depend on a changed name, and publishes the draft. It returns the
+// number of unchanged units that were resolved again.
 func (t *transaction) commit() int {
 	redone := make(map[int32]bool, len(t.redo))
 	for _, i := range t.redo {
@@ -42,7 +42,7 @@ func (t *transaction) commit() int {
 	}
 	for _, i := range t.redo {
 		if t.v.unit(i) == nil {
-			t.noteForeign(i, t.oldExtra[i], nil)
+			t.noteForeign(i, t.oldForeign[i], nil)
 		}
 	}
 	t.link()
@@ -58,15 +58,15 @@ func (t *transaction) commit() int {
 	return len(others)
 }
 
-// publishTexts lets the draft know the texts that there are by now.
+// publishTexts makes all texts interned so far visible in the draft.
 func (t *transaction) publishTexts() {
 	n := t.g.names
 	t.v.fams = slices.Clip(t.g.fams)
 	t.v.strs, t.v.masks, t.v.words, t.v.bare = slices.Clip(n.strs), slices.Clip(n.masks), slices.Clip(n.words), slices.Clip(n.bare)
 }
 
-// resolve finds the edges of units: first what may bring external packages into the
-// graph, one after another, and then the rest on all processors.
+// resolve finds the edges of units. Imports come first and run one after another, because they may add external
+// packages to the graph. The rest runs on all processors.
 func (t *transaction) resolve(units []int32) []resolution {
 	out := make([]resolution, len(units))
 	for k, i := range units {
@@ -86,7 +86,7 @@ func (t *transaction) resolve(units []int32) []resolution {
 				}
 				u := t.v.unit(units[k])
 				if err := caught.Run(func() error { r.resolve(u, &out[k]); return nil }); err != nil {
-					slog.Default().Error("what a file uses can't be found out and is left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
+					slog.Default().Error("the names that a file uses can't be resolved and are left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
 					out[k], r = resolution{}, newResolver(&t.v)
 				}
 			}
@@ -96,8 +96,8 @@ func (t *transaction) resolve(units []int32) []resolution {
 	return out
 }
 
-// install gives a unit its edges. One that is published already is copied, and only
-// when something is different.
+// install stores the edges of a unit. A unit that is already published (not fresh) is copied, and only if something
+// differs.
 func (t *transaction) install(i int32, f resolution, fresh bool) {
 	u := t.v.unit(i)
 	flags := u.flags &^ usesSuffixes
@@ -108,16 +108,17 @@ func (t *transaction) install(i int32, f resolution, fresh bool) {
 		if flags == u.flags && slices.Equal(u.edges, f.edges) && slices.Equal(u.unresolved, f.unresolved) && slices.Equal(u.memberTypes, f.memberTypes) {
 			return
 		}
-		t.old[i], t.oldExtra[i] = u.edges, u.foreignNodes
+		t.old[i], t.oldForeign[i] = u.edges, u.foreignNodes
 		c := *u
 		u = &c
 		*t.units.set(i) = u
 	}
 	u.flags, u.edges, u.foreignNodes, u.unresolved, u.memberTypes = flags, f.edges, f.foreignNodes, f.unresolved, f.memberTypes
-	t.noteForeign(i, t.oldExtra[i], u)
+	t.noteForeign(i, t.oldForeign[i], u)
 }
 
-// noteForeign notes which nodes have edges in a unit that does not declare them.
+// noteForeign updates the places of the nodes that have edges in unit i but are not declared by it. old lists those
+// nodes before the change; u is nil for a removed unit.
 func (t *transaction) noteForeign(i int32, old []int32, u *unit) {
 	if u == nil {
 		for _, n := range old {
@@ -135,8 +136,8 @@ func (t *transaction) noteForeign(i int32, old []int32, u *unit) {
 	}
 }
 
-// others lists the nodes with edges in a unit that the unit does not declare.
-func (u *unit) others(edges []edge) []int32 {
+// findForeign lists the nodes that have edges in the unit but are not declared by it.
+func (u *unit) findForeign(edges []edge) []int32 {
 	var declared, others []int32
 	last := int32(-1)
 	for _, e := range edges {
@@ -158,7 +159,7 @@ func (u *unit) declares(n int32) bool {
 	return u.node == n || u.home == n || slices.Contains(u.nodes, n)
 }
 
-// link brings the lists of the edges that lead to nodes up to date.
+// link updates the lists of incoming edges of all nodes that an old or a new edge leads to.
 func (t *transaction) link() {
 	size := 0
 	for i, old := range t.old {
@@ -188,7 +189,7 @@ func (t *transaction) link() {
 			edges = u.edges
 		}
 		if slices.EqualFunc(old, edges, func(a, b edge) bool { return a.to == b.to }) {
-			continue // lines have moved, and that is all
+			continue // at most the lines have changed
 		}
 		replaced[i] = true
 		for _, e := range old {
@@ -212,7 +213,7 @@ func (t *transaction) link() {
 	}
 }
 
-// relinkAll makes all the lists anew, one behind the other.
+// relinkAll builds the lists of incoming edges of all nodes again, in one slice.
 func (t *transaction) relinkAll() {
 	starts := make([]int32, t.v.nodes.n+1)
 	for i := range t.v.units.n {
@@ -244,7 +245,7 @@ func (t *transaction) relinkAll() {
 	}
 }
 
-// count adds up what has changed.
+// count updates the graph's counts with this transaction's changes.
 func (t *transaction) count() {
 	c := &t.v.counts
 	add := func(edges []edge, by int) {
@@ -267,9 +268,9 @@ func (t *transaction) count() {
 	c.Nodes = int(t.v.nodes.n) - len(t.v.freeNodes)
 }
 
-// transaction is one change of the graph: units come and go, what they declare becomes nodes,
-// and at the end everything whose meaning may have changed is looked up again. It works
-// on a draft of the next view; nobody sees it before it is published.
+// transaction is one change of the graph. Units are added and removed, their declarations become nodes, and in the end
+// all names whose meaning may have changed are resolved again. It works on a draft of the next view, which no reader
+// sees before commit publishes it.
 type transaction struct {
 	g     *Graph
 	v     View
@@ -277,25 +278,25 @@ type transaction struct {
 	units editor[*unit]
 	heads editor[head]
 
-	changed       map[string]bool // names that mean something else now
-	redo          []int32         // units that are new or have new content
+	changed       map[string]bool // names whose meaning has changed
+	redo          []int32         // units that are new, have new content, or are removed
 	old           map[int32][]edge
-	oldExtra      map[int32][]int32
-	touched       map[int32]bool // nodes whose places have changed, or that lost an edge
-	spacesFlipped bool           // a package or namespace came into the repository or left it
-	filesChanged  bool           // there are other files, or files are in other packages
+	oldForeign    map[int32][]int32
+	touched       map[int32]bool // nodes whose places have changed, or that lost an incoming edge
+	scopesChanged bool           // a package or namespace was added to or removed from the repository
+	filesChanged  bool           // files were added, removed, or moved to another package
 
-	files, decisions, external int // how many more there are of them
+	files, decisions, external int // changes of the counts
 }
 
 func (g *Graph) begin() *transaction {
-	t := &transaction{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldExtra: map[int32][]int32{}, touched: map[int32]bool{}}
+	t := &transaction{g: g, v: *g.view.Load(), changed: map[string]bool{}, old: map[int32][]edge{}, oldForeign: map[int32][]int32{}, touched: map[int32]bool{}}
 	t.nodes, t.units, t.heads = edit(&t.v.nodes), edit(&t.v.units), edit(&t.v.heads)
 	t.v.freeNodes, t.v.freeUnits = slices.Clone(t.v.freeNodes), slices.Clone(t.v.freeUnits)
 	return t
 }
 
-// node returns the node of an ID and makes one if need be.
+// node returns the node of an ID and adds it if it does not exist.
 func (t *transaction) node(r ref) int32 {
 	if i := t.v.byRef(r); i >= 0 {
 		return i
@@ -323,7 +324,7 @@ func (t *transaction) node(r ref) int32 {
 	return i
 }
 
-// forget removes a node from the lists and gives its number back.
+// forget removes a node from the lists of its names and frees its number.
 func (t *transaction) forget(i int32) {
 	n := *t.v.nodes.at(i)
 	if n.flags&inRepo == 0 {
@@ -353,8 +354,7 @@ func (t *transaction) forget(i int32) {
 	t.v.freeNodes = append(t.v.freeNodes, i)
 }
 
-// put takes a unit in place of the one at i, or as a new one when i is negative. A nil
-// unit takes it out.
+// put replaces unit i by u. A negative i adds u; a nil u removes unit i.
 func (t *transaction) put(i int32, u *unit) {
 	if i < 0 {
 		if n := len(t.v.freeUnits); n > 0 {
@@ -364,11 +364,11 @@ func (t *transaction) put(i int32, u *unit) {
 		}
 	}
 	old := t.v.unit(i)
-	t.tally(old, -1)
-	t.tally(u, 1)
+	t.countUnit(old, -1)
+	t.countUnit(u, 1)
 	if _, twice := t.old[i]; !twice {
 		if t.old[i] = nil; old != nil {
-			t.old[i], t.oldExtra[i] = old.edges, old.foreignNodes
+			t.old[i], t.oldForeign[i] = old.edges, old.foreignNodes
 		}
 		t.redo = append(t.redo, i)
 	}
@@ -401,7 +401,7 @@ func (t *transaction) put(i int32, u *unit) {
 	*t.units.set(i) = u
 }
 
-func (t *transaction) tally(u *unit, by int) {
+func (t *transaction) countUnit(u *unit, by int) {
 	switch {
 	case u == nil:
 	case u.decision != nil:
@@ -411,7 +411,7 @@ func (t *transaction) tally(u *unit, by int) {
 	}
 }
 
-// declared yields the nodes that a unit declares or is within, some of them twice.
+// declared yields the nodes that a unit declares and those that it belongs to. Some come twice.
 func (u *unit) declared(yield func(int32) bool) {
 	if !yield(u.node) || u.home >= 0 && !yield(u.home) {
 		return
@@ -423,7 +423,7 @@ func (u *unit) declared(yield func(int32) bool) {
 	}
 }
 
-// declare finds the nodes of a unit or makes them.
+// declare finds the nodes of a unit's declarations, or adds them.
 func (t *transaction) declare(u *unit) {
 	if u.decision != nil {
 		x := t.g.names.intern(u.decision.ID)
@@ -444,7 +444,7 @@ func (t *transaction) declare(u *unit) {
 	}
 }
 
-// place sets the places that a node has in a unit. Places of one unit stay together.
+// place sets the places that a node has in a unit. They stay next to each other in the node's list.
 func (t *transaction) place(n, unit int32, places []place) {
 	t.touched[n] = true
 	have := t.v.nodes.at(n).places
@@ -453,8 +453,8 @@ func (t *transaction) place(n, unit int32, places []place) {
 	case at < 0 && len(places) == 0:
 		return
 	case at < 0:
-		// What lies behind the end of a published list belongs to nobody, and changes
-		// come one after another: so nobody sees the place before the next view.
+		// Published views share this slice but not the elements behind its end. Only one change runs at a time, so no
+		// reader sees the new places before the next view.
 		t.nodes.set(n).places = append(have, places...)
 		return
 	}
@@ -465,7 +465,7 @@ func (t *transaction) place(n, unit int32, places []place) {
 	t.nodes.set(n).places = slices.Concat(have[:at], have[end:], places)
 }
 
-// reflag works out what the nodes are, now that all places are known.
+// reflag computes the flags of the touched nodes once all places are known.
 func (t *transaction) reflag() {
 	for i := range t.touched {
 		n := t.v.nodes.at(i)
@@ -491,7 +491,7 @@ func (t *transaction) reflag() {
 			flags |= testOnly
 		}
 		if (n.flags^flags)&inRepo != 0 {
-			t.spacesFlipped = t.spacesFlipped || n.kind.isScope()
+			t.scopesChanged = t.scopesChanged || n.kind.isScope()
 			if t.external++; flags&inRepo != 0 {
 				t.external -= 2
 			}

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxName     = 512 // bytes of a name; a longer one is no name
-	maxText     = 200 // bytes of a signature, or of a comment
-	maxProblems = 20  // of a file
+	maxName     = 512 // bytes of a name; a longer text is not a name
+	maxText     = 200 // bytes of a signature or a comment
+	maxProblems = 20  // per file
 )
 
-// validPath reports whether a path stays below its root.
+// validPath reports whether p is a path below the root of the repository.
 func validPath(p string) bool {
 	return p != "." && len(p) <= 4096 && fs.ValidPath(p) && utf8.ValidString(p)
 }
@@ -27,21 +27,19 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsAny(s, "\n\r\x00")
 }
 
-// fixture reports a file that is there for tests to read, by the folders that are called
-// so: what it declares is no part of the program.
-func fixture(p string) bool {
+// isTestData reports whether a path is in a folder of test data. Declarations there are not part of the program.
+func isTestData(p string) bool {
 	return strings.Contains("/"+p, "/testdata/") || strings.Contains("/"+p, "/__fixtures__/")
 }
 
-// compact keeps of a file what the graph needs. What can't be, such as a declaration
-// without a name, is left out.
+// compact makes the unit of a file. It leaves out what the graph can't hold, such as a declaration without a name.
 func (g *Graph) compact(f *File) *unit {
 	n := g.names
 	u := &unit{path: n.intern(f.Path), hash: strings.Clone(f.Hash), lang: n.intern(f.Language), fam: g.family(f.Language), home: -1}
 	if f.Generated {
 		u.flags |= generated
 	}
-	if f.Test || fixture(f.Path) {
+	if f.Test || isTestData(f.Path) {
 		u.flags |= forTests
 	}
 	u.within = g.refOf(f.Within)
@@ -59,7 +57,7 @@ func (g *Graph) compact(f *File) *unit {
 		if validName(im.Path) {
 			x.path = n.intern(im.Path)
 		}
-		if x.target.kind != noKind || x.path != 0 { // without a target, it waits for what it means
+		if x.target.kind != noKind || x.path != 0 { // without a target, only the written path is known
 			u.imports = append(u.imports, x)
 		}
 	}
@@ -71,7 +69,7 @@ func (g *Graph) compact(f *File) *unit {
 	return u
 }
 
-// refOf reads an ID; one that is none becomes the zero ref.
+// refOf parses an ID. It returns the zero ref for an invalid one.
 func (g *Graph) refOf(id string) ref {
 	k, qual, ok := Split(id)
 	if !ok || !validName(qual) {
@@ -80,7 +78,7 @@ func (g *Graph) refOf(id string) ref {
 	return ref{numberOfKind(k), g.names.intern(qual)}
 }
 
-// compactDecls adds declarations to a unit. Their parents are places among themselves.
+// compactDecls appends declarations to a unit. Decl.Parent is an index in decls and becomes one in u.decls.
 func (g *Graph) compactDecls(u *unit, decls []Decl) {
 	first := len(u.decls)
 	out := make([]decl, first, first+len(decls))
@@ -113,7 +111,7 @@ func (g *Graph) compactDecls(u *unit, decls []Decl) {
 	withholdSecrets(u, first)
 }
 
-// clipLine is a text in one line, of at most maxText bytes.
+// clipLine returns a text as one line of at most maxText bytes.
 func clipLine(s string) string {
 	if strings.ContainsAny(s, "\n\r\t") || !utf8.ValidString(s) {
 		s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
@@ -128,8 +126,8 @@ func clipLine(s string) string {
 	return s[:n] + "…"
 }
 
-// withholdSecrets drops the signatures and comments that hold secrets: a constant's
-// value may be one.
+// withholdSecrets drops signatures and comments that contain secrets, such as a constant with a secret value. It checks
+// the declarations from index first on.
 func withholdSecrets(u *unit, first int) {
 	found := guardrail.Secrets(u.text)
 	if len(found) == 0 {
@@ -143,7 +141,7 @@ func withholdSecrets(u *unit, first int) {
 			}
 		}
 	}
-	var b strings.Builder // not even in memory, let alone in a file
+	var b strings.Builder // the secrets must not stay in memory, either
 	for i := range u.decls {
 		d := &u.decls[i]
 		sig, doc := u.signature(d), u.comment(d)
@@ -178,7 +176,7 @@ func (g *Graph) compactAliases(list []Alias) []alias {
 	return slices.Clip(slices.Compact(out))
 }
 
-// compactUses keeps each name once for each declaration that uses it in one way.
+// compactUses keeps one entry for each declaration, name and way of use, with the number of uses.
 func (g *Graph) compactUses(uses []Use, decls int) []use {
 	out := make([]use, 0, len(uses))
 	for i := range uses {
@@ -219,17 +217,17 @@ func (g *Graph) compactUses(uses []Use, decls int) []use {
 
 func addTimes(a, b uint16) uint16 { return uint16(min(int(a)+int(b), math.MaxUint16)) }
 
-// Pruned lists what goes, or would go.
+// Pruned lists what Prune removed, or would remove without apply.
 type Pruned struct {
-	Files     []string `json:"files"`     // paths that are no more
-	Decisions []string `json:"decisions"` // IDs of those whose files are no more
-	Nodes     []string `json:"nodes"`     // IDs that nothing else declares, those of the files and decisions included
+	Files     []string `json:"files"`     // paths of files that no longer exist
+	Decisions []string `json:"decisions"` // IDs of decisions whose files no longer exist
+	Nodes     []string `json:"nodes"`     // IDs that nothing else declares, including those of the files and decisions
 	External  []string `json:"external"`  // IDs of packages that nothing else imports, and of interfaces that nothing else implements
 }
 
-// Prune finds the files and decisions in the graph whose files exist no longer, and what
-// goes with them, by ID and path; with apply, it takes them out, and gives back the
-// memory that texts take which nothing uses any more. Decisions without a path stay.
+// Prune finds the files and decisions in the graph whose files no longer exist, and the nodes that only they declare.
+// The lists are ordered by path and ID. With apply, Prune removes them and frees the memory of unused texts. Decisions
+// without a path stay.
 func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
 	if apply {
 		g.mu.Lock()
@@ -258,7 +256,7 @@ func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
 		gone[i] = true
 	}
 	if len(gone) > 0 {
-		p.Nodes, p.External = v.without(gone)
+		p.Nodes, p.External = v.onlyIn(gone)
 	}
 	slices.Sort(p.Files)
 	slices.Sort(p.Decisions)
@@ -268,8 +266,8 @@ func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
 	return p
 }
 
-// without lists the nodes that are only there because of some units.
-func (v *View) without(gone map[int32]bool) (nodes, external []string) {
+// onlyIn lists the nodes that would have no reason to exist without the given units.
+func (v *View) onlyIn(gone map[int32]bool) (nodes, external []string) {
 	for _, i := range v.sorted() {
 		n := v.nodes.at(i)
 		stays := slices.ContainsFunc(n.places, func(p place) bool { return p.decl != onlyEdges && !gone[p.unit] })
@@ -285,7 +283,7 @@ func (v *View) without(gone map[int32]bool) (nodes, external []string) {
 	return nodes, external
 }
 
-// drop takes units out, and then gives unused texts back. The caller holds g.mu.
+// drop removes units and then frees unused texts. The caller holds g.mu.
 func (g *Graph) drop(gone map[int32]bool) {
 	if len(gone) > 0 {
 		t := g.begin()
@@ -297,8 +295,8 @@ func (g *Graph) drop(gone map[int32]bool) {
 	g.rebuildIfSparse()
 }
 
-// rebuildIfSparse makes the graph anew when most of its texts are unused, unless a Build has numbers
-// of them in its hands.
+// rebuildIfSparse rebuilds the graph when most of its texts are unused. It does nothing while a Build runs, because a
+// Build holds numbers of texts.
 func (g *Graph) rebuildIfSparse() {
 	v := g.View()
 	if g.building > 0 {
@@ -310,7 +308,7 @@ func (g *Graph) rebuildIfSparse() {
 	}
 	var b bytes.Buffer
 	if err := v.Save(&b); err != nil {
-		return // the graph is as good as it was
+		return // the graph stays valid as it is
 	}
 	other, err := Load(&b)
 	if err != nil {
@@ -322,8 +320,8 @@ func (g *Graph) rebuildIfSparse() {
 	g.view.Store(&w)
 }
 
-// unit is what one file says, or one decision, and the edges that follow from it. One
-// that is published does not change: a change makes another.
+// unit holds what one file or decision says, and the edges that follow from it. A published unit is immutable: a change
+// makes a new one.
 type unit struct {
 	path    sym
 	hash    string
@@ -339,20 +337,20 @@ type unit struct {
 	text    string // the signatures and comments of all decls
 	probs   []Problem
 
-	keys     []uint32 // hashes of further names that its edges depend on
+	keys     []uint32 // hashes of further names that the edges depend on
 	refined  []refined
 	decision *Decision // nil for a file
 	stat     stat
 
-	// What the graph made of it.
-	node         int32   // of the file, or the decision
-	home         int32   // of within; -1 for none
-	nodes        []int32 // of decls; -1 for what is left out
-	edges        []edge  // by from, to and kind
-	foreignNodes []int32 // nodes with edges here that are not declared here
+	// What the graph computed from it.
+	node         int32   // node of the file or the decision
+	home         int32   // node of within; -1 for none
+	nodes        []int32 // nodes of decls; -1 for a declaration that is left out
+	edges        []edge  // sorted by from, to and kind
+	foreignNodes []int32 // nodes that have edges here but are not declared here
 
-	memberTypes []uint32 // as keys, of the types in which members were looked for
-	unresolved  []string // targets of the decision that lead nowhere
+	memberTypes []uint32 // hashes, as in keys, of types whose members were looked up and of other names met on the way
+	unresolved  []string // targets of the decision that match nothing
 }
 
 type unitFlags uint8
@@ -360,14 +358,14 @@ type unitFlags uint8
 const (
 	generated unitFlags = 1 << iota
 	forTests
-	headOnly     // too large, or generated: only its imports count
-	usesSuffixes // some name of it was looked for as the end of a longer one
-	folders      // a decision that names a folder
+	headOnly     // too large, or generated: only its imports are kept
+	usesSuffixes // a name in it was searched for as the end of a longer name
+	folders      // a decision with a target that may be a folder
 )
 
 func (u *unit) has(f unitFlags) bool { return u.flags&f != 0 }
 
-// ref is an ID.
+// ref is an ID in compact form.
 type ref struct {
 	kind kindNo
 	qual sym
@@ -375,39 +373,39 @@ type ref struct {
 
 type decl struct {
 	name, qual sym
-	typ        sym   // qualified name of the type of a value, or of what a function returns; 0 for unknown
-	parent     int32 // in unit.decls; -1 for none
+	typ        sym   // qualified name of a value's type or a function's result type; 0 if unknown
+	parent     int32 // index in unit.decls; -1 for none
 	line, end  int32
 	text       uint32 // where its signature begins in unit.text; the comment follows
-	sig, doc   uint8  // bytes
-	kind       kindNo // noKind for one that is left out
+	sig, doc   uint8  // lengths in bytes
+	kind       kindNo // noKind for a declaration that is left out
 	exported   bool
 }
 
 type imp struct {
-	path   sym // as it is written
+	path   sym // as written in the source
 	target ref
 	line   int32
 }
 
-// alias is a name of a module for something that is declared elsewhere.
+// alias is a name in a module for something that is declared elsewhere.
 type alias struct{ name, target sym }
 
-// use is one name used by one declaration in one way, at its first line.
+// use is one name that one declaration uses in one way, at the first line.
 type use struct {
-	from  int32 // in unit.decls; -1 for the file
-	name  sym   // without the dot of a member
+	from  int32 // index in unit.decls; -1 for the file
+	name  sym   // without the leading dot of a member
 	meta  useMeta
 	times uint16
 }
 
-// useMeta is the line, how the name is meant, and the kind of the edge.
+// useMeta holds the line, how the name is written, and the kind of the edge.
 type useMeta uint32
 
 const (
 	useQualified useMeta = 1 << 4
 	useMember    useMeta = 1 << 5
-	useTyped     useMeta = 1 << 6 // with useQualified: over the types of values
+	useTyped     useMeta = 1 << 6 // with useQualified: the name is resolved through the types of values
 	useBits              = 7
 	maxLine              = 1<<25 - 1
 )
@@ -415,15 +413,15 @@ const (
 func (m useMeta) line() int32  { return int32(m >> useBits) }
 func (m useMeta) kind() edgeNo { return edgeNo(m & 15) }
 
-// edge goes from a node to another, because of what its unit says.
+// edge goes from one node to another. The unit that holds it is its source.
 type edge struct {
 	from, to int32
 	meta     edgeMeta
-	times    uint16 // how many places there are; 0 when nobody counted
+	times    uint16 // number of places; 0 if not counted
 }
 
-// edgeMeta is the line, and whether the edge is a guess: the smaller of two of one
-// kind is the better one.
+// edgeMeta holds the line, the kind, and whether the edge is a guess. Of two edges of one kind, the one with the
+// smaller edgeMeta is the better one.
 type edgeMeta uint32
 
 const guessed edgeMeta = 1 << 31
@@ -446,7 +444,7 @@ func metaOf(k edgeNo, line int32, guess bool) edgeMeta {
 	return m
 }
 
-// compareEdges orders by from, to and kind, the better of two of a kind first.
+// compareEdges orders edges by from, to and kind; of one kind, the better edge comes first.
 func compareEdges(a, b edge) int {
 	switch {
 	case a.from != b.from:
@@ -463,12 +461,12 @@ func compareEdges(a, b edge) int {
 	return 0
 }
 
-// refined is what one source says better of a unit.
+// refined is a Refinement of one unit by one source.
 type refined struct {
 	source string
 	kinds  edgeSet
 	partly bool   // as in Refinement
-	decls  []Decl // they follow the unit's own in unit.decls
+	decls  []Decl // stored after the unit's own in unit.decls
 	edges  []refinedEdge
 }
 
@@ -479,11 +477,11 @@ type refinedEdge struct {
 	times    uint16
 }
 
-// stat tells whether a file has to be read again.
-type stat struct{ size, modTime, readAt int64 } // bytes; nanoseconds since 1970
+// stat is the state of a file when it was read. It decides whether the file has to be read again.
+type stat struct{ size, modTime, readAt int64 } // size in bytes; times in nanoseconds since 1970
 
-// stem is a file's name up to its first dot that is not the first character: what
-// files that stand for each other have in common.
+// stem returns a file's name up to its first dot, ignoring a dot at the very beginning. Related files, such as a header
+// and its source, have the same stem.
 func stem(path string) string {
 	b := base(path)
 	for i := 1; i < len(b); i++ {
@@ -503,7 +501,7 @@ func base(path string) string {
 	return path
 }
 
-// folder is the path without its last element, and "" at the top.
+// folder returns the path without its last element; "" for a path of one element.
 func folder(path string) string {
 	if b := base(path); len(b) < len(path) {
 		return path[:len(path)-len(b)-1]
@@ -511,7 +509,7 @@ func folder(path string) string {
 	return ""
 }
 
-// hashName is FNV-1a: it says which names a unit depends on without keeping them.
+// hashName returns the FNV-1a hash of a name. Units store hashes of the names that they depend on to save memory.
 func hashName(s string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(s) {

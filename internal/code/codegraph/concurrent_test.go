@@ -11,9 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// TestReadersSeeWholeChanges asks from several goroutines while others change the graph.
-// Two functions are renamed together in every change, in two files: a view has both or
-// neither.
+// TestReadersSeeWholeChanges queries from several goroutines while others change the graph. Every change renames two
+// functions in two files: a view has both new names or neither.
 func TestReadersSeeWholeChanges(t *testing.T) {
 	g := newShop()
 	pair := func(n int) []File {
@@ -77,5 +76,5 @@ func TestReadersSeeWholeChanges(t *testing.T) {
 	writers.Wait()
 	close(done)
 	readers.Wait()
-	sound(t, g.View())
+	checkConsistent(t, g.View())
 }

@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// Decision is an architecture decision and what it is about.
+// Decision is an architecture decision and the code that it applies to.
 type Decision struct {
 	ID    string // as in "ADR-0042"
 	Title string
-	Path  string // of the file that holds it, from the root; may be empty
+	Path  string // of the file that contains it, from the root; may be empty
 	Line  int
-	// Targets are looked up now, and again whenever files change.
+	// Targets are resolved now, and again whenever files change.
 	Targets []Target
 }
 
-// Target is something that a decision governs.
+// Target names something that a decision governs.
 type Target struct {
-	// Name is an ID, a qualified name or the end of one, a bare name, the path of a file,
-	// or the path of a folder: that is the packages of all files below it. One that
-	// fits nothing, or more than three things, leads nowhere for now.
+	// Name is an ID, a qualified name or the end of one, a bare name, the path of a file, or the path of a folder,
+	// which stands for the packages of all files below it. A name that matches nothing, or more than three nodes, stays
+	// unresolved for now.
 	Name string
-	How  How // Exact when somebody listed it, Guess when it was found in the text; empty means Exact
+	How  How // Exact if a person listed it, Guess if it was found in the text; empty means Exact
 }
 
 const (
-	maxTargets = 1000 // of a decision
-	maxFolder  = 100  // packages that a folder stands for; of a larger one, those directly in it
+	maxTargets = 1000 // per decision
+	maxFolder  = 100  // packages that a folder may stand for; a larger folder stands only for those directly in it
 )
 
-// Govern replaces all decisions by ds. Those without an ID are left out; of two with
-// one ID and one path, the later counts. It returns what leads nowhere, by ID and then
-// as given.
+// Govern replaces all decisions by ds. It leaves out decisions without an ID. If two have the same ID and path, the
+// later one is used. It returns the targets that could not be resolved, as View.Unresolved does.
 func (g *Graph) Govern(ds []Decision) []Unresolved {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +75,7 @@ func (g *Graph) Govern(ds []Decision) []Unresolved {
 	return g.View().Unresolved()
 }
 
-// decisionUnit is a decision as it is kept.
+// decisionUnit makes the unit of a decision.
 func (g *Graph) decisionUnit(d *Decision) *unit {
 	u := &unit{decision: d, home: -1}
 	if validPath(d.Path) {
@@ -95,8 +94,8 @@ func (g *Graph) decisionUnit(d *Decision) *unit {
 	return u
 }
 
-// folderName takes off what says that a path is a folder's. One that does not say may
-// be all the same.
+// folderName removes the parts that mark a path as that of a folder: "/", "/*", "/**" and "/...". may reports whether s
+// can be a folder: it has such a mark, or is a path without an extension.
 func folderName(s string) (p string, may bool) {
 	p = s
 	for _, end := range []string{"/**", "/*", "/..."} {
@@ -106,7 +105,7 @@ func folderName(s string) (p string, may bool) {
 	return p, p != s || path.Ext(p) == "" && validPath(p)
 }
 
-// govern adds the edges of a decision.
+// govern adds the edges of the unit's decision.
 func (r *resolver) govern() {
 	u, d := r.u, r.u.decision
 	if u.path != 0 {
@@ -123,7 +122,7 @@ func (r *resolver) govern() {
 	}
 }
 
-// target finds what the name of a target means, and whether there is no doubt.
+// target resolves the name of a target. sure reports whether the result is unambiguous.
 func (r *resolver) target(name string) (to []int32, sure bool) {
 	if k, q, ok := Split(name); ok {
 		if x, ok := r.v.names.findOwned(q); ok {
@@ -147,7 +146,7 @@ func (r *resolver) target(name string) (to []int32, sure bool) {
 	return found, len(found) == 1
 }
 
-// below lists the packages of the files below a folder, and the files that have none.
+// below lists the packages of the files below a folder, and the files that belong to no package.
 func (r *resolver) below(p string) []int32 {
 	direct, all := map[int32]bool{}, map[int32]bool{}
 	for i := range r.v.units.n {
@@ -179,15 +178,14 @@ func (r *resolver) below(p string) []int32 {
 	return out[:min(len(out), maxFolder)]
 }
 
-// Unresolved is a target that leads nowhere.
+// Unresolved is a target that could not be resolved.
 type Unresolved struct {
-	ID     string `json:"id"`   // of the decision, without its prefix
+	ID     string `json:"id"`   // of the decision, without "adr:"
 	Path   string `json:"path"` // of the decision
 	Target string `json:"target"`
 }
 
-// Unresolved lists the targets of decisions that lead nowhere, by ID, path, and as the
-// decision has them.
+// Unresolved lists the targets of decisions that could not be resolved, by ID and path, then in the decision's order.
 func (v *View) Unresolved() []Unresolved {
 	var out []Unresolved
 	for i := range v.units.n {

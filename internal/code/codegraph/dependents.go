@@ -9,40 +9,40 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Dependent is something that depends on a node, directly or through others.
+// Dependent is a node that depends on another one, directly or through others.
 type Dependent struct {
 	Node
-	Depth int      `json:"depth"` // edges away, from 1
-	Kind  EdgeKind `json:"kind"`  // of the first of these edges, as it leads from the dependent
+	Depth int      `json:"depth"` // number of edges to the node, from 1
+	Kind  EdgeKind `json:"kind"`  // kind of the first edge on the way, which starts at the dependent
 	Via   string   `json:"via"`   // ID that this edge leads to: the node, a part of it, or another dependent
-	How   How      `json:"how"`   // exact when each of the edges is
+	How   How      `json:"how"`   // exact if all edges on the way are exact
 }
 
-// Dependents is a part of what depends on a node.
+// Dependents is one page of the nodes that depend on a node.
 type Dependents struct {
 	Node  Node `json:"node"`
 	Total int  `json:"total"`
-	// More says that there may be others: the depth was reached, or so many were found
-	// that nobody looked further.
+	// More reports that there may be further dependents: the search stopped at the depth or at the maximum number of
+	// nodes.
 	More       bool        `json:"more"`
 	Dependents []Dependent `json:"dependents"`
 }
 
 const (
-	// MaxDepth is how far dependents are looked for.
+	// MaxDepth is the largest distance at which dependents are looked for, in edges.
 	MaxDepth = 32
-	// maxFound is how many dependents are found before no further step is taken. A step
-	// is never cut off: who is found does not depend on chance.
+	// maxFound is the number of dependents after which the search takes no further step. A step is always completed, so
+	// the result does not depend on the order of the search.
 	maxFound = 1000
 )
 
-// dependenceKinds is the kinds of edges along which a change is felt.
+// dependenceKinds are the kinds of edges whose source is affected when their target changes.
 const dependenceKinds = edgeSet(1<<eImports | 1<<eInherits | 1<<eImplements | 1<<eReferences | 1<<eCalls | 1<<eDependsOn | 1<<eTests)
 
-// Dependents tells what depends on the node that a text stands for, as of One: what
-// imports, inherits, implements, references, calls or tests it or what it defines, then
-// what depends on that, up to depth steps away; 0 means MaxDepth. The nearest come first, of one distance those along
-// exact edges, then by ID. Errors are those of One, and ken.ErrInvalid for the page.
+// Dependents returns what depends on a node; id is a text as for One. It starts with what imports, inherits,
+// implements, references, calls or tests the node or anything that it defines. Then it follows the dependents of those,
+// up to depth edges away; 0 means MaxDepth. The nearest come first; at one distance, exact ones come first, then they
+// are ordered by ID. Errors are those of One, and ken.ErrInvalid for the page.
 func (v *View) Dependents(id string, depth int, p Page) (Dependents, error) {
 	p, err := p.check()
 	if err != nil {
@@ -79,7 +79,7 @@ func (v *View) Dependents(id string, depth int, p Page) (Dependents, error) {
 	return out, nil
 }
 
-// bits is a set of nodes.
+// bits is a set of node numbers.
 type bits []uint64
 
 func newBits(n int32) bits      { return make(bits, n/64+1) }
@@ -87,15 +87,15 @@ func (b bits) has(i int32) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bits) set(i int32)      { b[i/64] |= 1 << (i % 64) }
 func (b bits) clear(i int32)    { b[i/64] &^= 1 << (i % 64) }
 
-// dependentSearch goes through the graph against the edges, a step at a time.
+// dependentSearch walks the graph against the direction of the edges, one step per distance.
 type dependentSearch struct {
 	v        *View
 	seen     bits
-	frontier bits // where the last step led
-	guess    bits // what is reached by guesses alone
+	frontier bits // nodes of the last step
+	guess    bits // nodes reached only through guesses
 }
 
-// withMembers lists a node and what it defines: who uses a part, uses the whole.
+// withMembers lists a node and everything that it defines: using a part counts as using the whole.
 func (w *dependentSearch) withMembers(i int32) []int32 {
 	all := []int32{i}
 	for k := 0; k < len(all); k++ {
@@ -109,8 +109,8 @@ func (w *dependentSearch) withMembers(i int32) []int32 {
 	return all
 }
 
-// step finds what leads to the nodes of a ring and was not seen before: along exact edges
-// from what is exact itself, or, guessing, along any.
+// step returns the unseen nodes with an edge to a node of the ring. Without guessing, only exact edges to nodes that
+// were reached exactly count; with it, all edges do.
 func (w *dependentSearch) step(ring []int32, guessing bool) []int32 {
 	var out []int32
 	for _, to := range ring {
@@ -132,7 +132,7 @@ func (w *dependentSearch) step(ring []int32, guessing bool) []int32 {
 	return out
 }
 
-// list adds those of a step's nodes that the page asks for, and counts all.
+// list appends the found nodes that are on the page. before counts the nodes of all steps so far.
 func (w *dependentSearch) list(out []Dependent, found []int32, depth int, before *int, p Page) []Dependent {
 	from, to := max(p.Offset-*before, 0), min(p.Offset+p.Limit-*before, len(found))
 	*before += len(found)
@@ -149,7 +149,7 @@ func (w *dependentSearch) list(out []Dependent, found []int32, depth int, before
 	return out
 }
 
-// dependent tells how a node was reached: by the best of its edges into the ring.
+// dependent describes how a node was reached: by the best of its edges into the last step.
 func (w *dependentSearch) dependent(i int32, depth int) Dependent {
 	d := Dependent{Node: w.v.node(i), Depth: depth, How: Exact}
 	if w.guess.has(i) {
@@ -170,7 +170,7 @@ func (w *dependentSearch) dependent(i int32, depth int) Dependent {
 	return d
 }
 
-// hasMore reports whether anything more leads to a ring.
+// hasMore reports whether an unseen node has an edge to a node of the ring.
 func (w *dependentSearch) hasMore(ring []int32) bool {
 	for _, to := range ring {
 		for _, in := range w.v.nodes.at(to).in {
@@ -182,30 +182,32 @@ func (w *dependentSearch) hasMore(ring []int32) bool {
 	return false
 }
 
-// Neighbour is what is one edge away from some node that was asked for.
+// Neighbour is a node that is one edge away from one of the given nodes.
 type Neighbour struct {
 	Node
-	Of    string   `json:"of"` // ID of the node that was asked for
+	Of    string   `json:"of"` // ID of the given node
 	Kind  EdgeKind `json:"kind"`
 	How   How      `json:"how"`
-	Out   bool     `json:"out"`   // the edge leads from Of to the neighbour
+	Out   bool     `json:"out"`   // true if the edge leads from Of to the neighbour
 	Score float64  `json:"score"` // above 0, at most 1
 }
 
-// kindWeight is how much an edge of a kind says that who reads of one end should read of
-// the other: from the node, and to it.
+// kindWeight is how relevant the node at the other end of an edge is, from 0 to 1: first when following the edge from
+// its source, then from its target.
 var kindWeight = [edgeCount][2]float64{
 	eImplements: {1, .9}, eInherits: {1, .7}, eGoverns: {.8, 1}, eCalls: {.8, .7}, eReferences: {.7, .6}, eDefines: {.6, .5},
 	eTests: {.7, .5}, eDependsOn: {.5, .4}, eImports: {.4, .4},
 }
 
-// MaxNeighbourhood is how many nodes Neighbours takes.
+// MaxNeighbourhood is the maximum number of IDs for Neighbours.
 const MaxNeighbourhood = 32
 
-// Neighbours lists what is one edge away from the nodes with the given IDs and not among
-// them, both ways, the nearest first and then by ID, at most limit of total. IDs that the graph does not have
-// are left out. The score is how close the kind of the edge is, by half less for a guess, over 1 + log2 of a tenth of
-// the edges that lead to the neighbour: what everybody uses says little about anybody. Errors: ken.ErrInvalid for more than
+// Neighbours lists the nodes that are one edge away from the given ones, in either direction. The given nodes are not
+// listed, and unknown IDs are ignored. The best score comes first, then the order is by ID. At most limit nodes are
+// returned; total counts all.
+//
+// The score is kindWeight, halved for a guess, divided by 1 + log2(max(1, in/10)), where in is the number of edges that
+// lead to the neighbour: a node that everything uses is less relevant. Errors: ken.ErrInvalid for more than
 // MaxNeighbourhood IDs.
 func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int, err error) {
 	if len(ids) > MaxNeighbourhood {
@@ -271,8 +273,7 @@ func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int,
 	return list, len(best), nil
 }
 
-// Source is a file in a language that an extractor reads, and what it imports of the
-// repository.
+// Source is a source file in a language that an extractor reads, with its imports from the repository.
 type Source struct {
 	Path      string
 	Hash      string // of its content
@@ -288,13 +289,12 @@ type Imported struct {
 	Line int
 	How  How
 
-	// Files are the paths of the files in which it lies. Used are those of them that
-	// declare what the importing file uses, as far as that is known: empty for what lies
-	// in one folder. Both are in order; Files is shared and must not be changed.
+	// Files are the paths of the files that hold it. Used are those of them whose declarations the importing file uses,
+	// if known; it is empty if all files are in one folder. Both are sorted. Files is shared and must not be changed.
 	Files, Used []string
 }
 
-// Sources yields the source files, by path.
+// Sources yields the source files, ordered by path.
 func (v *View) Sources(yield func(Source) bool) {
 	var units []int32
 	for i := range v.units.n {
@@ -326,11 +326,11 @@ func (v *View) Sources(yield func(Source) bool) {
 	}
 }
 
-// nodeLocation is where a node lies.
+// nodeLocation lists the files of a node.
 type nodeLocation struct {
-	units     []int32 // by number
+	units     []int32 // sorted by number
 	files     []string
-	scattered bool // in several folders
+	scattered bool // the files are in several folders
 }
 
 func (v *View) locationOf(i int32) *nodeLocation {
@@ -344,7 +344,7 @@ func (v *View) locationOf(i int32) *nodeLocation {
 	return l
 }
 
-// unitsOf lists the files that declare a node, or are within it.
+// unitsOf lists the files that declare a node or belong to it.
 func (v *View) unitsOf(i int32) []int32 {
 	var out []int32
 	for _, p := range v.nodes.at(i).places {
@@ -356,7 +356,7 @@ func (v *View) unitsOf(i int32) []int32 {
 	return slices.Compact(out)
 }
 
-// usedOf lists the files of a scattered node whose declarations a unit uses.
+// usedOf lists the files of a scattered node whose declarations the unit uses; nil for other nodes.
 func (v *View) usedOf(u *unit, l *nodeLocation) []string {
 	if !l.scattered {
 		return nil

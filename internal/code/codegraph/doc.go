@@ -3,12 +3,10 @@
 // decisions as nodes; defines, imports, inherits, implements, references, calls,
 // tests, depends_on and adr_governs as edges.
 //
-// The files are the truth and the graph is a projection of them, kept by content
-// hash. An Extractor reads one file by itself and says what it declares and which
-// names it uses (File); the Graph finds out what the names mean. Whoever knows
-// better, a type checker or an index made by a compiler, refines the edges of files
-// whose content it saw (Refinement), and what it said is dropped when the content
-// changes. Each edge says how it was found: exact, or a guess from names.
+// The files are the truth and the graph is a projection of them, keyed by content hash. An Extractor reads one file by
+// itself and returns what it declares and which names it uses (File). The Graph resolves the names. A more exact
+// source, such as a type checker or a compiler's index, can refine the edges of files (Refinement). A refinement is
+// dropped when the content of its file changes. Each edge records how it was found: exact, or a guess from names.
 //
 // # Identity
 //
@@ -29,7 +27,6 @@
 //	variable:example.com/shop/cart.ErrEmpty
 //	adr:ADR-0042
 //
-// Without its prefix it is the node's qualified name. Two declarations of one
-// qualified name (overloads, files for different systems) are one node with several
-// places.
+// An ID without its prefix is the node's qualified name. Several declarations of one qualified name (overloads, files
+// for different systems) are one node with several places.
 package codegraph

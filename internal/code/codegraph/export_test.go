@@ -1,6 +1,6 @@
 package codegraph
 
-// Versions are those at the head of a saved graph.
+// Versions returns the versions at the head of a saved graph.
 func Versions() map[string]uint64 {
 	out := map[string]uint64{}
 	for _, v := range versions {

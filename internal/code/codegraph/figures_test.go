@@ -23,10 +23,9 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// TestFigures says how large the graphs of the folders are that KEN_TREES names (separated
-// as in PATH), and what they cost: to build by syntax, with types, after an edit; in
-// memory; and for questions. Folders are copied before. Times of the processor are
-// beside those of the clock. KEN_TYPES=no leaves types out.
+// TestFigures logs the size of the graphs of the folders in KEN_TREES (separated as in PATH), and the cost to build
+// them by syntax, with types and after an edit, of memory, and of queries. It copies the folders first. Processor times
+// are logged next to clock times. KEN_TYPES=no leaves types out.
 func TestFigures(t *testing.T) {
 	trees := filepath.SplitList(os.Getenv("KEN_TREES"))
 	if len(trees) == 0 {
@@ -43,10 +42,10 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// sources is a tree without links, folders of git, and large files.
+// sources is a tree without links, git folders and large files.
 type sources struct{ fs.FS }
 
-// ReadDir leaves them out.
+// ReadDir leaves these out.
 func (s sources) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(s.FS, name)
 	return slices.DeleteFunc(list, func(e fs.DirEntry) bool {
@@ -80,12 +79,12 @@ func figures(t *testing.T, dir string) {
 	before := heapInUse()
 	g := codegraph.New()
 	var r codegraph.Report
-	measured(t, "build by syntax", func() { r, err = g.Build(t.Context(), dir, o) })
+	logTime(t, "build by syntax", func() { r, err = g.Build(t.Context(), dir, o) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d files, %d lines and %d MB of code: %+v, %d problems, %d head only; heap %d MB", r.Files, lines, bytesRead>>20, r.Counts, r.ProblemsTotal, len(r.HeadOnly), (heapInUse()-before)>>20)
-	measured(t, "build again, nothing changed", func() { _, err = g.Build(t.Context(), dir, o) })
+	logTime(t, "build again, nothing changed", func() { _, err = g.Build(t.Context(), dir, o) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +95,12 @@ func figures(t *testing.T, dir string) {
 	runtime.GC()
 	t.Logf("serving: heap %d MB, resident %d MB at most so far", (after-before)>>20, resident()>>20)
 	var saved bytes.Buffer
-	measured(t, "save", func() { err = g.View().Save(&saved) })
+	logTime(t, "save", func() { err = g.View().Save(&saved) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := saved.Len()
-	measured(t, "load", func() { _, err = codegraph.Load(&saved) })
+	logTime(t, "load", func() { _, err = codegraph.Load(&saved) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +113,7 @@ func withTypes(t *testing.T, g *codegraph.Graph, dir string) {
 	for _, name := range []string{"check types, as they are", "check types, warm"} {
 		var ref codegraph.Refinement
 		var err error
-		measured(t, name, func() { ref, _, err = typed.Check(t.Context(), dir, typed.Options{}) })
+		logTime(t, name, func() { ref, _, err = typed.Check(t.Context(), dir, typed.Options{}) })
 		if errors.Is(err, ken.ErrUnavailable) || errors.Is(err, ken.ErrNotFound) {
 			t.Logf("no types: %v", err)
 			return
@@ -122,7 +121,7 @@ func withTypes(t *testing.T, g *codegraph.Graph, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		measured(t, "refine", func() { g.Refine(ref) })
+		logTime(t, "refine", func() { g.Refine(ref) })
 	}
 	t.Logf("with types: %+v", g.View().Counts())
 }
@@ -162,7 +161,7 @@ func edits(t *testing.T, g *codegraph.Graph, dir string, paths []string, o codeg
 	}
 }
 
-// questions asks for 300 random nodes, and for words of their names.
+// questions queries 300 random nodes and words of their names.
 func questions(t *testing.T, v *codegraph.View) {
 	var doc bytes.Buffer
 	if err := v.ExportJSON(&doc); err != nil {
@@ -205,16 +204,15 @@ func questions(t *testing.T, v *codegraph.View) {
 	}
 }
 
-// measured logs what something takes.
-func measured(t *testing.T, what string, do func()) {
+// logTime logs the time that do takes.
+func logTime(t *testing.T, what string, do func()) {
 	t.Helper()
 	start, cpu := time.Now(), processor(t)
 	do()
 	t.Logf("%s: %v, %v of the processor", what, time.Since(start).Round(time.Millisecond), (processor(t) - cpu).Round(time.Millisecond))
 }
 
-// processor is the time that this process, and those that it started and that ended,
-// have had.
+// processor returns the processor time of this process and of its children that have ended.
 func processor(t *testing.T) time.Duration {
 	t.Helper()
 	var sum int64
@@ -236,8 +234,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// resident is the most memory that this process has had, in bytes, where the system counts it in
-// kilobytes as Linux does.
+// resident returns the maximum resident memory of this process in bytes, on systems that count it in kilobytes, like
+// Linux.
 func resident() int64 {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// File is what one source file says, read by itself.
+// File is what one source file declares and uses, read without looking at other files.
 type File struct {
 	Path      string // from the root of the repository, with slashes
-	Hash      string // of the content: "sha256:" and hex, as evidence has it
+	Hash      string // of the content: "sha256:" and hex digits, as in ken.Evidence
 	Language  string // as in "go", "typescript", "python"
-	Generated bool   // a program wrote it, and says so
-	Test      bool   // it holds tests
+	Generated bool   // a program wrote it, as its header says
+	Test      bool   // it contains tests
 
-	// Within is the node that the file belongs to, by ID: its package or namespace;
-	// empty where the file is its own scope.
+	// Within is the ID of the package or namespace that the file belongs to. It is empty where each file is its own
+	// scope.
 	Within string
 
-	// Scopes are what a bare name may belong to beside the file itself, as qualified
-	// prefixes without the last dot, nearest first: the own package, then what is
-	// imported whole ("import static x.*", "from x import *", "using N", "use m::*").
+	// Scopes are the qualified prefixes, without the last dot, under which a bare name is looked up after the file
+	// itself, nearest first: the file's package, then what is imported as a whole ("import static x.*", "from x import
+	// *", "using N", "use m::*").
 	Scopes []string
 
 	Decls   []Decl
@@ -29,8 +29,7 @@ type File struct {
 	Aliases []Alias
 	Uses    []Use
 
-	// Problems are places that could not be read. What was declared elsewhere in the
-	// file counts all the same.
+	// Problems are places that could not be read. Declarations elsewhere in the file are still valid.
 	Problems []Problem
 }
 
@@ -39,93 +38,89 @@ type Decl struct {
 	Kind      Kind
 	Name      string // the last part of Qualified
 	Qualified string
-	Parent    int    // place in File.Decls of the declaration around it; -1 for none
-	Line, End int    // from 1, both included
-	Exported  bool   // visible outside of its package, namespace or file
-	Signature string // in one line, at most 200 bytes: "func (l Line) Total() Money"
+	Parent    int    // index in File.Decls of the enclosing declaration; -1 for none
+	Line, End int    // counted from 1, both inclusive
+	Exported  bool   // visible outside its package, namespace or file
+	Signature string // on one line, at most 200 bytes: "func (l Line) Total() Money"
 	Doc       string // the first sentence of its comment, at most 200 bytes
 
-	// Type is the type of a value, or what a function returns, as far as the file tells: a qualified name, which
-	// may lead over others, as that of a Typed Use does. Empty when unknown.
+	// Type is the type of a value, or the result type of a function, if the file states it. It is a qualified name,
+	// which may go through values like that of a Typed Use. Empty if unknown.
 	Type string
 }
 
-// Alias is a name that a module has of something declared elsewhere, because it imports it or hands it on.
+// Alias is a name in a module for something declared elsewhere, which the module imports or re-exports.
 type Alias struct {
 	Name   string // in the module; "*" for every name of the module Target
-	Target string // a qualified name, or that of a module
+	Target string // a qualified name of a declaration or a module
 }
 
 // Import is what a file imports.
 type Import struct {
-	Path   string // as it is written
-	Name   string // by which it is known in the file; empty for the usual one, or none
-	Target string // ID of a package, namespace or file of any repository: "package:fmt", "file:src/util.ts"; empty when unknown
+	Path   string // as written in the source
+	Name   string // name in the file; empty for the default name, or for none
+	Target string // ID of a package, namespace or file, also of another repository: "package:fmt", "file:src/util.ts"; empty if unknown
 	Line   int
 }
 
 // Use is a name that a file uses.
 type Use struct {
-	From int // place in File.Decls of the innermost declaration around it; -1 for the file
+	From int // index in File.Decls of the innermost enclosing declaration; -1 for the file
 	Kind EdgeKind
 
-	// Name is what is used: a qualified name ("example.com/shop/cart.New"), when
-	// Qualified is set; else a bare name, looked for in the file, in its Scopes, and
-	// then where it is unique; or, with a leading dot, a member of something whose type
-	// is not known (".Total").
+	// Name takes three forms. With Qualified, it is a qualified name: "example.com/shop/cart.New". With a leading dot,
+	// it is a member of a value of unknown type: ".Total". Otherwise it is a bare name, which is looked up in the file,
+	// then in its Scopes, and then in the repository, where it must be unique.
 	Name      string
 	Qualified bool
 	Line      int
 
-	// Typed says that a qualified Name leads over values, by their types: if app is of the type Shop, then
-	// "mod.app.cart.total" may be Cart.total. If nobody knows the type, a call counts as that of
-	// a member of unknown type.
+	// Typed says that a qualified Name goes through values and is resolved by their types. If app has the type Shop,
+	// then "mod.app.cart.total" may mean Cart.total. If a type is unknown, a call is treated as a call of a member of
+	// unknown type.
 	Typed bool
-	Times int // how often the declaration uses it; 0 and 1 mean once
+	Times int // number of uses in the declaration; 0 and 1 mean one
 }
 
 // Problem is a place that could not be read.
 type Problem struct {
-	Line int // 0 for the file
+	Line int // 0 for the whole file
 	Text string
 }
 
-// Extractor reads one file. It is a pure function of its arguments, safe for
-// concurrent use, and does not panic on any content; what it can't read is a
-// Problem. The result shares no memory with src. Hash is left to the caller.
+// Extractor reads one file. It depends only on its arguments, is safe for concurrent use, and does not panic on any
+// content. What it can't read becomes a Problem. The result shares no memory with src. The caller sets Hash.
 type Extractor func(path string, src []byte) File
 
-// Refinement holds edges from a more exact source, such as a type checker: in place of the edges
-// that the graph found of those kinds for those files.
+// Refinement holds edges from a more exact source, such as a type checker. For its files and kinds, they replace the
+// edges that the graph resolved from names.
 type Refinement struct {
-	Source string     // who says so: "types", "scip"; a later one of the same source replaces the earlier for its files
-	Kinds  []EdgeKind // what it is complete for
-	Partly bool       // it is complete only for names of which it says something: others are still found by the graph
+	Source string     // name of the source: "types", "scip"; a later Refinement of one source replaces its earlier ones, file by file
+	Kinds  []EdgeKind // kinds for which it is complete
+	Partly bool       // it covers only the names that it mentions; the graph resolves the others
 	Files  []RefinedFile
 }
 
-// RefinedFile is what a Refinement says of one file. It counts as long as the file has
-// this hash.
+// RefinedFile is the part of a Refinement for one file. It is valid as long as the file has this hash.
 type RefinedFile struct {
 	Path, Hash string
-	Decls      []Decl // declarations that the extractor of names did not find, if any
+	Decls      []Decl // declarations that the extractor did not find, if any
 	Edges      []RefinedEdge
 }
 
-// RefinedEdge goes from and to IDs. One that does not exist is made when it is that of a
-// package, or of an interface of Go's standard library that a type implements; otherwise
-// the edge is left out.
+// RefinedEdge goes from one ID to another. A missing node is added if it is a package, or an interface of Go's standard
+// library that a type implements. Otherwise the edge is left out.
 type RefinedEdge struct {
 	From, To string
 	Kind     EdgeKind
 	Line     int
-	Times    int // how many places there are; 0 when nobody counted
+	Times    int // number of places; 0 if not counted
 }
 
-// errDamaged is the error of every decoder.
+// errDamaged is the error of every decoder for invalid input.
 var errDamaged = errors.New("damaged")
 
-// encoder writes numbers in as few bytes as they need, and texts with their lengths.
+// encoder writes numbers as varints, and strings with their length in front.
 type encoder struct{ b []byte }
 
 func (e *encoder) u(n uint64)    { e.b = binary.AppendUvarint(e.b, n) }
@@ -140,7 +135,7 @@ func (e *encoder) texts(s []string) {
 	}
 }
 
-// decoder reads what an encoder wrote. After a fault everything is zero, and bad is set.
+// decoder reads what an encoder wrote. After an error it returns zero values, and bad is set.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -168,7 +163,7 @@ func (d *decoder) i() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// upTo is a number of at most max.
+// upTo reads a number of at most max.
 func (d *decoder) upTo(max uint64) uint64 {
 	x := d.u()
 	if x > max {
@@ -178,7 +173,7 @@ func (d *decoder) upTo(max uint64) uint64 {
 	return x
 }
 
-// n is the number of things that follow, which have a byte each at least.
+// n reads the length of a list. It is at most the number of bytes left, as each element takes at least one.
 func (d *decoder) n() int {
 	x := d.u()
 	if x > uint64(len(d.b)) {
@@ -190,7 +185,7 @@ func (d *decoder) n() int {
 
 func (d *decoder) flag() bool { return d.upTo(1) == 1 }
 
-// text shares the memory that is decoded.
+// text reads a string. It is a copy of the input's bytes.
 func (d *decoder) text() string {
 	n := d.n()
 	s := string(d.b[:n])
@@ -206,15 +201,15 @@ func (d *decoder) texts() []string {
 	return out
 }
 
-// Stamp says which state of a file the graph knows.
+// Stamp is the state of a file when the graph read it.
 type Stamp struct {
 	Size    int64 // bytes
 	ModTime time.Time
 	ReadAt  time.Time
 }
 
-// Stamp returns the state in which a file was read, by its path; false for one that is not
-// in the graph, or of which only the name was looked at.
+// Stamp returns the state in which a file was read, by its path. It returns false for a file that is not in the graph
+// or whose content was not read.
 func (v *View) Stamp(path string) (Stamp, bool) {
 	i := v.fileUnit(path)
 	if i < 0 {
@@ -227,8 +222,8 @@ func (v *View) Stamp(path string) (Stamp, bool) {
 	return Stamp{Size: s.size, ModTime: time.Unix(0, s.modTime).UTC(), ReadAt: time.Unix(0, s.readAt).UTC()}, true
 }
 
-// Hash returns the hash of a file's content as the graph knows it, by its path; "" for
-// one that is not in the graph, or of which only the name was looked at.
+// Hash returns the hash of a file's content in the graph, by its path. It returns "" for a file that is not in the
+// graph or whose content was not read.
 func (v *View) Hash(path string) string {
 	i := v.fileUnit(path)
 	if i < 0 {
@@ -237,7 +232,7 @@ func (v *View) Hash(path string) string {
 	return v.unit(i).hash
 }
 
-// Holds reports whether the graph has a file at a path, or below it.
+// Holds reports whether the graph has a file at a path or below it.
 func (v *View) Holds(path string) bool {
 	if v.fileUnit(path) >= 0 {
 		return true
@@ -252,16 +247,14 @@ func (v *View) Holds(path string) bool {
 	return false
 }
 
-// versions are what a saved graph depends on beside the files: how it is written, and what
-// is said of a file by the package that reads it. All of them are at the head of a saved
-// graph, and Load takes none that has others: it would hold what nobody says any more
-// for as long as the files don't change.
+// versions are written at the head of a saved graph: the version of the file format and those of the packages that read
+// files. Load refuses a graph with other versions. Otherwise it would keep outdated results for as long as the files
+// don't change.
 //
-// Whoever changes what a package says of the same file raises its number here.
-// TestVersions fails until then. An Extractor of somebody else's is not watched: who
-// changes one builds the graph anew.
+// If a package returns something new for the same file, raise its number here; TestVersions fails until then.
+// Extractors from outside this module are not covered: rebuild the graph after a change of one.
 var versions = []version{
-	{"format", 3}, // of the file
+	{"format", 3}, // of the saved file
 	{"codegraph", 4},
 	{"codegraph/golang", 3},
 	{"codegraph/lexed", 2},

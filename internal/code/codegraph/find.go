@@ -11,24 +11,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Node is one thing that has an ID, as answers name it.
+// Node is something with an ID, in the form in which queries return it.
 type Node struct {
 	ID        string `json:"id"`
 	Kind      Kind   `json:"kind"`
 	Name      string `json:"name"`      // bare
 	Qualified string `json:"qualified"` // the ID without its prefix
 	Path      string `json:"path,omitempty"`
-	Line      int    `json:"line,omitempty"` // of the first place, 0 for a file and a package
+	Line      int    `json:"line,omitempty"` // of the first place; 0 for a file and a package
 	Language  string `json:"language,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Exported  bool   `json:"exported,omitempty"`
-	Test      bool   `json:"test,omitempty"`     // only tests declare it
+	Test      bool   `json:"test,omitempty"`     // declared only by files with tests
 	External  bool   `json:"external,omitempty"` // a package or interface that is not in the repository
-	In        int    `json:"in"`                 // edges that lead to it
+	In        int    `json:"in"`                 // number of edges that lead to it
 }
 
-// place returns the first place of a node by path and line; ok is false for what is
-// declared nowhere.
+// place returns the first place of a node, by path and line. ok is false if no file declares the node. d is nil where
+// the node is the file itself or contains it.
 func (v *View) place(i int32) (u *unit, d *decl, ok bool) {
 	for _, p := range v.nodes.at(i).places {
 		if p.decl == onlyEdges {
@@ -77,11 +77,17 @@ func (v *View) node(i int32) Node {
 	return out
 }
 
-// Find returns what a text may stand for: an ID; a qualified name; the end of one, from a
-// dot or slash on, such as store.Shelf or Shelf.View; a bare name; the path of a file or
-// the end of one; a name as people write it, such as nats.Conn by the package's clause, (*Conn).Drain, nc.Drain by the usual
-// receiver, or flask.Flask, which flask hands on. The first of these that fits anything decides. Nodes to which most
-// edges lead come first; at most limit of total are returned.
+// Find returns the nodes that a text may mean. The text is, in this order:
+//
+//   - an ID;
+//   - a qualified name, or the path of a file;
+//   - the end of one, from a dot or slash on: store.Shelf or Shelf.View;
+//   - a bare name;
+//   - a name as people write it: nats.Conn with the package's clause, (*Conn).Drain, nc.Drain with the usual receiver,
+//     or flask.Flask, which the package flask re-exports.
+//
+// The first form with any match is used. Nodes with the most incoming edges come first. At most limit nodes are
+// returned; total counts all.
 func (v *View) Find(text string, limit int) (nodes []Node, total int) {
 	found := v.find(text)
 	for _, i := range found[:min(len(found), max(limit, 0))] {
@@ -90,9 +96,8 @@ func (v *View) Find(text string, limit int) (nodes []Node, total int) {
 	return nodes, len(found)
 }
 
-// One is Find for a text that must stand for one thing; what tests declare stands back
-// when one other thing fits. Errors: ken.ErrNotFound, and
-// ken.ErrInvalid with the candidates when there are several.
+// One is Find for a text that must mean exactly one node. If several match but only one of them is declared outside of
+// tests, One returns that one. Errors: ken.ErrNotFound, and ken.ErrInvalid with the candidates if there are several.
 func (v *View) One(text string) (Node, error) {
 	i, err := v.one(text)
 	if err != nil {
@@ -144,7 +149,7 @@ func (v *View) find(text string) []int32 {
 		}
 	}
 	if len(found) == 0 {
-		found = v.spoken(text)
+		found = v.resolveInformal(text)
 		slices.SortFunc(found, v.compareFound)
 		return found
 	}
@@ -154,8 +159,8 @@ func (v *View) find(text string) []int32 {
 	return found
 }
 
-// named lists the nodes with a qualified name or path, else those with a longer one
-// that ends with it, in no order; with declared, only what is in the repository.
+// named lists the nodes with a qualified name or path, unordered. If there are none, it lists those whose qualified
+// name or path ends with name. With declared, it lists only nodes in the repository.
 func (v *View) named(name string, declared bool) (found []int32) {
 	if name == "" {
 		return nil
@@ -198,37 +203,39 @@ type Result struct {
 
 const (
 	maxTerms  = 8
-	maxSearch = 1000 // results of one question
+	maxSearch = 1000 // maximum number of results of one search
 )
 
-// Search finds nodes by what their names look like: exactly, by their beginning, by the
-// words of camelCase and snake_case, by a part, and by letters in their order. Several
-// terms, separated by space, dots, slashes or colons, may also be in the qualified name
-// or path; the more of them, the better. An ID, a qualified name or a path comes first.
-// kinds limits what is found; none means all. At most limit results are returned, the
-// best first and then by ID, of total that any term fits.
+// Search finds nodes by their names. A term matches the whole name, its beginning, words of camelCase and snake_case, a
+// part, or letters in their order. Terms are separated by space, dots, slashes or colons. Further terms may also match
+// in the qualified name or path; the more terms match, the higher the score. An ID, a qualified name or a path comes
+// first. kinds restricts the results; none means all. At most limit results are returned, the best first and then by
+// ID. total counts the nodes that any term matches.
 //
 // The score of a node is
 //
 //	name + kind + 2·log2(1 + in) − 12·test + 120·meant
 //
-// name is the average over the terms of how the bare name fits: 120 for the very name, 110
-// in other case, 85 its beginning, 70 the beginning of a word, 65 beginnings of several, 50 a
-// part, 30 letters in order; up to 10 more for how much of the name that is; 60 where not the
-// name but the rest of the qualified name or the path has a word that begins so. Or what all terms in one fit, if
-// that is more. kind is from 0 (property) to 4 (type). in is the number of edges that lead to the node,
-// at most 1,023 of them: a damped in-degree orders pages about as well as PageRank does (Upstill,
-// Craswell, Hawking: Predicting Fame and Fortune, 2003), and is there without being computed. test is 1 for what only
-// tests declare, and meant for what Find finds. Parts and letters count only where words find less than
-// limit and nothing is meant, and words of two letters not beside several others.
+// name is the average over the terms of the match with the bare name: 120 for the exact name, 110 in another case, 85
+// for its beginning, 70 for the beginning of a word, 65 for the beginnings of several words, 50 for a part, 30 for
+// letters in order. Up to 10 more are added for the share of the name that matches. A term that only matches the
+// beginning of a word elsewhere in the qualified name or path counts 60. If all terms joined match the bare name
+// better, that score is used.
+//
+// kind is from 0 (property) to 4 (type). in is the number of incoming edges, at most 1,023: a damped in-degree orders
+// pages about as well as PageRank does (Upstill, Craswell, Hawking: Predicting Fame and Fortune, 2003), and needs no
+// computation. test is 1 for nodes that only tests declare. meant is 1 for the nodes that Find returns.
+//
+// Parts and letters count only if words find fewer than limit nodes and Find returns nothing. Terms of two letters are
+// ignored beside several longer ones.
 func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, total int) {
 	limit = min(max(limit, 0), maxSearch)
-	s := &searcher{v: v, kinds: map[kindNo]bool{}, sure: map[int32]bool{}}
+	s := &searcher{v: v, kinds: map[kindNo]bool{}, meant: map[int32]bool{}}
 	for _, k := range kinds {
 		s.kinds[numberOfKind(k)] = true
 	}
 	for _, i := range v.find(text) {
-		s.sure[i] = true
+		s.meant[i] = true
 	}
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n./:#\\,;()[]{}<>\"'`*&", c) })
 	if len(words) > 2 {
@@ -241,7 +248,7 @@ func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, t
 	}
 	if len(words) > 1 && len(words) <= maxTerms {
 		t := newTerm(strings.Join(words, ""))
-		s.whole = &t
+		s.joined = &t
 	}
 	s.top.n, s.top.less = limit, func(a, b scored) bool {
 		if a.score != b.score {
@@ -264,18 +271,18 @@ type scored struct {
 }
 
 type searcher struct {
-	v     *View
-	terms []term
-	whole *term // all terms in one
-	kinds map[kindNo]bool
-	sure  map[int32]bool // what the text stands for
-	fits  []fit
-	top   top[scored]
-	total int
+	v      *View
+	terms  []term
+	joined *term // all terms joined; nil for a single term
+	kinds  map[kindNo]bool
+	meant  map[int32]bool // nodes that Find returns for the text
+	fits   []fit
+	top    top[scored]
+	total  int
 }
 
-// scan looks at every name, for words that begin like a term; and once more for any
-// letters when these are too few.
+// scan matches every bare name with the terms: first by the beginnings of words, then, if that finds fewer than limit
+// nodes, by any letters.
 func (s *searcher) scan(limit int) {
 	for _, letters := range []bool{false, true} {
 		s.fits = s.fits[:0]
@@ -290,18 +297,18 @@ func (s *searcher) scan(limit int) {
 				}
 			}
 		}
-		if s.rank(); s.total >= limit || len(s.sure) > 0 || s.short() {
+		if s.rank(); s.total >= limit || len(s.meant) > 0 || s.short() {
 			break
 		}
 	}
 }
 
-// short reports whether no term is long enough to be looked for letter by letter.
+// short reports whether all terms are too short for a match by letters.
 func (s *searcher) short() bool {
 	return !slices.ContainsFunc(s.terms, func(t term) bool { return len(t.lower) >= minUnique })
 }
 
-// mayFit reports whether a name can fit a term.
+// mayFit is a quick test by bit masks whether a name can match a term.
 func (s *searcher) mayFit(c *bareName, letters bool) bool {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -309,20 +316,20 @@ func (s *searcher) mayFit(c *bareName, letters bool) bool {
 			return true
 		}
 	}
-	return s.whole != nil && s.whole.words&^c.words == 0 && s.whole.mask&^c.mask == 0
+	return s.joined != nil && s.joined.words&^c.words == 0 && s.joined.mask&^c.mask == 0
 }
 
-// fit is a name, how well it fits, and how much more that can be when what is around the
-// name has the terms that the name has not.
+// fit is a bare name with its score, and the most that matches elsewhere in the qualified name or the path can add to
+// it.
 type fit struct {
 	name      sym
-	missing   uint8   // those terms, a bit each
+	missing   uint8   // the terms that the bare name does not match well, one bit each
 	fit, more float32 // at most matchExact
-	short     float32 // how much less than fit the average of the terms is: all in one fit better
+	short     float32 // fit minus the average over the terms: above 0 if the joined terms match better
 }
 
-// rank considers the nodes of the names that fit, the best names first, until no other
-// node can come among the results.
+// rank scores the nodes of the matching names, the best names first. It stops scoring once no further node can be among
+// the results, and then only counts.
 func (s *searcher) rank() {
 	var buckets [matchExact + 1][]fit
 	for _, f := range s.fits {
@@ -330,7 +337,7 @@ func (s *searcher) rank() {
 		buckets[i] = append(buckets[i], f)
 	}
 	s.total, s.top.heap = 0, s.top.heap[:0]
-	for i := range s.sure { // first, and counted here unless its name fits
+	for i := range s.meant { // scored first; counted here unless rank meets them below
 		n := s.v.nodes.at(i)
 		if !s.admits(n) {
 			continue
@@ -350,7 +357,7 @@ func (s *searcher) rank() {
 			}
 			s.v.byName(f.name, func(i int32, n *node) bool {
 				if s.admits(n) {
-					if s.total++; !s.sure[i] {
+					if s.total++; !s.meant[i] {
 						s.score(i, n, f, 0)
 					}
 				}
@@ -360,14 +367,13 @@ func (s *searcher) rank() {
 	}
 }
 
-// tooLow reports whether a node with at most that score is none of the results. What is
-// lost by rounding does not decide.
+// tooLow reports whether a node with at most this score can't be among the results. The margin covers rounding.
 func (s *searcher) tooLow(score float64) bool {
 	return len(s.top.heap) == s.top.n && (s.top.n == 0 || score+.01 < s.top.heap[0].score)
 }
 
-// damped is what a number of edges that lead to a node adds.
-var damped = func() (d [1024]float64) {
+// inDegreeScore is the score for a number of incoming edges.
+var inDegreeScore = func() (d [1024]float64) {
 	for i := range d {
 		d[i] = 2 * math.Log2(1+float64(i))
 	}
@@ -376,7 +382,7 @@ var damped = func() (d [1024]float64) {
 
 func (s *searcher) admits(n *node) bool { return len(s.kinds) == 0 || s.kinds[n.kind] }
 
-// name tells how well a bare name fits.
+// name matches a bare name with the terms.
 func (s *searcher) name(x sym) fit {
 	name, mask := s.v.strs[x], s.v.masks[x]
 	out := fit{name: x}
@@ -393,8 +399,8 @@ func (s *searcher) name(x sym) fit {
 	}
 	n := float64(max(len(s.terms), 1))
 	best := sum / n
-	if s.whole != nil && s.whole.mask&^mask == 0 {
-		best = max(best, s.whole.fits(name))
+	if s.joined != nil && s.joined.mask&^mask == 0 {
+		best = max(best, s.joined.fits(name))
 	}
 	out.fit, out.short = float32(best), float32(best-sum/n)
 	if len(s.terms) > 1 {
@@ -403,15 +409,14 @@ func (s *searcher) name(x sym) fit {
 	return out
 }
 
-// maxBonus is the most that is added to how well a node fits, when the text does not
-// stand for it.
+// maxBonus is the most that kind and incoming edges add to the score of a match.
 const maxBonus = 4 + 20
 
-// kindScore is what a kind adds: what others are part of comes before its parts.
+// kindScore is the score of each kind: types come before their members.
 var kindScore = [kindCount]float64{kType: 4, kInterface: 4, kFunction: 3, kPackage: 3, kNamespace: 3, kMethod: 2, kDecision: 2, kVariable: 1, kFile: 1}
 
 func (s *searcher) score(i int32, n *node, f *fit, bonus float64) {
-	score := bonus + float64(f.fit) + kindScore[n.kind] + damped[min(len(n.in), len(damped)-1)]
+	score := bonus + float64(f.fit) + kindScore[n.kind] + inDegreeScore[min(len(n.in), len(inDegreeScore)-1)]
 	if n.flags&testOnly != 0 {
 		score -= 12
 	}
@@ -424,8 +429,8 @@ func (s *searcher) score(i int32, n *node, f *fit, bonus float64) {
 	s.top.add(scored{i, score})
 }
 
-// scoreAround is what is added to how a bare name fits, because the rest of the qualified name
-// or the path has terms that the name has not.
+// scoreAround returns the score for terms that match in the rest of the qualified name or in the path and that the bare
+// name does not match well.
 func (s *searcher) scoreAround(n *node, f *fit) float64 {
 	more := 0.0
 	for k := range s.terms {
@@ -439,8 +444,8 @@ func (s *searcher) scoreAround(n *node, f *fit) float64 {
 	return max(more/float64(len(s.terms))-float64(f.short), 0)
 }
 
-// inPath reports whether a term begins a word of the path of a file that declares a node.
-// A package has the names of its folders already.
+// inPath reports whether a term begins a word in the path of a file that declares a node. For packages it returns
+// false: their names contain their folders already.
 func (s *searcher) inPath(n *node, t *term) bool {
 	if n.kind.isScope() {
 		return false
@@ -453,8 +458,8 @@ func (s *searcher) inPath(n *node, t *term) bool {
 	return false
 }
 
-// begins reports whether a term begins a word of a text, of which another one, its end, is left
-// out.
+// begins reports whether a term begins a word of the text x. The suffix of x that has the length of the text end is not
+// searched.
 func (s *searcher) begins(x, end sym, t *term) bool {
 	if t.words == 0 || t.words&^s.v.words[x] != 0 || t.mask&^s.v.masks[x] != 0 {
 		return false

@@ -6,8 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// What a test's data declares does not make a name of the program ambiguous, and can be
-// named all the same.
+// Declarations in test data do not make a name of the program ambiguous, but can be named.
 func TestWhatTestsReadIsNotMeant(t *testing.T) {
 	shelf := func(path, within string) codegraph.File {
 		return codegraph.File{Path: path, Hash: "sha256:" + path, Language: "go", Within: "package:" + within,

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestShop holds the meaning of names down: review a difference as a change in behaviour.
+// TestShop compares the resolved names with a golden file. A difference is a change in behaviour.
 func TestShop(t *testing.T) {
 	got := export(t, newShop().View())
 	name := filepath.Join("testdata", "shop.json")

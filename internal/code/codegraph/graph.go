@@ -8,18 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// Graph is what the files of one repository declare and how that hangs together, in
-// memory. It is safe for concurrent use: changes wait for each other, and questions,
-// which go to a View, wait for nobody.
+// Graph holds what the files of one repository declare and how the declarations use each other. It is in memory and
+// safe for concurrent use: changes run one after another, and queries use a View and never block.
 //
-// What the graph says follows from the files, refinements and decisions that it was
-// given last, and not from the order in which they came.
+// The content of the graph follows from the latest files, refinements and decisions, and not from the order in which
+// they were added.
 type Graph struct {
-	mu    sync.Mutex // one change at a time
-	names *names     // added to under mu
-	fams  []string   // families of languages, by number; added to under mu
+	mu    sync.Mutex // serializes changes
+	names *names     // extended under mu
+	fams  []string   // families of languages, by number; extended under mu
 
-	building int // how many Builds are on their way; guarded by mu
+	building int // number of running Builds; guarded by mu
 
 	view atomic.Pointer[View]
 }
@@ -31,24 +30,22 @@ func New() *Graph {
 	return g
 }
 
-// View returns the graph as it is now.
+// View returns the present state of the graph.
 func (g *Graph) View() *View { return g.view.Load() }
 
-// Change says what a change came to.
+// Change is the result of Apply.
 type Change struct {
-	Files   int      `json:"files"`   // that were given and taken
-	Removed int      `json:"removed"` // that were there and are no more
-	Others  int      `json:"others"`  // files and decisions that were looked at again because of names that changed
-	Refused []string `json:"refused,omitempty"`
+	Files   int      `json:"files"`             // files that were added or replaced
+	Removed int      `json:"removed"`           // files that were in the graph and were removed
+	Others  int      `json:"others"`            // other files and decisions that were resolved again because a name changed
+	Refused []string `json:"refused,omitempty"` // invalid paths
 }
 
-// Apply replaces what the graph knows of the files changed, by path, and takes those at
-// the paths removed out of it. Of two files with one path, the later counts; a path in
-// both lists is there afterwards. A path that is not there is no error; one that is no path within
-// a repository is refused. The files are copied.
+// Apply replaces the files changed, by path, and removes the files at the paths removed. If two files have the same
+// path, the later one is used. A path in both lists is kept. A removed path that is not in the graph is ignored; a path
+// that is invalid within a repository is refused. Apply copies the files.
 //
-// The view that follows shows all of it at once. Edges of other files to what has
-// changed follow.
+// All changes become visible in one new view, including the edges of other files to the changed ones.
 func (g *Graph) Apply(changed []File, removed []string) Change {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,8 +63,8 @@ func (g *Graph) Apply(changed []File, removed []string) Change {
 	return c
 }
 
-// replace takes units in place of those with their paths, and removes others. The
-// caller holds g.mu.
+// replace adds units, or replaces those with the same path, and removes the units of other paths. It returns how many
+// were removed and how many others were resolved again. The caller holds g.mu.
 func (g *Graph) replace(units []*unit, removed []string) (gone, others int) {
 	if len(units)+len(removed) == 0 {
 		return 0, 0
@@ -106,8 +103,7 @@ func (v *View) Hashes() map[string]string {
 	return out
 }
 
-// Problems lists the places that could not be read, by path and line, at most limit of
-// them, and counts them all.
+// Problems lists the places that could not be read, by path and line. At most limit are returned; total counts all.
 func (v *View) Problems(limit int) (list []FileProblem, total int) {
 	for i := range v.units.n {
 		u := v.unit(i)
@@ -123,15 +119,14 @@ func (v *View) Problems(limit int) (list []FileProblem, total int) {
 	return list[:min(len(list), max(limit, 0))], total
 }
 
-// Refined says what came of a refinement.
+// Refined is the result of Refine.
 type Refined struct {
-	Files int `json:"files"` // that it was taken for
-	Stale int `json:"stale"` // that have other content by now, or are not there
+	Files int `json:"files"` // files whose edges were refined
+	Stale int `json:"stale"` // files with other content in the graph, or not in it
 }
 
-// Refine takes what somebody who knows better says, for the files that have the content
-// that was looked at. It stands until the content changes, or the same source says
-// something else of the file; what several sources say of a file is added up.
+// Refine applies a refinement to the files whose content in the graph has the given hash. It stays valid until the
+// content changes or the same source refines the file again. Refinements by several sources are combined.
 func (g *Graph) Refine(r Refinement) Refined {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -167,7 +162,7 @@ func (g *Graph) Refine(r Refinement) Refined {
 	return out
 }
 
-// refineUnit returns a unit with what is refined of it, and without what was.
+// refineUnit returns a copy of a unit with the refinements parts in place of its present ones.
 func (g *Graph) refineUnit(u *unit, parts []refined) *unit {
 	c := *u
 	own := len(u.decls)
@@ -190,13 +185,13 @@ func (g *Graph) refineUnit(u *unit, parts []refined) *unit {
 	return &c
 }
 
-// answered is a name of which a refinement says what a declaration means by it.
+// answered is a name in a declaration that a refinement has resolved already.
 type answered struct {
 	from int32 // node
 	name sym
 }
 
-// refined adds what is refined, and returns of which kinds that is all.
+// refined adds the refined edges, and returns the kinds for which they are complete.
 func (r *resolver) refined() (skip edgeSet) {
 	clear(r.answered)
 	there := func(x ref, external bool) int32 {

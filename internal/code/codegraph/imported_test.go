@@ -8,8 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// TestSources looks at a namespace that lies in two folders: what is imported of it is
-// what the importing file uses.
+// TestSources checks a namespace in two folders: an import of it refers to the files that the importing file uses.
 func TestSources(t *testing.T) {
 	g := codegraph.New()
 	in := func(path, within string, name string) codegraph.File {

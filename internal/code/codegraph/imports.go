@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxPrefixes is how many last parts of an import are given up to find a package:
-// "import static shop.cart.Line.total" is about shop.cart.
+// maxPrefixes is how many prefixes of an import are tried to find its package: "import static shop.cart.Line.total"
+// means shop.cart.
 const maxPrefixes = 3
 
-// imports finds what a unit imports, and brings packages that are not in the repository
-// into the graph, as those that refinements name.
+// imports resolves the imports of a unit. External packages that the imports or the refinements name are added to the
+// graph.
 func (t *transaction) imports(u *unit) (f resolution) {
 	r := newResolver(&t.v)
 	t.publishTexts()
@@ -47,8 +47,8 @@ func (t *transaction) space(r ref) {
 	}
 }
 
-// standard reports whether an edge says that a type implements an interface of Go's
-// standard library: it is worth a node although nothing in the repository declares it.
+// standard reports whether an edge says that a type implements an interface of Go's standard library. Such an interface
+// gets a node although the repository does not declare it.
 func (r *resolver) standard(e *refinedEdge) bool {
 	if e.kind != eImplements || e.to.kind != kInterface || r.v.fams[r.u.fam] != "go" {
 		return false
@@ -58,8 +58,7 @@ func (r *resolver) standard(e *refinedEdge) bool {
 	return !strings.Contains(first, ".") && !r.space(pkg)
 }
 
-// imports returns what an import leads to in the repository, and whether that is a
-// guess.
+// imports returns the node of an import in the graph, -1 for none, and whether it is a guess.
 func (r *resolver) imports(im imp) (to int32, guess bool) {
 	switch im.target.kind {
 	case noKind:
@@ -93,8 +92,8 @@ func (r *resolver) imports(im imp) (to int32, guess bool) {
 	return -1, false
 }
 
-// importedFile finds the file that is meant: the very path, one with an extension or an
-// index in its place, and last the only one whose path ends so.
+// importedFile finds the imported file: the exact path, then the path with an extension or an index file, then the only
+// file whose path ends with it.
 func (r *resolver) importedFile(im imp) (to int32, guess bool) {
 	p := r.v.text(im.target.qual)
 	if to := r.file(p); to >= 0 {
@@ -133,8 +132,8 @@ func (r *resolver) file(p string) int32 {
 	return i
 }
 
-// pathEnding returns the only file of the unit's family whose path ends with another
-// path, at a slash. A name without its folder is the end of too many.
+// pathEnding returns the only file of the unit's family whose path ends with p, after a slash. It returns -1 for none
+// or several.
 func (r *resolver) pathEnding(p string) int32 {
 	x, ok := r.v.names.findOwned(base(p))
 	if !ok || p == "" || path.Ext(p) == "" {
@@ -154,8 +153,8 @@ func (r *resolver) pathEnding(p string) int32 {
 	return found
 }
 
-// defines adds the edges to what is in the package, in the file, and in types and
-// namespaces.
+// defines adds the edges from the package to the file, from the file to its declarations, and from types and namespaces
+// to their members.
 func (r *resolver) defines() {
 	u := r.u
 	r.add(u.home, u.node, eDefines, 0, false)
@@ -170,7 +169,7 @@ func (r *resolver) defines() {
 			continue
 		}
 		r.add(u.node, n, eDefines, d.line, false)
-		if d.kind.member() { // of a type that another file may declare
+		if d.kind.member() { // its type may be declared in another file
 			if x, ok := r.v.names.findOwned(ownerOf(r.v.text(d.qual))); ok && x != 0 {
 				r.add(r.qualified(x, eInherits), n, eDefines, d.line, false)
 			}
@@ -178,8 +177,8 @@ func (r *resolver) defines() {
 	}
 }
 
-// dependsOn adds up what the package of a file depends on. What its tests import does
-// not count: they may import what imports the package.
+// dependsOn adds the edges from the file's package to the packages that the file imports. Files with tests do not
+// count: they may import what depends on the package.
 func (r *resolver) dependsOn() {
 	if r.u.home < 0 || r.u.has(forTests) {
 		return
@@ -198,13 +197,12 @@ func (r *resolver) dependsOn() {
 	}
 }
 
-// Importing lists the files that import something whose name, as it is written, has one
-// of these words between its dots, slashes, colons and backslashes: what may mean a file
-// that was made just now. The paths are in order, at most limit of them; it takes some
-// milliseconds for ten thousand files.
+// Importing lists files with an import that contains one of the given words between its dots, slashes, colons and
+// backslashes, as written. Such an import may mean a file that was created just now. The paths are sorted, and at most
+// limit are returned. A call takes a few milliseconds for ten thousand files.
 func (v *View) Importing(words map[string]bool, limit int) []string {
 	var out []string
-	fits := map[sym]bool{} // by the name that is imported
+	fits := map[sym]bool{} // by import as written
 	for i := range v.units.n {
 		u := v.unit(i)
 		if u == nil || u.decision != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Load reads what View.Save wrote, to its end. Errors: ken.ErrCorrupt for a file that is
-// damaged, cut off, or of another version, be it only of one package that reads files: the
-// graph has to be built again then; and r's.
+// Load reads a graph that View.Save wrote, up to the end of r. Errors: ken.ErrCorrupt if the data is damaged, cut off,
+// or written by another version of the format or of a package that reads files (build the graph again then), and those
+// of r.
 func Load(r io.Reader) (*Graph, error) {
-	in := &summed{r: bufio.NewReaderSize(r, 64<<10)}
+	in := &checksumReader{r: bufio.NewReaderSize(r, 64<<10)}
 	head := make([]byte, len(fileMagic))
 	if _, err := io.ReadFull(in, head); err != nil || string(head) != fileMagic {
-		return nil, in.fault("is no saved graph")
+		return nil, in.fault("is not a saved graph")
 	}
 	for _, want := range versions {
 		if v, err := binary.ReadUvarint(in); err != nil || v != want.n {
@@ -51,14 +51,14 @@ func Load(r io.Reader) (*Graph, error) {
 	return l.g, nil
 }
 
-// summed adds up what is read.
-type summed struct {
+// checksumReader is a reader that computes the checksum of what it reads.
+type checksumReader struct {
 	r   *bufio.Reader
 	sum uint32
-	err error // the reader's own, but for the end
+	err error // of r, other than io.EOF
 }
 
-func (s *summed) Read(b []byte) (int, error) {
+func (s *checksumReader) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
 	if err != nil && err != io.EOF { // a wrapped EOF is a failure
@@ -67,19 +67,19 @@ func (s *summed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (s *summed) ReadByte() (byte, error) {
+func (s *checksumReader) ReadByte() (byte, error) {
 	var b [1]byte
 	_, err := io.ReadFull(s, b[:])
 	return b[0], err
 }
 
-// readSection reads the next one; there is none after that of length 0.
-func (s *summed) readSection(d *decoder) (bool, error) {
+// readSection reads the next section into d. It returns false for the section of length 0, the last one.
+func (s *checksumReader) readSection(d *decoder) (bool, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	var b bytes.Buffer // grows with what there is, whatever the length says
+	var b bytes.Buffer // grows with the data that exists, whatever n says
 	if n < 1<<20 {
 		b.Grow(int(n))
 	}
@@ -90,21 +90,21 @@ func (s *summed) readSection(d *decoder) (bool, error) {
 	return true, nil
 }
 
-func (s *summed) fault(msg string) error {
+func (s *checksumReader) fault(msg string) error {
 	if s.err != nil {
 		return s.err
 	}
 	return &ken.Error{Code: ken.CodeCorrupt, Field: "graph", Msg: msg, Try: "Build the graph again.", Err: errDamaged}
 }
 
-// loader reads sections. Whatever it reads is checked against what there is, so that a file
-// that was made to look sound can't bring anybody down.
+// loader decodes sections. It checks all numbers against their ranges, so that a forged file can't cause a panic or use
+// much memory.
 type loader struct {
 	*decoder
 	g     *Graph
 	t     *transaction
 	names []sym
-	sizes [3]uint64 // names, nodes and units that there should be
+	sizes [3]uint64 // expected numbers of names, nodes and units
 	sized bool
 }
 
@@ -117,7 +117,7 @@ func (l *loader) section() {
 	switch letter {
 	case sectionSizes:
 		l.sizes, l.sized = [3]uint64{l.upTo(maxLoaded), l.upTo(maxLoaded), l.upTo(maxLoaded)}, true
-		some := int(min(l.sizes[0], 1<<20)) // as many as there may be without harm
+		some := int(min(l.sizes[0], 1<<20)) // limited, because the number may be forged
 		l.names = append(make([]sym, 0, some+1), 0)
 		l.g.names.reserve(some)
 	case sectionFamilies:
@@ -144,10 +144,10 @@ func (l *loader) section() {
 	}
 }
 
-// maxLoaded is the most names, nodes or units.
+// maxLoaded is the maximum number of names, of nodes and of units.
 const maxLoaded = 1 << 30
 
-// finish makes a view of what was read, if that is all.
+// finish publishes the loaded graph. It returns false if something is missing or inconsistent.
 func (l *loader) finish() bool {
 	t := l.t
 	if !l.sized || [3]uint64{uint64(len(l.names) - 1), uint64(t.v.nodes.n), uint64(t.v.units.n)} != l.sizes {
@@ -186,7 +186,7 @@ func (l *loader) node() {
 	}
 	before := l.t.v.nodes.n
 	i := l.t.node(ref{kind, qual})
-	if i != before { // twice
+	if i != before { // a duplicate
 		l.fail()
 		return
 	}
@@ -194,7 +194,7 @@ func (l *loader) node() {
 	n.flags, n.fam = flags, fam
 }
 
-// number reads that of a node.
+// number reads the number of a node.
 func (l *loader) number() int32 {
 	if l.t.v.nodes.n == 0 {
 		l.fail()
@@ -205,7 +205,7 @@ func (l *loader) number() int32 {
 
 func (l *loader) line() int32 { return int32(l.upTo(maxLine)) }
 
-// unit reads one and puts it into the draft.
+// unit reads a unit and adds it to the draft.
 func (l *loader) unit() {
 	u := &unit{path: l.sym(), hash: l.text(), lang: l.sym(), fam: l.fam(), flags: unitFlags(l.upTo(31)), within: l.ref(), home: -1}
 	u.stat = stat{l.i(), l.i(), l.i()}
@@ -237,7 +237,7 @@ func (l *loader) unit() {
 	l.place(i, u)
 	l.edges(i, u)
 	*l.t.units.set(i) = u
-	l.t.tally(u, 1)
+	l.t.countUnit(u, 1)
 	l.t.old[i] = nil
 }
 
@@ -253,7 +253,7 @@ func (l *loader) hashes() []uint32 {
 	return out
 }
 
-// place finds the nodes of a unit, all of which must be there.
+// place finds the nodes of a unit. All of them must have been loaded before.
 func (l *loader) place(i int32, u *unit) {
 	before := l.t.v.nodes.n
 	l.t.declare(u)
@@ -348,7 +348,7 @@ func (l *loader) decision(u *unit) {
 	u.decision = d
 }
 
-// edges reads the edges of a unit and notes who has some that it does not declare.
+// edges reads the edges of a unit and records the nodes that have edges in it without being declared by it.
 func (l *loader) edges(i int32, u *unit) {
 	n := l.n()
 	if n > 0 {
@@ -363,7 +363,7 @@ func (l *loader) edges(i int32, u *unit) {
 			return
 		}
 	}
-	u.foreignNodes = u.others(u.edges)
+	u.foreignNodes = u.findForeign(u.edges)
 	for _, n := range u.foreignNodes {
 		m := l.t.nodes.set(n)
 		m.places = append(m.places, place{i, onlyEdges})

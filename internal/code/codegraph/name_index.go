@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// nameIndex lists the nodes with a bare name in the files of one family of languages.
+// nameIndex lists the nodes with one bare name in one family of languages.
 type nameIndex struct {
-	top     []int32  // what can be used by its bare name elsewhere, at most two
-	members []member // at most maxMembers and one
+	top     []int32  // what other files can use by the bare name; at most two
+	members []member // methods and properties; at most maxMembers+1
 }
 
 type member struct {
 	node  int32
-	owner sym // bare name; 0 when nobody knows it
+	owner sym // bare name of its type; 0 if unknown
 }
 
 type memoKey struct {
@@ -23,11 +23,11 @@ type memoKey struct {
 }
 
 const (
-	maxMembers = 32 // a name with more owners than these means nothing
-	maxGuesses = 3  // edges of one use
+	maxMembers = 32 // a member with more owners than these is not resolved
+	maxGuesses = 3  // most edges of one ambiguous use
 )
 
-// namesOf finds them. What only tests declare counts for tests alone.
+// namesOf returns the index of a bare name. Nodes that only tests declare are visible only to files with tests.
 func (r *resolver) namesOf(x sym) *nameIndex {
 	key := memoKey{x, r.u.fam, r.u.has(forTests)}
 	if b := r.memo[key]; b != nil {
@@ -55,9 +55,8 @@ func (r *resolver) namesOf(x sym) *nameIndex {
 	return b
 }
 
-// member finds what ".Total" may mean: the only method or property of that name, or the
-// few whose owners the file names. A name that the libraries of languages have needs
-// an owner that is near.
+// member resolves ".Total": to the only method or property of that name, or to the few whose owners the file names. For
+// the name of a common library method, the owner must be named or imported even if there is only one.
 func (r *resolver) member(x use) []int32 {
 	all := r.namesOf(x.name).members
 	if len(all) > maxMembers {
@@ -88,7 +87,7 @@ func (r *resolver) member(x use) []int32 {
 	return out
 }
 
-// names reports whether the unit names the owner of a member.
+// names reports whether the unit mentions the owner of a member.
 func (r *resolver) names(m member) bool {
 	if r.named == nil {
 		r.named = map[sym]bool{}
@@ -106,8 +105,7 @@ func (r *resolver) names(m member) bool {
 	return m.owner != 0 && r.named[m.owner]
 }
 
-// imported reports whether a node's qualified name begins with a scope of the unit or
-// with what it imports.
+// imported reports whether the qualified name of a node begins with a scope of the unit or with one of its imports.
 func (r *resolver) imported(i int32) bool {
 	q := r.v.text(r.v.nodes.at(i).qual)
 	below := func(x sym) bool {
@@ -120,9 +118,9 @@ func (r *resolver) imported(i int32) bool {
 	return slices.ContainsFunc(r.u.imports, func(im imp) bool { return im.target.kind != kFile && below(im.target.qual) })
 }
 
-// bySuffix looks for the only node whose qualified name ends with the given one, behind a
-// folder that is no package itself, such as src. In Go, import paths are whole.
-// The text need not be one that the graph has: what it means must not depend on that.
+// bySuffix finds the only node whose qualified name is q behind the name of a folder that is no package, such as src.
+// It is not used for Go, where import paths are complete. q need not occur in the graph, so that the result does not
+// depend on that.
 func (r *resolver) bySuffix(q string, k edgeNo) int32 {
 	if !r.searches(q) {
 		return -1
@@ -144,21 +142,21 @@ func (r *resolver) searches(q string) bool {
 	return r.v.fams[r.u.fam] != "go" && lastPart(q) != q
 }
 
-// suffixKey is the end of names, in the files of one family of languages.
+// suffixKey is the end of a qualified name, in one family of languages.
 type suffixKey struct {
 	text string
 	fam  uint8
 }
 
-// suffixEntry holds the nodes whose longer name ends with a suffix. loose is set if the
-// repository has any such name, also within a package.
+// suffixEntry holds the nodes whose qualified name ends with a suffix. exists is set if the repository has any such
+// name, including those behind the name of a package.
 type suffixEntry struct {
-	nodes []int32
-	loose bool
+	nodes  []int32
+	exists bool
 }
 
-// suffixNodes returns the nodes of the unit's family that have a longer name with this end,
-// when what is before it is no package.
+// suffixNodes returns the nodes of the unit's family whose qualified name ends with q, if the part before q is not the
+// name of a package.
 func (r *resolver) suffixNodes(q string) []int32 {
 	key := suffixKey{q, r.u.fam}
 	e := r.suffixes[key]
@@ -174,7 +172,7 @@ func (r *resolver) suffixNodes(q string) []int32 {
 			if !ok || !dot || root == "" {
 				return true
 			}
-			e.loose = true
+			e.exists = true
 			if !r.space(root) {
 				e.nodes = append(e.nodes, i)
 			}
@@ -182,7 +180,7 @@ func (r *resolver) suffixNodes(q string) []int32 {
 		})
 		r.suffixes[key] = e
 	}
-	r.usesSuffixes = r.usesSuffixes || e.loose
+	r.usesSuffixes = r.usesSuffixes || e.exists
 	return e.nodes
 }
 
@@ -197,7 +195,7 @@ func (r *resolver) space(q string) (is bool) {
 	return is
 }
 
-// commonMembers are methods and fields of every standard library, in lower case.
+// commonMembers are methods and fields found in most standard libraries, in lower case.
 var commonMembers = func() map[string]bool {
 	m := map[string]bool{}
 	for s := range strings.FieldsSeq(`add all any append apply at begin bind call cancel catch clear clone close code collect commit

@@ -8,40 +8,39 @@ import (
 	"sync"
 )
 
-// sym is the number of a text that occurs in the graph; 0 is the empty one.
+// sym is the number of a text in the graph; 0 is the empty text.
 type sym uint32
 
-// names keeps every text once. Numbers are given in order and never change or go, so
-// that whoever holds the slices as they were sees what was there then. One goroutine
-// adds; the table is what others may not look into meanwhile.
+// names stores every text once. Numbers are assigned in order and are never changed or reused, so copies of the slices
+// stay valid. Only one goroutine adds texts, under Graph.mu; mu guards table for other readers.
 type names struct {
-	seed  maphash.Seed
-	strs  []string
-	last  []sym      // of each, its last part
-	masks []uint64   // of each, which characters it has
-	words []uint64   // of each, how its words begin
-	bare  []bareName // which of them have been the bare name of a node
-	among []bool     // of each, whether it is one of those; for the goroutine that adds
+	seed   maphash.Seed
+	strs   []string
+	last   []sym      // by text: its last part
+	masks  []uint64   // by text: a mask of its characters, as maskOf returns it
+	words  []uint64   // by text: a mask of the beginnings of its words, as wordsOf returns it
+	bare   []bareName // texts that have been the bare name of a node
+	isBare []bool     // by text: whether it is in bare; only for the goroutine that adds
 
 	mu    sync.RWMutex // guards table
-	table []uint64     // open addressing: the upper half of the hash, and the number
+	table []uint64     // hash table with open addressing: the upper half of the hash, then the number
 	block strings.Builder
 }
 
-// bareName is a bare name, with what a search asks of every one of them.
+// bareName is a bare name with its masks. A search reads all of them.
 type bareName struct {
 	mask, words uint64 // as in names
 	name        sym
 }
 
-const textBlockSize = 64 << 10 // texts share blocks of so many bytes
+const textBlockSize = 64 << 10 // bytes; texts are stored in blocks of this size
 
 func newNames() *names {
-	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, among: []bool{false}}
+	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, isBare: []bool{false}}
 	return n
 }
 
-// slot finds a text's place in the table, which is empty when it has none.
+// slot returns the index of a text in the table; the entry there is 0 if the table does not have the text.
 func (n *names) slot(hash uint64, is func(sym) bool) int {
 	for i := int(hash) & (len(n.table) - 1); ; i = (i + 1) & (len(n.table) - 1) {
 		e := n.table[i]
@@ -51,14 +50,14 @@ func (n *names) slot(hash uint64, is func(sym) bool) int {
 	}
 }
 
-// find returns the number of a text that is known.
+// find returns the number of a text; false if the graph does not have it.
 func (n *names) find(s string) (sym, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.findOwned(s)
 }
 
-// findOwned is find for the goroutine that adds.
+// findOwned is find for the goroutine that adds texts. It takes no lock.
 func (n *names) findOwned(s string) (sym, bool) {
 	if s == "" {
 		return 0, true
@@ -67,13 +66,13 @@ func (n *names) findOwned(s string) (sym, bool) {
 	return sym(e), e != 0
 }
 
-// findOwnedBytes is own without the need of a string.
+// findOwnedBytes is findOwned without the conversion to a string.
 func (n *names) findOwnedBytes(b []byte) (sym, bool) {
 	e := n.table[n.slot(maphash.Bytes(n.seed, b), func(x sym) bool { return n.strs[x] == string(b) })]
 	return sym(e), e != 0
 }
 
-// intern returns the number of a text and gives it one if need be. The text is copied.
+// intern returns the number of a text, adding a copy of the text if it is new.
 func (n *names) intern(s string) sym {
 	if x, ok := n.findOwned(s); ok {
 		return x
@@ -95,21 +94,21 @@ func (n *names) intern(s string) sym {
 	n.last = append(n.last, last)
 	n.masks = append(n.masks, maskOf(s))
 	n.words = append(n.words, wordsOf(s))
-	n.among = append(n.among, false)
+	n.isBare = append(n.isBare, false)
 	h := maphash.String(n.seed, s)
 	n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
 	return x
 }
 
-// markBare notes that a text is the bare name of a node.
+// markBare records that a text is the bare name of a node.
 func (n *names) markBare(x sym) {
-	if !n.among[x] {
-		n.among[x] = true
+	if !n.isBare[x] {
+		n.isBare[x] = true
 		n.bare = append(n.bare, bareName{n.masks[x], n.words[x], x})
 	}
 }
 
-// keep copies a text into the room that it shares with others.
+// keep copies a text into a shared block.
 func (n *names) keep(s string) string {
 	if n.block.Cap()-n.block.Len() < len(s) {
 		n.block = strings.Builder{}
@@ -120,11 +119,11 @@ func (n *names) keep(s string) string {
 	return n.block.String()[at:]
 }
 
-// reserve makes room for so many more texts, so that adding them moves nothing.
+// reserve makes room for more texts, so that adding them reallocates nothing.
 func (n *names) reserve(more int) {
 	want := len(n.strs) + more
 	n.strs, n.last = slices.Grow(n.strs, more), slices.Grow(n.last, more)
-	n.masks, n.words, n.among = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.among, more)
+	n.masks, n.words, n.isBare = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.isBare, more)
 	for 3*len(n.table) < 4*want {
 		n.grow()
 	}
@@ -138,9 +137,8 @@ func (n *names) grow() {
 	}
 }
 
-// lastPart is what comes after the last separator of a qualified name, and the name
-// itself when it has none. A separator at the very end is part of the name, as in
-// "v.operator/".
+// lastPart returns what follows the last separator of a qualified name, or the whole name without one. A separator at
+// the very end belongs to the name, as in "v.operator/".
 func lastPart(s string) string {
 	if s == "" {
 		return s
@@ -148,8 +146,7 @@ func lastPart(s string) string {
 	return s[strings.LastIndexAny(s[:len(s)-1], "./:#")+1:]
 }
 
-// ownerOf is what comes before the last part, without the separator; empty for a name
-// of one part.
+// ownerOf returns what precedes the last part, without the separator; "" for a name of one part.
 func ownerOf(s string) string {
 	if l := lastPart(s); len(l) < len(s) {
 		return s[:len(s)-len(l)-1]
@@ -157,8 +154,8 @@ func ownerOf(s string) string {
 	return ""
 }
 
-// nameOf is the bare name of a node: it follows from its ID alone, so that it does not
-// matter which of several declarations came first.
+// nameOf returns the bare name of a node. It follows from the ID alone, so it does not depend on which of several
+// declarations was added first.
 func nameOf(k kindNo, qual string) string {
 	if k == kFile || k == kPackage && strings.Contains(qual, "/") { // gopkg.in/yaml.v3
 		return base(qual)
@@ -169,11 +166,11 @@ func nameOf(k kindNo, qual string) string {
 	return lastPart(qual)
 }
 
-// otherLetter marks in a mask what is neither a letter nor a digit of ASCII.
+// otherLetter is the bit in a mask for all characters other than ASCII letters and digits.
 const otherLetter = 1 << 63
 
-// maskOf tells which characters a text has, whatever their case: a text that another
-// is a subsequence of has all of its bits.
+// maskOf returns a mask of the characters in a text, ignoring case. If a is a subsequence of b, all bits of a's mask
+// are set in b's mask.
 func maskOf(s string) (m uint64) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -192,8 +189,8 @@ func maskOf(s string) (m uint64) {
 	return m
 }
 
-// wordsOf tells how the words of a text begin: a text one of whose words begins like
-// another text has the bit of that one's beginning.
+// wordsOf returns a mask of the beginnings of a text's words. If a word of the text begins with s, the bit beginning(s)
+// is set.
 func wordsOf(s string) (m uint64) {
 	for i := 0; i+1 < len(s); i++ {
 		if wordStart(s, i) {
@@ -203,13 +200,12 @@ func wordsOf(s string) (m uint64) {
 	return m
 }
 
-// beginning is a bit for the first two characters of a text that has so many.
+// beginning returns a bit for the first two characters of s, which must have two.
 func beginning(s string) uint64 { return 1 << ((int(fold(s[0]))*31 + int(fold(s[1]))) % 64) }
 
-// Beginning lists nodes of the repository that a text may be the beginning of, as a
-// shell completes it: of the bare name, of the qualified name or its end from a dot or
-// slash on, or of the ID. Those to which most edges lead come first, then by ID, at most
-// limit of them. It looks at every node: some ten milliseconds for 200,000.
+// Beginning lists nodes of the repository for which text is the beginning of the bare name, of the qualified name or
+// its end from a dot or slash on, or of the ID. It serves completion in a shell. Nodes with the most incoming edges
+// come first, then the order is by ID; at most limit are returned. It scans all nodes: about 10 ms for 200,000.
 func (v *View) Beginning(text string, limit int) []Node {
 	first := top[int32]{n: min(max(limit, 0), MaxLimit), less: func(a, b int32) bool {
 		return cmp.Or(cmp.Compare(len(v.nodes.at(b).in), len(v.nodes.at(a).in)), v.compare(a, b)) < 0
@@ -231,8 +227,8 @@ func (v *View) Beginning(text string, limit int) []Node {
 	return out
 }
 
-// beginsPart reports whether a text is in a name at its beginning, or behind a dot or
-// slash. Without any of these itself, it is in the last part.
+// beginsPart reports whether text occurs in name at its beginning or after a dot or slash. A text without a dot or
+// slash must begin the last part.
 func beginsPart(name, text string) bool {
 	if !strings.ContainsAny(text, "./") {
 		return strings.HasPrefix(name[strings.LastIndexAny(name, "./")+1:], text)
@@ -250,21 +246,21 @@ func beginsPart(name, text string) bool {
 }
 
 const (
-	maxInheritanceSteps = 16 // steps from a type to what it inherits or embeds
-	maxBases            = 64 // types at one distance
+	maxInheritanceSteps = 16 // maximum number of steps from a type to the types that it inherits from or embeds
+	maxBases            = 64 // maximum number of types at one distance
 )
 
-// inheritingUses is the kinds of uses through which a type has the members of another one.
+// inheritingUses are the kinds of uses through which a type gets the members of another one.
 const inheritingUses = edgeSet(1<<eInherits | 1<<eImplements)
 
-// baseType is a type that another one inherits from or embeds.
+// baseType is a type from which another one inherits, or which it embeds.
 type baseType struct {
 	node  int32
 	guess bool
 }
 
-// inherited finds a member that is named with a type that does not declare it, in what the
-// type inherits from or embeds: the nearest one, unless two are as near.
+// inherited resolves a member named with a type that does not declare it. It searches the types that this type inherits
+// from or embeds. The nearest match is used; two at the same distance give -1.
 func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 	q := r.v.text(x)
 	owner, name := ownerOf(q), lastPart(q)
@@ -275,7 +271,7 @@ func (r *resolver) inherited(x sym, k edgeNo) (to int32, guess bool) {
 	return r.inheritedBy(r.owners(owner), name, k)
 }
 
-// inheritedBy finds a member in what types inherit from or embed.
+// inheritedBy searches the base types of level for a member, one distance after another.
 func (r *resolver) inheritedBy(level []baseType, name string, k edgeNo) (to int32, guess bool) {
 	seen := map[int32]bool{}
 	for range maxInheritanceSteps {
@@ -307,17 +303,17 @@ func (r *resolver) inheritedBy(level []baseType, name string, k edgeNo) (to int3
 	return -1, false
 }
 
-// depends notes that the edges of the unit depend on what has the last part of a name.
+// depends records that the unit's edges depend on declarations whose bare name is the last part of q.
 func (r *resolver) depends(q string) { r.memberTypes = append(r.memberTypes, hashName(lastPart(q))) }
 
-// owners finds the types of a qualified name.
+// owners resolves the qualified name of a type.
 func (r *resolver) owners(q string) []baseType {
 	if x, ok := r.v.names.findOwned(q); ok {
 		if t := r.qualified(x, eInherits); t >= 0 {
 			return []baseType{{t, false}}
 		}
 	}
-	if t, guess := r.overModules(q, eInherits); t >= 0 {
+	if t, guess := r.throughModules(q, eInherits); t >= 0 {
 		return []baseType{{t, guess}}
 	}
 	if t := r.bySuffix(q, eInherits); t >= 0 {
@@ -326,20 +322,20 @@ func (r *resolver) owners(q string) []baseType {
 	return nil
 }
 
-// inheritance is what a type has by inheritance, with the names that this depends on.
+// inheritance holds the base types of a type and the names that this result depends on.
 type inheritance struct {
-	bases []baseType
-	via   []uint32
-	loose bool
+	bases        []baseType
+	deps         []uint32
+	usesSuffixes bool
 }
 
-// bases lists what a type inherits from or embeds, as the files that declare it say.
+// bases lists the types from which t inherits or which it embeds, according to the files that declare it.
 func (r *resolver) bases(t int32) []baseType {
 	c := r.inheritances[t]
 	if c == nil {
 		c = &inheritance{}
 		r.inheritances[t] = c
-		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes, inheritances: r.inheritances, paths: r.paths, modules: r.modules, walking: r.walking, steps: r.steps}
+		sub := &resolver{v: r.v, memo: r.memo, suffixes: r.suffixes, inheritances: r.inheritances, paths: r.paths, modules: r.modules, stack: r.stack, steps: r.steps}
 		for _, p := range r.v.nodes.at(t).places {
 			if p.decl >= 0 {
 				sub.u, sub.local = r.v.unit(p.unit), nil
@@ -354,14 +350,14 @@ func (r *resolver) bases(t int32) []baseType {
 			return map[bool]int{false: -1, true: 1}[a.guess]
 		})
 		c.bases = slices.CompactFunc(c.bases, func(a, b baseType) bool { return a.node == b.node })
-		c.via, c.loose = sub.memberTypes, sub.usesSuffixes
+		c.deps, c.usesSuffixes = sub.memberTypes, sub.usesSuffixes
 	}
-	r.memberTypes = append(r.memberTypes, c.via...)
-	r.usesSuffixes = r.usesSuffixes || c.loose
+	r.memberTypes = append(r.memberTypes, c.deps...)
+	r.usesSuffixes = r.usesSuffixes || c.usesSuffixes
 	return c.bases
 }
 
-// addBases adds the bases of a declaration of the resolver's unit.
+// addBases adds the base types of one declaration of the resolver's unit.
 func (r *resolver) addBases(decl int32, c *inheritance) {
 	u := r.u
 	skip := edgeSet(0)
@@ -390,7 +386,7 @@ func (r *resolver) addBases(decl int32, c *inheritance) {
 	}
 }
 
-// baseTypeOf finds the type that a use of the resolver's unit says something inherits from.
+// baseTypeOf resolves a use of the resolver's unit that names a base type.
 func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
 	if x.meta&useQualified == 0 {
 		if r.local == nil {
@@ -401,14 +397,14 @@ func (r *resolver) baseTypeOf(x use) (to int32, guess bool) {
 	if to = r.qualified(x.name, eInherits); to >= 0 {
 		return to, false
 	}
-	if to, guess = r.overModules(r.v.text(x.name), eInherits); to >= 0 {
+	if to, guess = r.throughModules(r.v.text(x.name), eInherits); to >= 0 {
 		return to, guess
 	}
 	return r.bySuffix(r.v.text(x.name), eInherits), true
 }
 
-// basesOf lists the uses that say what a declaration inherits from; in Go, what it
-// implements gives it nothing.
+// basesOf lists the uses that name the base types of a declaration. With embeds (Go), implemented interfaces don't
+// count, because a type gets no members from them.
 func (u *unit) basesOf(decl int32, embeds bool) (out []use) {
 	at, _ := slices.BinarySearchFunc(u.uses, decl, func(x use, d int32) int { return int(x.from) - int(d) })
 	for ; at < len(u.uses) && u.uses[at].from == decl; at++ {

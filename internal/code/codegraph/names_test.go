@@ -119,7 +119,7 @@ func TestTestsOfWhatIsNotThereLeadNowhere(t *testing.T) {
 	}
 }
 
-// What implements io.Reader is worth asking, though nothing here declares it.
+// Queries for implementations of io.Reader work although the repository does not declare it.
 func TestInterfacesOfTheStandardLibraryAreNodes(t *testing.T) {
 	a, shop := file("a.go", "go", "in package:a", "type a.T"), file("shop/i.go", "go", "in package:shop", "interface shop.I")
 	g := New()
@@ -140,10 +140,10 @@ func TestInterfacesOfTheStandardLibraryAreNodes(t *testing.T) {
 	if err != nil || !n.External || n.Path != "" || n.In != 1 {
 		t.Errorf("%+v, %v", n, err)
 	}
-	sound(t, g.View())
+	checkConsistent(t, g.View())
 	reloaded(t, g)
 	g.Apply(nil, []string{"shop/i.go"})
-	sound(t, g.View())
+	checkConsistent(t, g.View())
 	g.Refine(implements("interface:io.Reader"))
 	if _, err := g.View().One("interface:error"); err == nil {
 		t.Error("nothing implements error, and it is still there")
@@ -153,9 +153,8 @@ func TestInterfacesOfTheStandardLibraryAreNodes(t *testing.T) {
 	}
 }
 
-// kin adds a type that inherits from others, a member, and a use of one that may be
-// inherited.
-func (w *world) kin(f *File) {
+// addInheritance adds a type that inherits from others, a member, and a use of a member that may be inherited.
+func (w *world) addInheritance(f *File) {
 	name := func() string { return w.pick("Base", "Middle", "Leaf") }
 	q := w.pick("a.b.", "a.b.", "c.") + name()
 	at := len(f.Decls)
@@ -175,7 +174,7 @@ func (w *world) kin(f *File) {
 	f.Uses = append(f.Uses, Use{From: -1, Kind: Calls, Name: w.pick("a.b.", "c.", "b.") + name() + w.pick(".grab", ".push"), Qualified: true, Line: 4})
 }
 
-// What the end of a name means does not depend on whether some file has it as it stands.
+// The meaning of the end of a name does not depend on whether a file uses exactly that end.
 func TestInheritedThroughAnEndNobodyElseWrites(t *testing.T) {
 	g := New()
 	g.Apply([]File{

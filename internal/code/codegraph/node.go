@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is what a node is; it is the prefix of its ID.
+// Kind is the kind of a node, and the prefix of its ID.
 type Kind string
 
 // The kinds of nodes.
@@ -13,20 +13,19 @@ const (
 	KindFile      Kind = "file"
 	KindPackage   Kind = "package"   // Go, Java, Python, Rust
 	KindNamespace Kind = "namespace" // C#, C++, TypeScript
-	KindType      Kind = "type"      // struct, class, enum, record, alias, trait's implementor
+	KindType      Kind = "type"      // struct, class, enum, record, alias, type that implements a trait
 	KindInterface Kind = "interface" // interface, trait, protocol
 	KindMethod    Kind = "method"
 	KindProperty  Kind = "property" // field, property, member of an enum
 	KindFunction  Kind = "function"
-	KindVariable  Kind = "variable" // variable or constant at the level of a file
+	KindVariable  Kind = "variable" // variable or constant at file level
 	KindDecision  Kind = "adr"
 )
 
-// ID makes an ID of a kind and a qualified name.
+// ID joins a kind and a qualified name into an ID.
 func ID(k Kind, qualified string) string { return string(k) + ":" + qualified }
 
-// Split cuts an ID into its kind and its qualified name. ok is false for a text
-// without the prefix of a kind.
+// Split splits an ID into its kind and its qualified name. ok is false for a text without the prefix of a kind.
 func Split(id string) (k Kind, qualified string, ok bool) {
 	prefix, rest, found := strings.Cut(id, ":")
 	switch k = Kind(prefix); k {
@@ -36,20 +35,20 @@ func Split(id string) (k Kind, qualified string, ok bool) {
 	return "", id, false
 }
 
-// EdgeKind is how one node hangs on another: from hangs on to.
+// EdgeKind is the kind of a relation between two nodes. The first node of each comment below is the source.
 type EdgeKind string
 
 // The kinds of edges.
 const (
-	Defines    EdgeKind = "defines"     // a file, a type, its member
-	Imports    EdgeKind = "imports"     // a file, a package or file
-	Inherits   EdgeKind = "inherits"    // a type, its base or what it embeds
-	Implements EdgeKind = "implements"  // a type, an interface
-	References EdgeKind = "references"  // a declaration, what it names
-	Calls      EdgeKind = "calls"       // a declaration, what it calls
-	Tests      EdgeKind = "tests"       // a test, what it is for
-	DependsOn  EdgeKind = "depends_on"  // a package, another one: the sum of its imports
-	Governs    EdgeKind = "adr_governs" // a decision, what it is about
+	Defines    EdgeKind = "defines"     // from a file or type to its member
+	Imports    EdgeKind = "imports"     // from a file to a package or file
+	Inherits   EdgeKind = "inherits"    // from a type to its base or to what it embeds
+	Implements EdgeKind = "implements"  // from a type to an interface
+	References EdgeKind = "references"  // from a declaration to what it names
+	Calls      EdgeKind = "calls"       // from a declaration to what it calls
+	Tests      EdgeKind = "tests"       // from a test to what it tests
+	DependsOn  EdgeKind = "depends_on"  // from a package to another one: the sum of its files' imports
+	Governs    EdgeKind = "adr_governs" // from a decision to what it governs
 )
 
 // How says how an edge was found.
@@ -57,11 +56,11 @@ type How string
 
 // The ways in which an edge is found.
 const (
-	Exact How = "exact" // by syntax that leaves no choice, by types, by a compiler's index
-	Guess How = "guess" // by a name that fits
+	Exact How = "exact" // by unambiguous syntax, by types, or by a compiler's index
+	Guess How = "guess" // by a name that matches
 )
 
-// kindNo and edgeNo are kinds as they are kept; 0 is none.
+// kindNo and edgeNo are the compact forms of Kind and EdgeKind; 0 means none.
 type (
 	kindNo uint8
 	edgeNo uint8
@@ -93,7 +92,7 @@ func numberOfKind(k Kind) kindNo {
 	return noKind
 }
 
-// isScope reports whether a node of that kind is there for what is in it.
+// isScope reports whether nodes of this kind contain others: packages and namespaces.
 func (k kindNo) isScope() bool { return k == kPackage || k == kNamespace }
 
 func (k kindNo) member() bool { return k == kMethod || k == kProperty }
@@ -123,12 +122,12 @@ func numberOfEdge(k EdgeKind) edgeNo {
 	return noEdge
 }
 
-// edgeSet is some kinds of edges.
+// edgeSet is a set of edge kinds, one bit each.
 type edgeSet uint16
 
 func (s edgeSet) has(k edgeNo) bool { return s&(1<<k) != 0 }
 
-// edgeSetOf leaves out what is no kind of edge; nothing named is everything.
+// edgeSetOf ignores unknown kinds. An empty list means all kinds.
 func edgeSetOf(kinds []EdgeKind) edgeSet {
 	if len(kinds) == 0 {
 		return 1<<edgeCount - 1
@@ -142,8 +141,7 @@ func edgeSetOf(kinds []EdgeKind) edgeSet {
 	return s
 }
 
-// kindPreference is, for a kind of edge, the kinds of nodes that it may lead to when only a
-// name is known, the likeliest first.
+// kindPreference lists, for each kind of edge, the kinds of nodes to which a bare name may lead, the most likely first.
 var kindPreference = [edgeCount][]kindNo{
 	eInherits:   {kType, kInterface},
 	eImplements: {kInterface, kType},
@@ -154,8 +152,7 @@ var kindPreference = [edgeCount][]kindNo{
 	eGoverns:    {kType, kInterface, kFunction, kMethod, kVariable, kProperty, kPackage, kNamespace},
 }
 
-// rank is a kind's place among those that an edge prefers, and -1 when it leads to
-// none of that kind.
+// rank returns the index of a node kind among those that an edge prefers, or -1 if the edge can't lead to that kind.
 func rank(e edgeNo, k kindNo) int {
 	for i, p := range kindPreference[e] {
 		if p == k {
@@ -165,7 +162,7 @@ func rank(e edgeNo, k kindNo) int {
 	return -1
 }
 
-// families are languages whose files use each other's names.
+// families maps languages to the family whose files use each other's names. Other languages are their own family.
 var families = map[string]string{
 	"typescript": "javascript", "tsx": "javascript", "jsx": "javascript", "vue": "javascript", "svelte": "javascript",
 	"c": "c", "cpp": "c", "c++": "c", "objective-c": "c", "kotlin": "java", "scala": "java", "groovy": "java", "c#": "csharp",
@@ -187,8 +184,8 @@ func (g *Graph) family(language string) uint8 {
 	return uint8(len(g.fams) - 1)
 }
 
-// moduleFiles is, by family, what may stand behind the name of a file that is imported
-// without its extension, or with that of the language it is compiled to.
+// moduleFiles lists, by family, the endings that can complete an import without an extension, or with the extension of
+// the compiled file.
 var moduleFiles = map[string][]string{
 	"javascript": {".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte",
 		"/index.ts", "/index.tsx", "/index.d.ts", "/index.js", "/index.jsx", "/index.mjs"},
@@ -197,13 +194,13 @@ var moduleFiles = map[string][]string{
 	"c":      {".h", ".hpp", ".hh", ".hxx"},
 }
 
-// compiled are extensions that an import may have although the file has another.
+// compiled are extensions of compiled files that an import may name in place of the source file's.
 var compiled = []string{".js", ".jsx", ".mjs", ".cjs"}
 
-// indexStems are files that stand for their folder.
+// indexStems are the stems of files that represent their folder.
 var indexStems = map[string]bool{"index": true, "__init__": true, "mod": true, "lib": true}
 
-// fileNames calls with every name by which others may look for a file.
+// fileNames calls name with each name under which other files may refer to the file.
 func fileNames(path string, name func(string)) {
 	name(base(path))
 	s := stem(path)
@@ -213,8 +210,8 @@ func fileNames(path string, name func(string)) {
 	}
 }
 
-// keysOf returns the names that a unit's edges depend on beside those of its uses: of
-// what it imports, of the types whose members it declares, and of what it may test.
+// keysOf returns hashes of the names that a unit's edges depend on in addition to those of its uses: names of its
+// imports, of the types whose members it declares, and of what its tests may be for.
 func (g *Graph) keysOf(u *unit) []uint32 {
 	var keys []uint32
 	add := func(s string) { keys = append(keys, hashName(s)) }
@@ -256,7 +253,7 @@ func (g *Graph) keysOf(u *unit) []uint32 {
 	return keys
 }
 
-// refinedKeys are the names that what is refined depends on.
+// refinedKeys returns hashes of the names that refined edges depend on.
 func (g *Graph) refinedKeys(edges []refinedEdge) []uint32 {
 	var keys []uint32
 	for i := range edges {
@@ -269,27 +266,26 @@ func (g *Graph) refinedKeys(edges []refinedEdge) []uint32 {
 			}
 			keys = append(keys, hashName(s))
 		}
-		if e := &edges[i]; e.kind == eImplements && e.to.kind == kInterface { // of which package is the question
+		if e := &edges[i]; e.kind == eImplements && e.to.kind == kInterface { // whether the node exists depends on the package, too
 			keys = append(keys, hashName(lastPart(ownerOf(g.names.strs[e.to.qual]))))
 		}
 	}
 	return keys
 }
 
-// declaredName is one thing that a unit declares, as others see it: by a name, and with
-// everything that decides what a use of the name means.
+// declaredName is one name that a unit declares, with everything that decides what a use of the name means.
 type declaredName struct {
 	name  string
 	node  ref
-	shape uint32 // a hash of the rest
+	shape uint32 // a hash of the other properties
 }
 
-// declaredNames counts what a unit declares.
+// declaredNames calls count with each name that a unit declares.
 func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	text := func(x sym) string { return g.names.strs[x] }
 	shape := uint32(u.within.qual)<<8 ^ uint32(u.within.kind)<<4 ^ uint32(u.fam)<<24 ^ uint32(u.flags&forTests)<<2
 	if u.decision != nil {
-		return // nothing in a file means a decision
+		return // names in files never refer to decisions
 	}
 	var locals []local
 	own := ref{kFile, u.path}
@@ -326,20 +322,19 @@ func (g *Graph) declaredNames(u *unit, count func(declaredName)) {
 	}
 }
 
-// basesKey and the last part of a type's name stand for what it inherits from: that may
-// change where the type does not.
+// basesKey followed by the last part of a type's name is the key for the type's bases. They can change while the type's
+// own declaration stays the same.
 const basesKey = "<"
 
-// aliasKey and a name stand for what modules call so without declaring it, typeKey and a name for the
-// types of values that are called so.
+// aliasKey followed by a name is the key for aliases with that name. typeKey followed by a name is the key for the
+// types of values with that name.
 const (
 	aliasKey = "="
 	typeKey  = ">"
 )
 
-// basesHash is a hash of everything in a unit that decides what a type in it inherits from. A
-// name that is looked for in the file is worth what it means there. The unit's locals
-// are found when they are needed.
+// basesHash returns a hash of everything in a unit that decides what a declared type inherits from. A name that the
+// file declares is replaced by its declaration. locals caches the unit's locals; they are computed if needed.
 func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 	mix := func(n ...uint32) {
 		for _, x := range n {
@@ -376,8 +371,7 @@ func (g *Graph) basesHash(u *unit, decl int32, locals *[]local) (h uint32) {
 	return h
 }
 
-// difference says which names mean something else after unit b took the place of a.
-// Either may be nil.
+// difference adds the names whose meaning changes when unit b replaces a. a is nil for a new unit, b for a removed one.
 func (g *Graph) difference(a, b *unit, changed map[string]bool) {
 	count := map[declaredName]int{}
 	if a != nil {
@@ -393,10 +387,10 @@ func (g *Graph) difference(a, b *unit, changed map[string]bool) {
 	}
 }
 
-// affected returns the units, other than those of which skip is true, whose edges may
-// be others now that names have changed.
+// affected returns the units whose edges may change because names have changed. It leaves out units for which skip
+// returns true.
 func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) []int32 {
-	if len(changed) == 0 && !t.spacesFlipped && !t.filesChanged {
+	if len(changed) == 0 && !t.scopesChanged && !t.filesChanged {
 		return nil
 	}
 	marked := make([]bool, len(t.g.names.strs))
@@ -407,7 +401,7 @@ func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) [
 			marked[x] = true
 		}
 	}
-	var low [1 << 16 / 64]uint64 // most keys are told apart by 16 bits
+	var low [1 << 16 / 64]uint64 // a fast filter by 16 bits of each hash
 	for h := range hashes {
 		low[h%(1<<16)/64] |= 1 << (h % 64)
 	}
@@ -421,7 +415,7 @@ func (t *transaction) affected(changed map[string]bool, skip func(int32) bool) [
 		if u == nil || skip(i) {
 			continue
 		}
-		if u.dependsOn(marked, has) || t.spacesFlipped && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
+		if u.dependsOn(marked, has) || t.scopesChanged && u.has(usesSuffixes) || t.filesChanged && u.has(folders) {
 			out = append(out, i)
 		}
 	}
@@ -437,7 +431,7 @@ func (u *unit) dependsOn(marked []bool, has func(uint32) bool) bool {
 	return slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.memberTypes, has)
 }
 
-// trimFirst cuts a prefix off that another word follows: "TestShelf", not "Testing".
+// trimFirst removes a prefix that is followed by the beginning of another word: in "TestShelf", but not in "Testing".
 func trimFirst(s, prefix string) (string, bool) {
 	rest, ok := strings.CutPrefix(s, prefix)
 	if !ok || rest == "" {

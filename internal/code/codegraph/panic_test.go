@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// quiet drops what is logged during a test: a stack would hide another test's failure.
+// quiet drops log output during a test, because a stack trace would hide another test's failure.
 func quiet(t *testing.T) {
 	t.Helper()
 	before := slog.Default()
@@ -18,7 +18,7 @@ func quiet(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 }
 
-// A file that can't be linked has no edges, and the others have theirs.
+// A file that can't be resolved has no edges, and the others are not affected.
 func TestLinkingSurvivesAFile(t *testing.T) {
 	quiet(t)
 	g, sound := New(), New()
@@ -50,7 +50,7 @@ func TestLinkingSurvivesAFile(t *testing.T) {
 	}
 }
 
-// A file whose reading panics outside of its extractor is left out, and read the next time.
+// If reading a file panics outside of its extractor, the file is left out, and is read the next time.
 func TestBuildSurvivesAFile(t *testing.T) {
 	quiet(t)
 	dir := t.TempDir()

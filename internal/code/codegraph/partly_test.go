@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPartlyRefined: what an index says of a name counts, and where it says nothing the graph finds names as before.
+// TestPartlyRefined checks that an index decides the names that it mentions, and the graph resolves the others.
 func TestPartlyRefined(t *testing.T) {
 	g := New()
 	g.Apply([]File{
@@ -39,7 +39,7 @@ func TestPartlyRefined(t *testing.T) {
 	}
 }
 
-// TestTimes counts the places at which one declaration uses another.
+// TestTimes checks the number of places at which one declaration uses another.
 func TestTimes(t *testing.T) {
 	g := New()
 	g.Apply([]File{

@@ -6,37 +6,36 @@ import (
 )
 
 const (
-	maxPathDepth = 24  // paths that lead to each other
-	maxPathSteps = 400 // of one use, those of all paths together
+	maxPathDepth = 24  // maximum number of aliases and types that one path goes through
+	maxPathSteps = 400 // maximum number of steps for one use, over all paths
 )
 
-// pathKey is a qualified name as files of one family of languages mean it.
+// pathKey is a qualified name in the files of one family of languages.
 type pathKey struct {
 	path string
 	fam  uint8
 }
 
-// pathEnd is the end of a path: a node, or a module by its scope. Neither is set for a path that
-// leads nowhere.
+// pathEnd is the target of a path: a node, or a module. Neither is set if the path can't be resolved.
 type pathEnd struct {
 	node  int32  // -1 for none
-	scope string // what the names in the module begin with, without the last dot
-	guess bool   // a type on the way is one
+	scope string // prefix of the names in the module, without the last dot; "" if the target is no module
+	guess bool   // the path goes through a guessed type
 }
 
 var nowhere = pathEnd{node: -1}
 
-// pathEntry is a path that was followed, with the names that this depends on.
+// pathEntry is the cached result of a path and the names that it depends on.
 type pathEntry struct {
-	end   pathEnd
-	via   []uint32
-	loose bool
+	end          pathEnd
+	deps         []uint32
+	usesSuffixes bool
 }
 
-// overModules finds what a qualified name means that no declaration has: a name that a module imports
-// or hands on, or a member of such a thing.
-func (r *resolver) overModules(q string, k edgeNo) (to int32, guess bool) {
-	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" { // whose modules hand nothing on
+// throughModules resolves a qualified name that no declaration has: a name that a module imports or re-exports, or a
+// member of such a name.
+func (r *resolver) throughModules(q string, k edgeNo) (to int32, guess bool) {
+	if f := r.v.fams[r.u.fam]; f != "python" && f != "javascript" { // other languages don't re-export
 		return -1, false
 	}
 	end, _ := r.last(q, k)
@@ -46,8 +45,8 @@ func (r *resolver) overModules(q string, k edgeNo) (to int32, guess bool) {
 	return end.node, end.guess
 }
 
-// typed adds the edge of a use that leads over the types of values. If the type is not known, it is
-// a member of anything.
+// typed adds the edges of a use that goes through the types of values. If the type is unknown, the use is resolved like
+// a member of a value of unknown type.
 func (r *resolver) typed(x use, from int32) {
 	k, q := x.meta.kind(), r.v.text(x.name)
 	end, known := r.last(q, k)
@@ -62,14 +61,14 @@ func (r *resolver) typed(x use, from int32) {
 	}
 }
 
-// declaresType reports whether the unit declares a type of that name.
+// declaresType reports whether the unit declares a type with this qualified name.
 func (r *resolver) declaresType(q string) bool {
 	x, ok := r.v.names.findOwned(q)
 	return ok && slices.ContainsFunc(r.u.decls, func(d decl) bool { return d.qual == x && (d.kind == kType || d.kind == kInterface) })
 }
 
-// last finds what the last part of a path means for an edge of a kind. known is true if
-// it is known what should have it.
+// last resolves a path whose last part is the target of an edge of kind k. known reports whether the owner of the last
+// part was found, even if the owner does not have the part.
 func (r *resolver) last(q string, k edgeNo) (end pathEnd, known bool) {
 	r.depends(q)
 	if x, ok := r.v.names.findOwned(q); ok {
@@ -84,10 +83,10 @@ func (r *resolver) last(q string, k edgeNo) (end pathEnd, known bool) {
 	return r.part(owner, name, k)
 }
 
-// part finds what a name means in what a path leads to.
+// part resolves a name within the target of the path owner. known is as in last.
 func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) {
 	if units := r.module(owner); len(units) > 0 {
-		return r.handedOn(units, name, k), true
+		return r.reexported(units, name, k), true
 	}
 	o := r.follow(owner)
 	for range maxPathDepth {
@@ -105,7 +104,7 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 				return pathEnd{node: to, guess: o.guess}, true
 			}
 			to, guess := r.inheritedBy([]baseType{{o.node, o.guess}}, name, k)
-			if to < 0 && n.kind == kType { // the name of an object's type
+			if to < 0 && n.kind == kType { // an alias of another type: "type A = B"
 				if typ := r.typeOf(o.node); typ != "" && typ != q {
 					o = r.follow(typ)
 					continue
@@ -113,7 +112,7 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 			}
 			return pathEnd{node: to, guess: guess}, true
 		}
-		if to := r.within(q, name, k); to >= 0 { // an object's own
+		if to := r.within(q, name, k); to >= 0 { // a member declared on the value itself
 			return pathEnd{node: to, guess: true}, true
 		}
 		typ := r.typeOf(o.node)
@@ -126,7 +125,7 @@ func (r *resolver) part(owner, name string, k edgeNo) (end pathEnd, known bool) 
 	return nowhere, false
 }
 
-// inModule finds a name in a module that a path leads to.
+// inModule resolves a name in the module that is the target of a path.
 func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {
 	q := o.scope + "." + name
 	if x, ok := r.v.names.findOwned(q); ok {
@@ -136,19 +135,19 @@ func (r *resolver) inModule(o pathEnd, name string, k edgeNo) pathEnd {
 		}
 	}
 	r.depends(q)
-	end := r.handedOn(r.module(o.scope), name, k)
+	end := r.reexported(r.module(o.scope), name, k)
 	end.guess = end.guess || o.guess
 	return end
 }
 
-// handedOn finds a name that a module imports, or hands on from others, or a member of the one value
-// that it is.
-func (r *resolver) handedOn(units []int32, name string, k edgeNo) pathEnd {
-	end := r.handedByName(units, name, k)
+// reexported resolves a name that modules import or re-export. In JavaScript it also tries the members of the module's
+// default export.
+func (r *resolver) reexported(units []int32, name string, k edgeNo) pathEnd {
+	end := r.reexportedByName(units, name, k)
 	if end.node >= 0 || end.scope != "" || name == "default" || r.v.fams[r.u.fam] != "javascript" {
 		return end
 	}
-	d := r.handedByName(units, "default", eReferences)
+	d := r.reexportedByName(units, "default", eReferences)
 	if d.node < 0 {
 		return nowhere
 	}
@@ -163,8 +162,8 @@ func (r *resolver) handedOn(units []int32, name string, k edgeNo) pathEnd {
 	return nowhere
 }
 
-// handedByName finds a name that a module imports, or hands on from others.
-func (r *resolver) handedByName(units []int32, name string, k edgeNo) pathEnd {
+// reexportedByName resolves a name that modules import or re-export under that name, or with "*".
+func (r *resolver) reexportedByName(units []int32, name string, k edgeNo) pathEnd {
 	r.memberTypes = append(r.memberTypes, hashName(aliasKey+name), hashName(aliasKey+"*"))
 	x, known := r.v.names.findOwned(name)
 	for _, i := range units {
@@ -192,7 +191,7 @@ func (r *resolver) handedByName(units []int32, name string, k edgeNo) pathEnd {
 	return nowhere
 }
 
-// alias is follow for what an edge of a kind leads to in the end: a name may be that of a type and of a value.
+// alias resolves the target of an alias for an edge of kind k. k matters because a type and a value may share a name.
 func (r *resolver) alias(target string, k edgeNo) pathEnd {
 	r.depends(target)
 	if x, ok := r.v.names.findOwned(target); ok {
@@ -203,27 +202,27 @@ func (r *resolver) alias(target string, k edgeNo) pathEnd {
 	return r.follow(target)
 }
 
-// follow finds what a path means.
+// follow resolves a path and caches the result.
 func (r *resolver) follow(q string) pathEnd {
 	key := pathKey{q, r.u.fam}
 	if e := r.paths[key]; e != nil {
-		r.memberTypes = append(r.memberTypes, e.via...)
-		r.usesSuffixes = r.usesSuffixes || e.loose
+		r.memberTypes = append(r.memberTypes, e.deps...)
+		r.usesSuffixes = r.usesSuffixes || e.usesSuffixes
 		return e.end
 	}
-	if len(r.walking) == 0 {
-		r.steps, r.cut = 0, false
+	if len(r.stack) == 0 {
+		r.steps, r.truncated = 0, false
 	}
-	if r.steps++; r.steps > maxPathSteps || len(r.walking) > maxPathDepth || slices.Contains(r.walking, q) {
-		r.cut = true
+	if r.steps++; r.steps > maxPathSteps || len(r.stack) > maxPathDepth || slices.Contains(r.stack, q) {
+		r.truncated = true
 		return nowhere
 	}
 	outer, loose := r.memberTypes, r.usesSuffixes
 	r.memberTypes, r.usesSuffixes = nil, false
-	r.walking = append(r.walking, q)
+	r.stack = append(r.stack, q)
 	end := r.followed(q)
-	r.walking = r.walking[:len(r.walking)-1]
-	if !r.cut || len(r.walking) == 0 { // the rest of a circle is not the whole answer for its parts
+	r.stack = r.stack[:len(r.stack)-1]
+	if !r.truncated || len(r.stack) == 0 { // a path cut short by a cycle is not a final result
 		slices.Sort(r.memberTypes)
 		r.paths[key] = &pathEntry{end, slices.Compact(r.memberTypes), r.usesSuffixes}
 	}
@@ -249,7 +248,7 @@ func (r *resolver) followed(q string) pathEnd {
 	return end
 }
 
-// typeOf returns the type of a value, or what a function returns; empty when unknown.
+// typeOf returns the type of a value or the result type of a function; "" if unknown.
 func (r *resolver) typeOf(i int32) (typ string) {
 	n := r.v.nodes.at(i)
 	r.memberTypes = append(r.memberTypes, hashName(typeKey+lastPart(r.v.text(n.qual))))
@@ -264,7 +263,7 @@ func (r *resolver) typeOf(i int32) (typ string) {
 	return typ
 }
 
-// module lists the units whose declarations have a scope of their own that is called so, by path.
+// module lists the units that form the module with this scope, by path.
 func (r *resolver) module(scope string) []int32 {
 	r.memberTypes = append(r.memberTypes, hashName(lastPart(scope)), hashName(stem(scope)))
 	key := pathKey{scope, r.u.fam}

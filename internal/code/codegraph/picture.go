@@ -10,27 +10,26 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Picture is a node with what is around it, ready to be drawn: plain values, with the
-// fields that a drawing of entities has.
+// Picture is a node and its surroundings, ready to be drawn.
 type Picture struct {
 	Root  string        `json:"root"` // ID
 	Depth int           `json:"depth"`
-	Nodes []PictureNode `json:"nodes"`          // by depth, then by ID; the root first
+	Nodes []PictureNode `json:"nodes"`          // by depth, then by ID; the root comes first
 	Edges []PictureEdge `json:"edges"`          // by source, target and kind
-	Left  int           `json:"left,omitempty"` // how many more there are within the depth, next to those that are here
+	Left  int           `json:"left,omitempty"` // number of further nodes within the depth that are adjacent to the nodes listed
 }
 
 // PictureNode is a node of a Picture.
 type PictureNode struct {
 	ID        string `json:"id"`
-	Display   string `json:"display"` // its bare name, with the type in front for a member
+	Display   string `json:"display"` // the bare name, after that of its type for a member
 	Kind      Kind   `json:"kind"`
-	Depth     int    `json:"depth"`               // edges away from the root
-	In        int    `json:"in"`                  // edges that lead to it
-	Decisions int    `json:"decisions,omitempty"` // that govern it
+	Depth     int    `json:"depth"`               // number of edges to the root
+	In        int    `json:"in"`                  // number of edges that lead to it
+	Decisions int    `json:"decisions,omitempty"` // number of decisions that govern it
 }
 
-// PictureEdge is all edges of one kind between two nodes of a Picture.
+// PictureEdge stands for all edges of one kind between two nodes of a Picture.
 type PictureEdge struct {
 	Source   string   `json:"source"`
 	Target   string   `json:"target"`
@@ -44,10 +43,9 @@ const (
 	maxPictureDepth = 3
 )
 
-// Picture returns what is up to depth edges (1 to 3) away from the node that a text
-// stands for, as of One: at most limit nodes, 0 means 30, of which the nearest are taken, as
-// Neighbours has it. Errors are those of One, and ken.ErrInvalid for the depth and the
-// limit.
+// Picture returns the surroundings of a node; id is a text as for One. It has the nodes that are up to depth edges
+// away, from 1 to 3, and at most limit nodes, the highest scores of Neighbours first; 0 means 30. Errors are those of
+// One, and ken.ErrInvalid for the depth and the limit.
 func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 	if limit = cmp.Or(limit, defaultPicture); limit < 1 || limit > maxPicture {
 		return Picture{}, &ken.Error{Code: ken.CodeInvalid, Field: "limit", Msg: "is outside 1..200", Try: "Draw fewer nodes."}
@@ -59,7 +57,7 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	p := Picture{Root: v.id(root), Depth: depth, Nodes: []PictureNode{v.drawn(root, 0)}, Edges: []PictureEdge{}}
+	p := Picture{Root: v.id(root), Depth: depth, Nodes: []PictureNode{v.pictureNode(root, 0)}, Edges: []PictureEdge{}}
 	in := map[int32]bool{root: true}
 	left := map[string]bool{}
 	ring := []string{p.Root}
@@ -83,7 +81,7 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 			default:
 				in[i] = true
 				ring = append(ring, n.ID)
-				p.Nodes = append(p.Nodes, v.drawn(i, at))
+				p.Nodes = append(p.Nodes, v.pictureNode(i, at))
 			}
 		}
 	}
@@ -93,8 +91,8 @@ func (v *View) Picture(id string, depth, limit int) (Picture, error) {
 	return p, nil
 }
 
-// drawn is a node as it stands in a picture.
-func (v *View) drawn(i int32, depth int) PictureNode {
+// pictureNode returns the PictureNode of a node.
+func (v *View) pictureNode(i int32, depth int) PictureNode {
 	n := v.nodes.at(i)
 	out := PictureNode{ID: v.id(i), Display: v.text(n.name), Kind: kindNames[n.kind], Depth: depth, In: len(n.in)}
 	if n.kind.member() {
@@ -108,7 +106,7 @@ func (v *View) drawn(i int32, depth int) PictureNode {
 	return out
 }
 
-// between lists the edges among nodes.
+// between lists the edges between nodes of a set.
 func (v *View) between(nodes map[int32]bool) []PictureEdge {
 	best := map[PictureEdge]float64{}
 	for i := range nodes {
@@ -130,11 +128,11 @@ func (v *View) between(nodes map[int32]bool) []PictureEdge {
 	return out
 }
 
-// ExportVersion is the version of what ExportJSON writes. It goes up when a field
-// changes its meaning or goes, not when one is added.
+// ExportVersion is the version of the format of ExportJSON. It increases when a field is removed or changes its
+// meaning. It does not increase when a field is added.
 const ExportVersion = 1
 
-// exportedNode and exportedEdge are the elements of the lists of ExportJSON.
+// exportedNode and exportedEdge are the JSON forms of nodes and edges in ExportJSON.
 type exportedNode struct {
 	ID        string          `json:"id"`
 	Kind      Kind            `json:"kind"`
@@ -143,7 +141,7 @@ type exportedNode struct {
 	Exported  bool            `json:"exported,omitempty"`
 	Test      bool            `json:"test,omitempty"`
 	External  bool            `json:"external,omitempty"`
-	Generated bool            `json:"generated,omitempty"` // a file that a program wrote
+	Generated bool            `json:"generated,omitempty"` // a file written by a program
 	Hash      string          `json:"hash,omitempty"`      // of a file
 	Places    []exportedPlace `json:"places,omitempty"`
 }
@@ -165,8 +163,7 @@ type exportedEdge struct {
 	Line int      `json:"line,omitempty"`
 }
 
-// ExportJSON writes the whole graph as one JSON object, with a line for each node and
-// edge:
+// ExportJSON writes the whole graph as one JSON object with one line for each node and edge:
 //
 //	version  1
 //	nodes    by id: id, kind, name, language, exported, test (only tests declare it),
@@ -175,7 +172,7 @@ type exportedEdge struct {
 //	edges    by from, to, kind and path: from, to (IDs), kind, how (exact, guess), and the
 //	         path and line of what says so
 //
-// Fields that say nothing are left out. Errors are w's.
+// Empty fields are left out. Errors are w's.
 func (v *View) ExportJSON(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	e := &jsonList{w: b}
@@ -197,10 +194,10 @@ func (v *View) ExportJSON(w io.Writer) error {
 	return e.err
 }
 
-// jsonList writes lists, an element at a time.
+// jsonList writes JSON lists one element at a time.
 type jsonList struct {
 	w    *bufio.Writer
-	some bool // the list has an element
+	some bool // the list has an element already
 	err  error
 }
 
@@ -267,10 +264,10 @@ func (v *View) exportEdges(i int32) (out []exportedEdge) {
 	return out
 }
 
-// Place is where something is declared.
+// Place is where a node is declared.
 type Place struct {
 	Path      string `json:"path"`
-	Line      int    `json:"line,omitempty"` // from 1; 0 for all of the file
+	Line      int    `json:"line,omitempty"` // from 1; 0 for the whole file
 	End       int    `json:"end,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Doc       string `json:"doc,omitempty"`

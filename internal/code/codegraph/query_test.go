@@ -182,7 +182,7 @@ func TestRefsArePaged(t *testing.T) {
 	}
 }
 
-// chain is n functions that call each other in a row, and a last one by a guess.
+// chain returns a graph of n functions that call each other in a row, and a last one called by a guess.
 func chain(n int) *Graph {
 	g := New()
 	var files []File

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// world makes files that have to do with each other: few names, many uses of them.
+// world makes files with few names and many uses of them.
 type world struct {
 	*rand.Rand
 	revision int
@@ -76,7 +76,7 @@ func (w *world) file(path string) File {
 		f.Uses = append(f.Uses, x)
 	}
 	if w.IntN(2) == 0 {
-		w.kin(&f)
+		w.addInheritance(&f)
 	}
 	return f
 }
@@ -128,8 +128,8 @@ func export(t testing.TB, v *View) string {
 	return b.String()
 }
 
-// sound compares the lists of a view with each other.
-func sound(t *testing.T, v *View) {
+// checkConsistent checks that the lists of a view agree with each other.
+func checkConsistent(t *testing.T, v *View) {
 	t.Helper()
 	var c Counts
 	in := map[int32]int{}
@@ -222,8 +222,8 @@ func TestAfterAnyChangesTheGraphIsAsOneBuiltAnew(t *testing.T) {
 				}
 				g.Apply(changed, removed)
 			}
-			sound(t, g.View())
-			if diff := cmp.Diff(export(t, anew(w, files, decisions, refined).View()), export(t, g.View())); diff != "" {
+			checkConsistent(t, g.View())
+			if diff := cmp.Diff(export(t, rebuilt(w, files, decisions, refined).View()), export(t, g.View())); diff != "" {
 				t.Fatalf("step %d, -anew +had:\n%s", step, diff)
 			}
 			if step%10 == 9 {
@@ -236,8 +236,8 @@ func TestAfterAnyChangesTheGraphIsAsOneBuiltAnew(t *testing.T) {
 	}
 }
 
-// anew builds the graph that there should be, in one step and another order.
-func anew(w *world, files map[string]File, decisions []Decision, refined []Refinement) *Graph {
+// rebuilt builds the expected graph in one step and in another order.
+func rebuilt(w *world, files map[string]File, decisions []Decision, refined []Refinement) *Graph {
 	g := New()
 	if w.IntN(2) == 0 {
 		g.Govern(decisions)
@@ -254,7 +254,7 @@ func anew(w *world, files map[string]File, decisions []Decision, refined []Refin
 	return g
 }
 
-// reloaded saves a graph and returns what is loaded, which is the same.
+// reloaded saves a graph and returns the loaded one, which must be equal.
 func reloaded(t *testing.T, g *Graph) *Graph {
 	t.Helper()
 	data := saved(t, g.View())
@@ -262,7 +262,7 @@ func reloaded(t *testing.T, g *Graph) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound(t, other.View())
+	checkConsistent(t, other.View())
 	if diff := cmp.Diff(export(t, g.View()), export(t, other.View())); diff != "" {
 		t.Fatalf("-saved +loaded:\n%s", diff)
 	}

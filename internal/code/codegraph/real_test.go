@@ -10,12 +10,11 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/golang"
 )
 
-// later is a clock that stands long after every file was written, so that a second run
-// may trust modification times.
+// later returns a time long after all files were written, so that a second run can rely on modification times.
 func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// TestThisRepository builds the graph of the project itself and asks it about itself.
-// KEN_GRAPH_ROOT names another folder, of which the figures are logged.
+// TestThisRepository builds the graph of this project and queries it. KEN_GRAPH_ROOT names another folder, whose
+// figures are logged.
 func TestThisRepository(t *testing.T) {
 	root, other := "../../..", os.Getenv("KEN_GRAPH_ROOT")
 	if other != "" {

@@ -9,25 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// Ref is an edge that leads to a node, with what it comes from.
+// Ref is an edge that leads to a node, with its source.
 type Ref struct {
 	From Node     `json:"from"`
 	Kind EdgeKind `json:"kind"`
 	How  How      `json:"how"`
-	Path string   `json:"path,omitempty"` // of the file that says so
-	Line int      `json:"line,omitempty"` // in it: the first such place; 0 when the file as a whole says so
+	Path string   `json:"path,omitempty"` // of the file that contains the reference
+	Line int      `json:"line,omitempty"` // of the first reference in that file; 0 if the file as a whole refers to the node
 
-	Times int `json:"times,omitempty"` // how many such places From has; 0 when nobody counted
+	Times int `json:"times,omitempty"` // number of references in From; 0 if not counted
 }
 
-// KindCount is how many edges there are of a kind.
+// KindCount is the number of edges of one kind.
 type KindCount struct {
 	Kind    EdgeKind `json:"kind"`
 	Exact   int      `json:"exact"`
 	Guesses int      `json:"guesses"`
 }
 
-// Refs is a part of what leads to a node.
+// Refs is one page of the edges that lead to a node.
 type Refs struct {
 	Node  Node        `json:"node"`
 	Kinds []KindCount `json:"kinds"` // in the order of the refs
@@ -35,15 +35,13 @@ type Refs struct {
 	Refs  []Ref       `json:"refs"`
 }
 
-// byWeight is the order in which kinds of edges are told: what is closest to the node
-// first.
+// byWeight is the order in which kinds of edges are listed: the closest relations come first.
 var byWeight = [edgeCount]int{eImplements: 1, eInherits: 2, eCalls: 3, eReferences: 4, eImports: 5, eDependsOn: 6, eTests: 7, eGoverns: 8, eDefines: 9}
 
-// Refs tells what leads to the node that a text stands for, as of One: who implements,
-// inherits, calls, references, imports and tests it, and what governs and defines it; kinds
-// limits that, none means all. Refs are in the order of the kinds just named, then exact before guessed, then
-// by path, line and ID. A node that several files declare has an edge for each that
-// says so. Errors are those of One, and ken.ErrInvalid for the page.
+// Refs returns the edges that lead to a node; id is a text as for One. kinds restricts them; none means all. They are
+// in this order of kinds: implements, inherits, calls, references, imports, depends_on, tests, adr_governs, defines.
+// Within a kind, exact edges come before guesses, then the order is by path, line and ID. A node that several files
+// declare has one edge for each of these files. Errors are those of One, and ken.ErrInvalid for the page.
 func (v *View) Refs(id string, kinds []EdgeKind, p Page) (Refs, error) {
 	p, err := p.check()
 	if err != nil {
@@ -82,7 +80,7 @@ func countEdge(c *KindCount, e edge) {
 	}
 }
 
-// listCounts lists the counts that are not zero in the order of the kinds.
+// listCounts lists the counts above zero in the order of byWeight.
 func listCounts(counts *[edgeCount]KindCount) []KindCount {
 	out := []KindCount{}
 	for w := 1; w < int(edgeCount); w++ {
@@ -111,25 +109,25 @@ func (v *View) compareIn(a, b inEdge) int {
 	return cmp.Or(strings.Compare(v.text(x.path), v.text(y.path)), cmp.Compare(e.meta.line(), f.meta.line()), v.compare(e.from, f.from))
 }
 
-// NodeDetails is everything that the graph knows of one node.
+// NodeDetails is what the graph knows of one node.
 type NodeDetails struct {
 	Node
 	Doc       string      `json:"doc,omitempty"`
 	Places    []Place     `json:"places"` // where it is declared, by path and line
 	PlaceMore int         `json:"places_more,omitempty"`
-	Parent    *Node       `json:"parent,omitempty"`  // what defines it: a type, else the file, else the package
+	Parent    *Node       `json:"parent,omitempty"`  // the type that defines it, else the file, else the package
 	Members   []Node      `json:"members,omitempty"` // what it defines, by path and line
 	MemberAll int         `json:"members_total,omitempty"`
-	Out       []KindCount `json:"out"`                 // edges from it, defines left out
-	In        []KindCount `json:"in"`                  // edges to it, defines left out
+	Out       []KindCount `json:"out"`                 // edges from it, without defines
+	In        []KindCount `json:"in"`                  // edges to it, without defines
 	To        []Edge      `json:"to,omitempty"`        // the first of the edges from it, by kind and ID
-	Governed  []Ref       `json:"governed,omitempty"`  // by decisions: it, its file, or its package
+	Governed  []Ref       `json:"governed,omitempty"`  // decisions that govern it, its file, or its package
 	Problems  []Problem   `json:"problems,omitempty"`  // of a file
-	Generated bool        `json:"generated,omitempty"` // a file that a program wrote
-	HeadOnly  bool        `json:"head_only,omitempty"` // a file of which only the imports are known
+	Generated bool        `json:"generated,omitempty"` // a file written by a program
+	HeadOnly  bool        `json:"head_only,omitempty"` // a file of which only the imports are kept
 }
 
-// Edge is an edge from a node, with what it leads to.
+// Edge is an edge from a node, with its target.
 type Edge struct {
 	To   Node     `json:"to"`
 	Kind EdgeKind `json:"kind"`
@@ -138,12 +136,11 @@ type Edge struct {
 	Line int      `json:"line,omitempty"`
 }
 
-// maxShown is how many places, members and edges Show gives.
+// maxShown is the maximum number of places, members and edges that Show returns.
 const maxShown = 100
 
-// Show tells what there is to know of the node that a text stands for, as of One; lists
-// are cut at 100 and counted. Refs has the edges that lead to it. Errors are those of
-// One.
+// Show returns the details of a node; id is a text as for One. Lists have at most 100 entries; totals count all. Refs
+// returns the edges that lead to the node. Errors are those of One.
 func (v *View) Show(id string) (NodeDetails, error) {
 	i, err := v.one(id)
 	if err != nil {
@@ -192,7 +189,7 @@ func (v *View) showOut(i int32, out *NodeDetails) {
 	out.Members, out.MemberAll = v.members(members), len(members)
 }
 
-// members lists the first of some nodes by path, line and ID.
+// members lists the first maxShown nodes of a set, by path, line and ID.
 func (v *View) members(of map[int32]bool) (out []Node) {
 	type member struct {
 		node int32
@@ -245,7 +242,7 @@ func (v *View) showIn(i int32, out *NodeDetails) {
 	}
 }
 
-// parent is what defines a node: the nearest thing, so a type before a file.
+// parent returns the closest node that defines a node: a type before a file, a file before a package.
 func (v *View) parent(i int32) int32 {
 	best := int32(-1)
 	order := func(k kindNo) int {
@@ -269,8 +266,8 @@ func (v *View) parent(i int32) int32 {
 	return best
 }
 
-// around lists a node, what defines it, the files that declare it, and their packages:
-// a decision about any of them is about the node.
+// around lists a node, the nodes that define it, the files that declare it, and their packages. A decision that governs
+// any of them also governs the node.
 func (v *View) around(i int32) []int32 {
 	out := []int32{i}
 	for p := v.parent(i); p >= 0 && len(out) < maxNesting && !slices.Contains(out, p); p = v.parent(p) {
@@ -288,10 +285,10 @@ func (v *View) around(i int32) []int32 {
 	return slices.Compact(out)
 }
 
-// tests adds what the declarations of a file with tests are for: what they call, what
-// their name says, and the file that goes with the file.
+// tests adds edges from the declarations of a file with tests to what they test: what they call, what their names
+// mention, and the file that belongs to the test file.
 func (r *resolver) tests() {
-	for _, e := range r.edges { // those that are added here are no calls
+	for _, e := range r.edges { // edges added in this loop are not calls
 		if e.meta.kind() == eCalls && r.v.nodes.at(e.to).flags&(testOnly|inRepo) == inRepo {
 			r.add(e.from, e.to, eTests, e.meta.line(), e.meta&guessed != 0)
 		}
@@ -307,13 +304,12 @@ func (r *resolver) tests() {
 	}
 }
 
-// subject finds what the name of a test says that it is for, in the packages that the
-// file sees.
+// subject finds what a test is for by the test's name, in the packages that the file sees. It returns -1 for nothing.
 func (r *resolver) subject(name string) int32 {
 	for _, s := range subjects(name) {
 		look := func(scope sym) int32 {
 			q := r.v.text(scope)
-			outside, _ := strings.CutSuffix(q, "_test") // Go's tests from outside of a package
+			outside, _ := strings.CutSuffix(q, "_test") // an external test package of Go
 			for _, q := range slices.Compact([]string{q, outside}) {
 				if to := r.within(q, s, eTests); q != "" && to >= 0 && r.v.nodes.at(to).flags&testOnly == 0 {
 					return to
@@ -337,12 +333,11 @@ func (r *resolver) subject(name string) int32 {
 	return -1
 }
 
-// maxSubjects is how many names are tried for what a test is for.
+// maxSubjects is the maximum number of names to try for the subject of a test.
 const maxSubjects = 8
 
-// subjects returns what a test of that name may be for, the likeliest first, and nothing
-// for what is not named like a test: TestShelfOpens is for ShelfOpens, or Shelf, or
-// shelf; TestShelf_View for Shelf.View.
+// subjects returns the names of what a test may be for, the most likely first: ShelfOpens, Shelf and shelf for
+// TestShelfOpens, Shelf.View for TestShelf_View. It returns nothing for a name that is not that of a test.
 func subjects(name string) []string {
 	for _, p := range []string{"Test", "Benchmark", "Fuzz", "Example", "test"} {
 		if rest, ok := trimFirst(name, p); ok {
@@ -357,7 +352,7 @@ func subjects(name string) []string {
 	return nil
 }
 
-// shorter lists a name, and what is left of it without its last words.
+// shorter lists a name, and the name without its last word, its last two words, and so on.
 func shorter(name string) (out []string) {
 	if name == "" {
 		return nil
@@ -382,8 +377,8 @@ func shorter(name string) (out []string) {
 	return out
 }
 
-// wordEnds returns where the words of a name end: before an underscore, and before a
-// capital letter that begins a word.
+// wordEnds returns the indexes at which words of a name end: before an underscore, and before a capital letter that
+// begins a word.
 func wordEnds(s string) (ends []int) {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -401,8 +396,7 @@ func wordEnds(s string) (ends []int) {
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func lower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// testedFile is the path of the file that a file with tests is for, by its name; empty
-// when the name does not say.
+// testedFile returns the path of the file that a test file is for, derived from its name; "" if the name does not tell.
 func testedFile(p string) string {
 	b, ext := base(p), path.Ext(p)
 	name := strings.TrimSuffix(b, ext)
@@ -417,13 +411,13 @@ func testedFile(p string) string {
 	return ""
 }
 
-// testFolders are folders of tests, and what is in their place for what they test.
+// testFolders pairs folders of tests with the folders of the code that they test.
 var testFolders = []struct{ tests, code string }{
 	{"src/test/", "src/main/"}, {"tests/", "src/"}, {"test/", "src/"}, {"test/", "lib/"}, {"__tests__/", ""}, {"tests/", ""}, {"test/", ""},
 }
 
-// tested finds the file with a name: beside its tests, in the folder that goes with
-// theirs, or the only one of that name.
+// tested finds the file that a test file is for: next to the tests, in the matching folder of testFolders, or the only
+// file with that name.
 func (r *resolver) tested(p string) int32 {
 	if to := r.file(p); to >= 0 {
 		return to

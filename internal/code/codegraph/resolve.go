@@ -6,22 +6,20 @@ import (
 	"unicode"
 )
 
-// resolver finds out what names mean. It reads a draft whose nodes are all there, and
-// has one goroutine.
+// resolver finds the nodes that names refer to. It reads a draft that already has all nodes. One goroutine uses it.
 //
-// What a name leads to follows from the files alone, never from the order in which they
-// came: from the qualified name, from the file itself, from its scopes, and from what
-// else has the name in the repository.
+// The result depends on the files alone, never on the order in which they were added. A name is looked up as a
+// qualified name, in the file itself, in the file's scopes, and then in the whole repository.
 type resolver struct {
 	v            *View
 	memo         map[memoKey]*nameIndex
 	suffixes     map[suffixKey]*suffixEntry
 	inheritances map[int32]*inheritance // by type
 	paths        map[pathKey]*pathEntry
-	modules      map[pathKey][]int32 // units, by the scope of what they declare
-	walking      []string            // the paths that are being followed
-	steps        int                 // of the outermost of them
-	cut          bool                // something of it was left out
+	modules      map[pathKey][]int32 // units, by the scope of their declarations
+	stack        []string            // paths being resolved, outermost first; for the detection of cycles
+	steps        int                 // steps of the outermost path so far
+	truncated    bool                // a limit or a cycle has cut the outermost path short
 	buf          []byte
 
 	u            *unit
@@ -30,13 +28,13 @@ type resolver struct {
 	edges        []edge
 	usesSuffixes bool
 	memberTypes  []uint32 // as in unit
-	times        uint16   // of the edges that are added
+	times        uint16   // for the edges added next
 	answered     map[answered]bool
 
 	unresolved []string
 }
 
-// local is a name that the unit declares, and where.
+// local is a name that the unit declares, with the index of its declaration.
 type local struct {
 	name sym
 	decl int32
@@ -47,7 +45,7 @@ func newResolver(v *View) *resolver {
 		answered: map[answered]bool{}, paths: map[pathKey]*pathEntry{}, modules: map[pathKey][]int32{}}
 }
 
-// resolve finds the edges of a unit, those of f included.
+// resolve finds the edges of a unit. It starts with those in f.
 func (r *resolver) resolve(u *unit, f *resolution) {
 	r.u, r.named, r.usesSuffixes, r.unresolved, r.memberTypes = u, nil, f.usesSuffixes, nil, r.memberTypes[:0]
 	r.edges = append(r.edges[:0], f.edges...)
@@ -80,10 +78,10 @@ func (r *resolver) resolve(u *unit, f *resolution) {
 	f.usesSuffixes, f.unresolved = r.usesSuffixes, r.unresolved
 	slices.Sort(r.memberTypes)
 	f.memberTypes = slices.Clone(slices.Compact(r.memberTypes))
-	f.foreignNodes = u.others(f.edges)
+	f.foreignNodes = u.findForeign(f.edges)
 }
 
-// mergeEdges makes one edge, the best one, of those with the same ends and kind, which stand together.
+// mergeEdges merges neighbouring edges with the same ends and kind into the best of them, adding up their counts.
 func mergeEdges(all []edge) []edge {
 	out := all[:0]
 	for _, e := range all {
@@ -96,15 +94,15 @@ func mergeEdges(all []edge) []edge {
 	return out
 }
 
-// add notes an edge, unless there is nothing on one of its ends or both are the same.
+// add appends an edge, unless an end is missing or both are the same.
 func (r *resolver) add(from, to int32, k edgeNo, line int32, guess bool) {
 	if from >= 0 && to >= 0 && from != to {
 		r.edges = append(r.edges, edge{from, to, metaOf(k, line, guess), r.times})
 	}
 }
 
-// assignKinds gives edges the kinds that follow from what they lead to: what is called is no
-// type, whatever it looks like. Tests are about types that they make all the same.
+// assignKinds corrects kinds that depend on the target of an edge: a call of a type is a conversion, and becomes a
+// reference. It runs before tests adds its edges.
 func (r *resolver) assignKinds() {
 	for i := range r.edges {
 		e := &r.edges[i]
@@ -132,7 +130,7 @@ func (u *unit) locals(out []local) []local {
 	return out
 }
 
-// nodeOf is the node of a declaration, or that of the one around it when it is left out.
+// nodeOf returns the node of a declaration, or of the closest enclosing one that has a node.
 func (r *resolver) nodeOf(decl int32) int32 {
 	for range maxNesting {
 		if decl < 0 {
@@ -146,7 +144,7 @@ func (r *resolver) nodeOf(decl int32) int32 {
 	return r.u.node
 }
 
-// maxNesting bounds how deep declarations lie in each other.
+// maxNesting is the maximum depth of nested declarations.
 const maxNesting = 64
 
 // use adds the edges of one use.
@@ -162,8 +160,8 @@ func (r *resolver) use(x use) {
 		if x.meta&useTyped != 0 {
 			r.typed(x, from)
 		} else if to := r.qualified(x.name, k); to >= 0 {
-			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // a test's name is not what it does
-		} else if to, guess := r.overModules(r.v.text(x.name), k); to >= 0 {
+			r.add(from, to, r.kindOfBase(from, to, k), line, k == eTests) // the name of a test is only a hint
+		} else if to, guess := r.throughModules(r.v.text(x.name), k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
 		} else if to, guess := r.inherited(x.name, k); to >= 0 {
 			r.add(from, to, r.kindOfBase(from, to, k), line, guess || k == eTests)
@@ -177,8 +175,8 @@ func (r *resolver) use(x use) {
 	}
 }
 
-// kindOfBase is the kind of an edge once its end is known: C# has one list for the base and
-// the interfaces of a type.
+// kindOfBase returns the kind of an edge to a base type. C# lists the base class and the interfaces together, so the
+// target decides.
 func (r *resolver) kindOfBase(from, to int32, k edgeNo) edgeNo {
 	if k == eInherits && r.v.fams[r.u.fam] == "csharp" && r.v.nodes.at(from).kind == kType && r.v.nodes.at(to).kind == kInterface {
 		return eImplements
@@ -186,7 +184,7 @@ func (r *resolver) kindOfBase(from, to int32, k edgeNo) edgeNo {
 	return k
 }
 
-// qualified returns the node of a qualified name that an edge of the kind may lead to.
+// qualified returns the node of a qualified name that is the best target for an edge of kind k, or -1.
 func (r *resolver) qualified(x sym, k edgeNo) int32 {
 	best, at := int32(-1), len(kindPreference[k])
 	r.v.byQual(x, func(i int32, n *node) bool {
@@ -198,7 +196,7 @@ func (r *resolver) qualified(x sym, k edgeNo) int32 {
 	return best
 }
 
-// within returns the node of a name in a scope.
+// within returns the node with a name in a scope, or -1.
 func (r *resolver) within(scope, name string, k edgeNo) int32 {
 	r.buf = append(append(append(r.buf[:0], scope...), '.'), name...)
 	if x, ok := r.v.names.findOwnedBytes(r.buf); ok {
@@ -207,8 +205,7 @@ func (r *resolver) within(scope, name string, k edgeNo) int32 {
 	return -1
 }
 
-// bare looks for a name in the file, from the inside out, then in its scopes, and then
-// in the whole repository.
+// bare resolves a bare name: in the file, from the inside out, then in its scopes, then in the whole repository.
 func (r *resolver) bare(x use, k edgeNo) int32 {
 	if to := r.inFile(x, k); to >= 0 {
 		return to
@@ -228,8 +225,8 @@ func (r *resolver) bare(x use, k edgeNo) int32 {
 	return -1
 }
 
-// minUnique is how long a bare name must be to mean something in another package: i and
-// id are variables.
+// minUnique is the minimum length of a bare name that may refer to another package. Shorter names, such as i and id,
+// are mostly variables.
 const minUnique = 3
 
 func (r *resolver) inFile(x use, k edgeNo) int32 {
@@ -239,7 +236,7 @@ func (r *resolver) inFile(x use, k edgeNo) int32 {
 	return -1
 }
 
-// inside returns the declaration of a unit that a bare name in it means, and -1 for none.
+// inside returns the declaration of the unit to which a bare name in it refers, or -1.
 func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 	at, _ := slices.BinarySearchFunc(locals, x.name, func(l local, x sym) int { return int(l.name) - int(x) })
 	best, depth, kind := int32(-1), -1, 0
@@ -248,9 +245,9 @@ func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 		d := &u.decls[i]
 		p, in := rank(k, d.kind), 0
 		if d.parent >= 0 {
-			in = u.around(x.from, d.parent)
+			in = u.depthWithin(x.from, d.parent)
 		} else if d.kind.member() {
-			in = -1 // of a type that is declared elsewhere
+			in = -1 // a member of a type that is declared elsewhere
 		}
 		if p < 0 || in < 0 || in < depth || in == depth && p >= kind {
 			continue
@@ -260,9 +257,8 @@ func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
 	return best
 }
 
-// around tells how deep the declaration outer lies when it is i or around it, from 1,
-// and -1 when it is not.
-func (u *unit) around(i, outer int32) int {
+// depthWithin returns the nesting depth of the declaration outer, from 1, if it is i or encloses it; -1 otherwise.
+func (u *unit) depthWithin(i, outer int32) int {
 	for range maxNesting {
 		if i < 0 {
 			return -1
@@ -282,12 +278,12 @@ func (u *unit) around(i, outer int32) int {
 	return -1
 }
 
-// How well a name fits a term of a search; each step is worth more than everything
-// that is added to it.
+// Scores of a name for one term of a search. The gap to the next score is larger than everything that is added to a
+// score.
 const (
 	matchSubsequence = 30
 	matchContains    = 50
-	matchAround      = 60 // not the name, but what is around it
+	matchAround      = 60 // a match in the rest of the qualified name or in the path
 	matchWords       = 65 // the beginnings of words: "shvi" in ShelfView
 	matchWord        = 70 // the beginning of a word: "view" in ShelfView
 	matchPrefix      = 85
@@ -295,12 +291,12 @@ const (
 	matchExact       = 120
 )
 
-// term is a word of a search.
+// term is one word of a search.
 type term struct {
-	text  string // as it was given
+	text  string // as entered
 	lower string
-	mask  uint64 // as names have it
-	words uint64 // what names have that have a word with its beginning
+	mask  uint64 // as maskOf returns it
+	words uint64 // bit of its beginning, as in wordsOf; 0 for one character
 }
 
 func newTerm(s string) term {
@@ -312,7 +308,7 @@ func newTerm(s string) term {
 	return t
 }
 
-// fits tells how well a name fits, 0 for not at all.
+// fits returns the score of a name for the term, or 0 if it does not match.
 func (t *term) fits(name string) float64 {
 	if name == t.text {
 		return matchExact
@@ -327,7 +323,7 @@ func (t *term) fits(name string) float64 {
 	if len(low) > len(name) {
 		return 0
 	}
-	share := 10 * float64(len(low)) / float64(len(name)) // what is left of the name counts against it
+	share := 10 * float64(len(low)) / float64(len(name)) // a higher share of the name is a better match
 	switch at, whole := findFold(name, low); {
 	case at == 0 && len(low) == len(name):
 		return matchFold
@@ -352,9 +348,9 @@ func fold(c byte) byte {
 	return c
 }
 
-// findFold returns where a text in lower case is in a name: at its beginning, at that of
-// a word (whole), or else first; -1 when it is not.
-func findFold(name, low string) (at int, whole bool) {
+// findFold returns the first index at which name contains low, ignoring case, or -1. It prefers an index at which a
+// word begins; whole reports such a match. low is in lower case.
+func findFold(name, low string) (at int, atWord bool) {
 	at = -1
 	for i := 0; i+len(low) <= len(name); i++ {
 		if fold(name[i]) != low[0] || !foldPrefix(name[i:], low) {
@@ -396,13 +392,12 @@ func wordStart(s string, i int) bool {
 	return false
 }
 
-// wordPrefixes reports whether a text is made of beginnings of words of a name, in their
-// order, the first word's among them.
+// wordPrefixes reports whether low consists of beginnings of words of name, in order, starting with the first word.
 func wordPrefixes(name, low string) bool {
 	if fold(name[0]) != low[0] || len(low) > 12 {
 		return false
 	}
-	// after is a set: bit k says that k characters can be found up to here.
+	// Bit k of after is set if the first k characters of low can be matched up to here.
 	after := uint32(1)
 	for i := 0; i < len(name); {
 		end := i + 1
@@ -425,8 +420,7 @@ func wordPrefixes(name, low string) bool {
 	return after&(1<<len(low)) != 0
 }
 
-// startsAndFollows reports whether a text begins like a name and its characters follow
-// in it, in their order.
+// startsAndFollows reports whether low begins with the same character as name and is a subsequence of it.
 func startsAndFollows(name, low string) bool {
 	if fold(name[0]) != low[0] {
 		return false

@@ -9,26 +9,25 @@ import (
 	"slices"
 )
 
-// The file begins with fileMagic and the versions, and ends with the CRC-32C of
-// everything before. Between are sections, each its length, one of the letters below and
-// its contents, and at last one of length 0. Everything is in an order of its own, so
-// that the same graph gives the same bytes.
+// The file begins with fileMagic and the versions. Then come sections; each is its length, one of the letters below,
+// and its contents. A section of length 0 ends the list. At the end is the CRC-32C of everything before it. All lists
+// are sorted, so the same graph always gives the same bytes.
 const (
 	fileMagic = "ken graph\n"
 
-	sectionSizes    = 'c' // how many names, nodes and units there are
+	sectionSizes    = 'c' // numbers of names, nodes and units
 	sectionFamilies = 'f'
-	sectionNames    = 't' // some of them
-	sectionNodes    = 'n' // some of them
-	sectionUnit     = 'u' // one
+	sectionNames    = 't' // several names
+	sectionNodes    = 'n' // several nodes
+	sectionUnit     = 'u' // one unit
 
-	sectionBytes = 32 << 10 // of one with several entries, and a little more
+	sectionBytes = 32 << 10 // a section with several entries ends once it has this size
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Save writes the graph so that Load finds all of it: what the files said, what was
-// refined, the decisions and the edges. Errors are w's.
+// Save writes the graph in the format that Load reads: the files' contents, the refinements, the decisions and the
+// edges. Errors are w's.
 func (v *View) Save(w io.Writer) error {
 	sum := crc32.New(castagnoli)
 	s := newSaver(v)
@@ -69,7 +68,7 @@ func (v *View) Save(w io.Writer) error {
 	return o.err
 }
 
-// sections writes what was encoded, a section at a time.
+// sections writes encoded data section by section.
 type sections struct {
 	encoder
 	w   *bufio.Writer
@@ -82,7 +81,7 @@ func (o *sections) write(b []byte) {
 	}
 }
 
-// end writes a section with what was encoded, if that is so many bytes at least.
+// end writes the encoded data as a section if it has at least least bytes.
 func (o *sections) end(letter byte, least int) {
 	if len(o.b) < least {
 		return
@@ -92,15 +91,15 @@ func (o *sections) end(letter byte, least int) {
 	o.b = o.b[:0]
 }
 
-// saver gives new numbers to everything.
+// saver assigns new, dense numbers to names, families, nodes and units.
 type saver struct {
 	v     *View
 	names []string
 	fams  []string
-	nodes []int32 // in the new order
+	nodes []int32 // old numbers in the new order
 	units []int32
 
-	sym    []uint32 // new numbers by old one
+	sym    []uint32 // new numbers by old number
 	fam    []uint8
 	number []int32
 }
@@ -160,7 +159,7 @@ func newSaver(v *View) *saver {
 	return s
 }
 
-// syms calls with every name of a unit.
+// syms yields every name of a unit.
 func (u *unit) syms(yield func(sym)) {
 	yield(u.path)
 	yield(u.lang)
@@ -334,8 +333,7 @@ func (s *saver) decision(e *encoder, d *Decision) {
 	}
 }
 
-// edges writes what the graph made of the unit. Whose nodes they are follows from the
-// declarations.
+// edges writes the edges of a unit. It does not write which nodes they belong to; that follows from the declarations.
 func (s *saver) edges(e *encoder, u *unit) {
 	sorted := make([]edge, len(u.edges))
 	for i, x := range u.edges {

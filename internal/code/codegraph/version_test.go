@@ -21,9 +21,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// TestVersions notices when a package says something else of the same files and its
-// version is what it was: saved graphs would go on saying what was said before. After
-// raising the version, write what is said now with -update.
+// TestVersions fails if a package returns something new for the same files and its version is unchanged. Saved graphs
+// would keep the old results. After raising the version, run it with -update.
 func TestVersions(t *testing.T) {
 	const name = "testdata/version/said.txt"
 	had := map[string]string{}
@@ -37,7 +36,7 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	for of, said := range map[string]func(*testing.T) any{
-		"codegraph": saidByNames, "codegraph/golang": saidByGolang, "codegraph/lexed": saidByLexed, "codegraph/scip": saidBySCIP, "codegraph/typed": saidByTyped,
+		"codegraph": resolvedShop, "codegraph/golang": saidByGolang, "codegraph/lexed": saidByLexed, "codegraph/scip": saidBySCIP, "codegraph/typed": saidByTyped,
 	} {
 		t.Run(of, func(t *testing.T) {
 			data, err := json.Marshal(said(t))
@@ -69,8 +68,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// saidByNames is what the graph makes of the files of TestShop.
-func saidByNames(t *testing.T) any { return read(t, "testdata/shop.json") }
+// resolvedShop returns the graph of the files of TestShop.
+func resolvedShop(t *testing.T) any { return read(t, "testdata/shop.json") }
 
 func saidByGolang(t *testing.T) any {
 	extract := golang.New(map[string]string{".": "example.com/sample"})

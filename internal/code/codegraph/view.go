@@ -8,13 +8,12 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// View is the graph as it was at one moment. It does not change, is safe for concurrent
-// use, and keeps what it shows in memory: take a new one for the next question. Slices
-// that it returns are the caller's. Everything has one order, whatever happened to the
-// graph before.
+// View is an immutable snapshot of the graph, safe for concurrent use. It keeps its part of the graph in memory, so
+// take a new View for each query. The caller owns returned slices. Results have a defined order, which does not depend
+// on the history of the graph.
 type View struct {
 	names *names
-	strs  []string // of names, as far as this view goes
+	strs  []string // as in names, up to the time of this view
 	masks []uint64
 	words []uint64
 	bare  []bareName
@@ -30,24 +29,23 @@ type View struct {
 	version uint64
 }
 
-// Counts says how large a graph is.
+// Counts is the size of a graph.
 type Counts struct {
 	Files     int `json:"files"`
-	Nodes     int `json:"nodes"`    // files, external packages and decisions included
-	External  int `json:"external"` // packages that are imported, and interfaces of Go's library that are implemented
+	Nodes     int `json:"nodes"`    // including files, external packages and decisions
+	External  int `json:"external"` // imported packages and implemented interfaces of Go's library that are not in the repository
 	Edges     int `json:"edges"`
-	Guesses   int `json:"guesses"` // edges that are guesses
+	Guesses   int `json:"guesses"` // how many of the edges are guesses
 	Decisions int `json:"decisions"`
 }
 
-// head is where the lists of the nodes of a name begin: node numbers plus one, 0 for
-// none.
+// head holds the first nodes of the lists for a name: node numbers plus one, 0 for an empty list.
 type head struct {
 	name, qual int32
-	named      int32 // how many are in the list of the bare name
+	named      int32 // length of the list for the bare name
 }
 
-// node is one thing that has an ID. One that is gone has no kind.
+// node is something with an ID. A removed node has no kind.
 type node struct {
 	kind               kindNo
 	flags              nodeFlags
@@ -61,13 +59,13 @@ type node struct {
 type nodeFlags uint8
 
 const (
-	inRepo   nodeFlags = 1 << iota // some file declares it, or is in it
-	exported                       // some declaration of it is
-	testOnly                       // files with tests declare it, and no others
+	inRepo   nodeFlags = 1 << iota // a file declares it or belongs to it
+	exported                       // at least one of its declarations is exported
+	testOnly                       // only files with tests declare it
 )
 
-// place is where a node is declared; decl is noDecl for a file and what a file is
-// within, and onlyEdges where the unit merely has edges from the node.
+// place is where a node is declared: an index in decls of a unit. decl is noDecl for a file and for what a file belongs
+// to. It is onlyEdges if the unit does not declare the node but has edges from it.
 type place struct{ unit, decl int32 }
 
 const (
@@ -75,11 +73,11 @@ const (
 	onlyEdges = -2
 )
 
-// inEdge is the edge of a unit at a place in its list.
+// inEdge refers to an edge: its unit, and its index in the unit's edges.
 type inEdge struct{ unit, slot int32 }
 
-// Version counts the changes of the graph since it was made or loaded. Views of one
-// graph with one version are the same.
+// Version counts the changes of the graph since it was made or loaded. Two views of one graph with the same version are
+// identical.
 func (v *View) Version() uint64 { return v.version }
 
 // Counts returns how large the graph is.
@@ -106,7 +104,7 @@ func (v *View) compare(a, b int32) int {
 	return strings.Compare(v.strs[x.qual], v.strs[y.qual])
 }
 
-// byQual calls with the nodes of a qualified name until it returns false.
+// byQual yields the nodes with a qualified name until yield returns false.
 func (v *View) byQual(x sym, yield func(i int32, n *node) bool) {
 	if int32(x) >= v.heads.n {
 		return
@@ -120,7 +118,7 @@ func (v *View) byQual(x sym, yield func(i int32, n *node) bool) {
 	}
 }
 
-// byName calls with the nodes whose bare name it is.
+// byName yields the nodes with a bare name until yield returns false.
 func (v *View) byName(x sym, yield func(i int32, n *node) bool) {
 	if int32(x) >= v.heads.n {
 		return
@@ -134,7 +132,7 @@ func (v *View) byName(x sym, yield func(i int32, n *node) bool) {
 	}
 }
 
-// byRef returns the node of an ID, and -1 when there is none.
+// byRef returns the node of an ID, or -1.
 func (v *View) byRef(r ref) int32 {
 	found := int32(-1)
 	v.byQual(r.qual, func(i int32, n *node) bool {
@@ -146,7 +144,7 @@ func (v *View) byRef(r ref) int32 {
 	return found
 }
 
-// byPath returns the node of a file.
+// byPath returns the node of a file, or -1.
 func (v *View) byPath(path string) int32 {
 	x, ok := v.names.find(path)
 	if !ok {
@@ -155,7 +153,7 @@ func (v *View) byPath(path string) int32 {
 	return v.byRef(ref{kFile, x})
 }
 
-// fileUnit returns the number of the unit that is a file, and -1 when it is none.
+// fileUnit returns the number of a file's unit, or -1.
 func (v *View) fileUnit(path string) int32 {
 	i := v.byPath(path)
 	if i < 0 {
@@ -169,7 +167,7 @@ func (v *View) fileUnit(path string) int32 {
 	return -1
 }
 
-// out calls with all edges from a node, unit by unit.
+// out yields all edges from a node, unit by unit.
 func (v *View) out(i int32, yield func(u *unit, e edge)) {
 	places := v.nodes.at(i).places
 	for k, p := range places {
@@ -183,7 +181,7 @@ func (v *View) out(i int32, yield func(u *unit, e edge)) {
 	}
 }
 
-// firstFrom is where the edges from a node begin in a unit's list.
+// firstFrom returns the index of the first edge from a node in the unit's edges.
 func (u *unit) firstFrom(i int32) int {
 	lo, hi := 0, len(u.edges)
 	for lo < hi {
@@ -196,7 +194,7 @@ func (u *unit) firstFrom(i int32) int {
 	return lo
 }
 
-// homes calls with the nodes of the packages and namespaces that a node belongs to.
+// homes yields the nodes of the packages and namespaces that contain a node.
 func (v *View) homes(i int32, yield func(int32)) {
 	n := v.nodes.at(i)
 	if n.kind.isScope() {
@@ -210,13 +208,13 @@ func (v *View) homes(i int32, yield func(int32)) {
 	}
 }
 
-// Page says which part of a list is asked for.
+// Page selects a part of a list.
 type Page struct {
-	Limit  int // at most so many; 0 means DefaultLimit, at most MaxLimit
-	Offset int // after so many
+	Limit  int // maximum number of elements; 0 means DefaultLimit, at most MaxLimit
+	Offset int // number of elements to skip
 }
 
-// Bounds of a Page.
+// Limits of a Page.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 1000
@@ -236,19 +234,18 @@ func (p Page) check() (Page, error) {
 	return p, nil
 }
 
-// pageOf returns the part of the first elements that a page asks for.
+// pageOf returns the elements of a page.
 func pageOf[T any](first []T, p Page) []T {
 	return first[min(p.Offset, len(first)):min(p.Offset+p.Limit, len(first))]
 }
 
-// pageSize is how many elements are copied when one of them changes. Fewer would make the
-// list of the pages longer, which every change copies.
+// pageSize is the number of elements that are copied when one of them changes. A smaller size would make the list of
+// pages longer, and every change copies that list.
 const pageSize = 64
 
 type page[T any] [pageSize]T
 
-// vec is a list in pages. A copy of the struct is a snapshot, as long as changes go
-// through an editor.
+// vec is a list stored in pages. A copy of the struct is a snapshot if all changes are made through an editor.
 type vec[T any] struct {
 	pages []*page[T]
 	n     int32
@@ -256,8 +253,7 @@ type vec[T any] struct {
 
 func (v *vec[T]) at(i int32) *T { return &v.pages[i/pageSize][i%pageSize] }
 
-// editor changes a vec and leaves the snapshots of it as they are: it copies a page
-// before the first change in it.
+// editor changes a vec without affecting its snapshots: it copies a page before its first change.
 type editor[T any] struct {
 	*vec[T]
 	own []bool // by page
@@ -268,7 +264,7 @@ func edit[T any](v *vec[T]) editor[T] {
 	return editor[T]{v, make([]bool, len(v.pages))}
 }
 
-// set returns the place of an element that is about to be changed.
+// set returns a pointer to an element for writing.
 func (e *editor[T]) set(i int32) *T {
 	p := i / pageSize
 	if !e.own[p] {
@@ -278,7 +274,7 @@ func (e *editor[T]) set(i int32) *T {
 	return &e.pages[p][i%pageSize]
 }
 
-// add makes room for one more element at the end and returns its number.
+// add appends a zero element and returns its number.
 func (e *editor[T]) add() int32 {
 	if int(e.n) == len(e.pages)*pageSize {
 		e.pages = append(e.pages, new(page[T]))
@@ -288,15 +284,14 @@ func (e *editor[T]) add() int32 {
 	return e.n - 1
 }
 
-// top keeps the first n of what it is given, by less, as a heap with the last of them
-// on its top.
+// top keeps the first n of the added elements in the order of less. It is a heap with the last of them at its root.
 type top[T any] struct {
 	n    int
 	less func(a, b T) bool
 	heap []T
 }
 
-// takes reports whether x would be among the first.
+// takes reports whether x would be kept.
 func (t *top[T]) takes(x T) bool { return len(t.heap) < t.n || t.n > 0 && t.less(x, t.heap[0]) }
 
 func (t *top[T]) add(x T) {
@@ -331,7 +326,7 @@ func (t *top[T]) add(x T) {
 	}
 }
 
-// sorted returns what was kept, the first first.
+// sorted returns the kept elements in order.
 func (t *top[T]) sorted() []T {
 	slices.SortFunc(t.heap, func(a, b T) int {
 		switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// A link that leads out of the root is not followed, whether it is the record, its folder,
-// or one above; nothing is written through it.
+// Links that lead out of the root are not followed, neither for a record nor for a folder above it. Nothing is written
+// through them.
 func TestLinksAreNotFollowed(t *testing.T) {
 	const text = "# 1. Outside\n\nStatus: accepted\n"
 	outside := t.TempDir()
@@ -55,7 +55,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// A byte order mark is said, and stays: the rest can be read and edited.
+// A byte order mark is reported and kept. The rest can be read and edited.
 func TestByteOrderMark(t *testing.T) {
 	const rest = "\r\nstatus: accepted\r\n---\r\n# 1. A\r\n\r\n## Decision\r\n\r\nb\r\n"
 	r, dir := project(t, map[string]string{"docs/adr/0001-a.md": "\ufeff---" + rest})
@@ -70,8 +70,7 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// A project that can't be written is read all the same, and says what is wrong when it is
-// to be changed.
+// A read-only project can be read. An attempt to change it returns an error.
 func TestReadOnly(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")

@@ -44,7 +44,7 @@ func BenchmarkOpen105(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen500 is what a process pays at its start in a project with many records.
+// BenchmarkOpen500 measures the start-up cost of a process in a project with many records.
 func BenchmarkOpen500(b *testing.B) {
 	names, texts := realFiles(b)
 	dir := b.TempDir()
@@ -57,7 +57,7 @@ func BenchmarkOpen500(b *testing.B) {
 	}
 }
 
-// BenchmarkRefreshNothing is what a turn pays when nothing has changed.
+// BenchmarkRefreshNothing measures the cost for a turn if nothing has changed.
 func BenchmarkRefreshNothing(b *testing.B) {
 	r := openAt(b, evaldata.Dir(b, "adr"), Options{Folders: []string{"."}, Now: time.Now})
 	b.ReportAllocs()

@@ -1,41 +1,37 @@
-// Package decision keeps architecture decisions as the Markdown files in which teams keep
-// them, reads them in the forms in which they are written, and changes no more of them
-// than must change.
+// Package decision reads and edits architecture decisions, which teams store as Markdown files. It reads the common
+// forms of such files, and an edit changes as little of a file as possible.
 //
 // # What is read
 //
-// A Record is read from front matter (MADR 2 to 4: status, date, deciders or
-// decision-makers, consulted, informed; and our own: id, tags, governs, supersedes,
-// superseded_by), from lines below the title ("- Status: Accepted", "**Status:** …",
-// "Status: superseded by [ADR-0005](0005-x.md)"), from tables, from Nygard's sections
-// (Status, Context, Decision, Consequences) and MADR's (Context and Problem Statement,
-// Decision Drivers, Considered Options, Decision Outcome, Confirmation, Pros and Cons of
-// the Options, More Information), under the headings that people give them. Each field says
-// on which line it stands, keys and sections without a meaning here are kept.
+// A Record is read from several places. Front matter has the keys of MADR 2 to 4 (status, date, deciders or
+// decision-makers, consulted, informed) and Ken's own (id, tags, governs, supersedes, superseded_by). Below the title
+// there may be lines ("- Status: Accepted", "**Status:** …", "Status: superseded by [ADR-0005](0005-x.md)") or tables.
+// Sections are Nygard's (Status, Context, Decision, Consequences) and MADR's (Context and Problem Statement, Decision
+// Drivers, Considered Options, Decision Outcome, Confirmation, Pros and Cons of the Options, More Information), with
+// the usual variants of their headings. Each field has the number of its line. Keys and sections without a meaning here
+// are kept.
 //
-// A file that is broken is a Problem with its line and what to do. What else it says is
-// read all the same, and it is never written.
+// A broken file yields a Problem with its line and a remedy. The rest of the file is read, but the file is never
+// written.
 //
 // # Registry
 //
-// A Registry holds the records below a root: Find, Search, History, Problems. Reading
-// takes no lock, and sees one state of all files. Create, SetStatus, Supersede and Archive
-// edit bytes, check that the edited file says what was meant and nothing else
-// than before, and write all files or none, under a lock that holds between processes.
+// A Registry holds the records below a root: Find, Search, History, Problems. Reading takes no lock and sees one
+// consistent state of all files. Create, SetStatus, Supersede and Archive edit bytes. They check that the edited file
+// has the new value and is otherwise unchanged. They write all files or none, under a lock between processes.
 //
 //	r, err := decision.Open(ctx, ".", decision.Options{})
 //	record, err := r.Find("adr 42")
 //	page := r.Search(decision.Query{Words: "retry policy", Statuses: []decision.Status{decision.Accepted}})
 //
-// The first Search after a change counts the words of what has changed, about a millisecond
-// for a record of ten kilobytes; Open and Refresh don't wait for it.
+// The first Search after a change indexes the changed records, which takes about a millisecond for a record of ten
+// kilobytes. Open and Refresh do not wait for that.
 //
 // # Claims and the graph
 //
-// Claim makes a record a ken.Claim, and Targets says what it governs; both are projections
-// of the file, and nothing of it goes to the log. Export, ParseExchange and Registry.Import speak JSON.
+// Claim turns a record into a ken.Claim, and Targets returns what the record governs. Both are computed from the file,
+// and nothing of it goes to the log. Export, ParseExchange and Registry.Import use JSON.
 //
-// Caveats. A record in the archive is found by links that still name its old place, but
-// pages outside of the folders of decisions are not edited when it moves. The table of
-// contents that some folders keep (README.md) is not kept up to date, but for links.
+// Caveats: an archived record is still found by links to its old path, but pages outside the folders of decisions are
+// not edited when it moves. In a table of contents (README.md), only links are kept up to date.
 package decision

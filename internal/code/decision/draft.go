@@ -11,13 +11,12 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// Draft is a decision that is to be written. Title and Decision, or Context while it is
-// Proposed, must not be empty.
+// Draft is a new decision. Title is required, and Decision, or Context while it is Proposed.
 type Draft struct {
 	Title   string
 	Status  Status    // Unknown means Proposed
 	Date    time.Time // zero means today
-	Folder  string    // from the root; empty means where the records are
+	Folder  string    // from the root; empty means the folder with the most records
 	Context string
 
 	Deciders, Consulted, Informed []string
@@ -25,19 +24,19 @@ type Draft struct {
 	Governs                       []string // symbols, paths, globs
 
 	Drivers      []string
-	Options      []Alternative // all that were considered, the chosen one marked
+	Options      []Alternative // all considered options, with the chosen one marked
 	Decision     string
 	Consequences string
 	Confirmation string
 	More         string
 
 	supersedes   []pointer
-	supersededBy []string // of an import
-	imported     bool     // any status will do
-	wanted       string   // the ID of an import, if it is free
+	supersededBy []string // set by an import
+	imported     bool     // any status is allowed
+	wantedID     string   // ID of an import, used if it is free
 }
 
-// Bounds of a draft, in characters and entries.
+// Limits of a draft, in characters and entries.
 const (
 	MaxTitle = 200
 	maxList  = 200
@@ -75,7 +74,7 @@ func (d *Draft) validate() error {
 	return nil
 }
 
-// render writes a draft in the form of MADR 4, with our keys in its front matter.
+// render returns a draft in the form of MADR 4, with Ken's keys in the front matter.
 func (d *Draft) render(id string) []byte {
 	var b strings.Builder
 	b.WriteString("---\n")
@@ -100,7 +99,7 @@ func (d *Draft) render(id string) []byte {
 	list("governs", d.Governs)
 	var over []string
 	for _, p := range d.supersedes {
-		over = append(over, p.in(formFront))
+		over = append(over, p.inForm(formFront))
 	}
 	list("supersedes", over)
 	b.WriteString("---\n\n# " + strings.TrimSpace(d.Title) + "\n")
@@ -165,12 +164,12 @@ func bullets(items []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// embed makes a text fit below a heading: its own headings go down to the fourth level,
-// where none is a section of the record, and code that is open is closed.
+// embed makes a text fit below a heading. Its headings become level four or deeper, where none is a section of the
+// record, and an open code block is closed.
 func embed(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if at := strings.LastIndex(text, "<!--"); at >= 0 && !strings.Contains(text[at:], "-->") {
-		text = strings.ReplaceAll(text, "<!--", "&lt;!--") // it would hide what comes after
+		text = strings.ReplaceAll(text, "<!--", "&lt;!--") // otherwise it would hide the rest of the file
 	}
 	var out []string
 	var code fence
@@ -181,7 +180,7 @@ func embed(text string) string {
 				l = "#### " + m[2]
 			}
 			if t := strings.TrimSpace(l); t != "" && (strings.Trim(t, "=") == "" || strings.Trim(t, "-") == "") && len(out) > 0 && out[len(out)-1] != "" {
-				out = append(out, "") // a rule, not the mark of a heading
+				out = append(out, "") // keep the rule from underlining a heading
 			}
 		}
 		out = append(out, l)
@@ -192,10 +191,10 @@ func embed(text string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), " \t\n")
 }
 
-// maxSlug bounds the words in a file's name, in bytes.
+// maxSlug is the maximum length of the words in a file's name, in bytes.
 const maxSlug = 60
 
-// slug is the part of a file's name that says what the record is about.
+// slug returns the part of a file's name that is derived from the title.
 func slug(title string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(stripMarkup(title)) {
@@ -219,14 +218,14 @@ func slug(title string) string {
 	return s
 }
 
-// How people start an argument: "Good, because", "Con:", "+".
+// Beginnings of arguments: "Good, because", "Con:", "+".
 var (
 	proSign = lazyregexp.New(`(?i)^(?:\*\*|__)?(?:good|pro|pros|advantage|benefit|\+|✅|➕|👍)(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
 	conSign = lazyregexp.New(`(?i)^(?:\*\*|__)?(?:bad|con|cons|disadvantage|drawback|❌|➖|👎)(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
 	neutral = lazyregexp.New(`(?i)^(?:\*\*|__)?neutral(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
 )
 
-// side is what an argument speaks for.
+// side is whether an argument is for or against an option.
 type side uint8
 
 const (
@@ -236,7 +235,7 @@ const (
 	neutralSide
 )
 
-// argument reads a bullet such as "Good, because it is fast".
+// argument parses a bullet such as "Good, because it is fast".
 func argument(text string) (side, string) {
 	for _, s := range []struct {
 		side side
@@ -253,7 +252,7 @@ func argument(text string) (side, string) {
 	return noSide, text
 }
 
-// label reads a line that says on which side the arguments below it are: "**Cons:**".
+// label parses a line that says on which side the following arguments are: "**Cons:**".
 func label(text string) (side, bool) {
 	switch strings.ToLower(strings.Trim(stripMarkup(text), " :.")) {
 	case "pros", "pro", "advantages", "benefits", "good", "positive", "upsides":
@@ -266,13 +265,13 @@ func label(text string) (side, bool) {
 	return noSide, false
 }
 
-// chosenMark is how a heading or a bullet says that an option is the chosen one.
+// chosenMark matches the mark of the chosen option in a heading or a bullet.
 var chosenMark = lazyregexp.New(`(?i)(?:★|✅|\(|—|–|-|:)\s*(?:chosen|selected|accepted|this decision|we chose this)\b`)
 
-// chosen is how a decision names it.
+// chosen matches the name of the chosen option in a decision.
 var chosen = lazyregexp.New(`(?i)chosen option:?\**\s*:?\s*["“'*_\[]*([^"”\n]+)`)
 
-// options reads the sections on options, and marks the chosen one.
+// options reads the sections on options and marks the chosen one.
 func (d *document) options() []Option {
 	read := func(k Kind) (out []Option) {
 		for _, i := range d.ofKind(k) {
@@ -299,7 +298,7 @@ func (d *document) options() []Option {
 		return out
 	}
 	out := mergeOptions(mergeOptions(nil, read(KindOptions)), read(KindProsAndCons))
-	d.argued(out)
+	d.readNamedSections(out)
 	for i := range out {
 		out[i].Chosen = out[i].Chosen || chosenMark.MatchString(out[i].Title.Text) || strings.HasPrefix(strings.ToLower(stripMarkup(out[i].Text)), "chosen")
 	}
@@ -315,8 +314,8 @@ func (d *document) options() []Option {
 	return out
 }
 
-// textFrom is a text from the first place on where words in lower case stand in any case; empty
-// for none.
+// textFrom returns a text from the first occurrence of words on, ignoring case; "" if there is none. words is in lower
+// case.
 func textFrom(text, words string) string {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if text[i]|0x20 == words[0] && strings.EqualFold(text[i:i+len(words)], words) {
@@ -326,14 +325,14 @@ func textFrom(text, words string) string {
 	return ""
 }
 
-// argued reads sections that bear the name of an option and stand by themselves, as those
-// beside "Pros and Cons of the Options" do in some records.
-func (d *document) argued(named []Option) {
+// readNamedSections reads free-standing sections that have the name of an option, as some records have next to "Pros and Cons of
+// the Options".
+func (d *document) readNamedSections(named []Option) {
 	keys := make([]string, len(named))
 	for i := range named {
 		keys[i] = foldKey(named[i].Title.Text)
 	}
-	read := 0 // index of the line up to which sections on options go, which were read
+	read := 0 // index of the line at which the sections read so far end
 	for _, h := range d.heads {
 		if h.kind == KindOptions || h.kind == KindProsAndCons {
 			read = max(read, h.end)

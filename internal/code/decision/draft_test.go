@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// What is drafted reads back, whatever marks are in it.
+// A draft is read back unchanged, with any markup in it.
 func TestCreateReadsBack(t *testing.T) {
 	words := []string{"plain", "`code.Name`", "**bold**", "a: b", "# x", "## Decision", "- item", "\n", "\n\n", "| a | b |\n|---|---|\n", "```\n", "Status: accepted", "[x](y.md)", "===", "---", "1. one", "ADR-0007",
 		"<tag>", "'q'", "\"", "\\", "ü", "\t", "~~~", "> quote", "Good, because", "### Consequences", "&amp;"}

@@ -14,16 +14,16 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Exchange is the JSON form of a decision, for programs that keep them as JSON:
+// Exchange is the JSON form of a decision, for programs that store decisions as JSON:
 //
 //	{"id": "ADR-0042", "title": "…", "status": "Accepted", "date": "2026-11-22",
 //	 "deciders": […], "tags": […], "context": "…", "decision": "…",
 //	 "alternatives": [{"title": "…", "text": "…", "pros": […], "cons": […]}],
 //	 "consequences": "…", "governs": […], "supersedes": […], "supersededBy": […]}
 //
-// Status is Proposed, Accepted, Rejected, Deprecated or Superseded. Reading takes names in
-// any case and with underscores, and a single text, or texts, for every list and every
-// text; an alternative may be a text, too. Names that are not known are left out.
+// Status is Proposed, Accepted, Rejected, Deprecated or Superseded. Parsing accepts names in any case and with
+// underscores, a string in place of a list, and a list in place of a string. An alternative may be a string, too.
+// Unknown names are ignored.
 type Exchange struct {
 	ID           string        `json:"id"`
 	Title        string        `json:"title"`
@@ -40,7 +40,7 @@ type Exchange struct {
 	SupersededBy []string      `json:"supersededBy,omitempty"`
 }
 
-// Alternative is an option in JSON.
+// Alternative is an option in JSON form.
 type Alternative struct {
 	Title  string   `json:"title"`
 	Text   string   `json:"text,omitempty"`
@@ -49,8 +49,8 @@ type Alternative struct {
 	Chosen bool     `json:"chosen,omitempty"`
 }
 
-// Export returns a record in the form for JSON. Texts are whole; what has no name there
-// (drivers, links, other sections) is left out.
+// Export returns a record in JSON form. Texts are not shortened. Fields without a name in that form (drivers, links,
+// other sections) are left out.
 func Export(r Record) Exchange {
 	x := Exchange{ID: r.ID.Text, Title: stripMarkup(r.Title.Text), Status: titleOf(r.Status), Context: r.Context.Text, Decision: r.Decision.Text,
 		Consequences: r.Consequences.Text, Deciders: texts(r.Deciders), Tags: texts(r.Tags), Governs: texts(r.Governs),
@@ -82,7 +82,7 @@ func texts(values []Value) []string {
 	return out
 }
 
-// ParseExchange reads the form for JSON. Errors are ErrInvalid and name the field.
+// ParseExchange parses the JSON form. Errors are ErrInvalid with the field.
 func ParseExchange(src []byte) (Exchange, error) {
 	var raw map[string]json.RawMessage
 	if len(src) > maxSource {
@@ -97,34 +97,34 @@ func ParseExchange(src []byte) (Exchange, error) {
 		var err error
 		switch key := foldKey(name); key {
 		case "id":
-			x.ID, err = oneText(value)
+			x.ID, err = joinTexts(value)
 		case "title":
-			x.Title, err = oneText(value)
+			x.Title, err = joinTexts(value)
 		case "status":
-			x.Status, err = oneText(value)
+			x.Status, err = joinTexts(value)
 		case "date", "decidedat", "createdat":
 			if x.Date == "" || key == "date" {
-				x.Date, err = oneText(value)
+				x.Date, err = joinTexts(value)
 				x.Date = isoDate.FindString(x.Date)
 			}
 		case "deciders", "author", "authors", "decisionmakers":
-			x.Deciders, err = someTexts(value)
+			x.Deciders, err = stringOrList(value)
 		case "tags":
-			x.Tags, err = someTexts(value)
+			x.Tags, err = stringOrList(value)
 		case "context":
-			x.Context, err = oneText(value)
+			x.Context, err = joinTexts(value)
 		case "decision":
-			x.Decision, err = oneText(value)
+			x.Decision, err = joinTexts(value)
 		case "alternatives", "options", "consideredoptions":
 			x.Alternatives, err = alternatives(value)
 		case "consequences":
-			x.Consequences, err = oneText(value)
+			x.Consequences, err = joinTexts(value)
 		case "governs":
-			x.Governs, err = someTexts(value)
+			x.Governs, err = stringOrList(value)
 		case "supersedes":
-			x.Supersedes, err = someTexts(value)
+			x.Supersedes, err = stringOrList(value)
 		case "supersededby":
-			x.SupersededBy, err = someTexts(value)
+			x.SupersededBy, err = stringOrList(value)
 		}
 		if err != nil {
 			return Exchange{}, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "can't be read", Try: "Give a text, or a list of texts.", Err: err}
@@ -139,9 +139,9 @@ func ParseExchange(src []byte) (Exchange, error) {
 	return x, nil
 }
 
-// oneText reads a text, a list of texts as its items, or nothing.
-func oneText(b json.RawMessage) (string, error) {
-	list, err := someTexts(b)
+// joinTexts reads a string, a list of strings, which become list items, or null.
+func joinTexts(b json.RawMessage) (string, error) {
+	list, err := stringOrList(b)
 	if len(list) > 1 {
 		for i := range list {
 			list[i] = "- " + list[i]
@@ -150,8 +150,8 @@ func oneText(b json.RawMessage) (string, error) {
 	return strings.Join(list, "\n"), err
 }
 
-// someTexts reads a list of texts, one text, or nothing.
-func someTexts(b json.RawMessage) ([]string, error) {
+// stringOrList reads a list of strings, one string, or null.
+func stringOrList(b json.RawMessage) ([]string, error) {
 	var one *string
 	if json.Unmarshal(b, &one) == nil {
 		if one == nil || *one == "" {
@@ -164,7 +164,7 @@ func someTexts(b json.RawMessage) ([]string, error) {
 }
 
 func alternatives(b json.RawMessage) ([]Alternative, error) {
-	if list, err := someTexts(b); err == nil {
+	if list, err := stringOrList(b); err == nil {
 		var out []Alternative
 		for _, t := range list {
 			out = append(out, Alternative{Title: t})
@@ -178,7 +178,7 @@ func alternatives(b json.RawMessage) ([]Alternative, error) {
 	var out []Alternative
 	for _, r := range raw {
 		var a Alternative
-		if t, err := oneText(r); err == nil {
+		if t, err := joinTexts(r); err == nil {
 			a.Title = t
 		} else if err := json.Unmarshal(r, &a); err != nil {
 			return nil, err
@@ -192,32 +192,32 @@ func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-// snapshot is one state of all files. It is never changed.
+// snapshot is the state of all files at one time. It is immutable.
 type snapshot struct {
-	pages    map[string]*page
-	records  []*entry // by number, those without one last, then by path
-	byHandle map[string]*entry
-	byID     map[string][]*entry
-	byPath   map[string]*entry
-	homes    map[string]bool // folders of which pages were read
-	unread   []Problem       // files and folders that could not be read
-	problems []Problem       // with those
-	ranking  func() *ranking // for Search
+	pages       map[string]*page
+	records     []*entry // by number, then by path; those without a number come last
+	byHandle    map[string]*entry
+	byID        map[string][]*entry
+	byPath      map[string]*entry
+	folders     map[string]bool // folders from which pages were read
+	unreadFiles []Problem       // files and folders that could not be read
+	problems    []Problem       // including unread
+	ranking     func() *ranking // for Search
 }
 
-// entry is a record with the records that it hangs on.
+// entry is a record with its relations to other records.
 type entry struct {
 	*page
-	rec        Record   // with its handle
-	successors []*entry // what superseded it, as it or they say; by path
-	before     []*entry // what it superseded
-	at         int      // place in the view's records
+	rec          Record   // with its Handle
+	successors   []*entry // records that superseded it, according to either side; by path
+	predecessors []*entry // records that it superseded
+	at           int      // index in snapshot.records
 }
 
 func newSnapshot(pages map[string]*page, problems []Problem) *snapshot {
-	v := &snapshot{pages: pages, byHandle: map[string]*entry{}, byID: map[string][]*entry{}, byPath: map[string]*entry{}, homes: map[string]bool{}, unread: problems, problems: slices.Clone(problems)}
+	v := &snapshot{pages: pages, byHandle: map[string]*entry{}, byID: map[string][]*entry{}, byPath: map[string]*entry{}, folders: map[string]bool{}, unreadFiles: problems, problems: slices.Clone(problems)}
 	for _, p := range pages {
-		v.homes[folderWithoutArchive(p.doc.Path)] = true
+		v.folders[folderWithoutArchive(p.doc.Path)] = true
 		if p.isRecord() {
 			e := &entry{page: p, rec: p.doc.Record}
 			v.records = append(v.records, e)
@@ -244,9 +244,9 @@ func newSnapshot(pages map[string]*page, problems []Problem) *snapshot {
 	return v
 }
 
-// unreadable are the problems of a page that may be a record and can't be read as one.
+// unreadable returns the problems of a page that could be a record but can't be read as one.
 func unreadable(d *document) []Problem {
-	if d.sealed == "" {
+	if d.readOnlyReason == "" {
 		return nil
 	}
 	return d.problems
@@ -261,8 +261,8 @@ func boolToInt(b bool) int {
 
 func foldText(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-// handles gives records of one ID names of their own: the ID, a slash and the rest of the
-// file's name, with folders where even that is taken.
+// handles assigns unique handles to records with the same ID: the ID, a slash and the rest of the file's name, with
+// folders if that is not unique.
 func (v *snapshot) handles() {
 	for _, same := range v.byID {
 		for _, e := range same {
@@ -284,9 +284,8 @@ func (v *snapshot) handles() {
 	}
 }
 
-// resolve finds the record that a reference of another one means: by its path, also when
-// it has moved into the archive or out of it, else by its ID, in the same folder first.
-// several says that more than one could be meant.
+// resolve finds the record to which a reference in another record leads: by its path, even if the record has moved into
+// or out of the archive, else by its ID, first in the same folder. several reports that more than one record matches.
 func (v *snapshot) resolve(from *entry, path, id string) (e *entry, several bool) {
 	if path != "" {
 		if e := v.at(path); e != nil {
@@ -309,7 +308,7 @@ func (v *snapshot) resolve(from *entry, path, id string) (e *entry, several bool
 	return nil, len(same) > 1
 }
 
-// at is the record of a path, wherever the archive is concerned.
+// at returns the record with a path, in or out of the archive.
 func (v *snapshot) at(p string) *entry {
 	if e := v.byPath[p]; e != nil {
 		return e
@@ -324,7 +323,8 @@ func (v *snapshot) at(p string) *entry {
 	return nil
 }
 
-// folderWithoutArchive is the folder of a record, the archive taken for the folder that it is in.
+// folderWithoutArchive returns the folder of a record. For an archived record, it is the folder that contains the
+// archive.
 func folderWithoutArchive(p string) string {
 	dir := path.Dir(p)
 	if path.Base(dir) == archiveFolder {
@@ -333,12 +333,12 @@ func folderWithoutArchive(p string) string {
 	return dir
 }
 
-// supersession ties records to what superseded them, whichever of both says so.
+// supersession links records to their successors, if either of the two mentions the other.
 func (v *snapshot) supersession() {
 	tie := func(old, by *entry) {
 		if old != by && !slices.Contains(old.successors, by) {
 			old.successors = append(old.successors, by)
-			by.before = append(by.before, old)
+			by.predecessors = append(by.predecessors, old)
 		}
 	}
 	for _, e := range v.records {
@@ -358,8 +358,8 @@ func (v *snapshot) supersession() {
 		if len(e.successors) > 1 {
 			slices.SortFunc(e.successors, order)
 		}
-		if len(e.before) > 1 {
-			slices.SortFunc(e.before, order)
+		if len(e.predecessors) > 1 {
+			slices.SortFunc(e.predecessors, order)
 		}
 	}
 }

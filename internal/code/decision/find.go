@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// List returns all records: by number, those without one last, then by path.
+// List returns all records by number, then by path. Those without a number come last.
 func (r *Registry) List() []Record {
 	v := r.view.Load()
 	out := make([]Record, len(v.records))
@@ -23,10 +23,9 @@ func (r *Registry) List() []Record {
 	return out
 }
 
-// Find returns the record of a handle, an ID or number in any spelling ("ADR-0042",
-// "adr 42", "42"), the name or path of its file, or a part of its title that no other has.
-// Errors: ErrNotFound, with names that come near; ErrInvalid for what fits several, with
-// their handles.
+// Find returns the record with a handle, an ID or number in any spelling ("ADR-0042", "adr 42", "42"), the name or path
+// of its file, or a unique part of its title. Errors: ErrNotFound, with similar names; ErrInvalid if several match,
+// with their handles.
 func (r *Registry) Find(name string) (Record, error) {
 	e, err := r.view.Load().find(name)
 	if err != nil {
@@ -50,7 +49,7 @@ func (v *snapshot) find(name string) (*entry, error) {
 	if e := v.at(path.Clean(name)); e != nil {
 		return e, nil
 	}
-	if n, _ := fromID(name); n >= 0 { // of a series of its own
+	if n, _ := fromID(name); n >= 0 { // a series with its own numbers
 		var same []*entry
 		for _, e := range v.records {
 			if e.rec.Number == n {
@@ -88,7 +87,7 @@ func (v *snapshot) find(name string) (*entry, error) {
 	return nil, e
 }
 
-// shareWord reports whether two texts have a word of four letters or more in common.
+// shareWord reports whether two texts share a word of four or more letters.
 func shareWord(title, want string) bool {
 	for w := range strings.FieldsSeq(want) {
 		if len(w) >= 4 && strings.Contains(title, w) {
@@ -113,8 +112,8 @@ func handles(fit []*entry) string {
 	return strings.Join(names, ", ")
 }
 
-// History returns a record with all that it superseded and all that superseded it, before
-// and after that as well, the oldest first. A record that nothing ties to others is alone.
+// History returns a record with all records that it directly or indirectly superseded, and all that superseded it, the
+// oldest first.
 func (r *Registry) History(name string) ([]Record, error) {
 	e, err := r.view.Load().find(name)
 	if err != nil {
@@ -138,22 +137,22 @@ func (r *Registry) History(name string) ([]Record, error) {
 			out = append(out, e.rec)
 		}
 	}
-	walk(e, func(e *entry) []*entry { return e.before }, true)
+	walk(e, func(e *entry) []*entry { return e.predecessors }, true)
 	for _, by := range e.successors {
 		walk(by, func(e *entry) []*entry { return e.successors }, false)
 	}
 	return out, nil
 }
 
-// Query is what to look for. The zero value fits every record.
+// Query is a search for decisions. The zero value matches every record.
 type Query struct {
-	Words     string   // in title, tags and text; any of them, the more the better
-	Tag       string   // in any case
+	Words     string   // in title, tags and text; any of them, more matches rank higher
+	Tag       string   // ignoring case
 	Statuses  []Status // any of them
-	Governs   string   // a path or a symbol that the record governs
+	Governs   string   // a path or symbol that the record governs
 	Since     time.Time
-	Until     time.Time // both by the record's date, both included; a record without one fits neither
-	NoArchive bool      // leave out what is in the archive
+	Until     time.Time // both by the record's date and inclusive; a record without a date does not match
+	NoArchive bool      // leave out archived records
 	Limit     int       // 0 means 20, at most 200
 	Offset    int
 }
@@ -164,20 +163,20 @@ const (
 	maxTerms     = 64
 )
 
-// Hit is a record that was found.
+// Hit is a record found by a search.
 type Hit struct {
 	Record Record
 	Score  float64  // comparable within one search; 0 without words
-	Terms  []string // of the question that it has, as the index spells them
+	Terms  []string // matching terms of the query, as the index spells them
 }
 
-// Page is a part of what was found.
+// Page is one page of hits.
 type Page struct {
 	Hits  []Hit
 	Total int // of all pages
 }
 
-// The fields of a record, the weightiest first.
+// The fields of a record, by decreasing weight.
 const (
 	inTitle = iota
 	inTags  // with ID, file name and what it governs
@@ -186,10 +185,10 @@ const (
 	fieldCount
 )
 
-// fieldWeight is what a word counts in a field: a title says what a record is about.
+// fieldWeight is the weight of a word in each field. The title has the highest.
 var fieldWeight = [fieldCount]float64{8, 6, 2, 1}
 
-// words counts the terms of each field, and how many there are.
+// words holds the number of each term per field, and the length of each field.
 type words struct {
 	terms map[string]*[fieldCount]float32
 	size  [fieldCount]float32
@@ -238,13 +237,13 @@ func wordsOf(r Record) words {
 	return w
 }
 
-// ranking is what the score of a record needs of all records.
+// ranking holds statistics of all records for the scores.
 type ranking struct {
-	average [fieldCount]float32 // length of the fields
-	df      map[string]int      // in how many records a term is
+	average [fieldCount]float32 // average length of the fields
+	df      map[string]int      // number of records with a term
 }
 
-// newRanking counts the words of all records: the first search after a change pays for it.
+// newRanking indexes the words of all records. The first search after a change calls it.
 func newRanking(records []*entry) *ranking {
 	inParallel(len(records), func(i int) { records[i].words() })
 	k := &ranking{df: map[string]int{}}
@@ -260,8 +259,8 @@ func newRanking(records []*entry) *ranking {
 	return k
 }
 
-// Search returns the records that fit, ranked by the words when there are some (BM25 over
-// the fields, a title counting most), else in the order of List.
+// Search returns the matching records. With words, they are ranked by BM25 over the fields; otherwise they are in the
+// order of List.
 func (r *Registry) Search(q Query) Page {
 	v := r.view.Load()
 	terms := analysis.Terms(q.Words)
@@ -307,16 +306,15 @@ func (r *Registry) Search(q Query) Page {
 	return page
 }
 
-// scored is a record with what the words say for it; terms is a set of their places.
+// scored is a record with its score. Bit i of terms is set if the record has term i.
 type scored struct {
 	*entry
 	score float64
 	terms uint64
 }
 
-// score is what one term says for a record: BM25F. With fields that weigh so much,
-// a small k1 would let one word in a title be all that counts; both were chosen with the first
-// set of questions in testdata.
+// score returns the score of a record for one term, by BM25F. With such different field weights, a small k1 would let
+// one word in a title dominate. Both were tuned with the first set of questions in testdata.
 func (v *snapshot) score(e *entry, term string, all *ranking) float64 {
 	w := e.words()
 	n := w.terms[term]
@@ -349,8 +347,8 @@ func (q *Query) matches(e *entry) bool {
 	return q.Governs == "" || slices.ContainsFunc(e.targets(), func(t Target) bool { return covers(t.Name, strings.TrimPrefix(q.Governs, "./")) })
 }
 
-// covers reports whether a target is, or holds, what is asked for: a folder holds its
-// files, a glob what it matches, and a symbol is also known by its last part.
+// covers reports whether target is or contains asked: a folder contains its files, a glob what it matches, and a symbol
+// matches by its last part.
 func covers(target, asked string) bool {
 	target, asked = strings.TrimSuffix(target, "/"), strings.TrimSuffix(asked, "/")
 	switch {
@@ -364,12 +362,12 @@ func covers(target, asked string) bool {
 	return strings.HasSuffix(target, "."+asked) || strings.HasSuffix(asked, "."+target)
 }
 
-// glob matches a path by its parts: ** is any number of them, one at least at the end.
+// glob matches a path, split into parts. ** matches any number of parts; at the end, at least one.
 func glob(pattern, parts []string) bool {
 	if n := len(pattern); n > 0 && pattern[n-1] == "**" {
 		pattern = append(slices.Clip(pattern), "*")
 	}
-	fits := make([]bool, len(parts)+1) // whether the pattern so far matches parts[:i]
+	fits := make([]bool, len(parts)+1) // fits[i]: the pattern so far matches parts[:i]
 	fits[0] = true
 	for _, p := range pattern {
 		if p == "**" {
@@ -381,7 +379,7 @@ func glob(pattern, parts []string) bool {
 		for i := len(parts); i > 0; i-- {
 			ok := false
 			if fits[i-1] {
-				ok, _ = path.Match(p, parts[i-1]) // a bad pattern matches nothing
+				ok, _ = path.Match(p, parts[i-1]) // an invalid pattern matches nothing
 			}
 			fits[i] = ok
 		}

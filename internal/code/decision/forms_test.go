@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Forms that were met in public repositories.
+// Forms found in public repositories.
 func TestParseForms(t *testing.T) {
 	t.Run("fields on one line", func(t *testing.T) {
 		r, _ := Parse("operations/018-db.md", []byte("# ADR 018: Database Patterns\n\n**Status:** Proposed | **Date:** 2025-07-28\n\n## Context\n\na\n"))

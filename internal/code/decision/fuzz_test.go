@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse checks what holds for every file: nothing panics, lines exist, and an edit of
-// the status does what it says or is refused.
+// FuzzParse checks every file: no panic, problems have existing lines, and an edit of the status succeeds or is
+// refused.
 func FuzzParse(f *testing.F) {
 	f.Add("docs/adr/0042-x.md", []byte(madr4))
 	f.Add("doc/adr/0001-x.md", []byte(one1))
@@ -74,7 +74,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParseExchange checks that what is read as JSON can be written as a record, or says why not.
+// FuzzParseExchange checks that parsed JSON can be written as a record, or is refused with an error.
 func FuzzParseExchange(f *testing.F) {
 	f.Add([]byte(`{"id":"ADR-0042","title":"x","status":"Accepted","decision":"y","alternatives":["a",{"title":"b"}],"consequences":["c"],"governs":"d"}`))
 	f.Add([]byte(`{"Title":"x","Context":null,"SupersededBy":[1]}`))

@@ -12,7 +12,7 @@ import (
 
 func mapKeys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
-// today is when tests happen.
+// today is the time at which tests run.
 func today() time.Time { return time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC) }
 
 func openAt(t testing.TB, dir string, o Options) *Registry {
@@ -71,7 +71,7 @@ func refresh(t testing.TB, r *Registry) Changes {
 	return c
 }
 
-// viewOf is the view of files that lie nowhere.
+// viewOf returns the snapshot of files that are only in memory.
 func viewOf(files map[string]string) *snapshot {
 	pages := map[string]*page{}
 	for name, text := range files {

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// processorTime is what this process has used so far, however busy the machine is.
+// processorTime returns the processor time of this process, which does not depend on the load of the machine.
 func processorTime(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -18,7 +18,7 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// What a lot of one thing takes must not grow with its square, whatever comes before it.
+// Time is linear in the number of repeated elements, whatever precedes them.
 func TestParseTakesWhatItTakes(t *testing.T) {
 	race.LeaveToWhole(t)
 	const few, many = 4_000, 32_000      // bytes

@@ -13,7 +13,7 @@ var (
 
 var emphasis = strings.NewReplacer("*", "", "`", "", "___", "", "__", "", "~~", "")
 
-// stripMarkup takes links, emphasis and code marks off a text.
+// stripMarkup removes links, emphasis and code marks from a text.
 func stripMarkup(s string) string {
 	if strings.Contains(s, "](") {
 		s = linkMarkup.ReplaceAllString(s, "$1")
@@ -24,15 +24,15 @@ func stripMarkup(s string) string {
 	return strings.Trim(strings.TrimSpace(s), "_")
 }
 
-// fence is a block of code that is open.
+// fence tracks whether a line is in a fenced code block.
 type fence struct {
 	mark byte
 	run  int
 }
 
-// step looks at a line and reports whether it is code, or the mark of it.
+// step processes a line and reports whether it is code or a fence.
 func (f *fence) step(text string) bool {
-	t := strings.TrimLeft(text, " \t>") // within lists and quotes, too
+	t := strings.TrimLeft(text, " \t>") // also within lists and quotes
 	run := 0
 	for run < len(t) && run < 1000 && (t[run] == '`' || t[run] == '~') && t[run] == t[0] {
 		run++
@@ -50,8 +50,8 @@ func (f *fence) step(text string) bool {
 	return false
 }
 
-// withoutComments blanks what stands in HTML comments, in place; a comment that is not
-// closed hides nothing. Lines keep their number. Code keeps its comments.
+// withoutComments blanks HTML comments in place, outside of code. An unclosed comment hides nothing. Line numbers do
+// not change.
 func withoutComments(lines []line) []line {
 	out := lines
 	copied := false
@@ -61,7 +61,7 @@ func withoutComments(lines []line) []line {
 			continue
 		}
 		from := 0
-		var blanked []byte // the line, once it has changed
+		var blanked []byte // the changed line; nil if unchanged
 		for {
 			at := strings.Index(out[i].text[from:], "<!--")
 			if at < 0 {
@@ -105,7 +105,7 @@ func withoutComments(lines []line) []line {
 	return out
 }
 
-// closing finds the end of a comment that starts at a place of a line.
+// closing finds the end of a comment that begins at a position in a line.
 func closing(lines []line, i, at int) (int, int) {
 	for j := i; j < len(lines); j++ {
 		if end := strings.Index(lines[j].text[at:], "-->"); end >= 0 {
@@ -116,8 +116,7 @@ func closing(lines []line, i, at int) (int, int) {
 	return -1, 0
 }
 
-// bullet is the list item that a line starts: how far it is indented, and where its
-// text starts.
+// bullet returns the indentation of the list item that begins on a line, and the index of its text.
 func bullet(s string) (indent, at int, ok bool) {
 	indent = line{text: s}.indent()
 	i := len(s) - len(strings.TrimLeft(s, " \t"))
@@ -145,7 +144,7 @@ func bullet(s string) (indent, at int, ok bool) {
 	return indent, j, true
 }
 
-// cells are the columns of a table's row, with where their texts stand in the line.
+// cells returns the columns of a table row with their positions in the line.
 func cells(s string) (out []cell, ok bool) {
 	trimmed := strings.TrimSpace(s)
 	if len(trimmed) < 2 || trimmed[0] != '|' {
@@ -172,7 +171,7 @@ type cell struct {
 	from, to int // in the line
 }
 
-// isTableRule reports whether a row is the one between the head of a table and its body.
+// isTableRule reports whether a row is the rule between head and body of a table.
 func isTableRule(row []cell) bool {
 	for _, c := range row {
 		if c.text == "" || strings.Trim(c.text, ":-") != "" {
@@ -182,19 +181,18 @@ func isTableRule(row []cell) bool {
 	return len(row) > 0
 }
 
-// heading is a heading of the document. at and next are indices of lines: of the first
-// one that belongs to the heading, and of the first one below it.
+// heading is a heading of the document. at is the index of its first line, next that of the first line below it.
 type heading struct {
-	title    string // as it is written, without marks
+	title    string // as written, without marks
 	level    int
 	at, next int
-	end      int // index of the first line behind what stands below it, deeper headings included
+	end      int // index of the first line after its section, including deeper headings
 	kind     Kind
 }
 
 var atx = lazyregexp.New(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
 
-// headings finds the headings in lines[from:]. Those in code are none.
+// headings finds the headings in lines[from:], outside of code.
 func headings(lines []line, from int) (out []heading) {
 	var code fence
 	for i := from; i < len(lines); i++ {
@@ -226,9 +224,8 @@ func headings(lines []line, from int) (out []heading) {
 	return out
 }
 
-// underline is the level of the heading that line i makes of the line above it, and 0
-// for none. Only a line by itself is one: below a paragraph, a list or a quote a line of
-// hyphens is a rule.
+// underline returns the level of the heading that line i makes of the line above it; 0 for none. The line above must be
+// alone: below a paragraph, a list or a quote, a line of hyphens is a rule.
 func underline(lines []line, i, from int) int {
 	t := strings.TrimRight(lines[i].text, " \t")
 	if i <= from || t == "" || strings.Trim(t, "=") != "" && strings.Trim(t, "-") != "" {
@@ -238,7 +235,7 @@ func underline(lines []line, i, from int) int {
 	if above == "" || i-2 >= from && !lines[i-2].blank() || lines[i-1].indent() > 3 || strings.ContainsAny(above[:1], "#>|-*+=`~<") {
 		return 0
 	}
-	if _, _, ok := bullet(above); ok && t[0] == '-' { // "7. Use X" may be underlined twice
+	if _, _, ok := bullet(above); ok && t[0] == '-' { // "7. Use X" may only be underlined with "="
 		return 0
 	}
 	if _, _, ok := field(above); ok && t[0] == '-' {
@@ -250,10 +247,10 @@ func underline(lines []line, i, from int) int {
 	return 2
 }
 
-// sectionNumber is what stands before the words of a heading: "3.", "3a)", "2.1", "§4".
+// sectionNumber matches the number of a heading: "3.", "3a)", "2.1", "§4".
 var sectionNumber = lazyregexp.New(`^§?\s*\d{1,3}[a-z]?(?:\.\d{1,3})*[.):]?\s+`)
 
-// headingText is a heading without number and marks.
+// headingText returns the text of a heading without number and marks.
 func headingText(title string) string {
 	if strings.Contains(title, "{") {
 		title = attributes.ReplaceAllString(title, "")
@@ -265,7 +262,7 @@ func headingText(title string) string {
 	return strings.TrimSpace(t)
 }
 
-// Kind is what a section holds.
+// Kind is the kind of content of a section.
 type Kind string
 
 // The kinds of sections.
@@ -304,8 +301,8 @@ var sectionKinds = map[string]Kind{
 	"related decisions": KindMore, "further reading": KindMore,
 }
 
-// kindOf tells by its words what a section holds. What follows a dash, a colon or a
-// bracket is a remark: "Decision — Option B".
+// kindOf returns the kind of a section by its title; "" if unknown. Text after a dash, a colon or a bracket is ignored:
+// "Decision — Option B".
 func kindOf(title string) Kind {
 	t := strings.ToLower(headingText(title))
 	t = strings.ReplaceAll(t, "&", "and")
@@ -315,23 +312,23 @@ func kindOf(title string) Kind {
 	return sectionKinds[strings.Join(strings.Fields(strings.TrimRight(t, ":.")), " ")]
 }
 
-// classify gives each heading its kind. Within a section of a kind only some have one of
-// their own: the options of a decision are not its sections.
+// classify sets the kind of each heading. Within a section of a known kind, only some headings have a kind: the options
+// of a decision are not sections of the record.
 func classify(all []heading, top *heading) {
-	var around []*heading // the headings that the next one stands below, outermost first
+	var around []*heading // enclosing headings, outermost first
 	for i := range all {
 		h := &all[i]
 		for len(around) > 0 && around[len(around)-1].level >= h.level {
 			around = around[:len(around)-1]
 		}
-		if h != top { // a title is one whatever its words
+		if h != top { // the title keeps its kind
 			h.kind = kindWithin(kindOf(h.title), h.level, around)
 		}
 		around = append(around, h)
 	}
 }
 
-// kindWithin is the kind of a heading that stands below others: k, or none.
+// kindWithin returns the kind of a heading within others: k or none.
 func kindWithin(k Kind, level int, around []*heading) Kind {
 	var parent Kind
 	for _, h := range around { // at most five

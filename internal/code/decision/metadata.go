@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// first is the first field of a meaning that says something.
+// first returns the first field with a meaning that has a value.
 func (d *document) first(means string) Value {
 	for _, it := range d.fields {
 		if meaning[it.name] == means && len(it.lines) > 0 {
@@ -19,8 +19,7 @@ func (d *document) first(means string) Value {
 	return Value{}
 }
 
-// id is what the front matter calls the record, or a line below the title when it is a
-// number: "ADR: 12".
+// id returns the record's id: from the front matter, or from a line below the title if it is a number: "ADR: 12".
 func (d *document) id() Value {
 	for _, it := range d.fields {
 		if meaning[it.name] != meansID || len(it.lines) == 0 {
@@ -33,7 +32,7 @@ func (d *document) id() Value {
 	return Value{}
 }
 
-// title is what the front matter or a section calls the record.
+// title returns the title in the front matter or in a section.
 func (d *document) title() Value {
 	if v := d.first(meansTitle); v.Found() {
 		return v
@@ -46,7 +45,7 @@ func (d *document) title() Value {
 	return Value{}
 }
 
-// metadata sets what fields say.
+// metadata sets the record's fields from the metadata.
 func (d *document) metadata() {
 	folder := folderOf(d.Path)
 	dated := false
@@ -58,7 +57,7 @@ func (d *document) metadata() {
 				d.setStatus(it.value())
 			}
 		case meansDate:
-			if (!d.DateText.Found() || it.name == "date" && !dated) && len(it.lines) > 0 { // "created" only where there is no "date"
+			if (!d.DateText.Found() || it.name == "date" && !dated) && len(it.lines) > 0 { // "created" is used only without "date"
 				d.setDate(it.value())
 				dated = it.name == "date"
 			}
@@ -77,7 +76,7 @@ func (d *document) metadata() {
 		case meansSupersededBy:
 			d.SupersededBy = append(d.SupersededBy, d.named(it, folder)...)
 		case meansEither:
-			d.either(it, folder)
+			d.eitherDirection(it, folder)
 		default:
 			if v := it.value(); v.Found() {
 				v.Text = joined(it)
@@ -87,7 +86,7 @@ func (d *document) metadata() {
 	}
 }
 
-// named reads the records that a field names; a list names one in each item.
+// named returns the records that a field names. A list names one per item.
 func (d *document) named(it metadataField, folder string) (out []Reference) {
 	if it.form == formFront {
 		for _, l := range it.lines {
@@ -98,8 +97,8 @@ func (d *document) named(it metadataField, folder string) (out []Reference) {
 	return references(it.value(), folder, true)
 }
 
-// either reads "Supersedes / Superseded by: …", which says itself which of both.
-func (d *document) either(it metadataField, folder string) {
+// eitherDirection reads "Supersedes / Superseded by: …". The value says which of both it is.
+func (d *document) eitherDirection(it metadataField, folder string) {
 	v := it.value()
 	switch t := strings.ToLower(stripMarkup(v.Text)); {
 	case strings.HasPrefix(t, "superseded by"), strings.HasPrefix(t, "superceded by"):
@@ -111,12 +110,12 @@ func (d *document) either(it metadataField, folder string) {
 
 var supersedesWord = lazyregexp.New(`(?i)\bsuper[sc]edes\b`)
 
-// setStatus reads a status and the records that it names.
+// setStatus sets the status, its text, and the records that the text names.
 func (d *document) setStatus(v Value) {
 	d.StatusText, d.Status = v, statusOf(v.Text)
 	folder := folderOf(d.Path)
 	if !d.DateText.Found() {
-		d.Date, _ = time.Parse(time.DateOnly, isoDate.FindString(v.Text)) // zero for none
+		d.Date, _ = time.Parse(time.DateOnly, isoDate.FindString(v.Text)) // zero if there is none
 	}
 	if d.Status == Superseded {
 		refs := references(v, folder, true)
@@ -136,7 +135,7 @@ func (d *document) setStatus(v Value) {
 	}
 }
 
-// sectionFields reads what stands in sections of its own, as Nygard's records have it.
+// sectionFields reads fields that are sections, as in Nygard's form.
 func (d *document) sectionFields() {
 	folder := folderOf(d.Path)
 	for _, i := range d.ofKind(KindStatus) {
@@ -147,12 +146,12 @@ func (d *document) sectionFields() {
 				d.Supersedes = append(d.Supersedes, references(p, folder, true)...)
 			case !d.StatusText.Found():
 				d.setStatus(p)
-			case s == Superseded && d.Status != Superseded: // the last word counts
+			case s == Superseded && d.Status != Superseded: // the last status counts
 				d.setStatus(p)
 			}
 		}
 	}
-	for _, i := range d.ofKind(KindMore) { // MADR 2 and log4brains name successors among the links
+	for _, i := range d.ofKind(KindMore) { // MADR 2 and log4brains list successors as links
 		for _, p := range d.paragraphs(i) {
 			switch word := strings.ToLower(stripMarkup(p.Text)); {
 			case strings.HasPrefix(word, "supersedes"), strings.HasPrefix(word, "supercedes"):
@@ -182,7 +181,7 @@ func (d *document) sectionFields() {
 	}
 }
 
-// paragraphs are those of a section; items of a list count as such.
+// paragraphs returns the paragraphs of a section. List items count as paragraphs.
 func (d *document) paragraphs(head int) (out []Value) {
 	blank := true
 	for i := d.heads[head].next; i < d.heads[head].end; i++ {
@@ -204,7 +203,7 @@ func (d *document) paragraphs(head int) (out []Value) {
 	return out
 }
 
-// parts cuts values at commas and semicolons, but not within brackets.
+// parts splits values at commas and semicolons outside of brackets.
 func parts(it metadataField) (out []Value) {
 	lines := it.lines
 	if it.form != formFront && it.form != formSection && len(lines) > 0 {
@@ -217,7 +216,7 @@ func parts(it metadataField) (out []Value) {
 				out = append(out, Value{s, l.Line})
 			}
 		}
-		if it.list { // "Bob, the lead" is one
+		if it.list { // "Bob, the lead" is a single item
 			add(l.Text)
 			continue
 		}
@@ -237,11 +236,11 @@ func parts(it metadataField) (out []Value) {
 	return out
 }
 
-// names reads what is governed: code marks and links are taken off.
+// names reads the names of what is governed, without code marks and links.
 func names(it metadataField) (out []Value) {
 	for _, v := range parts(it) {
 		text := strings.Trim(linkMarkup.ReplaceAllString(v.Text, "$1"), " `\"'")
-		if bold, ok := strings.CutPrefix(text, "**"); ok && !strings.Contains(text, "/") { // else it is a glob
+		if bold, ok := strings.CutPrefix(text, "**"); ok && !strings.Contains(text, "/") { // otherwise it is a glob
 			text = strings.Trim(strings.TrimSuffix(bold, "**"), " `")
 		}
 		if v.Text = text; text != "" {
@@ -251,7 +250,7 @@ func names(it metadataField) (out []Value) {
 	return out
 }
 
-// joined is the value of a field in one line.
+// joined returns the value of a field on one line.
 func joined(it metadataField) string {
 	texts := make([]string, 0, len(it.lines))
 	for _, l := range it.lines {
@@ -263,7 +262,7 @@ func joined(it metadataField) string {
 	return strings.Join(texts, " ")
 }
 
-// check reports what a record should say and does not.
+// check reports missing fields.
 func (d *document) check() {
 	switch {
 	case !d.StatusText.Found() && (d.Decision.Found() || d.Number >= 0):
@@ -290,39 +289,38 @@ func (d *document) check() {
 
 func clipQuote(s string) string { return `"` + shorten(s, 60) + `"` }
 
-// page is one Markdown file in a folder of decisions. It is never changed.
+// page is one Markdown file in a folder of decisions. It is immutable.
 type page struct {
 	doc     *document
 	size    int64
 	modTime time.Time
 	readAt  time.Time
-	words   func() words    // of the record, for Search: counted when they are asked for first
-	targets func() []Target // of the record, likewise
+	words   func() words    // words of the record, computed when Search first needs them
+	targets func() []Target // targets of the record, computed on first use
 }
 
 func pageOf(d *document) *page {
 	return &page{doc: d, words: sync.OnceValue(func() words { return wordsOf(d.Record) }), targets: sync.OnceValue(func() []Target { return Targets(d.Record) })}
 }
 
-// notRecords are names of pages that speak of the records.
+// notRecords are names of files that are not records.
 var notRecords = map[string]bool{"readme": true, "index": true, "template": true, "adr-template": true, "_template": true, "toc": true, "contributing": true}
 
-// isRecord reports whether a page is a record: it has a number, or an id, or a status and
-// a decision. A page of another purpose in the same folder is none.
+// isRecord reports whether a page is a record: it has a number, an id, or a status and a decision.
 func (p *page) isRecord() bool {
 	d := p.doc
 	name := strings.ToLower(stem(d.Path))
-	said := d.StatusText.Found() && (d.Decision.Found() || d.Context.Found())
+	stated := d.StatusText.Found() && (d.Decision.Found() || d.Context.Found())
 	if notRecords[name] || strings.Contains(name, "template") && (d.Number <= 0 || d.Status == Unknown) {
 		return false
 	}
-	if d.Number >= 1900 && d.Number < 2100 && !said && !d.Decision.Found() { // a year: "2024-roadmap.md"
+	if d.Number >= 1900 && d.Number < 2100 && !stated && !d.Decision.Found() { // a year: "2024-roadmap.md"
 		return false
 	}
-	return d.Number >= 0 || d.id().Found() || said
+	return d.Number >= 0 || d.id().Found() || stated
 }
 
-// The meanings of keys, whether in front matter, in lines below the title or in tables.
+// The meanings of keys in front matter, in lines below the title, and in tables.
 const (
 	meansID           = "id"
 	meansTitle        = "title"
@@ -335,10 +333,10 @@ const (
 	meansGoverns      = "governs"
 	meansSupersedes   = "supersedes"
 	meansSupersededBy = "superseded_by"
-	meansEither       = "supersedes or superseded_by" // one line for both, as some templates have it
+	meansEither       = "supersedes or superseded_by" // one line for both, as in some templates
 )
 
-// meaning says what a key means, by its folded name.
+// meaning maps folded keys to their meanings.
 var meaning = map[string]string{
 	"id": meansID, "adr": meansID, "number": meansID,
 	"title":  meansTitle,
@@ -354,18 +352,18 @@ var meaning = map[string]string{
 	"supersedes/supersededby": meansEither, "supersedes/superseded": meansEither,
 }
 
-// maxJoined bounds what is put together line by line, in bytes: a status, an item of a
-// list, an option. Sections are not bounded.
+// maxJoined is the maximum length of a value joined from several lines, in bytes: a status, a list item, an option.
+// Sections are not limited.
 const maxJoined = 16 << 10
 
-// append adds to a value, as far as there is room.
+// append adds text to a value unless it would exceed maxJoined.
 func (v *Value) append(text string) {
 	if len(v.Text)+len(text) <= maxJoined {
 		v.Text += text
 	}
 }
 
-// ofKind lists the headings of a kind.
+// ofKind returns the indices of the headings of a kind.
 func (d *document) ofKind(k Kind) (out []int) {
 	for i := range d.heads {
 		if d.heads[i].kind == k {
@@ -375,7 +373,7 @@ func (d *document) ofKind(k Kind) (out []int) {
 	return out
 }
 
-// joinSections joins the sections of a kind, without those of another kind within them.
+// joinSections joins the sections of a kind, without nested sections of another kind.
 func (d *document) joinSections(k Kind) Value {
 	v := Value{}
 	var parts []string
@@ -406,7 +404,7 @@ func (d *document) joinSections(k Kind) Value {
 	return v
 }
 
-// text is the lines from one index up to another, without white space around them.
+// text returns the lines from one index up to another, without surrounding white space.
 func (d *document) text(from, to int) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
@@ -416,7 +414,7 @@ func (d *document) text(from, to int) string {
 	return strings.TrimRight(strings.TrimLeft(b.String(), "\n"), " \t\n")
 }
 
-// valueOf is the text of a range of lines, with the line on which it starts.
+// valueOf returns the text of a range of lines, with the line on which it begins.
 func (d *document) valueOf(from, to int) Value {
 	for from < to && d.lines[from].blank() {
 		from++
@@ -427,7 +425,7 @@ func (d *document) valueOf(from, to int) Value {
 	return Value{d.text(from, to), from + 1}
 }
 
-// lastLine is the number of the last line of a range that says something.
+// lastLine returns the number of the last line in a range that is not blank.
 func (d *document) lastLine(from, to int) int {
 	for to > from && d.lines[to-1].blank() {
 		to--
@@ -435,7 +433,7 @@ func (d *document) lastLine(from, to int) int {
 	return to
 }
 
-// list reads a section as a list: its items, or its paragraphs where it has none.
+// list reads a section as a list: its items, or its paragraphs if it has none.
 func (d *document) list(head int) (out []Value) {
 	h := d.heads[head]
 	var code fence

@@ -9,22 +9,21 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// document is a record with where its parts stand in the file.
+// document is a record with the positions of its parts in the file.
 type document struct {
 	Record
-	src      []byte
-	lines    []line
-	front    frontMatter
-	fields   []metadataField // those of the front matter and the head, in their order
-	heads    []heading
-	problems []Problem
-	sealed   string // why the file must not be edited; empty when it may
+	src            []byte
+	lines          []line
+	front          frontMatter
+	fields         []metadataField // of the front matter and below the title, in order
+	heads          []heading
+	problems       []Problem
+	readOnlyReason string // reason why the file must not be edited; "" if it may be
 }
 
-// Parse reads the Markdown of a decision record in any of the forms that the package's
-// comment names. path is where it lies, from the root, with slashes. What can't be read is
-// a Problem; the rest is in the record all the same. Parse is a pure function, safe for
-// concurrent use, and panics on no content.
+// Parse parses the Markdown of a decision record in any of the forms listed in the package comment. path is its path
+// from the root. What can't be read becomes a Problem; the rest is in the record. Parse depends only on its arguments,
+// is safe for concurrent use, and does not panic on any input.
 func Parse(path string, src []byte) (Record, []Problem) {
 	d := parse(path, src)
 	return d.Record, d.problems
@@ -36,18 +35,18 @@ func (d *document) problem(line int, text, try string) {
 
 func parse(path string, src []byte) *document {
 	d := &document{Record: Record{Path: path, Hash: projectfile.Hash(src), Archived: archived(path)}, src: src}
-	lines, problems, sealed := split(src)
+	lines, problems, readOnlyReason := split(src)
 	d.front = readFront(lines)
 	d.lines = withoutComments(lines)
-	d.sealed = sealed
-	if d.sealed == "" {
-		d.sealed = d.front.sealed
+	d.readOnlyReason = readOnlyReason
+	if d.readOnlyReason == "" {
+		d.readOnlyReason = d.front.readOnlyReason
 	}
 	for _, p := range append(problems, d.front.problems...) {
 		d.problem(p.Line, p.Text, p.Try)
 	}
 	d.heads = headings(d.lines, d.front.next)
-	top := d.top()
+	top := d.titleHeading()
 	classify(d.heads, top)
 	headFrom, headTo := d.front.next, len(d.lines)
 	for i := range d.heads {
@@ -56,7 +55,7 @@ func parse(path string, src []byte) *document {
 			break
 		}
 	}
-	items, used := isFieldName(d.lines, headFrom, headTo)
+	items, used := headerFields(d.lines, headFrom, headTo)
 	if top != nil {
 		for i := top.at; i < top.next; i++ {
 			used[i] = true
@@ -73,9 +72,9 @@ func parse(path string, src []byte) *document {
 	return d
 }
 
-// top is the heading that is the document's title: the first one, unless it is that of a
-// section, and no other is of its level.
-func (d *document) top() *heading {
+// titleHeading returns the heading that is the document's title: the first one, unless it is that of a known section and another
+// heading is at the top level.
+func (d *document) titleHeading() *heading {
 	if len(d.heads) == 0 {
 		return nil
 	}
@@ -89,14 +88,14 @@ func (d *document) top() *heading {
 	return nil
 }
 
-// archived reports whether a file lies in a folder named archive.
+// archived reports whether a file is in a folder named archive.
 func archived(p string) bool {
 	return slices.Contains(strings.Split(folderOf(p), "/"), archiveFolder)
 }
 
 const archiveFolder = "archive"
 
-// preamble is what stands between the title and the first section, but for fields.
+// preamble returns the text between the title and the first section, without fields.
 func (d *document) preamble(from, to int, used map[int]bool) Value {
 	v := Value{}
 	var b strings.Builder
@@ -121,7 +120,7 @@ func (d *document) preamble(from, to int, used map[int]bool) Value {
 	return v
 }
 
-// sections sets Sections and what is read from them.
+// sections sets Sections and the fields that are read from sections.
 func (d *document) sections(top *heading) {
 	for i := range d.heads {
 		h := &d.heads[i]
@@ -146,21 +145,20 @@ func (d *document) sections(top *heading) {
 	d.Options = d.options()
 }
 
-// metadataField is one thing that a record says of itself: a key, its value, and where the value
-// stands in the bytes of the file, so that it can be edited.
+// metadataField is a key and its value, with the position of the value in the file's bytes for edits.
 type metadataField struct {
-	key   string // as it is written
+	key   string // as written
 	name  string // without case, spaces and hyphens
 	lines []Value
 	form  fieldForm
 	list  bool // a list of the front matter
-	at    int  // index of the line of the value
-	from  int  // of the value in that line
+	at    int  // index of the line with the value
+	from  int  // start of the value in that line
 	to    int
-	until int // index of the first line behind the value
+	until int // index of the first line after the value
 }
 
-// fieldForm is how a value is written.
+// fieldForm is the form of a field.
 type fieldForm uint8
 
 const (
@@ -169,10 +167,10 @@ const (
 	formRow                      // a row of a table: | Status | x |
 	formColumn                   // a column of a table: | Status | Date | above | x | y |
 	formSection                  // a section of that name
-	formInline                   // behind another field on its line
+	formInline                   // after another field on the same line
 )
 
-// text is the value on one line.
+// text returns the value on one line.
 func (i metadataField) text() string {
 	parts := make([]string, 0, len(i.lines))
 	for _, l := range i.lines {
@@ -188,7 +186,7 @@ func (i metadataField) value() Value {
 	return Value{i.text(), i.lines[0].Line}
 }
 
-// foldKey makes one spelling of the ways to write a key.
+// foldKey maps the spellings of a key to one.
 func foldKey(key string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(stripMarkup(key)) {
@@ -199,11 +197,10 @@ func foldKey(key string) string {
 	return b.String()
 }
 
-// maxKey is the longest key in bytes; what is longer is a sentence.
+// maxKey is the maximum length of a key in bytes. Longer ones are sentences.
 const maxKey = 40
 
-// field reads a line that says "Key: value" with or without marks and bullet, and
-// returns where the value starts.
+// field parses a line of the form "Key: value", with or without marks and bullet. at is the index of the value.
 func field(s string) (key string, at int, ok bool) {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
@@ -245,14 +242,14 @@ func field(s string) (key string, at int, ok bool) {
 	return key, at, true
 }
 
-// marked reports whether a field is set off as one: by a bullet or bold type. Others
-// count only when their key is known.
+// marked reports whether a line has a bullet or bold type, which mark a field. Other lines are fields only if their key
+// is known.
 func marked(s string) bool {
 	t := strings.TrimLeft(s, " \t>")
 	return t != "" && strings.IndexByte("-*+_", t[0]) >= 0
 }
 
-func isFieldName(lines []line, from, to int) (items []metadataField, used map[int]bool) {
+func headerFields(lines []line, from, to int) (items []metadataField, used map[int]bool) {
 	used = map[int]bool{}
 	var code fence
 	for i := from; i < to; i++ {
@@ -288,10 +285,10 @@ func isFieldName(lines []line, from, to int) (items []metadataField, used map[in
 	return items, used
 }
 
-// inline is a further field on the line of another: "**Status:** x | **Date:** y".
+// inline matches another field on the same line: "**Status:** x | **Date:** y".
 var inline = lazyregexp.New(`(?:^|\s)(?:[|·•;,]\s*)?(?:\*\*|__)([A-Za-z][A-Za-z /-]{1,30}?)(?::(?:\*\*|__)|(?:\*\*|__):)\s+`)
 
-// splitFields parts a line that has more than one field.
+// splitFields splits a line with several fields.
 func splitFields(text string, it metadataField) []metadataField {
 	if it.until > it.at+1 || len(it.lines) != 1 {
 		return []metadataField{it}
@@ -311,7 +308,7 @@ func splitFields(text string, it metadataField) []metadataField {
 	return out
 }
 
-// end sets where the value of an item ends in its line.
+// end sets the end of a field's value in its line.
 func (i *metadataField) end(text string, to int) {
 	value := strings.TrimRight(text[i.from:to], " \t|·•;,")
 	i.to, i.lines = i.from+len(value), nil
@@ -320,8 +317,7 @@ func (i *metadataField) end(text string, to int) {
 	}
 }
 
-// continues adds the lines to a field that go on with its value, and returns the index
-// of the first one that does not.
+// continues adds the continuation lines of a field's value. It returns the index of the first line after them.
 func continues(lines []line, i, to int, it *metadataField) int {
 	indent, _, inList := bullet(lines[i].text)
 	quoted := strings.HasPrefix(strings.TrimSpace(lines[i].text), ">")
@@ -358,8 +354,7 @@ func continues(lines []line, i, to int, it *metadataField) int {
 	return to
 }
 
-// table reads fields from a table: one a row, or one a column. Without a known key among
-// them it is a table of something else.
+// table reads fields from a table, one per row or one per column. Without a known key, it is not a table of fields.
 func table(lines []line, i, to int, first []cell) (items []metadataField, next int) {
 	rows := [][]cell{first}
 	for next = i + 1; next < to; next++ {
@@ -398,20 +393,20 @@ func cellItem(key string, c cell, at int, f fieldForm) metadataField {
 	return it
 }
 
-// maxFront bounds front matter, in bytes: a hundred times what anybody writes.
+// maxFront is the maximum length of front matter, in bytes: a hundred times the usual length.
 const maxFront = 64 << 10
 
 // frontMatter is the front matter of a document.
 type frontMatter struct {
-	items    []metadataField
-	open     bool // there is some
-	end      int  // index of the line that closes it, or of the first one behind
-	next     int  // index of the first line of the document's text
-	problems []Problem
-	sealed   string
+	items          []metadataField
+	open           bool // the document has front matter
+	end            int  // index of the closing line, or of the first line after the front matter
+	next           int  // index of the first line of the text
+	problems       []Problem
+	readOnlyReason string
 }
 
-// readFront reads the front matter that a document starts with.
+// readFront reads the front matter at the beginning of a document.
 func readFront(lines []line) frontMatter {
 	var f frontMatter
 	if len(lines) == 0 || strings.TrimRight(lines[0].text, " \t") != "---" {
@@ -428,11 +423,11 @@ func readFront(lines []line) frontMatter {
 		for f.end = 1; f.end < len(lines) && !lines[f.end].blank() && !atx.MatchString(lines[f.end].text); f.end++ {
 		}
 		f.next = f.end
-		if !fields(lines[1:f.end]) { // a rule at the top of a text
+		if !fields(lines[1:f.end]) { // a rule at the beginning of a text
 			return frontMatter{}
 		}
-		f.sealed = "the front matter that starts here has no end"
-		f.problems = append(f.problems, Problem{Line: 1, Text: f.sealed, Try: "Close it with a line of three hyphens."})
+		f.readOnlyReason = "the front matter that starts here has no end"
+		f.problems = append(f.problems, Problem{Line: 1, Text: f.readOnlyReason, Try: "Close it with a line of three hyphens."})
 	}
 	var text strings.Builder
 	for _, l := range lines[1:f.end] {
@@ -441,7 +436,7 @@ func readFront(lines []line) frontMatter {
 	}
 	n, faults := plainyaml.Parse(text.String(), maxFront)
 	for _, x := range faults {
-		f.sealed = x.Text
+		f.readOnlyReason = x.Text
 		f.problems = append(f.problems, Problem{Line: x.Line + 1, Text: "front matter: " + x.Text, Try: x.Try})
 	}
 	for _, field := range n.Fields {
@@ -450,7 +445,7 @@ func readFront(lines []line) frontMatter {
 	return f
 }
 
-// fields reports whether lines look like settings.
+// fields reports whether lines contain known keys.
 func fields(lines []line) bool {
 	for _, l := range lines {
 		if key, _, ok := strings.Cut(l.text, ":"); ok && meaning[foldKey(key)] != "" {
@@ -460,8 +455,8 @@ func fields(lines []line) bool {
 	return false
 }
 
-// frontItem is one key of the front matter. Where its value is a single one on the line
-// of its key, that is where it can be edited; else it has no place.
+// frontItem returns one key of the front matter. A scalar on the line of its key has a position and can be edited;
+// other values have none.
 func frontItem(lines []line, end int, field plainyaml.Field) metadataField {
 	it := metadataField{key: field.Key, name: foldKey(field.Key), form: formFront, list: field.Value.Kind == plainyaml.List, at: field.Line, until: field.Line + 1}
 	collect(&it, field.Value)
@@ -477,7 +472,7 @@ func frontItem(lines []line, end int, field plainyaml.Field) metadataField {
 	return it
 }
 
-// collect flattens a value.
+// collect appends the scalars of a value.
 func collect(it *metadataField, v plainyaml.Node) {
 	switch v.Kind {
 	case plainyaml.Scalar:

@@ -138,7 +138,7 @@ func TestParseMADR4(t *testing.T) {
 	}
 }
 
-// What is read of the head, in the forms in which people write it.
+// Fields in the head are read in the forms that people use.
 func TestParseHeads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path, text string

@@ -10,7 +10,7 @@ import (
 
 const childEnv = "KEN_DECISION_CHILD"
 
-// TestChild is no test of its own: it is what the other processes of TestProcesses do.
+// TestChild is run by TestProcesses in other processes. It is not a test of its own.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -28,8 +28,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// Processes that create and supersede at once give no number twice, and a record has one
-// successor.
+// Concurrent processes never use a number twice, and a record has only one successor.
 func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "docs/adr/0001-first.md", "# 1. First\n\nStatus: accepted\n")

@@ -9,8 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/evaldata"
 )
 
-// fieldsFound counts which fields were found in how many records, and lists the records
-// in which they were not.
+// fieldsFound counts in how many records each field was found, and lists the records without it.
 func fieldsFound(records []Record) (n map[string]int, without map[string][]string) {
 	n, without = map[string]int{}, map[string][]string{}
 	for _, r := range records {
@@ -46,10 +45,9 @@ func fieldsFound(records []Record) (n map[string]int, without map[string][]strin
 	return n, without
 }
 
-// The floors were checked by hand on 15 files (0001, 0007, 0014, 0015, 0024, 0030, 0041,
-// 0048, 0065, 0069, 0079, 0084, 0094, 0096, 0103): what is not found there is not said
-// there. 0014 has no section on context or decision, 0048 calls its context "Why this was
-// reopened", and 40 of the records name no options.
+// The lower bounds were checked by hand on 15 files (0001, 0007, 0014, 0015, 0024, 0030, 0041, 0048, 0065, 0069, 0079,
+// 0084, 0094, 0096, 0103): what was not found there is not in the file. 0014 has no section on context or decision,
+// 0048 calls its context "Why this was reopened", and 40 of the records name no options.
 func TestRealRecords(t *testing.T) {
 	r := openAt(t, evaldata.Dir(t, "adr"), Options{Folders: []string{"."}})
 	records := r.List()
@@ -89,7 +87,7 @@ func TestRealRecords(t *testing.T) {
 	}
 }
 
-// question is what somebody asks, and the record that answers it.
+// question is a query, and the record that answers it.
 type question struct{ path, text string }
 
 // questionSets reads testdata/questions.tsv; a comment starts a new set.
@@ -117,8 +115,8 @@ func questionSets(t testing.TB) (sets [][]question) {
 	return sets
 }
 
-// The search is asked in words of one's own. The first set of questions was there when it
-// was tuned, the second was written after that, from the records alone.
+// Queries use other words than the records. The first set of questions was used to tune the search. The second set was
+// written afterwards, from the records alone.
 func TestRealQuestions(t *testing.T) {
 	r := openAt(t, evaldata.Dir(t, "adr"), Options{Folders: []string{"."}})
 	sets := questionSets(t)
@@ -147,7 +145,7 @@ func TestRealQuestions(t *testing.T) {
 	}
 }
 
-// Ken's own records are all read, and nothing is wrong with them.
+// All of Ken's own records are read without problems.
 func TestOwnRecords(t *testing.T) {
 	if _, err := os.Stat("../../../docs/decisions"); err != nil {
 		t.Skip("no folder docs/decisions beside this package")

@@ -15,49 +15,47 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Value is a text with the line on which it stands, from 1. The zero value is one that
-// was not found.
+// Value is a text with the number of its line, from 1. The zero value means not found.
 type Value struct {
 	Text string
 	Line int
 }
 
-// Found reports whether the record says it.
+// Found reports whether the record has the value.
 func (v Value) Found() bool { return v.Line > 0 }
 
-// NoNumber is the number of a record without one; 0 is one, and often the first.
+// NoNumber is the number of a record without one. 0 is a valid number, often the first one.
 const NoNumber = -1
 
-// Record is what one file says. Texts are as they stand, with their markup, without
-// comments and without the white space around them. A Record belongs to whoever has it,
-// except for its slices, which must not be changed when it came from a Registry.
+// Record is the content of one file. Texts keep their markup, but have no comments or surrounding white space. The
+// caller owns the Record, but must not change its slices if it came from a Registry.
 type Record struct {
 	Path     string    // from the root, with slashes
 	Hash     string    // of the content: "sha256:" and hex
-	ModTime  time.Time // of the file; zero when it came from Parse
-	Archived bool      // it lies in a folder named archive
+	ModTime  time.Time // of the file; zero for a Record from Parse
+	Archived bool      // it is in a folder named archive
 
-	// Handle is the ID, or the ID, a slash and the rest of the file's name where others
-	// have the same ID. A Registry finds a record by it, always the same one.
+	// Handle identifies the record in a Registry. It is the ID or, if other records have the same ID, the ID, a slash
+	// and the rest of the file's name.
 	Handle string
 
-	ID     Value // "ADR-0042", from the front matter, the file's name or the title; the file's name where none has a number
+	ID     Value // "ADR-0042", from front matter, file name or title; the file's name if none has a number
 	Number int   // 42; NoNumber for none
 	Title  Value // without its number
 
 	Status     Status
-	StatusText Value // as it is written
+	StatusText Value // as written
 	Date       time.Time
 	DateText   Value
 
 	Deciders, Consulted, Informed []Value
 	Tags                          []Value
-	Governs                       []Value // what it says that it governs: symbols, paths, globs
+	Governs                       []Value // what the record lists as governed: symbols, paths, globs
 
-	Preamble     Value // what stands between the title and the first section, but for fields
+	Preamble     Value // text between the title and the first section, without fields
 	Context      Value
 	Drivers      []Value
-	Options      []Option // considered, the chosen one among them
+	Options      []Option // considered options, including the chosen one
 	Decision     Value
 	Consequences Value
 	Confirmation Value
@@ -65,99 +63,95 @@ type Record struct {
 
 	Supersedes   []Reference
 	SupersededBy []Reference
-	Links        []Link // every link and every mention of a record, in their order
+	Links        []Link // all links and mentions of records, in order
 
-	Sections []Section // all of them, in their order
-	Extra    []Entry   // fields that have no meaning here, in their order
+	Sections []Section // all sections, in order
+	Extra    []Entry   // fields without a meaning here, in order
 }
 
-// Option is an alternative that was considered.
+// Option is a considered alternative.
 type Option struct {
 	Title   Value
 	Text    string
 	Pros    []Value
 	Cons    []Value
 	Neutral []Value
-	Chosen  bool // the decision names it
+	Chosen  bool // it is the chosen option
 }
 
-// Reference is where a record names another one.
+// Reference is a place where a record names another one.
 type Reference struct {
-	Text    string // as it is written
-	ID      string // "ADR-0042", as far as the text says; may be empty
-	Path    string // of the file that a link leads to, from the root; may be empty
+	Text    string // as written
+	ID      string // "ADR-0042" if the text contains it; may be empty
+	Path    string // path of the linked file from the root; may be empty
 	Line    int
-	Partial bool // only a part of it is meant: "supersedes the second half of …"
+	Partial bool // only a part of the record is meant: "supersedes the second half of …"
 }
 
-// Link is a link, or the mention of a record by its number.
+// Link is a link, or a mention of a record by its number.
 type Link struct {
-	Text   string // what stands in its brackets, or the mention
-	Target string // as it is written; empty for a mention
-	ID     string // of the record that is meant, when it is one
+	Text   string // text of the link, or the mention
+	Target string // as written; empty for a mention
+	ID     string // of the record, if it leads to one
 	Line   int
 }
 
-// Section is a heading with what stands below it, up to the next heading of any level.
+// Section is a heading with the text below it, up to the next heading of any level.
 type Section struct {
 	Title string // without its number
-	Kind  Kind   // what it holds; empty when that is not known
+	Kind  Kind   // empty if unknown
 	Level int    // 1 to 6
 	Line  int    // of the heading
-	End   int    // the last line, with what stands below deeper headings
-	Text  Value  // with the line of its first words
+	End   int    // last line, including deeper headings
+	Text  Value  // with the line of its first word
 }
 
-// Entry is a field of the front matter, or of the lines below the title.
+// Entry is a field in the front matter or in the lines below the title.
 type Entry struct {
-	Key   string // as it is written
-	Value Value  // lists in one line, joined by commas
+	Key   string // as written
+	Value Value  // lists on one line, joined by commas
 }
 
-// Problem is something in a file that somebody should look at. The file was left as it
-// is, and what else it says was read.
+// Problem is something in a file that needs attention. The file is not changed, and the rest of it is read.
 type Problem struct {
 	Path string
 	Line int    // from 1; 0 for the whole file
-	Text string // what is wrong, lower case, without a stop
-	Try  string // what to do about it, a sentence
+	Text string // what is wrong, in lower case, without a full stop
+	Try  string // what to do about it, as a sentence
 }
 
 const (
-	// KeyPrefix is what the key of a decision's claim starts with; the record's path
-	// follows.
+	// KeyPrefix is the prefix of the key of a decision's claim. The record's path follows.
 	KeyPrefix = "decision:"
-	// SourceType is that of a decision's claim.
+	// SourceType is the source type of a decision's claim.
 	SourceType = "decision"
 
-	maxClaimText  = 2400 // characters: two pieces of a file
+	maxClaimText  = 2400 // characters; the length of two chunks of a file
 	maxDecision   = 1200
 	maxEntities   = 32
 	maxClaimTitle = 200
-	importance    = 0.7 // above a document: it says what holds, and why
+	importance    = 0.7 // above that of other documents, because it says what is in force and why
 )
 
-// Claim returns what a record decides as a claim: a projection of the file, which never
-// goes to the log. Its text is the decision, then the context, the consequences and the
-// names of the options that were not chosen, shortened to 2,400 characters; its entities
-// are what it governs, what it lists before what its text names. The id follows from the
-// path, so that a later version of the file is the same claim.
+// Claim turns a record into a claim. It is computed from the file and never goes to the log. Its text is the decision,
+// then the context, the consequences and the names of the options that were not chosen, shortened to 2,400 characters.
+// Its entities are what the record governs: first the listed names, then names in its text. The id follows from the
+// path, so a later version of the file is the same claim.
 //
-// The file alone is its evidence, with the hash of the content and the line of the
-// decision: when the file changes, the evidence stands no more. A committed file makes it
-// Inferred, whatever it says: nobody's check stands behind it, and any hand or tool that
-// can write the file can write "accepted" into it; so its trust is an agent's. Adding the deciders as human assertions
-// would forge what they never told the layer.
+// Its only evidence is the file, with the hash of the content and the line of the decision. When the file changes, the
+// evidence becomes invalid. A committed file makes the claim Inferred, whatever the record says. Nobody has checked it,
+// and anyone who can write the file can write "accepted" into it; so its trust is that of an agent. Deciders are not
+// added as human assertions, because they never made these to Ken.
 //
 //	proposed, unknown → hypothesis: not recalled until it is accepted
-//	accepted          → observed: the file says so; the step from a hypothesis that ken
-//	                    allows. Not verified: that is a person's confirmation
+//	accepted          → observed: the file says so; ken allows this step from a
+//	                    hypothesis. Not verified: that needs a person's confirmation
 //	superseded        → superseded
-//	deprecated        → superseded, by nothing: what held does not hold any more
-//	rejected          → disputed: it was weighed, and somebody said no. It never held, so
-//	                    it can't be superseded, and it is no open hypothesis either
+//	deprecated        → superseded, without a successor: it is not in force any more
+//	rejected          → disputed: it was considered and refused. It was never in force,
+//	                    so it can't be superseded, and it is not an open hypothesis
 //
-// What is not in force says so in its heading. A claim without a text is an ErrInvalid.
+// The heading says if a decision is not in force. A claim without a text is an ErrInvalid.
 func Claim(r Record) (ken.Claim, error) {
 	e := ken.FromFile(r.Path, "", "")
 	e.Line, e.ContentHash, e.Trust = max(1, r.Decision.Line), r.Hash, ken.TrustAgent
@@ -188,13 +182,13 @@ func Claim(r Record) (ken.Claim, error) {
 	return c, c.Validate()
 }
 
-// Body is the body of a decision's claim: what a program asks for beside its text.
+// Body is the body of a decision's claim: data for programs in addition to the text.
 type Body struct {
 	Handle       string   `json:"handle"`
 	Status       Status   `json:"status"`
 	StatusText   string   `json:"status_text,omitempty"`
 	Deciders     []string `json:"deciders,omitempty"`
-	Governs      []string `json:"governs,omitempty"` // what the record lists; guesses are not among them
+	Governs      []string `json:"governs,omitempty"` // listed by the record; without guesses
 	Supersedes   []string `json:"supersedes,omitempty"`
 	SupersededBy []string `json:"superseded_by,omitempty"`
 	Archived     bool     `json:"archived,omitempty"`
@@ -212,7 +206,7 @@ func bodyOf(r Record) Body {
 	return b
 }
 
-// referenceIDs are those of references to whole records.
+// referenceIDs returns the IDs of references to whole records.
 func referenceIDs(refs []Reference) (out []string) {
 	for _, r := range refs {
 		if !r.Partial && r.ID != "" {
@@ -252,7 +246,7 @@ func headline(r Record) string {
 	return clean(shorten(h, maxClaimTitle))
 }
 
-// claimText is the decision first: it must survive when a block is short of room.
+// claimText returns the text of a claim. The decision comes first, because it must remain if a block is shortened.
 func claimText(r Record) string {
 	var b strings.Builder
 	left := maxClaimText
@@ -288,8 +282,8 @@ func claimText(r Record) string {
 	return clean(b.String())
 }
 
-// cutText shortens a text to at most so many characters, at the end of a line, a sentence
-// or a word, and before a block of code that would stay open.
+// cutText shortens a text to at most most characters, at the end of a line, a sentence or a word, and before a code
+// block that would stay open.
 func cutText(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -316,8 +310,7 @@ func cutText(s string, most int) string {
 	return strings.TrimSpace(s) + "…"
 }
 
-// clean takes out what must not come back in a prompt: a projection of files passes no
-// store's cleaning.
+// clean removes what must not appear in a prompt. These claims come from files, so no store cleans them.
 func clean(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return strings.TrimSpace(s)
@@ -327,7 +320,7 @@ func claimID(path string) string {
 	sum := sha256.Sum256([]byte(KeyPrefix + path))
 	var u uuid.UUID
 	copy(u[:], sum[:])
-	u[6] = u[6]&0x0f | 0x80 // version 8: made by a rule of our own
+	u[6] = u[6]&0x0f | 0x80 // version 8: a custom format
 	u[8] = u[8]&0x3f | 0x80
 	return u.String()
 }
@@ -338,9 +331,9 @@ var (
 	slashDate = lazyregexp.New(`^(\d{1,2})/(\d{1,2})/(\d{4})$`)
 )
 
-// setDate reads a date; a text that has none is kept.
+// setDate parses a date. A text without one is kept as DateText.
 func (d *document) setDate(v Value) {
-	said := d.Date // in brackets behind the status
+	previous := d.Date // in brackets after the status
 	d.DateText, d.Date = v, time.Time{}
 	text := stripMarkup(v.Text)
 	if m := isoDate.FindString(text); m != "" {
@@ -357,10 +350,10 @@ func (d *document) setDate(v Value) {
 			return
 		}
 	}
-	d.Date = said
+	d.Date = previous
 }
 
-// slashed reads 25/12/2024 and 12/25/2024. Of 07/11/2024 nobody knows which it is.
+// slashed parses dates such as 25/12/2024 and 12/25/2024. A date such as 07/11/2024 is ambiguous.
 func (d *document) slashed(m []string) {
 	for _, form := range []string{"2/1/2006", "1/2/2006"} {
 		t, err := time.Parse(form, m[0])
@@ -369,7 +362,7 @@ func (d *document) slashed(m []string) {
 		}
 		if !d.Date.IsZero() && !d.Date.Equal(t) {
 			d.Date = time.Time{}
-			d.problem(d.DateText.Line, "the date "+m[0]+" has two readings", "Write it as 2026-11-22.")
+			d.problem(d.DateText.Line, "the date "+m[0]+" is ambiguous", "Write it as 2026-11-22.")
 			return
 		}
 		d.Date = t

@@ -18,9 +18,8 @@ var (
 	nothing        = lazyregexp.New(`(?i)^(?:[-—–.]*|none\.?|n/?a|null|~|\[\s*\]|tbd)$`)
 )
 
-// mentions are the places of records that a text names by their numbers, as FindAll has
-// them: the whole, the first number, and what lists further ones. Its own search for where
-// a mention could start is many times faster than the expression's.
+// mentions finds records that a text names by their numbers, in the form of FindAll: the whole mention, the first
+// number, and the list of further ones. Its own search for possible starts is many times faster than the expression's.
 func mentions(s string) (out [][]int) {
 	for i := 0; i+len("adr") < len(s); i++ {
 		if s[i]|0x20 != 'a' || s[i+1]|0x20 != 'd' || s[i+2]|0x20 != 'r' || i > 0 && wordByte(s[i-1]) {
@@ -43,8 +42,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// references reads which records a value names. In a list, a number by itself is one,
-// too. folder is that of the record.
+// references returns the records that a value names. In a list, a number alone is a reference, too. folder is that of
+// the record.
 func references(v Value, folder string, list bool) []Reference {
 	text := strings.TrimSpace(v.Text)
 	if nothing.MatchString(stripMarkup(text)) {
@@ -82,15 +81,15 @@ func references(v Value, folder string, list bool) []Reference {
 			out = append(out, Reference{Text: name, ID: strings.TrimSuffix(path.Base(name), ".md"), Path: linkedRecordPath(folder, name), Line: v.Line})
 		}
 	}
-	partial := qualified(text[:first])
+	partial := restricted(text[:first])
 	for i := range out {
 		out[i].Partial = partial
 	}
 	return out
 }
 
-// qualified reports whether words before a reference say that only a part is meant.
-func qualified(before string) bool {
+// restricted reports whether the words before a reference restrict it to a part of the record.
+func restricted(before string) bool {
 	for w := range strings.FieldsSeq(strings.ToLower(stripMarkup(before))) {
 		switch strings.Trim(w, ".,:;()\"'—–-*_") {
 		case "", "supersedes", "superseded", "superceded", "supercedes", "superseding", "replaces", "replaced", "by", "adr", "adrs", "the", "decision", "record", "see", "and":
@@ -101,13 +100,13 @@ func qualified(before string) bool {
 	return false
 }
 
-// idOfText is the ID of a number in digits.
+// idOfText returns the ID for a number in digits.
 func idOfText(digits string) string {
 	n, _ := fromID(digits)
 	return idOf(n)
 }
 
-// namedID is the ID that a link says: in its words, else in the name of its file.
+// namedID returns the ID in a link: in its text, else in the name of its file.
 func namedID(words, file string) string {
 	if m := mentions(words); len(m) > 0 {
 		return idOfText(words[m[0][2]:m[0][3]])
@@ -124,8 +123,7 @@ func namedID(words, file string) string {
 	return ""
 }
 
-// linkedRecordPath is the path from the root of the Markdown file that a link leads to; empty for
-// a link to somewhere else.
+// linkedRecordPath returns the path from the root of the Markdown file to which a link leads; "" for other links.
 func linkedRecordPath(folder, target string) string {
 	p := localPath(folder, target)
 	if !markdown(p) {
@@ -134,8 +132,8 @@ func linkedRecordPath(folder, target string) string {
 	return p
 }
 
-// localPath is the path from the root that a relative link leads to; empty for one to the
-// web, within the page, or outside of the root.
+// localPath returns the path from the root to which a relative link leads; "" for a link to the web, within the page,
+// or outside of the root.
 func localPath(folder, target string) string {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") {
@@ -156,10 +154,10 @@ func markdown(name string) bool {
 	return false
 }
 
-// maxLinks bounds the links of one record.
+// maxLinks is the maximum number of links of one record.
 const maxLinks = 1000
 
-// links finds the links and the mentions of records in the lines, code left out.
+// links finds the links and mentions of records in the lines, outside of code.
 func links(lines []line, from int, folder string) (out []Link) {
 	var code fence
 	for i := from; i < len(lines) && len(out) < maxLinks; i++ {
@@ -199,23 +197,21 @@ func lineLinks(text string, no int, folder string) (out []Link) {
 	return out
 }
 
-// Target is something that a decision governs: a symbol ("store.Shelf"), a path from the
-// root ("internal/rules"), a glob ("store/**/*.go"), or the ID of a node of the code graph
-// ("type:example.com/shop/cart.Line"). Exact says that the record lists it; else it is a
-// guess, because the text names it, and may lead nowhere.
+// Target is something that a decision governs: a symbol ("store.Shelf"), a path from the root ("internal/rules"), a
+// glob ("store/**/*.go"), or the ID of a node in the code graph ("type:example.com/shop/cart.Line"). Exact reports that
+// the record lists it. Otherwise it is a guess from the text, and may not exist.
 type Target struct {
 	Name  string
 	Exact bool
 	Line  int
 }
 
-// maxTargets bounds the guesses of one record.
+// maxTargets is the maximum number of guesses per record.
 const maxTargets = 200
 
-// Targets returns what a record governs: what it lists, then what its text names, in the
-// order of the text, each name once. A name in the text is a path, a file or a symbol in
-// code marks, a path in the prose that ends like a file, or the target of a link to a file
-// that is no document. What stands in blocks of code, and words of prose, are none.
+// Targets returns what a record governs: the listed names, then names in its text, in order and without duplicates. A
+// name in the text is a path, a file or a symbol in code marks, a path in prose with a file extension, or the target of
+// a link to a file that is not a document. Code blocks and words of prose are ignored.
 func Targets(r Record) []Target {
 	var out []Target
 	seen := map[string]bool{}
@@ -272,7 +268,7 @@ var (
 	pathWithSuffix = lazyregexp.New(`^(.+\.[A-Za-z]\w{0,5}):(?::?([A-Za-z_]\w*)|\d+(?:-\d+)?)$`) // file.py::name, file.py:12
 )
 
-// namesIn are the names in a line of text.
+// namesIn returns the names in a line of text.
 func namesIn(l string) (out []string) {
 	bare := []byte(l)
 	if !strings.Contains(l, "`") && !strings.Contains(l, "/") {
@@ -300,7 +296,7 @@ func namesIn(l string) (out []string) {
 	return out
 }
 
-// named is the name of code that a code mark holds; empty when it holds something else.
+// named returns the name of code in a code mark; "" if it contains anything else.
 func named(s string) string {
 	if s == "" || len(s) > 160 || strings.ContainsAny(s, " \t\"'=<>|&;!?^~\\") {
 		return ""
@@ -320,7 +316,7 @@ func named(s string) string {
 	}
 	if at := strings.IndexByte(s, '('); at > 0 && strings.HasSuffix(s, ")") {
 		if s = s[:at]; symbol.MatchString(s) {
-			return s // a call is a symbol, whatever its case
+			return s // a call is a symbol in any case
 		}
 		return ""
 	}
@@ -331,8 +327,8 @@ func named(s string) string {
 	return s
 }
 
-// looksLikePath reports whether a text with slashes is a path in the project, and not an
-// address, a route, a fraction or a pair of words such as "and/or".
+// looksLikePath reports whether a text with slashes is a path in the project. It excludes addresses, routes, fractions
+// and pairs of words such as "and/or".
 func looksLikePath(s string) bool {
 	if !pathLike.MatchString(s) || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "-") || !strings.ContainsFunc(s, unicode.IsLetter) {
 		return false
@@ -344,7 +340,7 @@ func looksLikePath(s string) bool {
 	return true
 }
 
-// fileEnding reports whether a name without folders is that of a file.
+// fileEnding reports whether a name without folders has the extension of a file.
 func fileEnding(s string) bool {
 	at := strings.LastIndexByte(s, '.')
 	if at <= 0 || strings.ContainsAny(s, "()") {
@@ -353,7 +349,7 @@ func fileEnding(s string) bool {
 	return fileEndings[s[at+1:]]
 }
 
-// fileEndings are those of source files and what lies beside them; "config.Load" is no file.
+// fileEndings are extensions of source files and related files. "config.Load" does not have one.
 var fileEndings = func() map[string]bool {
 	out := map[string]bool{}
 	for e := range strings.FieldsSeq(`go py pyi js jsx mjs cjs ts tsx mts java kt kts scala cs fs rs c h cc cpp cxx hpp hh m mm swift rb php pl lua
@@ -364,9 +360,8 @@ var fileEndings = func() map[string]bool {
 	return out
 }()
 
-// looksLikeSymbol tells a name of code from a word in code marks: it has parts, or humps,
-// or underscores, or it starts with a capital and goes on small. A word all in capitals
-// is a setting or a file that says so.
+// looksLikeSymbol reports whether a word in code marks is a name of code: it has several parts, camel case,
+// underscores, or a capital letter followed by lower case. A word in capitals only is usually a setting or a file.
 func looksLikeSymbol(s string) bool {
 	letters, lower, upper := 0, 0, 0
 	for _, r := range s {

@@ -20,42 +20,42 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// DefaultFolders is where records are looked for: where teams keep them.
+// DefaultFolders returns the folders in which teams usually store records.
 func DefaultFolders() []string {
 	return []string{"docs/adr", "docs/decisions", "doc/adr", "docs/adrs", "docs/architecture/decisions", "adr", ".ken/knowledge/decisions"}
 }
 
-// Options tunes a Registry. The zero value is the default.
+// Options configures a Registry. The zero value is the default.
 type Options struct {
 	Folders  []string // from the root, with slashes; empty means DefaultFolders
-	MaxFiles int      // files that are read at most; 0 means 10,000
+	MaxFiles int      // maximum number of files to read; 0 means 10,000
 	Now      func() time.Time
 }
 
 const (
-	maxFile      = 16 << 20 // bytes; a larger file is not even looked at
-	maxDepth     = 4        // folders below one of Options.Folders
+	maxFile      = 16 << 20 // bytes; a larger file is not read
+	maxDepth     = 4        // levels of folders below one of Options.Folders
 	defaultFiles = 10_000
 
 	lockName = ".ken/state/.decisions.lock"
 
-	// clockGranularity is how far apart two writes must be to be told apart by the
-	// modification time: two seconds on the coarsest file systems in use.
+	// clockGranularity is the minimum time between two writes that modification times can distinguish: two seconds on
+	// the coarsest file systems in use.
 	clockGranularity = 2 * time.Second
 )
 
-// Registry is the decisions of a project, read from their files. Reading sees one state
-// of all files at a time; Refresh moves to the next. It is safe for concurrent use, and
-// what writes is safe against other processes that write through a Registry.
+// Registry holds the decisions of a project, read from their files. A reader sees a consistent state of all files;
+// Refresh replaces it. Registry is safe for concurrent use. Writes are also safe against other processes that write
+// through a Registry.
 type Registry struct {
 	files *projectfile.Folder
 	o     Options
-	mu    sync.Mutex // held by what refreshes or writes
+	mu    sync.Mutex // held while refreshing or writing
 	view  atomic.Pointer[snapshot]
 }
 
-// Open reads the records below root. Folders that are not there are empty, files that
-// can't be read are problems; the error is that of the root alone, or of ctx.
+// Open reads the records below root. Missing folders are empty, and files that can't be read are problems. The error is
+// that of the root or of ctx.
 func Open(ctx context.Context, root string, o Options) (*Registry, error) {
 	if len(o.Folders) == 0 {
 		o.Folders = DefaultFolders()
@@ -86,23 +86,20 @@ func Open(ctx context.Context, root string, o Options) (*Registry, error) {
 	return r, nil
 }
 
-// Close lets go of the root. What was read can be read on.
+// Close closes the root folder. Records that were read remain available.
 func (r *Registry) Close() error { return r.files.Close() }
 
-// Changes are the paths of the records that a Refresh found new, different and gone, each
-// in their order.
+// Changes lists the paths of the records that a Refresh found new, changed and removed, each sorted.
 type Changes struct{ Added, Changed, Removed []string }
 
-// Refresh reads what has changed since, by size, time and content, and nothing else. The
-// error is that of ctx.
+// Refresh reads the files that have changed, by size, time and content. The error is that of ctx.
 func (r *Registry) Refresh(ctx context.Context) (Changes, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.refresh(ctx)
 }
 
-// refresh reads what has changed. Files that were just written are read in any case: two
-// writes may bear the same time.
+// refresh reads what has changed, and in any case the written files: two writes may have the same modification time.
 func (r *Registry) refresh(ctx context.Context, written ...string) (Changes, error) {
 	old := r.view.Load()
 	s := scan{r: r, ctx: ctx, old: old.pages, now: map[string]*page{}, written: written, at: r.o.Now()}
@@ -131,9 +128,9 @@ func (r *Registry) refresh(ctx context.Context, written ...string) (Changes, err
 		slices.Sort(list)
 	}
 	switch {
-	case !maps.EqualFunc(old.pages, s.now, func(a, b *page) bool { return a.doc == b.doc }) || !slices.Equal(old.unread, s.problems):
+	case !maps.EqualFunc(old.pages, s.now, func(a, b *page) bool { return a.doc == b.doc }) || !slices.Equal(old.unreadFiles, s.problems):
 		r.view.Store(newSnapshot(s.now, s.problems))
-	case !maps.Equal(old.pages, s.now): // some were read again, and say what they said
+	case !maps.Equal(old.pages, s.now): // some files were read again, with the same content
 		same := *old
 		same.pages = s.now
 		r.view.Store(&same)
@@ -141,27 +138,27 @@ func (r *Registry) refresh(ctx context.Context, written ...string) (Changes, err
 	return c, nil
 }
 
-// maxOptions and maxTitle bound what is read of options: more is a text of another kind.
+// Limits for options. Longer texts are not options.
 const (
 	maxOptions = 100
 	maxTitle   = 160 // characters
 )
 
-// boldLead is a name in bold type at the start of a line.
+// boldLead matches a name in bold type at the start of a line.
 var boldLead = lazyregexp.New(`^(?:\*\*|__)(.+?)(?:\*\*|__)\s*[.:–—-]*\s*`)
 
-// chosenSuffix marks the chosen option where this package writes the list.
+// chosenSuffix marks the chosen option in a list that this package writes.
 const chosenSuffix = " (chosen)"
 
 // optionReader reads options from the lines of a section.
 type optionReader struct {
 	out    []Option
-	open   bool // the last one goes on
+	open   bool // the last option may continue
 	headed bool // the options have headings
-	byHead bool // it has a heading of its own: bullets below it belong to it
-	indent int  // of the bullet that it is
-	side   side // of the arguments below a label
-	last   side // of the argument that may go on in the next line
+	byHead bool // the last option has its own heading: bullets below it belong to it
+	indent int  // indentation of the last option's bullet
+	side   side // side of arguments below a label
+	last   side // side of the argument that may continue on the next line
 }
 
 func (r *optionReader) start(title string, no int, text string) {
@@ -189,7 +186,7 @@ func (r *optionReader) more(text string) {
 	}
 }
 
-// arguments are those of a side; nil for none.
+// arguments returns the list for a side; nil for none.
 func (o *Option) arguments(s side) *[]Value {
 	switch s {
 	case pro:
@@ -218,7 +215,7 @@ func (r *optionReader) read(lines []line, from, to int, heads map[int]heading) {
 	for i := from; i < to; i++ {
 		text := lines[i].text
 		if h, ok := heads[i]; ok {
-			if len(r.out) > 0 && !r.headed { // they were listed: this is about them
+			if len(r.out) > 0 && !r.headed { // the options were listed before; this is about them
 				r.open = false
 				return
 			}
@@ -271,7 +268,7 @@ func (r *optionReader) label(text string) bool {
 	return ok
 }
 
-// item is a bullet: an option, or an argument for the one above it.
+// item reads a bullet: an option, or an argument for the option above it.
 func (r *optionReader) item(text string, indent, no int) {
 	r.last = noSide
 	if r.open && (r.byHead || indent > r.indent) {
@@ -294,7 +291,7 @@ func (r *optionReader) item(text string, indent, no int) {
 	r.indent = indent
 }
 
-// splitLead parts the name of an option from what is said of it.
+// splitLead splits the name of an option from its description.
 func splitLead(text string) (title, rest string) {
 	if m := boldLead.FindStringSubmatch(text); m != nil {
 		return m[1], text[len(m[0]):]
@@ -310,7 +307,7 @@ func splitLead(text string) (title, rest string) {
 	return text, ""
 }
 
-// table reads one option a row, and returns the index of the line behind the table.
+// table reads one option per row, and returns the index of the line after the table.
 func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
 	rows := [][]cell{first}
 	at := []int{i}
@@ -349,9 +346,9 @@ func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
 	return next
 }
 
-// mergeOptions adds what a section on the options says to those that were named before.
-func mergeOptions(named, said []Option) []Option {
-	for _, o := range said {
+// mergeOptions adds the content of a section on options to the options named before.
+func mergeOptions(named, described []Option) []Option {
+	for _, o := range described {
 		at := -1
 		for i := range named {
 			if sameOption(named[i].Title.Text, o.Title.Text) {
@@ -373,11 +370,10 @@ func mergeOptions(named, said []Option) []Option {
 	return named
 }
 
-// sameOption reports whether two titles name one option: the same words, or one the
-// beginning of the other.
+// sameOption reports whether two titles name the same option: they are equal, or one is the beginning of the other.
 func sameOption(a, b string) bool { return sameFoldedTitle(foldKey(a), foldKey(b)) }
 
-// sameFoldedTitle is alike for titles that are folded already.
+// sameFoldedTitle is sameOption for folded titles.
 func sameFoldedTitle(x, y string) bool {
 	if len(x) > len(y) {
 		x, y = y, x
@@ -392,11 +388,10 @@ func shorten(s string, most int) string {
 	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
 }
 
-// Archive moves a record that is superseded, deprecated or rejected into a folder named
-// archive beside it. Links that lead to it from other pages in the folders of decisions,
-// and those that lead from it to elsewhere, are changed to lead there still; not a byte
-// else changes. It stays in every list and search, marked. Errors: ErrNotFound, ErrRefused for a
-// record that still holds, and for files that can't be edited.
+// Archive moves a record that is superseded, deprecated or rejected into the folder archive next to it. It adjusts
+// links to the record from other pages in the folders of decisions, and links in the record, and changes nothing else.
+// The record stays in lists and searches, marked as archived. Errors: ErrNotFound, and ErrRefused for a record that is
+// in force and for files that can't be edited.
 func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 	var to string
 	err := r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
@@ -426,7 +421,7 @@ func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
 	return r.at(to)
 }
 
-// move are the changes that bring a record to another path, with all links.
+// move returns the changes that move a record to another path, including all links.
 func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	from := e.rec.Path
 	own := relink(e.doc, func(target string) string {
@@ -434,7 +429,7 @@ func (v *snapshot) move(e *entry, to string) ([]projectfile.Change, error) {
 	})
 	changes := []projectfile.Change{{Path: to, Now: applyEdits(e.doc.src, own)}}
 	if got := parse(to, changes[0].Now); got.Status != e.rec.Status || len(got.Sections) != len(e.rec.Sections) {
-		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing what it says", Try: "Move it by hand."}
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing other content", Try: "Move it by hand."}
 	}
 	var others []string
 	for p := range v.pages {
@@ -470,9 +465,8 @@ func relative(dir, target string) string {
 	return filepath.ToSlash(rel)
 }
 
-// relink changes where links lead. to gives the new target for the path from the root to
-// which a link leads now, and "" to leave it. What stands in code is left, and a title, a
-// query or an anchor behind the path stays.
+// relink returns edits of links. to returns the new target for the path from the root to which a link leads now, or ""
+// to keep it. Links in code are not changed. A title, query or anchor after the path is kept.
 func relink(d *document, to func(target string) string) (edits []edit) {
 	dir := folderOf(d.Path)
 	var code fence

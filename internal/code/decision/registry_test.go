@@ -195,8 +195,8 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	want := []string{
-		"0003-c.md:3 a circle of supersession: ADR-0001 by ADR-0002 by ADR-0003 by ADR-0001",
-		"0004-d.md:3 superseded, and no record says by what",
+		"0003-c.md:3 a cycle of supersession: ADR-0001 by ADR-0002 by ADR-0003 by ADR-0001",
+		"0004-d.md:3 superseded, but no record says by which one",
 		"0005-e.md:4 supersedes ADR-0099, which does not exist",
 		`0006-f.md:3 ADR-0005 supersedes it, and its status is "accepted"`,
 		"0006-f.md:5 a link to 0077-gone.md, which does not exist",
@@ -229,7 +229,7 @@ func TestOpenRefusesFoldersOutside(t *testing.T) {
 	}
 }
 
-// What lies beside the records is none, and takes no number; the first record may be 0.
+// Other files next to the records are not records and use no number. The first record may have number 0.
 func TestWhatIsARecord(t *testing.T) {
 	r, _ := project(t, map[string]string{
 		"docs/decisions/0000-use-madr.md":      "# Use MADR\n\n## Context and Problem Statement\n\na\n\n## Decision Outcome\n\nb\n",

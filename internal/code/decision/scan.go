@@ -21,20 +21,20 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// scan reads the folders once.
+// scan is one pass over the folders.
 type scan struct {
 	r        *Registry
 	ctx      context.Context
 	old, now map[string]*page
 	written  []string
-	at       time.Time // from before the first reading
+	at       time.Time // time before the first read
 	stale    []string  // files to read, in the order in which they were found
 	problems []Problem
 	full     bool
 }
 
-// all lists the folders, and then reads the files that are not as they were, several at
-// once: reading and parsing is what takes the time.
+// all lists the folders and then reads the changed files, several at the same time, because reading and parsing take
+// most of the time.
 func (s *scan) all() error {
 	for _, f := range s.r.o.Folders {
 		if err := s.folder(f, 0); err != nil {
@@ -63,7 +63,7 @@ func (s *scan) all() error {
 	return nil
 }
 
-// inParallel calls do for 0 to n-1, on as many goroutines as can run.
+// inParallel calls do for 0 to n-1, on up to GOMAXPROCS goroutines.
 func inParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -112,20 +112,20 @@ func (s *scan) folder(dir string, depth int) error {
 	return nil
 }
 
-// has reports whether a file was found already: folders may lie within others.
+// has reports whether a file was found before. Folders may be nested.
 func (s *scan) has(p string) bool {
 	_, ok := s.now[p]
 	return ok
 }
 
-// file takes a file as it was, or leaves it to be read.
+// file keeps the page of an unchanged file, or marks the file to be read.
 func (s *scan) file(p string, e projectfile.Entry) {
 	was := s.old[p]
 	if was != nil && was.size == e.Size && was.modTime.Equal(e.ModTime) && was.modTime.Add(clockGranularity).Before(was.readAt) && !slices.Contains(s.written, p) {
 		s.now[p] = was
 		return
 	}
-	s.now[p] = nil // its place
+	s.now[p] = nil // reserved for the page
 	s.stale = append(s.stale, p)
 }
 
@@ -150,19 +150,17 @@ func (s *scan) read(p string) (*page, error) {
 func (s *scan) unread(p string, err error) {
 	text, try := err.Error(), "See that it can be read."
 	if errors.Is(err, projectfile.ErrTooLarge) {
-		text, try = fmt.Sprintf("more than %d bytes; it is not read", maxFile), "Put what is no decision into files of its own."
+		text, try = fmt.Sprintf("more than %d bytes; it is not read", maxFile), "Move everything else into other files."
 	}
 	s.problems = append(s.problems, Problem{Path: p, Text: text, Try: try})
 }
 
-// maxSource is how much of a file is read for what it says: a hundred times what
-// anybody writes.
+// maxSource is the maximum number of bytes of a file that are parsed: a hundred times the usual length.
 const maxSource = 1 << 20
 
 const byteOrderMark = "\ufeff"
 
-// line is one line of a file. from and to are where it stands in the bytes of the file,
-// without the characters that end it.
+// line is one line of a file. from and to are its byte offsets in the file, without the line end.
 type line struct {
 	text     string
 	from, to int
@@ -170,7 +168,7 @@ type line struct {
 
 func (l line) blank() bool { return strings.TrimSpace(l.text) == "" }
 
-// indent is the width of the white space before the text.
+// indent returns the width of the white space before the text.
 func (l line) indent() int {
 	n := 0
 	for i := range len(l.text) {
@@ -186,13 +184,13 @@ func (l line) indent() int {
 	return n
 }
 
-// split turns the bytes of a file into lines. sealed says why the bytes can't be edited
-// by these lines, and is empty when they can.
-func split(src []byte) (lines []line, problems []Problem, sealed string) {
+// split splits the bytes of a file into lines. readOnlyReason says why the bytes can't be edited by these lines; "" if
+// they can.
+func split(src []byte) (lines []line, problems []Problem, readOnlyReason string) {
 	seal := func(at int, text, try string) {
 		problems = append(problems, Problem{Line: at, Text: text, Try: try})
-		if sealed == "" {
-			sealed = text
+		if readOnlyReason == "" {
+			readOnlyReason = text
 		}
 	}
 	var text string
@@ -216,23 +214,23 @@ func split(src []byte) (lines []line, problems []Problem, sealed string) {
 	default:
 		text = string(src[:min(len(src), maxSource)])
 	}
-	if len(src) > maxSource && sealed == "" {
-		text = strings.ToValidUTF8(text, "") // a character may have been cut
+	if len(src) > maxSource && readOnlyReason == "" {
+		text = strings.ToValidUTF8(text, "") // a character may have been cut in two
 	}
 	if strings.ContainsRune(text, 0) {
-		seal(1+strings.Count(text[:strings.IndexByte(text, 0)], "\n"), "a zero byte; this is no text", "Look at what wrote it.")
+		seal(1+strings.Count(text[:strings.IndexByte(text, 0)], "\n"), "a zero byte; this is not text", "Look at what wrote it.")
 	}
 	if len(src) > maxSource {
-		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; what comes after the first %d is not read", len(src), maxSource), "Put what is no decision into files of its own.")
+		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; only the first %d are read", len(src), maxSource), "Move everything else into other files.")
 	}
-	if at := loneReturn(text); at >= 0 {
-		seal(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
-		text = withoutLoneReturns(text)
+	if at := bareReturn(text); at >= 0 {
+		seal(1+strings.Count(text[:at], "\n"), "a carriage return without a line feed", "Save it with the line ends of Unix or Windows.")
+		text = replaceBareReturns(text)
 	}
 	at := 0
 	if strings.HasPrefix(text, byteOrderMark) {
 		at = len(byteOrderMark)
-		if sealed == "" {
+		if readOnlyReason == "" {
 			problems = append(problems, Problem{Line: 1, Text: "a byte order mark at the start", Try: "Save it without one: many tools take it for a part of the text."})
 		}
 	}
@@ -250,11 +248,11 @@ func split(src []byte) (lines []line, problems []Problem, sealed string) {
 		lines = append(lines, l)
 		at = next
 	}
-	return lines, problems, sealed
+	return lines, problems, readOnlyReason
 }
 
-// loneReturn is the place of the first carriage return without a line feed behind it.
-func loneReturn(text string) int {
+// bareReturn returns the index of the first carriage return without a line feed after it; -1 for none.
+func bareReturn(text string) int {
 	for i := 0; ; i++ {
 		next := strings.IndexByte(text[i:], '\r')
 		if next < 0 {
@@ -266,8 +264,8 @@ func loneReturn(text string) int {
 	}
 }
 
-// withoutLoneReturns ends lines where they stand, as old systems did.
-func withoutLoneReturns(text string) string {
+// replaceBareReturns replaces carriage returns without a line feed by line feeds, as they ended lines on old systems.
+func replaceBareReturns(text string) string {
 	b := []byte(text)
 	for i := range b {
 		if b[i] == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
@@ -290,7 +288,7 @@ func fromUTF16(src []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// lineEnd is what ends the lines of a file: that of the first one.
+// lineEnd returns the line end of a file's first line.
 func lineEnd(src []byte) string {
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		return "\r\n"
@@ -304,14 +302,14 @@ var (
 	titleNumber = lazyregexp.New(`(?i)^\[?(?:adr|adl|decision record|decision|rfc|dr)[\s#:_-]*0*(\d{1,6})\]?(?:\s*[.:)]\s*|\s*[–—-]+\s*|\s+|$)(.*)$`)
 	bareNumber  = lazyregexp.New(`^(?:#|\[)?0*(\d{1,6})\]?(?:[.:)]\s+|\s*[–—]\s*|\s+-+\s+)(\S.*)$`)
 	writtenID   = lazyregexp.New(`(?i)^(?:adrs?[-_ #]*)+0*(\d{1,6})$`)
-	attributes  = lazyregexp.New(`\s*\{[#.][^{}]*\}\s*$`) // {#anchor} behind a heading
+	attributes  = lazyregexp.New(`\s*\{[#.][^{}]*\}\s*$`) // {#anchor} after a heading
 	noTitle     = lazyregexp.New(`(?i)^(?:title|architect\w* decision records?(?: \(adr\))?|adr)$`)
 )
 
-// idOf is the spelling of a number: ADR-0042.
+// idOf returns the ID for a number: ADR-0042.
 func idOf(number int) string { return fmt.Sprintf("ADR-%04d", number) }
 
-// folderOf is the folder of a path; empty for the root.
+// folderOf returns the folder of a path; "" for the root.
 func folderOf(p string) string {
 	if d := path.Dir(p); d != "." {
 		return d
@@ -319,14 +317,14 @@ func folderOf(p string) string {
 	return ""
 }
 
-// stem is a file's name without its ending.
+// stem returns a file's name without its extension.
 func stem(p string) string {
 	base := path.Base(p)
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// fromFile is what a file's name says: its number or NoNumber, the ID that it makes of it, and the
-// words behind it. Names such as ODH-ADR-MS-0007-x.md count by series of their own.
+// fromFile parses a file's name: its number or NoNumber, its ID, and the words after it. Names such as
+// ODH-ADR-MS-0007-x.md have a series of their own.
 func fromFile(p string) (number int, id, rest string) {
 	s := stem(p)
 	if m := fileDate.FindStringSubmatch(s); m != nil {
@@ -343,7 +341,7 @@ func fromFile(p string) (number int, id, rest string) {
 	return n, idOf(n), m[4]
 }
 
-// fromTitle is what a heading says: its number or NoNumber, and the words behind it.
+// fromTitle parses a heading: its number or NoNumber, and the words after it.
 func fromTitle(title string) (number int, rest string) {
 	t := strings.TrimSpace(title)
 	if strings.Contains(t, "{") {
@@ -363,7 +361,7 @@ func fromTitle(title string) (number int, rest string) {
 	return n, strings.TrimSpace(m[2])
 }
 
-// fromID is what an id in front matter says: its number or NoNumber, and how it is spelled here.
+// fromID parses an id in front matter: its number or NoNumber, and its normal spelling.
 func fromID(id string) (number int, spelled string) {
 	id = strings.TrimSpace(id)
 	if m := writtenID.FindStringSubmatch(id); m != nil {
@@ -376,7 +374,7 @@ func fromID(id string) (number int, spelled string) {
 	return NoNumber, id
 }
 
-// identify sets ID, Number and Title from what was found, and reports where they differ.
+// identify sets ID, Number and Title from the parsed parts, and reports contradictions.
 func (d *document) identify(id, title Value, top *heading) {
 	r := &d.Record
 	inFile, fileID, rest := fromFile(r.Path)

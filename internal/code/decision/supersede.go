@@ -12,11 +12,10 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Supersede makes one record superseded by another: the old one's status says by which,
-// the new one says what it supersedes, each in the form in which the file has its status,
-// and no other byte changes. Both files are written or none. Doing it again changes
-// nothing. It returns both. Errors: ErrNotFound; ErrRefused when the old one is superseded by
-// another one already, when a circle would come of it, and for a file that can't be edited.
+// Supersede marks one record as superseded by another. The old record's status names the new one, and the new record
+// names the old one, each in the form of its file; nothing else changes. Both files are written or none. A repeated
+// call changes nothing. It returns both records. Errors: ErrNotFound; ErrRefused if the old record is already
+// superseded by another one, if the result would be a cycle, and for a file that can't be edited.
 func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Record, err error) {
 	var paths [2]string
 	err = r.withLock(ctx, func(v *snapshot) ([]projectfile.Change, error) {
@@ -40,9 +39,8 @@ func (r *Registry) Supersede(ctx context.Context, old, by string) (was, now Reco
 	return r.supersedePair(paths)
 }
 
-// SupersedeBy creates a record that supersedes another one, as Create and Supersede do, but
-// as one: both files are written or none. The new record is Accepted unless it says
-// otherwise, and lies beside the old one unless it names a folder.
+// SupersedeBy creates a record that supersedes another one, like Create followed by Supersede, but writes both files or
+// none. The new record is Accepted by default, and is placed in the old one's folder by default.
 func (r *Registry) SupersedeBy(ctx context.Context, old string, d Draft) (was, now Record, err error) {
 	if d.Status == Unknown {
 		d.Status = Accepted
@@ -89,7 +87,7 @@ func (r *Registry) supersedePair(paths [2]string) (was, now Record, err error) {
 	return was, now, err
 }
 
-// supersedeError returns why a record can't be superseded by another one; nil is a new one.
+// supersedeError returns an error if a record can't be superseded by to. A nil to is a new record.
 func (e *entry) supersedeError(to *entry) error {
 	if e == to {
 		return invalid("by", e.rec.Handle+" can't supersede itself", "Name another record, or call it deprecated.")
@@ -119,7 +117,7 @@ func (e *entry) supersedeError(to *entry) error {
 	return nil
 }
 
-// supersedeChanges are the changes that tie two records, of what is not said yet.
+// supersedeChanges returns the changes that link two records, leaving out what they already contain.
 func (v *snapshot) supersedeChanges(o, n *entry) ([]projectfile.Change, error) {
 	var changes []projectfile.Change
 	names := func(in *entry, refs []Reference, to *entry) bool {
@@ -151,23 +149,23 @@ func (v *snapshot) supersedeChanges(o, n *entry) ([]projectfile.Change, error) {
 	return changes, nil
 }
 
-// Status is what a record says of its decision.
+// Status is the status of a decision.
 type Status string
 
-// The statuses. Records have many words for them; StatusText keeps theirs.
+// The statuses. StatusText keeps the words of the record.
 const (
-	Unknown    Status = "" // not said, or in words that are not known
+	Unknown    Status = "" // missing, or in unknown words
 	Proposed   Status = "proposed"
 	Accepted   Status = "accepted"
 	Rejected   Status = "rejected"
-	Deprecated Status = "deprecated" // it does not hold any more, and nothing took its place
+	Deprecated Status = "deprecated" // not in force any more, without a successor
 	Superseded Status = "superseded"
 )
 
 // Statuses lists the statuses, without Unknown.
 func Statuses() []Status { return []Status{Proposed, Accepted, Rejected, Deprecated, Superseded} }
 
-// statusWords are what teams write, by the first words of it.
+// statusWords maps the phrases that teams use to statuses.
 var statusWords = map[string]Status{
 	"proposed": Proposed, "proposal": Proposed, "draft": Proposed, "drafted": Proposed, "wip": Proposed, "rfc": Proposed, "pending": Proposed,
 	"open": Proposed, "in review": Proposed, "under review": Proposed, "in discussion": Proposed, "under discussion": Proposed, "in progress": Proposed,
@@ -184,15 +182,13 @@ var statusWords = map[string]Status{
 // maxStatusWords is the number of words of the longest phrase in statusWords.
 const maxStatusWords = 3
 
-// statusOf reads a status as it is written: its first words, without markup. A text
-// that offers a choice is that of a template, and says nothing.
+// statusOf parses a status by its first words, without markup. A choice between several, as in a template, is Unknown.
 func statusOf(text string) Status {
 	s, _, _ := statusPhrase(stripMarkup(text))
 	return s
 }
 
-// statusPhrase finds the words of a status at the start of a text, and where they
-// stand.
+// statusPhrase finds the phrase of a status at the beginning of a text, and its position.
 func statusPhrase(text string) (s Status, from, to int) {
 	if template(text) {
 		return Unknown, 0, 0
@@ -216,7 +212,7 @@ func statusPhrase(text string) (s Status, from, to int) {
 		}
 		phrase.WriteString(strings.ToLower(text[at : at+end]))
 		words++
-		if known, ok := statusWords[phrase.String()]; ok { // the longest one wins
+		if known, ok := statusWords[phrase.String()]; ok { // the longest phrase is used
 			s, to = known, at+end
 		}
 		if at += end; at < len(text) && (text[at] == ' ' || text[at] == '-') {
@@ -231,7 +227,7 @@ func statusPhrase(text string) (s Status, from, to int) {
 	return s, from, to
 }
 
-// template reports whether a status is a choice between several.
+// template reports whether a status is a choice between several, as in a template.
 func template(text string) bool {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return true
@@ -249,24 +245,23 @@ func template(text string) bool {
 
 func digits(n int) string { return strconv.Itoa(n) }
 
-// verified parses an edited file, and refuses the edit unless it says what was meant, and
-// for the rest what it said before.
+// verified parses an edited file. It returns an error unless says is true for the new record and everything else is
+// unchanged.
 func (d *document) verified(now []byte, says func(Record) bool) error {
 	after := parse(d.Path, now)
-	if !says(after.Record) || after.sealed != "" || !same(d.Record, after.Record) {
-		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone",
+	if !says(after.Record) || after.readOnlyReason != "" || !same(d.Record, after.Record) {
+		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing other content; it was not changed",
 			Try: "Change the status by hand, in a line such as \"Status: accepted\" below the title."}
 	}
 	return nil
 }
 
-// same compares two records but for their status, the records that they name, and where
-// things stand.
+// same reports whether two records are equal apart from their status, the records that they name, and line numbers.
 func same(a, b Record) bool {
 	return reflect.DeepEqual(withoutStatus(a), withoutStatus(b))
 }
 
-// withoutStatus is what an edit of the status must not change.
+// withoutStatus returns the texts that an edit of the status must not change.
 func withoutStatus(r Record) []string {
 	out := []string{r.ID.Text, r.Title.Text, r.DateText.Text, r.Preamble.Text, r.Context.Text, r.Decision.Text, r.Consequences.Text, r.Confirmation.Text, r.More.Text}
 	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed, r.Tags, r.Governs, r.Drivers} {
@@ -287,26 +282,26 @@ func withoutStatus(r Record) []string {
 	return out
 }
 
-// Problems returns what somebody should look at: what could not be read, and what records
-// say of each other that does not fit. They are in the order of paths and lines.
+// Problems returns what needs attention: files that could not be read, and contradictions between records. They are
+// ordered by path and line.
 func (r *Registry) Problems() []Problem { return slices.Clone(r.view.Load().problems) }
 
-// check finds what does not fit between records.
+// check finds contradictions between records.
 func (v *snapshot) check() {
 	for _, e := range v.records {
-		v.numbers(e)
-		v.references(e)
-		v.status(e)
+		v.checkNumbers(e)
+		v.checkReferences(e)
+		v.checkStatus(e)
 	}
-	v.cycles()
+	v.checkCycles()
 }
 
 func (v *snapshot) problem(e *entry, line int, text, try string) {
 	v.problems = append(v.problems, Problem{Path: e.rec.Path, Line: line, Text: text, Try: try})
 }
 
-// numbers reports two records of one number.
-func (v *snapshot) numbers(e *entry) {
+// checkNumbers reports records with the same number.
+func (v *snapshot) checkNumbers(e *entry) {
 	same := v.byID[foldText(e.rec.ID.Text)]
 	if len(same) < 2 {
 		return
@@ -320,8 +315,8 @@ func (v *snapshot) numbers(e *entry) {
 	v.problem(e, e.rec.ID.Line, e.rec.ID.Text+" is also "+strings.Join(others, ", ")+"; here it is "+e.rec.Handle, "Give one of them the next free number.")
 }
 
-// references reports names of records that are not there.
-func (v *snapshot) references(e *entry) {
+// checkReferences reports references to records that do not exist.
+func (v *snapshot) checkReferences(e *entry) {
 	for _, list := range []struct {
 		verb string
 		refs []Reference
@@ -341,19 +336,19 @@ func (v *snapshot) references(e *entry) {
 	dir := folderOf(e.rec.Path)
 	for _, l := range e.rec.Links {
 		p := linkedRecordPath(dir, l.Target)
-		if p == "" || l.ID == "" || v.pages[p] != nil || v.at(p) != nil || !v.homes[folderWithoutArchive(p)] {
+		if p == "" || l.ID == "" || v.pages[p] != nil || v.at(p) != nil || !v.folders[folderWithoutArchive(p)] {
 			continue
 		}
 		v.problem(e, l.Line, "a link to "+l.Target+", which does not exist", "Correct the link.")
 	}
 }
 
-// status reports where the status and the successors of a record don't fit.
-func (v *snapshot) status(e *entry) {
+// checkStatus reports contradictions between the status and the successors of a record.
+func (v *snapshot) checkStatus(e *entry) {
 	line := max(1, e.rec.StatusText.Line)
 	if e.rec.Status == Superseded {
 		if len(e.successors) == 0 && len(e.rec.SupersededBy) == 0 {
-			v.problem(e, line, "superseded, and no record says by what", "Name the successor: \"superseded by ADR-0042\"; or call it deprecated.")
+			v.problem(e, line, "superseded, but no record says by which one", "Name the successor: \"superseded by ADR-0042\"; or call it deprecated.")
 		}
 		return
 	}
@@ -362,8 +357,8 @@ func (v *snapshot) status(e *entry) {
 	}
 }
 
-// cycles reports records that supersede each other in a circle, once for each circle.
-func (v *snapshot) cycles() {
+// checkCycles reports cycles of records that supersede each other, each once.
+func (v *snapshot) checkCycles() {
 	const (
 		unseen = iota
 		open
@@ -384,7 +379,7 @@ func (v *snapshot) cycles() {
 					names = append(names, t.rec.Handle)
 				}
 				names = append(names, by.rec.Handle)
-				v.problem(e, max(1, e.rec.StatusText.Line), "a circle of supersession: "+strings.Join(names, " by "), "Decide which of them is the latest.")
+				v.problem(e, max(1, e.rec.StatusText.Line), "a cycle of supersession: "+strings.Join(names, " by "), "Decide which of them is the latest.")
 			}
 		}
 		state[e] = done

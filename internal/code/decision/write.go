@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// withLock runs what changes files, alone among all processes, on what the files say now.
+// withLock runs do under the lock between processes, with the present content of the files, and writes the changes.
 func (r *Registry) withLock(ctx context.Context, do func(v *snapshot) ([]projectfile.Change, error)) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *Registry) withLock(ctx context.Context, do func(v *snapshot) ([]project
 	return err
 }
 
-// Create writes a new record in the form of MADR 4 with the next free number of all
-// folders, and returns it. Errors: ErrInvalid for the draft.
+// Create writes a new record in the form of MADR 4 and returns it. It has the next number that is free in all folders.
+// Errors: ErrInvalid for the draft.
 func (r *Registry) Create(ctx context.Context, d Draft) (Record, error) {
 	if err := r.completeDraft(&d); err != nil {
 		return Record{}, err
@@ -66,11 +66,10 @@ func (r *Registry) Create(ctx context.Context, d Draft) (Record, error) {
 	return r.at(at)
 }
 
-// Import creates a record from the form for JSON. Its ID is kept when it is free, its
-// status whatever it is.
+// Import creates a record from the JSON form. It keeps the ID if it is free, and any status.
 func (r *Registry) Import(ctx context.Context, x Exchange) (Record, error) {
 	d := Draft{Title: x.Title, Status: statusOf(x.Status), Context: x.Context, Deciders: x.Deciders, Tags: x.Tags, Governs: x.Governs, Options: x.Alternatives,
-		Decision: x.Decision, Consequences: x.Consequences, wanted: x.ID, imported: true}
+		Decision: x.Decision, Consequences: x.Consequences, wantedID: x.ID, imported: true}
 	if d.Status == Unknown {
 		d.Status = Proposed
 	}
@@ -90,7 +89,7 @@ func (r *Registry) Import(ctx context.Context, x Exchange) (Record, error) {
 	return r.Create(ctx, d)
 }
 
-// completeDraft fills in a draft and checks it. A number in the title goes: it is given here.
+// completeDraft sets defaults and checks a draft. It removes a number from the title, because Create assigns one.
 func (r *Registry) completeDraft(d *Draft) error {
 	if _, words := fromTitle(d.Title); words != "" {
 		d.Title = words
@@ -109,36 +108,36 @@ func (r *Registry) completeDraft(d *Draft) error {
 	return d.validate()
 }
 
-// newFile is the change that makes a draft a file.
+// newFile returns the change that writes a draft to a new file.
 func (r *Registry) newFile(v *snapshot, d *Draft) (projectfile.Change, error) {
 	number, folder := v.next(), d.Folder
-	if n, id := fromID(d.wanted); n >= 0 && len(v.byID[foldText(id)]) == 0 {
+	if n, id := fromID(d.wantedID); n >= 0 && len(v.byID[foldText(id)]) == 0 {
 		number = n
 	}
 	if folder == "" {
-		folder = r.home(v)
+		folder = r.newRecordFolder(v)
 	}
 	name := v.naming(folder, number) + slug(d.Title) + ".md"
 	_, id, _ := fromFile(name)
 	now := d.render(id)
 	p := path.Join(folder, name)
 	if got := parse(p, now); got.Status != d.Status || got.ID.Text != id || stripMarkup(got.Title.Text) != stripMarkup(d.Title) {
-		return projectfile.Change{}, invalid("", "the draft would not read back as it is meant", "Take marks of Markdown and YAML out of the title and the texts.")
+		return projectfile.Change{}, invalid("", "the draft would not be read as intended", "Remove Markdown and YAML syntax from the title and the texts.")
 	}
 	return projectfile.Change{Path: p, Now: now}, nil
 }
 
-// next is the next free number.
+// next returns the next free number.
 func (v *snapshot) next() int {
 	n := 0
 	for _, p := range v.pages {
 		if !p.isRecord() && p.doc.Number >= 1900 {
 			continue // a year
 		}
-		inFile, _, _ := fromFile(p.doc.Path) // a template's number is taken, too
+		inFile, _, _ := fromFile(p.doc.Path) // the number of a template counts, too
 		n = max(n, p.doc.Number, inFile)
 	}
-	for _, p := range v.unread { // what could not be read has a number all the same
+	for _, p := range v.unreadFiles { // an unreadable file has a number, too
 		if inFile, _, _ := fromFile(p.Path); markdown(p.Path) {
 			n = max(n, inFile)
 		}
@@ -146,9 +145,9 @@ func (v *snapshot) next() int {
 	return n + 1
 }
 
-// home is the folder for a new record: the one that holds most, else the first one that is
-// there, else docs/decisions, as MADR has it, or the first one of the options.
-func (r *Registry) home(v *snapshot) string {
+// newRecordFolder returns the folder for a new record: the folder with the most records, else the first one that exists, else
+// docs/decisions, as in MADR, or the first one of the options.
+func (r *Registry) newRecordFolder(v *snapshot) string {
 	count := map[string]int{}
 	for _, e := range v.records {
 		count[folderWithoutArchive(e.rec.Path)]++
@@ -175,8 +174,7 @@ func (r *Registry) home(v *snapshot) string {
 
 var namePrefix = lazyregexp.New(`^(\D*)(\d{2,6})([-_])`)
 
-// naming is what comes before the words in a new file's name, as the latest record of the
-// folder has it.
+// naming returns the prefix of a new file's name, in the style of the latest record in the folder.
 func (v *snapshot) naming(folder string, number int) string {
 	prefix, width, dash := "", 4, "-"
 	for _, e := range v.records {
@@ -198,12 +196,11 @@ func (r *Registry) at(p string) (Record, error) {
 	if e := r.view.Load().byPath[p]; e != nil {
 		return e.rec, nil
 	}
-	return Record{}, &ken.Error{Code: ken.CodeInternal, Field: p, Msg: "was written and does not read as a record"}
+	return Record{}, &ken.Error{Code: ken.CodeInternal, Field: p, Msg: "was written but can't be read as a record"}
 }
 
-// SetStatus changes the status of a record, and not a byte else. Errors: ErrNotFound,
-// ErrInvalid for Unknown and for Superseded, which is Supersede's; ErrRefused for a file
-// that can't be edited, which is left alone.
+// SetStatus changes the status of a record and nothing else. Errors: ErrNotFound; ErrInvalid for Unknown, and for
+// Superseded, which needs Supersede; ErrRefused for a file that can't be edited and is not changed.
 func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Record, error) {
 	switch {
 	case !slices.Contains(Statuses(), to):
@@ -230,7 +227,7 @@ func (r *Registry) SetStatus(ctx context.Context, name string, to Status) (Recor
 	return r.at(at)
 }
 
-// statusChange is the change that makes a file say another status.
+// statusChange returns the change that sets the status in a file.
 func (d *document) statusChange(to Status, by *pointer) (projectfile.Change, error) {
 	c := projectfile.Change{Path: d.Path, Was: d.src}
 	if err := d.editable(); err != nil {
@@ -260,7 +257,7 @@ func (d *document) has(means string) bool {
 	return slices.ContainsFunc(d.fields, func(it metadataField) bool { return meaning[it.name] == means })
 }
 
-// pointTo is how the file at a path names a record.
+// pointTo returns the way in which the file at a path names a record.
 func (v *snapshot) pointTo(from string, to Record) pointer {
 	rel, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(to.Path))
 	if err != nil {
@@ -280,7 +277,7 @@ type edit struct {
 	text     string
 }
 
-// applyEdits returns the bytes of a file with edits, which do not overlap.
+// applyEdits applies edits, which must not overlap, to the bytes of a file.
 func applyEdits(src []byte, edits []edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
@@ -295,35 +292,35 @@ func applyEdits(src []byte, edits []edit) []byte {
 	return b.Bytes()
 }
 
-// pointer is how a file names another record.
+// pointer is a file's reference to another record, in two forms.
 type pointer struct {
-	id   string // "ADR-0042", where that is enough
+	id   string // "ADR-0042", if the ID alone is unambiguous
 	link string // "[ADR-0042](0042-x.md)"
 }
 
-// in is the pointer as a form has it: links are for Markdown.
-func (p pointer) in(f fieldForm) string {
+// inForm returns the pointer in the form for a field. Front matter has IDs, Markdown has links.
+func (p pointer) inForm(f fieldForm) string {
 	if f == formFront && p.id != "" {
 		return p.id
 	}
 	return p.link
 }
 
-// editable returns why a file must be left alone, as an error.
+// editable returns an error if the file must not be edited.
 func (d *document) editable() error {
-	if d.sealed == "" {
+	if d.readOnlyReason == "" {
 		return nil
 	}
 	line := 0
 	for _, p := range d.problems {
-		if strings.HasSuffix(p.Text, d.sealed) {
+		if strings.HasSuffix(p.Text, d.readOnlyReason) {
 			line = p.Line
 		}
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, line), Msg: d.sealed + "; the file was left alone", Try: "Mend the file first."}
+	return &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, line), Msg: d.readOnlyReason + "; the file was left alone", Try: "Mend the file first."}
 }
 
-// position is "path:line", or the path alone.
+// position returns "path:line", or the path alone for line 0.
 func position(path string, line int) string {
 	if line > 0 {
 		return path + ":" + digits(line)
@@ -331,8 +328,7 @@ func position(path string, line int) string {
 	return path
 }
 
-// statusPlaces are where a file says its status: every one must be edited, or it would
-// say two.
+// statusPlaces returns all places where a file states its status. All of them must be edited, to avoid contradictions.
 func (d *document) statusPlaces() (out []metadataField) {
 	for _, it := range d.fields {
 		if meaning[it.name] == meansStatus {
@@ -361,7 +357,7 @@ func (d *document) statusPlaces() (out []metadataField) {
 
 var byReference = lazyregexp.New(`^\s+by:?\s+(?:\[[^\[\]]*\]\([^()\s]*\)|(?i:ADR[-_ #]*)?\d+|[^\s.,;)\]}"'*|]+)(?:(?:,|\s+and)\s+(?:\[[^\[\]]*\]\([^()\s]*\)|(?i:ADR[-_ #]*)\d+))*`)
 
-// statusEdits makes a file say another status, and by what it was superseded.
+// statusEdits returns the edits that set the status and the successor.
 func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 	places := d.statusPlaces()
 	if len(places) == 0 {
@@ -378,7 +374,7 @@ func (d *document) statusEdits(to Status, by *pointer) ([]edit, error) {
 			}
 		}
 		if it.form == formFront && (len(it.lines) > 1 || it.until > it.at+1) || was == Unknown && len(it.lines) > 1 {
-			return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the status goes over several lines", Try: "Put it on one line, such as \"accepted\"."}
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the status has several lines", Try: "Put it on one line, such as \"accepted\"."}
 		}
 		if was == Unknown {
 			from, end = 0, len(raw)
@@ -399,10 +395,10 @@ func suffix(by *pointer, f fieldForm) string {
 	if by == nil {
 		return ""
 	}
-	return " by " + by.in(f)
+	return " by " + by.inForm(f)
 }
 
-// matchCase writes a word as another one is written: Accepted, ACCEPTED or accepted.
+// matchCase writes a word in the case of another one: Accepted, ACCEPTED or accepted.
 func matchCase(word, like string) string {
 	first := strings.IndexFunc(like, unicode.IsLetter)
 	if first < 0 || !unicode.IsUpper(rune(like[first])) {
@@ -415,8 +411,8 @@ func matchCase(word, like string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// listEdits adds a record to a field that names records, in the field's own form, or adds
-// the field: "supersedes" beside the status.
+// listEdits returns the edits that add a record to the field with a meaning, in the field's form. If the field does not
+// exist, it is added next to the status.
 func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error) {
 	if err := d.editable(); err != nil {
 		return nil, err
@@ -435,11 +431,11 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 		case m == meansEither:
 			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, verb+" "+p.link)}}, nil
 		case empty && it.form == formFront:
-			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, "["+plainyaml.Quote(p.in(formFront))+"]")}}, nil
+			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, "["+plainyaml.Quote(p.inForm(formFront))+"]")}}, nil
 		case empty:
 			return []edit{{l.from + it.from, l.from + it.to, padValue(l.text, it.from, p.link)}}, nil
 		case it.form == formFront:
-			return d.frontList(it, raw, p)
+			return d.frontListEdits(it, raw, p)
 		}
 		last := d.lines[it.until-1]
 		if it.form == formRow || it.form == formColumn {
@@ -448,10 +444,10 @@ func (d *document) listEdits(means, key, verb string, p pointer) ([]edit, error)
 		end := last.from + len(strings.TrimRight(last.text, " \t"))
 		return []edit{{end, end, ", " + p.link}}, nil
 	}
-	return d.insertField(key, p.link, strings.ToLower(key)+": ["+plainyaml.Quote(p.in(formFront))+"]"), nil
+	return d.insertField(key, p.link, strings.ToLower(key)+": ["+plainyaml.Quote(p.inForm(formFront))+"]"), nil
 }
 
-// padValue puts a space before a value where the line has none behind its colon.
+// padValue adds a space before a value that directly follows a colon.
 func padValue(line string, from int, value string) string {
 	if from > 0 && line[from-1] == ':' {
 		return " " + value
@@ -459,27 +455,26 @@ func padValue(line string, from int, value string) string {
 	return value
 }
 
-// frontList adds an item to a list of the front matter.
-func (d *document) frontList(it metadataField, raw string, p pointer) ([]edit, error) {
+// frontListEdits adds an item to a list in the front matter.
+func (d *document) frontListEdits(it metadataField, raw string, p pointer) ([]edit, error) {
 	l := d.lines[it.at]
 	switch {
 	case strings.HasPrefix(raw, "[") && strings.HasSuffix(raw, "]") && it.until == it.at+1:
 		at := l.from + it.from + len(strings.TrimRight(raw[:len(raw)-1], " "))
-		return []edit{{at, at, ", " + plainyaml.Quote(p.in(formFront))}}, nil
+		return []edit{{at, at, ", " + plainyaml.Quote(p.inForm(formFront))}}, nil
 	case raw != "" && it.until == it.at+1 && len(it.lines) == 1: // a single value becomes a list
-		return []edit{{l.from + it.from, l.from + it.from, "["}, {l.from + it.to, l.from + it.to, ", " + plainyaml.Quote(p.in(formFront)) + "]"}}, nil
+		return []edit{{l.from + it.from, l.from + it.from, "["}, {l.from + it.to, l.from + it.to, ", " + plainyaml.Quote(p.inForm(formFront)) + "]"}}, nil
 	case raw == "" && len(it.lines) > 0:
 		last := d.lines[it.until-1]
 		dash := strings.IndexByte(last.text, '-')
 		if dash >= 0 && strings.TrimSpace(last.text[:dash]) == "" && it.lines[len(it.lines)-1].Line == it.until {
-			return []edit{{last.to, last.to, lineEnd(d.src) + last.text[:dash] + "- " + plainyaml.Quote(p.in(formFront))}}, nil
+			return []edit{{last.to, last.to, lineEnd(d.src) + last.text[:dash] + "- " + plainyaml.Quote(p.inForm(formFront))}}, nil
 		}
 	}
 	return nil, &ken.Error{Code: ken.CodeRefused, Field: position(d.Path, it.at+1), Msg: "the list is written in a way that can't be edited", Try: "Write it as \"" + it.key + ": [ADR-0001]\"."}
 }
 
-// insertField adds a field in the form in which the file has its status, else to the front
-// matter, else below the title.
+// insertField adds a field in the form of the status, else to the front matter, else below the title.
 func (d *document) insertField(key, value, front string) []edit {
 	eol := lineEnd(d.src)
 	after := func(k int, text string) []edit {
@@ -520,7 +515,7 @@ func (d *document) insertField(key, value, front string) []edit {
 	if d.front.open {
 		return after(d.front.end-1, front)
 	}
-	if top := d.top(); top != nil {
+	if top := d.titleHeading(); top != nil {
 		return after(top.next-1, eol+key+": "+value)
 	}
 	if len(d.lines) == 0 {

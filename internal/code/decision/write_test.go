@@ -141,7 +141,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// Many registries over one folder, as many processes have them, never give a number twice.
+// Several registries over one folder, as in several processes, never use a number twice.
 func TestCreateAtOnce(t *testing.T) {
 	_, dir := project(t, map[string]string{"docs/adr/0001-y.md": "# 1. Y\n\nStatus: accepted\n"})
 	var wg sync.WaitGroup
@@ -165,7 +165,7 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// When the second file can't be written, the first one is as before.
+// If the second file can't be written, the first one is not changed.
 func TestSupersedeIsWholeOrNothing(t *testing.T) {
 	r, dir := project(t, map[string]string{"docs/adr/0001-a.md": "# 1. A\n\nStatus: accepted\n", "docs/adr/0002-b.md": "# 2. B\n\nStatus: accepted\n"})
 	before := r.List()
@@ -271,8 +271,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// statusForms are the heads that people write, with what becomes of them: the status that
-// is deprecated, that is superseded, and the line that names what is superseded.
+// statusForms are heads of records with the expected results: the deprecated status, the superseded status, and the
+// line that names what is superseded.
 var statusForms = map[string][4]string{
 	"front":          {"---\nid: x\nstatus: accepted # why\nx: 1\n---\n# T\n", "status: deprecated # why", "status: superseded by ADR-0002 # why", "status: accepted # why\nsupersedes: [ADR-0002]"},
 	"front quoted":   {"---\nstatus: \"Accepted\"\n---\n# T\n", "status: \"Deprecated\"", "status: \"Superseded by ADR-0002\"", "status: \"Accepted\"\nsupersedes: [ADR-0002]"},
@@ -304,8 +304,8 @@ var statusForms = map[string][4]string{
 
 const body = "\n## Context\n\nwhy\n\n<!-- status: accepted -->\n## Decision\n\nStatus: accepted, as ever.\n\t\n```\nstatus: accepted\n```\n\n## Consequences\n\nnone  \n\n\n"
 
-// Every form becomes what it should, and nothing else in the file changes: its bytes before
-// and after the edit are those of before, whatever ends its lines.
+// Each form is edited as expected, and nothing else in the file changes: the bytes before and after the edit are the
+// same, with any line ends.
 func TestEditForms(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(statusForms)) {
 		form := statusForms[name]
@@ -344,7 +344,7 @@ func TestEditForms(t *testing.T) {
 				if eol == "\r\n" && strings.Count(got, "\n") != strings.Count(got, "\r\n") {
 					t.Errorf("%s, %s: mixed ends of lines: %q", name, op, got)
 				}
-				if head, tail := differs(src, got); len(src)-head-tail > len("Accepted") && name != "twice" && name != "front by" {
+				if head, tail := commonEnds(src, got); len(src)-head-tail > len("Accepted") && name != "twice" && name != "front by" {
 					t.Errorf("%s, %s: %q became %q", name, op, src[head:len(src)-tail], got[head:len(got)-tail])
 				}
 				if want := crlf(body); !strings.HasSuffix(got, want) {
@@ -358,8 +358,8 @@ func TestEditForms(t *testing.T) {
 	}
 }
 
-// differs returns how many bytes two texts have in common at their start and their end.
-func differs(a, b string) (head, tail int) {
+// commonEnds returns the number of bytes that two texts have in common at their beginning and end.
+func commonEnds(a, b string) (head, tail int) {
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
 	}
@@ -369,8 +369,8 @@ func differs(a, b string) (head, tail int) {
 	return head, tail
 }
 
-// On the real records: one place of each file changes, by as little as a status takes, and
-// there and back again is where it was.
+// In the real records, an edit changes one place per file, by no more than a status. Changing it back restores the
+// file.
 func TestEditRealRecords(t *testing.T) {
 	race.LeaveToWhole(t)
 	src := evaldata.Dir(t, "adr")
@@ -397,7 +397,7 @@ func TestEditRealRecords(t *testing.T) {
 			t.Error(e.rec.Path, err)
 			continue
 		}
-		head, tail := differs(string(c.Was), string(c.Now))
+		head, tail := commonEnds(string(c.Was), string(c.Now))
 		if changed := len(c.Was) - head - tail; changed > len("Accepted") || strings.Count(string(c.Was[:head]), "\n") > 12 {
 			t.Errorf("%s: %d bytes at %d", e.rec.Path, changed, head)
 		}
@@ -421,7 +421,7 @@ func TestEditRealRecords(t *testing.T) {
 			continue
 		}
 		for _, c := range changes {
-			head, tail := differs(string(c.Was), string(c.Now))
+			head, tail := commonEnds(string(c.Was), string(c.Now))
 			if changed := len(c.Was) - head - tail; changed > len("Accepted") {
 				t.Errorf("%s: %q became %q", c.Path, c.Was[head:len(c.Was)-tail], c.Now[head:len(c.Now)-tail])
 			}
@@ -441,7 +441,7 @@ func TestEditRealRecords(t *testing.T) {
 	}
 }
 
-// What can't be read whole is never written.
+// A file that can't be read completely is never written.
 func TestEditRefusesBrokenFiles(t *testing.T) {
 	for name, src := range map[string]string{
 		"tabs":         "---\nstatus: accepted\ntags:\n\t- a\n---\n# T\n",

@@ -9,13 +9,13 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// DefaultBaseline is where a baseline lies, from the project's root.
+// DefaultBaseline is the path of the baseline, from the project's root.
 const DefaultBaseline = ".ken/architecture.baseline.json"
 
-// baselineVersion goes up when an older program would misread the file.
+// baselineVersion increases if an older program would misread the file.
 const baselineVersion = 1
 
-// Entry is a violation in a baseline. Beside the fingerprint everything is for people.
+// Entry is a violation in a baseline. All fields except the fingerprint are only for people.
 type Entry struct {
 	Fingerprint string `json:"fingerprint"`
 	Rule        Rule   `json:"rule"`
@@ -25,8 +25,8 @@ type Entry struct {
 	ImportLayer string `json:"import_layer,omitempty"`
 }
 
-// fixed says in words what is no more.
-func (e *Entry) fixed() string {
+// describeFixed describes the violation that no longer exists.
+func (e *Entry) describeFixed() string {
 	if e.Rule == RuleUnassigned {
 		return e.File + " is no longer without a layer"
 	}
@@ -41,8 +41,7 @@ type Baseline struct {
 
 func (b *Baseline) has(fingerprint string) bool { return b != nil && b.known[fingerprint] }
 
-// NewBaseline makes a baseline of all violations that a report has, new and known; what
-// is fixed is not in it.
+// NewBaseline makes a baseline of all violations in a report, new and known ones. Fixed ones are left out.
 func NewBaseline(r *Report) *Baseline {
 	b := &Baseline{Entries: []Entry{}, known: map[string]bool{}}
 	for _, v := range slices.Concat(r.Violations, r.Known) {
@@ -61,20 +60,20 @@ func (b *Baseline) add(e Entry) {
 	}
 }
 
-// ParseBaseline reads what JSON wrote; path is named in errors, which are ken.ErrInvalid.
+// ParseBaseline parses the output of JSON. path appears in errors, which are ken.ErrInvalid.
 func ParseBaseline(path string, text []byte) (*Baseline, error) {
 	broken := func(msg string, cause error) error {
 		return &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: msg, Err: cause, Try: "Restore the file, or remove it and run ken drift --update-baseline."}
 	}
 	if strings.Contains(string(text), "\n<<<<<<< ") {
-		return nil, broken("has two versions in it that git could not merge", nil)
+		return nil, broken("has an unresolved merge conflict", nil)
 	}
 	var doc struct {
 		Version    int     `json:"version"`
 		Violations []Entry `json:"violations"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, broken("is no baseline", err)
+		return nil, broken("is not a baseline", err)
 	}
 	if doc.Version != baselineVersion {
 		return nil, broken(fmt.Sprintf("has version %d; this program reads version %d", doc.Version, baselineVersion), nil)
@@ -89,8 +88,7 @@ func ParseBaseline(path string, text []byte) (*Baseline, error) {
 	return b, nil
 }
 
-// JSON writes the baseline with a line for each violation, so that what changes in a
-// project changes as many lines.
+// JSON returns the baseline with one line per violation, so a change of one violation changes one line.
 func (b *Baseline) JSON() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "{\n  \"version\": %d,\n  \"violations\": [", baselineVersion)
@@ -107,13 +105,13 @@ func (b *Baseline) JSON() []byte {
 	return []byte(out.String())
 }
 
-// compactJSON is JSON in one line, without escaping what HTML would need.
+// compactJSON returns JSON on one line, without escapes for HTML.
 func compactJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return "null" // texts and numbers always can be written
+		return "null" // strings and numbers can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/drift"
 )
 
-// BenchmarkCheck checks this project, whose graph is there already.
+// BenchmarkCheck checks this project with a graph that exists already.
 func BenchmarkCheck(b *testing.B) {
 	g := graph(b, "../../..")
 	m, err := drift.Parse("m.yaml", drift.Propose(g))
@@ -24,7 +24,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkPropose describes this project.
+// BenchmarkPropose makes a proposal for this project.
 func BenchmarkPropose(b *testing.B) {
 	g := graph(b, "../../..")
 	for b.Loop() {
@@ -32,7 +32,7 @@ func BenchmarkPropose(b *testing.B) {
 	}
 }
 
-// BenchmarkWhole is all that ken drift does: it reads the files, too.
+// BenchmarkWhole measures all of ken drift, including reading the files.
 func BenchmarkWhole(b *testing.B) {
 	m, err := drift.Parse("m.yaml", drift.Propose(graph(b, "../../..")))
 	if err != nil {

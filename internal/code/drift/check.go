@@ -11,36 +11,36 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Options tunes Check.
+// Options configures Check.
 type Options struct {
-	Baseline *Baseline // violations that are known; nil for none
+	Baseline *Baseline // known violations; nil for none
 }
 
-// LayerReport is what there is of a layer.
+// LayerReport counts the files and imports of a layer.
 type LayerReport struct {
 	Name    string `json:"name"`
 	Files   int    `json:"files"`   // source files
-	Imports int    `json:"imports"` // by its files that were looked at, of what is in other layers
+	Imports int    `json:"imports"` // imports of other layers by its checked files
 }
 
-// Report is what Check found. Its lists are in order and never nil.
+// Report is the result of Check. Its lists are sorted and never nil.
 type Report struct {
 	Manifest   string        `json:"manifest"`
-	Layers     []LayerReport `json:"layers"`     // as in the manifest
-	Files      int           `json:"files"`      // source files in layers that were looked at
-	Tests      int           `json:"tests"`      // files that were not, because they hold tests
+	Layers     []LayerReport `json:"layers"`     // in the order of the manifest
+	Files      int           `json:"files"`      // source files in layers that were checked
+	Tests      int           `json:"tests"`      // files that were not checked because they contain tests
 	Unassigned int           `json:"unassigned"` // source files in no layer
 	Imports    int           `json:"imports"`    // from one layer to another
 
-	// Violations are new, Known are in the baseline: by file, line and import. Fixed are
-	// in the baseline and not in the project any more.
+	// Violations are new, and Known are in the baseline; both are ordered by file, line and import. Fixed are in the
+	// baseline but not in the project any more.
 	Violations []Violation `json:"violations"`
 	Known      []Violation `json:"known"`
 	Fixed      []Entry     `json:"fixed"`
-	Warnings   []string    `json:"warnings"` // what does not fail and should be looked at
+	Warnings   []string    `json:"warnings"` // findings that are no violations but should be looked at
 }
 
-// Check looks at all imports of the graph that lead from one layer to another.
+// Check checks all imports in the graph that lead from one layer to another.
 func Check(view *codegraph.View, m *Manifest, o Options) Report {
 	c := checker{m: m, layers: map[string]int{}}
 	r := Report{Manifest: m.Path, Layers: make([]LayerReport, len(m.Layers)), Violations: []Violation{}, Known: []Violation{}, Fixed: []Entry{}, Warnings: []string{}}
@@ -79,7 +79,7 @@ func Check(view *codegraph.View, m *Manifest, o Options) Report {
 	return r
 }
 
-// checker remembers which files are in which layers.
+// checker caches the layers of files.
 type checker struct {
 	m      *Manifest
 	layers map[string]int
@@ -94,7 +94,7 @@ func (c *checker) layerOf(path string) int {
 	return i
 }
 
-// checkFile counts a file and returns what is against the rules in it.
+// checkFile counts a file and returns its violations.
 func (c *checker) checkFile(s *codegraph.Source, r *Report) (out []Violation) {
 	from := c.layerOf(s.Path)
 	if from >= 0 {
@@ -119,7 +119,7 @@ func (c *checker) checkFile(s *codegraph.Source, r *Report) (out []Violation) {
 			r.Layers[from].Imports++
 			r.Imports++
 		}
-		wrong := slices.IndexFunc(to, func(l int) bool { return l >= 0 && !c.m.may(from, l) })
+		wrong := slices.IndexFunc(to, func(l int) bool { return l >= 0 && !c.m.mayDepend(from, l) })
 		if wrong < 0 {
 			continue
 		}
@@ -133,9 +133,9 @@ func (c *checker) checkFile(s *codegraph.Source, r *Report) (out []Violation) {
 	return out
 }
 
-// importedLayers returns the layers that an import is about, that with the most files first, and
-// whether there were others to choose from.
-func (c *checker) importedLayers(im *codegraph.Imported) (layers []int, forked bool) {
+// importedLayers returns the layers of an import, the one with the most files first. forked reports whether there were
+// several candidates.
+func (c *checker) importedLayers(im *codegraph.Imported) (layers []int, ambiguous bool) {
 	all := c.rankLayers(im.Files)
 	if len(all) < 2 {
 		return all, false
@@ -146,8 +146,8 @@ func (c *checker) importedLayers(im *codegraph.Imported) (layers []int, forked b
 	return all[:1], true
 }
 
-// rankLayers lists the layers of files, that with the most of them first; of those with as
-// many, the one of the first file, whatever the order of the manifest.
+// rankLayers lists the layers of files, the one with the most files first. Ties are decided by the order of files, not
+// by that of the manifest.
 func (c *checker) rankLayers(files []string) (layers []int) {
 	count := map[int]int{}
 	for _, f := range files {
@@ -160,13 +160,13 @@ func (c *checker) rankLayers(files []string) (layers []int) {
 	return layers
 }
 
-// Rule names the rule that a violation breaks.
+// Rule is the rule that a violation breaks.
 type Rule string
 
 // The rules.
 const (
 	RuleDependency Rule = "layer-dependency" // an import that the manifest does not permit
-	RuleUnassigned Rule = "file-in-no-layer" // a file in no layer, where the manifest is strict
+	RuleUnassigned Rule = "file-in-no-layer" // a file in no layer, if the manifest is strict
 )
 
 // Violation is something that the manifest does not permit.
@@ -175,26 +175,25 @@ type Violation struct {
 	Rule        Rule   `json:"rule"`
 	File        string `json:"file"`     // from the root, with slashes
 	Line        int    `json:"line"`     // of the import, from 1
-	Language    string `json:"language"` // as the graph has it: "go", "csharp"
+	Language    string `json:"language"` // as in the graph: "go", "csharp"
 
-	// Of RuleDependency:
+	// Only for RuleDependency:
 	Layer       string        `json:"layer,omitempty"`
-	Import      string        `json:"import,omitempty"` // ID of what is imported: "namespace:Shop.Data"
+	Import      string        `json:"import,omitempty"` // ID of the imported node: "namespace:Shop.Data"
 	ImportLayer string        `json:"import_layer,omitempty"`
 	Allowed     []string      `json:"allowed,omitempty"` // what the layer may depend on
 	How         codegraph.How `json:"how,omitempty"`
 
-	Hash string `json:"hash,omitempty"` // of the file's content, as evidence has it
+	Hash string `json:"hash,omitempty"` // of the file's content, as in evidence
 }
 
-// fingerprint knows a violation again when lines have moved, and when layers have other
-// names.
+// fingerprint identifies a violation even if lines have moved or layers were renamed.
 func fingerprint(r Rule, file, imported string) string {
 	sum := sha256.Sum256([]byte("drift 1\x00" + string(r) + "\x00" + file + "\x00" + imported))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Imports returns the imported package as people write it: the ID without its kind.
+// Imports returns the imported package in its usual form: the ID without its kind.
 func (v *Violation) Imports() string {
 	if _, name, ok := codegraph.Split(v.Import); ok {
 		return name
@@ -202,7 +201,7 @@ func (v *Violation) Imports() string {
 	return v.Import
 }
 
-// Message describes the violation in one line, without its place.
+// Message describes the violation in one line, without file and line.
 func (v *Violation) Message() string {
 	if v.Rule == RuleUnassigned {
 		return "the file is in no layer"

@@ -2,10 +2,9 @@ package drift
 
 import "slices"
 
-// components groups the numbers below n so that each group holds what leads to each
-// other, and comes after the groups that it leads to: Tarjan's algorithm, without
-// recursion. Groups are sorted inside. Where nothing leads from one to another, the
-// numbers decide which comes first.
+// components groups the numbers below n into strongly connected components, with Tarjan's algorithm and without
+// recursion. A group comes after the groups that it leads to. Groups are sorted. If neither of two groups leads to the
+// other, the numbers decide the order.
 func components(n int, next func(int) []int) (groups [][]int) {
 	c := tarjan{next: next, seen: make([]int, n), low: make([]int, n), open: make([]bool, n)}
 	for i := range n {
@@ -18,7 +17,7 @@ func components(n int, next func(int) []int) (groups [][]int) {
 
 type tarjan struct {
 	next   func(int) []int
-	seen   []int // when it was come to, from 1
+	seen   []int // order of the first visit, from 1
 	low    []int
 	open   []bool
 	stack  []int
@@ -26,7 +25,7 @@ type tarjan struct {
 	groups [][]int
 }
 
-// visitFrame is a number on the way, with what it leads to and how much of that was done.
+// visitFrame is a number on the path of the search, with its successors and how many of them are done.
 type visitFrame struct {
 	at   int
 	to   []int
@@ -66,7 +65,7 @@ func (c *tarjan) visit(i int) {
 	}
 }
 
-// close takes a whole group off the stack.
+// close removes a complete group from the stack.
 func (c *tarjan) close(first int) {
 	from := len(c.stack) - 1
 	for c.stack[from] != first {

@@ -1,5 +1,5 @@
-// Package drift compares what a project's files import with what its architecture
-// permits: a manifest names layers, where they lie, and which others each may depend on.
+// Package drift compares the imports of a project's files with its architecture. A manifest lists layers, their paths,
+// and the layers on which each may depend.
 //
 //	layers:
 //	  - name: core
@@ -15,35 +15,31 @@
 //
 // # Layers
 //
-// A path is one from the root, of a file or of a folder with all that is in it; "." is
-// everything. A part of it may have wildcards: * and ? within the part, ** for any number
-// of parts; brackets are letters like others. A file belongs to the layer whose path
-// has the most parts (** not counted), of those to that with the most letters beside
-// wildcards, and then to the one that stands first.
+// A path starts at the root and names a file, or a folder with everything below it; "." is everything. An element may
+// have wildcards: * and ? within the element, ** for any number of elements. Brackets are ordinary characters. A file
+// belongs to the layer whose path has the most elements (** not counted), then to the one with the most bytes other
+// than wildcards, and then to the one that comes first.
 //
-// A layer may depend on itself and on what its list names, or on every layer when that is
-// "*"; that a may depend on b and b on c does not let a depend on c. Layers that may
-// depend on each other are no error, but a Warning.
+// A layer may depend on itself and on the layers in its list; "*" in the list means every layer. The relation is not
+// transitive: if a may depend on b and b on c, a may not depend on c. Layers that may depend on each other are a
+// Warning, not an error.
 //
-// What is in no layer may import and be imported, and is counted; with strict, each such
-// file is a violation. With "tests: false" files that hold tests are not looked at:
-// tests often build what they test from parts that the code itself must not know. They
-// still belong to their layers, so that no code may import theirs.
+// Files in no layer may import and be imported, and are counted. With strict, each of them is a violation. With "tests:
+// false", files that contain tests are not checked: tests often use parts that the tested code itself must not import.
+// They still belong to their layers, so other files may not import them against the rules.
 //
-// # What an import leads to
+// # The layer of an import
 //
-// An import is an edge of the code graph, as far as it leads to something in the
-// repository. A file, a package of one folder or a declaration lies in one layer. A
-// namespace may lie in several: then those layers count whose files declare what the
-// importing file uses of it, and where nothing is known to be used, the one that has
-// most of its files; of two with as many, the one of the first file by path. Each Violation
-// says whether that, or the edge, was a guess.
+// An import is an edge of the code graph that leads to something in the repository. A file, a package of one folder or
+// a declaration is in one layer. A namespace may be in several: then the layers are those of the files that declare
+// what the importing file uses of it. If the uses are not known, it is the layer with most of its files; a tie is
+// decided by the first file's path. Each Violation says whether this choice, or the edge, was a guess.
 //
 // # Baseline
 //
-// Violations that were there when a team began to look go into a baseline file: they are
-// counted, and only others fail. A violation is known by its rule, the file and what it
-// imports, not by its line or the names of layers. Record writes violations as claims.
+// Violations that exist when a team starts to use the check go into a baseline file. They are counted, but only others
+// fail. A violation is identified by its rule, the file and the import, not by its line or the names of layers. Record
+// stores violations as claims.
 //
-// All functions are safe for concurrent use, and none changes what it is given.
+// All functions are safe for concurrent use and do not change their arguments.
 package drift

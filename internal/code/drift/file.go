@@ -10,13 +10,12 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Read reads the manifest of a project; path is from its root, with slashes. Errors:
-// ken.ErrNotFound when there is none, ken.ErrInvalid with the line for what is wrong
-// with it, ken.ErrRefused for a link and for what lies outside of root.
+// Read reads the manifest of a project. path starts at the root and has slashes. Errors: ken.ErrNotFound if it does not
+// exist, ken.ErrInvalid with the line for invalid content, ken.ErrRefused for a link and for a path outside of root.
 func Read(root, path string) (*Manifest, error) {
 	text, err := read(root, path, MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there: nothing says what the layers are",
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there, so the layers are not known",
 			Try: "Run ken init, or ken drift --propose, which prints a manifest of the project as it is."}
 	}
 	if err != nil {
@@ -25,8 +24,7 @@ func Read(root, path string) (*Manifest, error) {
 	return Parse(path, text)
 }
 
-// ReadBaseline reads the baseline of a project, as Read does its manifest. One that is not
-// there is ken.ErrNotFound.
+// ReadBaseline reads the baseline of a project. Errors are as in Read.
 func ReadBaseline(root, path string) (*Baseline, error) {
 	text, err := read(root, path, MaxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,15 +36,14 @@ func ReadBaseline(root, path string) (*Baseline, error) {
 	return ParseBaseline(path, text)
 }
 
-// WriteBaseline writes the baseline of a project, all of it or nothing, and reports
-// whether that changed the file. A file that is there and is no baseline is left alone,
-// which is an error.
+// WriteBaseline atomically writes the baseline of a project, and reports whether the file changed. If the existing file
+// is not a baseline, it is not changed, and an error is returned.
 func WriteBaseline(root, path string, b *Baseline) (changed bool, err error) {
 	dir, err := projectfile.Open(root)
 	if err != nil {
 		return false, err
 	}
-	defer dir.Close() // what was written is closed
+	defer dir.Close() // the written file is closed already
 	var was []byte
 	have, err := dir.Read(path, MaxBaseline)
 	switch {
@@ -58,7 +55,7 @@ func WriteBaseline(root, path string, b *Baseline) (changed bool, err error) {
 			was = []byte{}
 		}
 		if _, err := ParseBaseline(path, was); err != nil {
-			return false, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "is no baseline; it was left alone", Err: err, Try: "Move the file away, or name another with --baseline."}
+			return false, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "is not a baseline; it was not changed", Err: err, Try: "Move the file away, or name another with --baseline."}
 		}
 	}
 	now := b.JSON()

@@ -93,8 +93,7 @@ func TestWriteBaseline(t *testing.T) {
 	}
 }
 
-// TestBadDays: a tree without git that has links in a circle, files that can't be read and
-// files that are broken is checked as far as it goes.
+// TestBadDays checks a tree without git, with cyclic links, unreadable files and broken files.
 func TestBadDays(t *testing.T) {
 	root := project(t, txtar.Parse([]byte(`
 -- core/broken.py --

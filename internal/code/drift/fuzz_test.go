@@ -9,8 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/drift"
 )
 
-// FuzzParse checks what holds for every manifest: nothing panics, what is wrong says so
-// with a line and a way out, and what is right answers every question.
+// FuzzParse checks every manifest: no panic, faults have a line and a Try, and a valid manifest answers every query.
 func FuzzParse(f *testing.F) {
 	f.Add(pascal, "src/Core/a.cs")
 	f.Add("layers:\n  - {name: a, paths: ['**/x/*.go', .], may_depend_on: ['*']}\nstrict: true\ntests: no\n", "a/x/b.go")
@@ -48,7 +47,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParseBaseline checks that what is read is written so that it is read again.
+// FuzzParseBaseline checks that a baseline is read again after it was written.
 func FuzzParseBaseline(f *testing.F) {
 	f.Add([]byte(`{"version":1,"violations":[{"fingerprint":"a","rule":"layer-dependency","file":"b.go","import":"package:a<b>\u2028"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

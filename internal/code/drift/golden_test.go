@@ -47,7 +47,7 @@ func reported(t *testing.T) drift.Report {
 	return drift.Check(graph(t, root), m, drift.Options{Baseline: b})
 }
 
-// TestReports holds the three formats down: others read them.
+// TestReports compares the three formats with golden files, because other programs read them.
 func TestReports(t *testing.T) {
 	r := reported(t)
 	var text, sarif bytes.Buffer
@@ -66,8 +66,7 @@ func TestReports(t *testing.T) {
 	golden(t, "report.sarif", sarif.Bytes())
 }
 
-// TestSARIF checks what the schema requires of a log, and what code scanning needs of a
-// result: the golden file shows one, and this says why it is so.
+// TestSARIF checks the requirements of the schema and of code scanning. The golden file shows an example.
 func TestSARIF(t *testing.T) {
 	r := reported(t)
 	var b bytes.Buffer
@@ -137,7 +136,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// A report without anything to say is one all the same.
+// Reports without findings are valid, too.
 func TestEmptyReports(t *testing.T) {
 	root := t.TempDir()
 	m := parse(t, "layers:\n")

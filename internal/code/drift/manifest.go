@@ -5,41 +5,39 @@ import (
 	"strings"
 )
 
-// DefaultManifest is where a manifest lies, from the project's root.
+// DefaultManifest is the path of the manifest, from the project's root.
 const DefaultManifest = ".ken/architecture.yaml"
 
-// The largest files that are read, in bytes.
+// Maximum sizes of files, in bytes.
 const (
 	MaxManifest = 1 << 20
 	MaxBaseline = 64 << 20
 )
 
-// Everything in the list of a layer stands for all layers.
+// Everything, in the list of a layer, means all layers.
 const Everything = "*"
 
 // Layer is a part of the project.
 type Layer struct {
 	Name        string
-	Paths       []string // as they were written
+	Paths       []string // as written
 	MayDependOn []string // names of layers, or Everything
 	Line        int      // of its name in the manifest, from 1
 }
 
-// Manifest says which layers there are and what they may depend on. Parse makes one; it
-// does not change afterwards.
+// Manifest lists the layers and what they may depend on. Parse makes it; it is immutable afterwards.
 type Manifest struct {
-	Path   string // of the file, from the root: findings name it
+	Path   string // path of the file from the root, used in findings
 	Strict bool   // a file in no layer is a violation
-	Tests  bool   // files that hold tests are looked at
+	Tests  bool   // files that contain tests are checked
 	Layers []Layer
 
-	patterns []pattern // that which decides first
+	patterns []pattern // sorted so that the first match decides
 	places   map[string]int
 	permits  []permit
 }
 
-// LayerOf returns the name of the layer that a file belongs to, by its path from the root
-// with slashes, and "" when it belongs to none.
+// LayerOf returns the name of the layer of a file; "" for none. path starts at the root and has slashes.
 func (m *Manifest) LayerOf(path string) string {
 	if i := m.layerOf(path); i >= 0 {
 		return m.Layers[i].Name
@@ -47,7 +45,7 @@ func (m *Manifest) LayerOf(path string) string {
 	return ""
 }
 
-// none is the place of the layer of what is in no layer.
+// none is the index for files in no layer.
 const none = -1
 
 func (m *Manifest) layerOf(path string) int {
@@ -60,26 +58,25 @@ func (m *Manifest) layerOf(path string) int {
 	return none
 }
 
-// Permits reports whether one layer may depend on another, by their names. Names that the
-// manifest does not have permit nothing.
+// Permits reports whether one layer may depend on another, by their names. It returns false for unknown names.
 func (m *Manifest) Permits(from, to string) bool {
 	i, ok := m.places[from]
 	k, known := m.places[to]
-	return ok && known && m.may(i, k)
+	return ok && known && m.mayDepend(i, k)
 }
 
-// permit is what a layer may depend on beside itself.
+// permit is what a layer may depend on besides itself.
 type permit struct {
 	all bool
 	to  map[int]bool
 }
 
-func (m *Manifest) may(from, to int) bool {
+func (m *Manifest) mayDepend(from, to int) bool {
 	p := m.permits[from]
 	return from == to || p.all || p.to[to]
 }
 
-// prepare prepares what is asked of a manifest whose layers are known to be right.
+// prepare builds the lookup tables of a manifest whose layers have been checked.
 func (m *Manifest) prepare(patterns []pattern) {
 	m.patterns = patterns
 	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return a.compare(&b) })
@@ -101,8 +98,7 @@ func (m *Manifest) prepare(patterns []pattern) {
 	}
 }
 
-// Warnings says what is suspect in the manifest by itself: layers that may depend on each
-// other.
+// Warnings returns suspect parts of the manifest: layers that may depend on each other.
 func (m *Manifest) Warnings() (out []string) {
 	next := func(i int) (to []int) {
 		for _, name := range m.Layers[i].MayDependOn {
@@ -127,7 +123,7 @@ func (m *Manifest) names(layers []int) (out []string) {
 	return out
 }
 
-// enumerate writes "a, b and c".
+// enumerate returns "a, b and c".
 func enumerate(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -13,18 +13,18 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// Parse reads a manifest; path is where it lies, from the root. Everything that is wrong
-// with it is in the error, which joins a ken.ErrInvalid with the line for each.
+// Parse parses a manifest. path is its path from the root. The error joins all faults, each a ken.ErrInvalid with its
+// line.
 func Parse(path string, text []byte) (*Manifest, error) {
-	r := reader{m: &Manifest{Path: path, Tests: true}, named: map[string]int{}, at: map[string]int{}}
+	r := reader{m: &Manifest{Path: path, Tests: true}, layerByName: map[string]int{}, layerByPath: map[string]int{}}
 	s := strings.TrimPrefix(string(text), "\ufeff")
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		r.fault(1, "is no text in UTF-8", "Save the file as UTF-8.")
+		r.fault(1, "is not UTF-8 text", "Save the file as UTF-8.")
 		return nil, r.err()
 	}
 	doc, faults := plainyaml.Parse(s, MaxManifest)
 	for _, f := range faults {
-		if strings.Contains(f.Text, "alias") { // to YAML, *.go is one
+		if strings.Contains(f.Text, "alias") { // in YAML, *.go is an alias
 			f.Try = "Put a path that begins with * or & into quotes; anchors are not followed."
 		}
 		r.fault(f.Line, f.Text, f.Try)
@@ -40,15 +40,15 @@ func Parse(path string, text []byte) (*Manifest, error) {
 	return r.m, nil
 }
 
-// reader makes a manifest of its YAML and collects what is wrong.
+// reader builds a manifest from its YAML and collects faults.
 type reader struct {
-	m        *Manifest
-	patterns []pattern
-	faults   []fault
-	named    map[string]int     // places of layers by name
-	at       map[string]int     // and by path
-	needs    [][]plainyaml.Node // what each layer may depend on
-	stray    bool               // keys of layers stand where none is: nobody knows what they lack
+	m             *Manifest
+	patterns      []pattern
+	faults        []fault
+	layerByName   map[string]int     // indices of layers by name
+	layerByPath   map[string]int     // indices of layers by path
+	needs         [][]plainyaml.Node // by layer: the names that it may depend on
+	misplacedKeys bool               // keys of a layer occur outside of one, so missing keys are not reported
 }
 
 type fault struct {
@@ -56,7 +56,7 @@ type fault struct {
 	msg, try string
 }
 
-// maxFaults is how many are told of: who has more looks at the file as a whole.
+// maxFaults is the maximum number of reported faults.
 const maxFaults = 30
 
 func (r *reader) fault(line int, msg, try string) {
@@ -66,7 +66,7 @@ func (r *reader) fault(line int, msg, try string) {
 	r.faults = append(r.faults, fault{max(line, 1), msg, try})
 }
 
-// err is all faults, by line.
+// err joins all faults, ordered by line.
 func (r *reader) err() error {
 	slices.SortStableFunc(r.faults, func(a, b fault) int { return cmp.Compare(a.line, b.line) })
 	errs := make([]error, len(r.faults))
@@ -76,19 +76,18 @@ func (r *reader) err() error {
 	return errors.Join(errs...)
 }
 
-// The keys, in the spelling that errors suggest.
+// The keys as errors suggest them.
 var (
 	manifestKeys = []string{"layers", "strict", "tests"}
 	layerKeys    = []string{"name", "paths", "may_depend_on"}
 )
 
-// foldKey is a key without what spellings differ in: MayDependOn, mayDependOn and
-// may_depend_on are one.
+// foldKey removes the differences between spellings of a key: MayDependOn, mayDependOn and may_depend_on are the same.
 func foldKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key))
 }
 
-// keys calls with the fields of a mapping under their keys among those known, each once.
+// keys calls field with each field of a mapping whose key is known, once per key. Other keys are faults.
 func (r *reader) keys(n plainyaml.Node, known []string, field func(key string, f plainyaml.Field)) {
 	seen := map[string]bool{}
 	for _, f := range n.Fields {
@@ -104,12 +103,12 @@ func (r *reader) keys(n plainyaml.Node, known []string, field func(key string, f
 		}
 		switch {
 		case best > 0 && slices.ContainsFunc(layerKeys, func(k string) bool { return foldKey(k) == foldKey(f.Key) }):
-			r.stray = true
-			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, and stands beside the list of them", f.Key), layerForm)
+			r.misplacedKeys = true
+			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, but is outside the list of layers", f.Key), layerForm)
 		case best > 0:
 			r.fault(f.Line, fmt.Sprintf("unknown key %q", f.Key), "Use "+key+", or one of "+strings.Join(known, ", ")+".")
 		case seen[key]:
-			r.fault(f.Line, fmt.Sprintf("%q is there twice", f.Key), "Keep one of them.")
+			r.fault(f.Line, fmt.Sprintf("%q occurs twice", f.Key), "Keep one of them.")
 		default:
 			seen[key] = true
 			field(key, f)

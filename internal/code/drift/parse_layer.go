@@ -49,13 +49,13 @@ func (r *reader) layer(n plainyaml.Node) {
 	switch {
 	case l.Name == "" || l.Name == Everything:
 		r.fault(l.Line, "a layer without a name", layerForm)
-	case r.checkKind(l.Name):
-		r.fault(l.Line, fmt.Sprintf("the layer %q is there twice: see line %d", l.Name, r.m.Layers[r.named[l.Name]].Line), "Put the paths of both under one of them.")
-	case len(paths) == 0 && len(r.faults) == faults && !r.stray:
+	case r.hasLayer(l.Name):
+		r.fault(l.Line, fmt.Sprintf("the layer %q is defined twice: see line %d", l.Name, r.m.Layers[r.layerByName[l.Name]].Line), "Put the paths of both under one of them.")
+	case len(paths) == 0 && len(r.faults) == faults && !r.misplacedKeys:
 		r.fault(l.Line, fmt.Sprintf("the layer %q has no paths", l.Name), `Say where it lies: "paths: [src/core/]".`)
 	}
-	if !r.checkKind(l.Name) {
-		r.named[l.Name] = at
+	if !r.hasLayer(l.Name) {
+		r.layerByName[l.Name] = at
 	}
 	r.m.Layers, r.needs = append(r.m.Layers, l), append(r.needs, needs)
 	for _, p := range paths {
@@ -63,7 +63,7 @@ func (r *reader) layer(n plainyaml.Node) {
 	}
 }
 
-// path adds a path to the layer at a place.
+// path adds a path to a layer.
 func (r *reader) path(layer int, n plainyaml.Node) {
 	p, why := newPattern(n.Text)
 	if why != "" {
@@ -72,19 +72,19 @@ func (r *reader) path(layer int, n plainyaml.Node) {
 	}
 	l := &r.m.Layers[layer]
 	p.layer = layer
-	if k, twice := r.at[p.text()]; twice {
+	if k, twice := r.layerByPath[p.text()]; twice {
 		if k != layer {
 			other := &r.m.Layers[k]
-			r.fault(n.Line, fmt.Sprintf("the path %q is one of the layer %q already: see line %d", n.Text, other.Name, other.Line), "Leave it to one of the two layers.")
+			r.fault(n.Line, fmt.Sprintf("the path %q already belongs to the layer %q: see line %d", n.Text, other.Name, other.Line), "Remove it from one of the two layers.")
 		}
 		return
 	}
-	r.at[p.text()] = layer
+	r.layerByPath[p.text()] = layer
 	l.Paths = append(l.Paths, n.Text)
 	r.patterns = append(r.patterns, p)
 }
 
-// texts reads a list of single values; one value alone is a list of one.
+// texts reads a list of scalars. A single scalar is a list of one.
 func (r *reader) texts(f plainyaml.Field) (out []plainyaml.Node) {
 	items := []plainyaml.Node{f.Value}
 	switch f.Value.Kind {
@@ -97,7 +97,7 @@ func (r *reader) texts(f plainyaml.Field) (out []plainyaml.Node) {
 		n.Line = cmp.Or(n.Line, f.Line)
 		n.Text = strings.TrimSpace(n.Text)
 		if n.Kind != plainyaml.Scalar || n.Text == "" {
-			r.fault(n.Line, f.Key+" has something in it that is no text", "Write a list of texts: [a, b].")
+			r.fault(n.Line, f.Key+" has an entry that is not text", "Write a list of texts: [a, b].")
 			continue
 		}
 		out = append(out, n)
@@ -105,20 +105,20 @@ func (r *reader) texts(f plainyaml.Field) (out []plainyaml.Node) {
 	return out
 }
 
-func (r *reader) checkKind(name string) bool {
-	_, ok := r.named[name]
+func (r *reader) hasLayer(name string) bool {
+	_, ok := r.layerByName[name]
 	return ok
 }
 
-// maxName is how long two names are together that are compared letter by letter.
+// maxName is the maximum total length of two names that are compared for a suggestion, in bytes.
 const maxName = 200
 
-// targets checks that what layers may depend on are layers.
+// targets checks that the names in may_depend_on are layers.
 func (r *reader) targets() {
 	for i := range r.m.Layers {
 		for _, n := range r.needs[i] {
 			name := n.Text
-			if name == Everything || r.checkKind(name) {
+			if name == Everything || r.hasLayer(name) {
 				continue
 			}
 			if len(r.faults) == maxFaults {
@@ -138,7 +138,7 @@ func (r *reader) targets() {
 			if nearest != "" {
 				try = fmt.Sprintf("Write %q, or add the layer.", nearest)
 			}
-			r.fault(n.Line, fmt.Sprintf("the layer %q may depend on %q, which is no layer", r.m.Layers[i].Name, name), try)
+			r.fault(n.Line, fmt.Sprintf("the layer %q may depend on %q, which is not a layer", r.m.Layers[i].Name, name), try)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 		{"layers:\n  - name: a\n    paths: [*.go]\n", "m.yaml:3: an anchor or alias"},
 		{"layers: &x\n  - {name: a, paths: [a]}\nstrict: *x\n", "an anchor or alias"},
 		{"layers:\n  - name: a\n    name: b\n", "m.yaml:3: not valid YAML"},
-		{"layers: []\nLayers: []\n", `m.yaml:2: "Layers" is there twice`},
+		{"layers: []\nLayers: []\n", `m.yaml:2: "Layers" occurs twice`},
 		{"- a\n", "m.yaml:1: not a list"},
 		{"layer: []\n", `m.yaml:1: unknown key "layer"`},
 		{"layers:\n  - name: a\n    paths: [a]\n    may_depends_on: []\n", `m.yaml:4: unknown key "may_depends_on"`},
@@ -102,16 +102,16 @@ func TestFaults(t *testing.T) {
 		{"layers:\n  - paths: [a]\n", "m.yaml:2: a layer without a name"},
 		{"layers:\n  - name: '*'\n    paths: [a]\n", "m.yaml:2: a layer without a name"},
 		{"layers:\n  - name: a\n", `m.yaml:2: the layer "a" has no paths`},
-		{"layers:\n  - name: a\n    paths: [{b: c}]\n", "m.yaml:3: paths has something in it that is no text"},
-		{"layers:\n  - name: a\n    paths: [a]\n  - name: a\n    paths: [b]\n", `m.yaml:4: the layer "a" is there twice: see line 2`},
-		{"layers:\n  - name: a\n    paths: [src/a/]\n  - name: b\n    paths:\n      - src/b\n      - ./src//a\n", `m.yaml:7: the path "./src//a" is one of the layer "a" already: see line 2`},
+		{"layers:\n  - name: a\n    paths: [{b: c}]\n", "m.yaml:3: paths has an entry that is not text"},
+		{"layers:\n  - name: a\n    paths: [a]\n  - name: a\n    paths: [b]\n", `m.yaml:4: the layer "a" is defined twice: see line 2`},
+		{"layers:\n  - name: a\n    paths: [src/a/]\n  - name: b\n    paths:\n      - src/b\n      - ./src//a\n", `m.yaml:7: the path "./src//a" already belongs to the layer "a": see line 2`},
 		{"layers:\n  - name: a\n    paths: [../b]\n", `m.yaml:3: the path "../b" leads out of the project`},
 		{"layers:\n  - name: a\n    paths: ['src/../../b']\n", "leads out of the project"},
 		{"layers:\n  - name: a\n    paths: ['C:\\src']\n", "is not a path from the project's root"},
-		{"layers:\n  - name: core\n    paths: [a]\n    may_depend_on: [Core]\n", `m.yaml:4: the layer "core" may depend on "Core", which is no layer`},
+		{"layers:\n  - name: core\n    paths: [a]\n    may_depend_on: [Core]\n", `m.yaml:4: the layer "core" may depend on "Core", which is not a layer`},
 		{"strict: maybe\n", "m.yaml:1: strict is neither true nor false"},
-		{"layers:\n\x00", "m.yaml:1: is no text in UTF-8"},
-		{"\xff\xfel\x00a\x00", "m.yaml:1: is no text in UTF-8"},
+		{"layers:\n\x00", "m.yaml:1: is not UTF-8 text"},
+		{"\xff\xfel\x00a\x00", "m.yaml:1: is not UTF-8 text"},
 		{strings.Repeat("[", 100), "m.yaml:1: "},
 		{"a: !!binary x\n", "a tag"},
 	} {
@@ -126,7 +126,7 @@ func TestFaults(t *testing.T) {
 	}
 	// Everything that is wrong is said.
 	_, err := drift.Parse("m.yaml", []byte("layers:\n  - name: core\n    path: [a]\n    may_depend_on: [cor]\nstrikt: true\n"))
-	for _, want := range []string{`m.yaml:3: unknown key "path"`, `m.yaml:5: unknown key "strikt"`, "which is no layer"} {
+	for _, want := range []string{`m.yaml:3: unknown key "path"`, `m.yaml:5: unknown key "strikt"`, "which is not a layer"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a path of a layer.
+// pattern is a parsed path of a layer.
 type pattern struct {
-	layer   int
-	parts   []string
-	named   int // parts that are not **
-	letters int // bytes beside wildcards
+	layer        int
+	parts        []string
+	partCount    int // number of parts other than **
+	literalBytes int // number of bytes other than wildcards
 }
 
-// anyParts is the part that stands for any number of them.
+// anyParts is the part that matches any number of parts.
 const anyParts = "**"
 
-// newPattern reads a path. why is what is wrong with it, and empty otherwise.
+// newPattern parses a path. why says what is wrong with it; it is empty for a valid path.
 func newPattern(text string) (p pattern, why string) {
 	text = strings.TrimSpace(text)
 	s := strings.ReplaceAll(text, `\`, "/")
@@ -38,25 +38,24 @@ func newPattern(text string) (p pattern, why string) {
 		case len(part) > 1 && strings.Trim(part, "*") == "":
 			part = anyParts
 		default:
-			p.named++
-			p.letters += len(part) - strings.Count(part, "*") - strings.Count(part, "?")
+			p.partCount++
+			p.literalBytes += len(part) - strings.Count(part, "*") - strings.Count(part, "?")
 		}
 		p.parts = append(p.parts, part)
 	}
 	return p, ""
 }
 
-// text is the pattern in one spelling.
+// text returns the pattern in its normal form.
 func (p *pattern) text() string { return strings.Join(p.parts, "/") }
 
-// compare orders the pattern that decides first.
+// compare orders patterns; the first match in this order decides.
 func (p *pattern) compare(q *pattern) int {
-	return cmp.Or(cmp.Compare(q.named, p.named), cmp.Compare(q.letters, p.letters), cmp.Compare(p.layer, q.layer))
+	return cmp.Or(cmp.Compare(q.partCount, p.partCount), cmp.Compare(q.literalBytes, p.literalBytes), cmp.Compare(p.layer, q.layer))
 }
 
-// matches reports whether a file, by its parts, is what the pattern names or below it. Of
-// several ** only the last may have to take more: an earlier one that took less leaves
-// more for those behind it.
+// matches reports whether a file, split into parts, is named by the pattern or is below it. Backtracking is only needed
+// for the last **, because the shortest match of an earlier one leaves the most parts for the rest.
 func (p *pattern) matches(file []string) bool {
 	i, k, star, resume := 0, 0, -1, 0
 	for i < len(p.parts) {
@@ -79,7 +78,7 @@ func (p *pattern) matches(file []string) bool {
 	return true
 }
 
-// matchPart matches one part of a path, in which * is any text and ? one character.
+// matchPart matches one part of a path. * matches any text and ? one character.
 func matchPart(pat, s string) bool {
 	i, k, star, resume := 0, 0, -1, 0
 	for k < len(s) {

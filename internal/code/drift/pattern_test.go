@@ -46,7 +46,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestLongPatternsAreFast: no number of wildcards makes a match take long.
+// TestLongPatternsAreFast checks that matching is fast with any number of wildcards.
 func TestLongPatternsAreFast(t *testing.T) {
 	p, _ := newPattern(strings.Repeat("**/a/", 200) + "b")
 	q, _ := newPattern(strings.Repeat("*a", 2000) + "b")
@@ -56,8 +56,7 @@ func TestLongPatternsAreFast(t *testing.T) {
 	}
 }
 
-// TestMostSpecific: which of several layers a file belongs to does not depend on their
-// order, unless nothing else tells.
+// TestMostSpecific checks that the layer of a file does not depend on the order of layers, except for ties.
 func TestMostSpecific(t *testing.T) {
 	for _, tt := range []struct{ first, second, file, want string }{
 		{"src", "src/core", "src/core/a", "second"},
@@ -100,8 +99,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestLargeManifests: the time to read one is in proportion to its size, whatever is
-// wrong with it.
+// TestLargeManifests checks that parsing takes linear time, with any number of faults.
 func TestLargeManifests(t *testing.T) {
 	n, unknown := race.Pick(3000, 300), race.Pick(5000, 500)
 	var layers, wrong strings.Builder
@@ -118,7 +116,7 @@ func TestLargeManifests(t *testing.T) {
 	if err != nil || len(m.Warnings()) != 1 || m.LayerOf("a/b299/c") != "l299" {
 		t.Error(err)
 	}
-	if _, err := Parse("m", []byte(wrong.String())); err == nil || strings.Count(err.Error(), "no layer") != maxFaults {
+	if _, err := Parse("m", []byte(wrong.String())); err == nil || strings.Count(err.Error(), "not a layer") != maxFaults {
 		t.Error("the faults are not counted")
 	}
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Most is the share of a project's source files beyond which a folder is not a layer but
-// holds layers, as src and internal do.
+// maxShare is the largest share of a project's source files for a layer. A folder with more, such as src or internal,
+// is split into its subfolders.
 const maxShare = 0.6
 
-// maxSplits bounds how deep layers are looked for: src/main/java/com/example/shop.
+// maxSplits is the maximum depth of splits, as for src/main/java/com/example/shop.
 const maxSplits = 8
 
-// Propose describes a project as it is: a manifest, as YAML with comments, whose layers are
-// the project's folders and may depend on what they import today. Check finds nothing
-// against it; with no source files there are no layers. The same graph gives the same
-// text.
+// Propose returns a manifest of the project in its present state, as YAML with comments. Its layers are the project's
+// folders, and each may depend on what it imports now, so Check finds no violations. Without source files there are no
+// layers. The same graph gives the same text.
 func Propose(view *codegraph.View) []byte {
 	var sources []codegraph.Source
 	for s := range view.Sources {
@@ -58,7 +57,7 @@ func Propose(view *codegraph.View) []byte {
 		}
 	}
 	groups := components(len(m.Layers), func(i int) []int { return slices.Sorted(maps.Keys(needs[i])) })
-	place := make([]int, len(m.Layers)) // in the order of the text
+	place := make([]int, len(m.Layers)) // positions in the text
 	n := 0
 	for _, g := range groups {
 		for _, i := range g {
@@ -74,11 +73,11 @@ func Propose(view *codegraph.View) []byte {
 	return render(m, groups)
 }
 
-// folders makes layers of the folders that hold the sources: those at the top, or, where
-// one folder holds most of them, those in it. They are by path.
+// folders makes layers of the folders with sources: the top-level ones or, if one of them has most of the files, its
+// subfolders. They are ordered by path.
 func folders(sources []codegraph.Source) (layers []Layer) {
-	count := map[string]int{} // files below a folder, those with tests left out where there are others
-	own := map[string]int{}   // files in it
+	count := map[string]int{} // files below a folder; those with tests only if there are no others
+	own := map[string]int{}   // files directly in a folder
 	all := 0
 	withTests := !slices.ContainsFunc(sources, func(s codegraph.Source) bool { return !s.Test })
 	for i := range sources {
@@ -119,8 +118,7 @@ func folders(sources []codegraph.Source) (layers []Layer) {
 	return layers
 }
 
-// split lists the folders below a folder that are layers, and the folder itself where
-// files lie in it beside them.
+// split lists the folders below a folder that become layers, and the folder itself if files lie directly in it.
 func split(dir string, count, own map[string]int, all, depth int) (out []string) {
 	var below []string
 	for d := range count {
@@ -142,7 +140,7 @@ func split(dir string, count, own map[string]int, all, depth int) (out []string)
 	return out
 }
 
-// parts counts the folders in a folder.
+// parts returns the number of folders directly in a folder.
 func parts(dir string, count map[string]int) (n int) {
 	for d := range count {
 		if d != "." && path.Dir(d) == dir {
@@ -152,7 +150,7 @@ func parts(dir string, count map[string]int) (n int) {
 	return n
 }
 
-// rootPatterns are the paths of the files that lie in no folder: by their endings.
+// rootPatterns returns patterns for files at the root, by extension.
 func rootPatterns(sources []codegraph.Source) (out []string) {
 	for i := range sources {
 		if s := sources[i].Path; !strings.Contains(s, "/") {

@@ -12,13 +12,13 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// TestProposal holds the text of a proposal down.
+// TestProposal compares the text of a proposal with a golden file.
 func TestProposal(t *testing.T) {
 	root := project(t, archive(t, "proposal.txtar"))
 	golden(t, "proposal.yaml", drift.Propose(graph(t, root)))
 }
 
-// TestProposedLayers looks at which folders become layers.
+// TestProposedLayers checks which folders become layers.
 func TestProposedLayers(t *testing.T) {
 	for _, tt := range []struct{ files, want string }{
 		{"", ""},
@@ -63,8 +63,8 @@ func TestProposedLayers(t *testing.T) {
 	}
 }
 
-// TestProposalIsGreen makes projects of chance: nothing is ever against what is proposed
-// for them, and each import between two layers that is taken out of it is found.
+// TestProposalIsGreen checks random projects: a proposal has no violations, and each import that is removed from it is
+// found.
 func TestProposalIsGreen(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -98,7 +98,7 @@ func TestProposalIsGreen(t *testing.T) {
 	}
 }
 
-// TestThisProject: what is proposed for the project itself permits what it does.
+// TestThisProject checks that the proposal for this project permits all its imports.
 func TestThisProject(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a graph of this size takes long; nothing here runs at the same time")

@@ -14,31 +14,30 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Validator is the validator's name on the claims that Record writes; a manifest that is not DefaultManifest is
-// named behind it.
+// Validator is the validator's name on the claims that Record writes. A manifest other than DefaultManifest is added to
+// it.
 const Validator = "ken drift"
 
-// fixedFor is how long it is told that a violation is fixed: afterwards nobody asks.
-const fixedFor = 30 * 24 * time.Hour
+// fixedValidity is how long claims about fixed violations are valid.
+const fixedValidity = 30 * 24 * time.Hour
 
-// ClaimStore is what Record needs of a store; every store.Engine is one.
+// ClaimStore is the part of a store that Record uses. Every store.Engine implements it.
 type ClaimStore interface {
 	provenance.Store
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
 }
 
-// Recorded says what Record did, by the IDs of claims.
+// Recorded lists what Record did, by IDs of claims.
 type Recorded struct {
-	Written []string `json:"written"` // violations that were not known, or had been fixed
-	Again   []string `json:"again"`   // that were seen again
-	Fixed   []string `json:"fixed"`   // what replaces violations that are no more
+	Written []string `json:"written"` // violations that were not recorded, or had been fixed
+	Again   []string `json:"again"`   // violations that were recorded already
+	Fixed   []string `json:"fixed"`   // claims that replace violations that no longer exist
 }
 
-// Record keeps the violations of a report, those in the baseline too, as claims of a store,
-// by provenance.Record: each is one check, whose claim is reinforced when it is seen again
-// and superseded when the violation is no more. What it rests on is the validator and
-// the file as it was. now is when the files were looked at. Errors are the store's; what
-// was done until then stays, and doing it again does the rest.
+// Record stores the violations of a report, including known ones, as claims, with provenance.Record. Each violation is
+// a check. Its claim is reinforced when the violation is found again, and superseded when it no longer exists. The
+// evidence is the validator and the content of the file. now is the time of the check. Errors are the store's. What was
+// stored before an error remains, and another call completes it.
 func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Recorded, error) {
 	out := Recorded{Written: []string{}, Again: []string{}, Fixed: []string{}}
 	there := map[string]bool{}
@@ -64,7 +63,7 @@ func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Record
 	for _, target := range gone {
 		done, err := provenance.Record(ctx, s, provenance.Check{
 			Validator: validator(r.Manifest), Target: target, Statement: "Fixed: it is no longer so that " + target + ".", Passed: true, Settles: true,
-			Evidence: []ken.Evidence{validated(r.Manifest, "not found any more", now)}, ExpiresAt: now.Add(fixedFor),
+			Evidence: []ken.Evidence{validated(r.Manifest, "not found any more", now)}, ExpiresAt: now.Add(fixedValidity),
 		}, now)
 		if err != nil {
 			return out, fmt.Errorf("record drift: %w", err)
@@ -74,7 +73,7 @@ func Record(ctx context.Context, s ClaimStore, r *Report, now time.Time) (Record
 	return out, nil
 }
 
-// openViolations lists what claims say to be violations and is not there, in order.
+// openViolations lists the recorded violations that are not in there, sorted.
 func openViolations(ctx context.Context, s ClaimStore, validator string, there map[string]bool, now time.Time) (targets []string, err error) {
 	f := &ken.Filter{Kinds: []ken.Kind{ken.KindFinding}, ClaimsOnly: true, Now: now}
 	for c, err := range s.Scan(ctx, f, nil) {
@@ -93,7 +92,7 @@ func openViolations(ctx context.Context, s ClaimStore, validator string, there m
 	return slices.Compact(targets), nil
 }
 
-// check is a violation as a check that failed.
+// check returns the violation as a failed check.
 func (v *Violation) check(manifest string, now time.Time) provenance.Check {
 	c := provenance.Check{Validator: validator(manifest), Evidence: []ken.Evidence{validated(manifest, v.Message(), now)}}
 	if v.Rule == RuleUnassigned {
@@ -105,7 +104,7 @@ func (v *Violation) check(manifest string, now time.Time) provenance.Check {
 		c.About = []string{v.File, v.Layer, v.ImportLayer}
 	}
 	if v.Hash != "" {
-		// No line: when others come above it, it would be another piece.
+		// Without the line: it changes when lines are added above, and the evidence would be a new one.
 		file := ken.FromFile(v.File, "", "")
 		file.ContentHash, file.FetchedAt, file.Trust = v.Hash, now, ken.TrustAgent
 		file.Detail = fmt.Sprintf("line %d: %s", v.Line, v.Imports())

@@ -34,7 +34,7 @@ const renderNone = `# No source files were found. A layer looks like this:
 layers: []
 `
 
-// render writes a proposal: what depends on nothing comes first.
+// render returns a proposal. Layers that depend on nothing come first.
 func render(m *Manifest, groups [][]int) []byte {
 	var b strings.Builder
 	b.WriteString(renderHead)
@@ -58,7 +58,7 @@ func render(m *Manifest, groups [][]int) []byte {
 	return []byte(b.String())
 }
 
-// comment keeps a text on the lines of a comment.
+// comment replaces characters that would end a comment line.
 func comment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {

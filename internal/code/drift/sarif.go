@@ -9,13 +9,13 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Names that SARIF fixes.
+// Names defined by SARIF.
 const (
 	sarifVersion = "2.1.0"
 	sarifSchema  = "https://json.schemastore.org/sarif-2.1.0.json"
 	sarifRoot    = "%SRCROOT%"
 
-	// sarifPrint is the name of our fingerprint; a change of how it is made gets another.
+	// sarifPrint is the name of our fingerprint. It must change if the algorithm changes.
 	sarifPrint = "kenDrift/v1"
 )
 
@@ -103,7 +103,7 @@ type sarifSuppression struct {
 	Justification string `json:"justification"`
 }
 
-// sarifRules are the rules in the order of their index.
+// sarifRules lists the rules by index.
 func sarifRules() []sarifRule {
 	rules := []sarifRule{
 		{ID: RuleDependency, Name: "LayerDependency", Short: sarifText{"A layer imports one that it must not depend on"},
@@ -121,9 +121,9 @@ func sarifRules() []sarifRule {
 	return rules
 }
 
-// WriteSARIF writes a report in SARIF 2.1.0, for code scanning services and editors;
-// version is that of the program. What is new is an error, or a warning when it was found
-// by a guess; what is in the baseline is a suppressed note. Errors are w's.
+// WriteSARIF writes a report in SARIF 2.1.0, for code scanning services and editors. version is the program's version.
+// A new violation is an error, or a warning if it was found by a guess. A known one is a suppressed note. Errors are
+// w's.
 func WriteSARIF(w io.Writer, r *Report, version string) error {
 	run := sarifRun{ColumnKind: "utf16CodeUnits", Results: []sarifResult{}}
 	call := sarifCall{Successful: true}

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// WriteText writes a report for people: what is new, by the layers that should not know
-// each other, and a summary. Errors are w's.
+// WriteText writes a report for people: the new violations, grouped by pairs of layers, and a summary. Errors are w's.
 func WriteText(w io.Writer, r *Report) error {
 	var b strings.Builder
 	groups := map[string][]*Violation{}
@@ -36,14 +35,14 @@ func WriteText(w io.Writer, r *Report) error {
 		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
 	}
 	for _, e := range r.Fixed {
-		fmt.Fprintf(&b, "fixed: %s\n", oneLine(e.fixed()))
+		fmt.Fprintf(&b, "fixed: %s\n", oneLine(e.describeFixed()))
 	}
 	fmt.Fprintln(&b, r.Summary())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// Summary says in one line what was found.
+// Summary describes the result in one line.
 func (r *Report) Summary() string {
 	parts := []string{count(len(r.Violations), "new violation")}
 	if len(r.Violations) == 0 {
@@ -69,7 +68,7 @@ func (r *Report) Summary() string {
 	return s
 }
 
-// oneLine keeps what a name may hold from moving the cursor.
+// oneLine replaces control characters, which could move the cursor.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -79,7 +78,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// count writes "1 file" and "2 files".
+// count returns "1 file" or "2 files".
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"

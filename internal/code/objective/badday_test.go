@@ -51,8 +51,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// Bytes that are no UTF-8 are left alone; a byte order mark and the ends of lines of another
-// system stay where they are.
+// A file that is not UTF-8 is not changed. A byte order mark and the line ends of another system are kept.
 func TestEncodings(t *testing.T) {
 	utf16 := "\xff\xfe"
 	for _, c := range "title: Ship\n" {
@@ -74,7 +73,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// What remains can be put in other words without what is done.
+// Open tasks can be replaced without the done ones.
 func TestRemaining(t *testing.T) {
 	s, dir := project(t, map[string]string{"OBJ-0001.yaml": "title: Ship\nupdated: 2026-01-01\ntasks:\n  - text: Design\n    done: true\n  - text: Test\n    claim: c-1\n  - Rest # a lot\n"})
 	o, err := s.Update(t.Context(), "1", Update{Remaining: []string{"Build", "test", ""}})

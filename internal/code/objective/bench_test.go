@@ -21,7 +21,7 @@ func BenchmarkParse100Tasks(b *testing.B) {
 	}
 }
 
-// BenchmarkLink is an edit with everything: the lock, the file, two syncs to disk.
+// BenchmarkLink measures a complete edit: the lock, the file, and two syncs to disk.
 func BenchmarkLink(b *testing.B) {
 	s, _ := project(b, nil)
 	if _, err := s.Create(b.Context(), Draft{Title: "Ship", Tasks: []string{"a", "b"}}); err != nil {
@@ -37,7 +37,7 @@ func BenchmarkLink(b *testing.B) {
 	}
 }
 
-// BenchmarkList10 is what a turn pays when nothing has changed.
+// BenchmarkList10 measures the cost for a turn if nothing has changed.
 func BenchmarkList10(b *testing.B) {
 	s, _ := project(b, nil)
 	for i := range 10 {

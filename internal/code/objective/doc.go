@@ -1,5 +1,5 @@
-// Package objective keeps long goals as YAML files that people and agents write, one a
-// goal, and says how far each has come:
+// Package objective stores long-term goals as YAML files, one per goal, that people and agents write. It computes the
+// progress of each goal:
 //
 //	id: OBJ-0001
 //	title: Ship the new login
@@ -21,15 +21,13 @@
 //	description: |
 //	  Everything that a person sees.
 //
-// Progress is computed from the tasks. Read as well are lists named completed_tasks and
-// remaining_tasks in any spelling, tasks that are plain texts, and "[x] Design"; the first
-// edit writes what it touches in the form above.
+// Progress is computed from the tasks. The package also reads lists named completed_tasks and remaining_tasks in any
+// spelling, tasks that are plain texts, and "[x] Design". An edit writes the changed parts in the form above.
 //
-// An edit changes the lines that it must, and is read again before it is written: comments,
-// order, quotes and line ends of the rest stay as they are. Two that edit at once both get
-// what they want, in any number of processes: edits wait for each other, and each reads the
-// file first. A file that is broken is a Problem with its line, and is left alone.
+// An edit changes as few lines as possible: comments, order, quotes and line ends elsewhere stay the same. The edited
+// file is parsed and checked before it is written. Edits take a lock between processes, and each reads the file first,
+// so concurrent edits do not lose changes. A broken file is a Problem with its line, and is never changed.
 //
-// Caveat: where tasks are written in brackets, or as two lists, the edit of a task rewrites
-// all of them, and comments among them are lost.
+// Caveat: if tasks are written in brackets or as two lists, editing a task rewrites all of them, and comments among
+// them are lost.
 package objective

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// fileLines is a file as lines that can be exchanged. The end of a line is part of it.
+// fileLines is a file as a list of lines, which include their ends.
 type fileLines struct {
 	lines []string
 	eol   string
@@ -29,10 +29,10 @@ func splitLines(src []byte) *fileLines {
 
 func (s *fileLines) bytes() []byte { return []byte(strings.Join(s.lines, "")) }
 
-// content is a line without its end.
+// content returns a line without its end.
 func (s *fileLines) content(i int) string { return strings.TrimRight(s.lines[i], "\r\n") }
 
-// replace exchanges lines[from:to] for those of a text.
+// replace replaces lines[from:to] by the lines of a text.
 func (s *fileLines) replace(from, to int, text string) {
 	var now []string
 	for l := range strings.Lines(text) {
@@ -44,8 +44,7 @@ func (s *fileLines) replace(from, to int, text string) {
 	s.lines = slices.Replace(s.lines, from, to, now...)
 }
 
-// extent is the lines of a field, from its key up to what follows, without the comments
-// and the empty lines before that.
+// extent returns the lines of a field, from its key to the next field, without trailing comments and empty lines.
 func (d *document) extent(s *fileLines, i int) (from, to int) {
 	from, to = min(d.fields[i].Line-1, len(s.lines)), len(s.lines)
 	if i+1 < len(d.fields) {
@@ -54,7 +53,7 @@ func (d *document) extent(s *fileLines, i int) (from, to int) {
 	return from, s.trim(min(from+1, to), to)
 }
 
-// trim moves the end of a range before the empty lines, comments and marks at its end.
+// trim moves the end of a range before trailing empty lines, comments and document marks.
 func (s *fileLines) trim(from, to int) int {
 	for to > from {
 		t := strings.TrimSpace(s.content(to - 1))
@@ -66,12 +65,12 @@ func (s *fileLines) trim(from, to int) int {
 	return to
 }
 
-// at is the place of the field of a meaning; -1 for none.
+// at returns the index of the first field with a meaning; -1 for none.
 func (d *document) at(meaning string) int {
 	return slices.IndexFunc(d.fields, func(f plainyaml.Field) bool { return keyMeanings[foldKey(f.Key)] == meaning })
 }
 
-// edited returns the file as it says want, and checks that it does.
+// edited returns the file with the fields in what set as in want. It parses the result to check it.
 func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
 	if err := d.editable(); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
 	for _, careful := range []bool{true, false} {
 		now := d.src
 		for _, k := range what {
-			now = parse(d.Path, now).with(want, k, careful)
+			now = parse(d.Path, now).withKey(want, k, careful)
 		}
 		after := parse(d.Path, now)
 		if len(after.problems) == 0 && same(&after.Objective, want) {
@@ -90,7 +89,7 @@ func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
 			try = "Change the file by hand: it has keys of its own, which would be lost."
 		}
 	}
-	return nil, &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone", Try: try}
+	return nil, &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing other content; it was not changed", Try: try}
 }
 
 func (d *document) editable() error {
@@ -101,7 +100,7 @@ func (d *document) editable() error {
 	return &ken.Error{Code: ken.CodeRefused, Field: position(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
 }
 
-// same compares two objectives but for where they stand.
+// same reports whether two objectives are equal apart from their path, hash and lines.
 func same(a, b *Objective) bool {
 	x, y := *a, *b
 	for _, o := range []*Objective{&x, &y} {
@@ -122,8 +121,7 @@ func same(a, b *Objective) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// keepsUnknownFields reports whether fields of no meaning here are all there still, those of tasks as
-// well.
+// keepsUnknownFields reports whether b still has all fields of a that have no meaning here, including those of tasks.
 func keepsUnknownFields(a, b *document) bool {
 	rest := func(d *document) (out []string) {
 		for _, f := range d.fields {
@@ -145,7 +143,7 @@ func keepsUnknownFields(a, b *document) bool {
 	return slices.Equal(rest(a), rest(b))
 }
 
-// taskKey reports whether a key of a task has a meaning.
+// taskKey reports whether a key of a task has a meaning here.
 func taskKey(k string) bool {
 	switch k {
 	case "text", "title", "task", "name", "description":
@@ -165,9 +163,9 @@ func flatText(n plainyaml.Node) string {
 	return s
 }
 
-// with returns the file with one key as want has it. careful changes parts of a value where
-// it can; else the lines of the key are written anew.
-func (d *document) with(want *Objective, k string, careful bool) []byte {
+// withKey returns the file with the key k as in want. With careful, it changes only parts of a value if possible;
+// otherwise it writes the lines of the key anew.
+func (d *document) withKey(want *Objective, k string, careful bool) []byte {
 	s := splitLines(d.src)
 	if k == "tasks" && careful && d.editTasks(s, want) {
 		return s.bytes()
@@ -208,7 +206,7 @@ func (d *document) with(want *Objective, k string, careful bool) []byte {
 	return s.bytes()
 }
 
-// cutComment takes the comment off a list in brackets.
+// cutComment removes the comment after a list in brackets.
 func cutComment(s string) string {
 	if end := strings.LastIndexByte(s, ']'); end >= 0 {
 		return s[:end+1]
@@ -216,8 +214,8 @@ func cutComment(s string) string {
 	return s
 }
 
-// placeFor is the line before which a new key goes: behind the nearest one that comes
-// before it in the usual order, else at the end.
+// placeFor returns the line before which a new key is inserted: after the nearest key that precedes it in the usual
+// order, else at the end.
 func (d *document) placeFor(s *fileLines, k string) int {
 	for i := slices.Index(order, k) - 1; i >= 0; i-- {
 		if at := d.at(order[i]); at >= 0 {
@@ -228,7 +226,7 @@ func (d *document) placeFor(s *fileLines, k string) int {
 	return s.trim(0, len(s.lines))
 }
 
-// withLinks writes both lists of links below one key.
+// withLinks writes both lists of links under one key.
 func (d *document) withLinks(s *fileLines, want *Objective) []byte {
 	first := -1
 	for i := len(d.fields) - 1; i >= 0; i-- {
@@ -254,7 +252,7 @@ func (d *document) withLinks(s *fileLines, want *Objective) []byte {
 	return s.bytes()
 }
 
-// mergeTaskLists takes out all lists of tasks but the first one, and returns its place.
+// mergeTaskLists removes all lists of tasks except the first one, and returns its index.
 func (d *document) mergeTaskLists(s *fileLines) int {
 	first := -1
 	for i := len(d.fields) - 1; i >= 0; i-- {

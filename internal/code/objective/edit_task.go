@@ -10,9 +10,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// editTasks brings the tasks to what is wanted by changing items that are there and adding
-// items behind them, and reports false where that is not possible: when a task went away,
-// or the list is written in brackets or as two.
+// editTasks updates the tasks by changing existing items and adding items after them. It returns false if that is not
+// possible: a task was removed, or the tasks are written in brackets or as two lists.
 func (d *document) editTasks(s *fileLines, want *Objective) bool {
 	i := d.at("tasks")
 	if i < 0 || d.at("completed") >= 0 || d.at("remaining") >= 0 || len(want.Tasks) < len(d.Tasks) || len(d.Tasks) == 0 {
@@ -32,7 +31,7 @@ func (d *document) editTasks(s *fileLines, want *Objective) bool {
 		added.WriteString(item(t, strings.Repeat(" ", dash)))
 	}
 	s.replace(end, end, added.String())
-	for k := len(d.Tasks) - 1; k >= 0; k-- { // from the end, so that lines above stay where they are
+	for k := len(d.Tasks) - 1; k >= 0; k-- { // from the end, so that the lines above keep their numbers
 		was, now := d.Tasks[k], want.Tasks[k]
 		was.Line, now.Line = 0, 0
 		if was == now {
@@ -49,16 +48,16 @@ func (d *document) editTasks(s *fileLines, want *Objective) bool {
 	return true
 }
 
-// start is the line on which an item's dash stands.
+// start returns the line with an item's dash.
 func (s *fileLines) start(n plainyaml.Node) int {
 	i := n.Line - 1
 	if i < len(s.lines) && i > 0 && !strings.HasPrefix(strings.TrimLeft(s.content(i), " "), "-") {
-		return i - 1 // the dash is alone
+		return i - 1 // the dash is on a line of its own
 	}
 	return i
 }
 
-// dashOf is the column of an item's dash; -1 when it is not where it is looked for.
+// dashOf returns the column of an item's dash; -1 if there is no dash.
 func (s *fileLines) dashOf(n plainyaml.Node) int {
 	i := s.start(n)
 	if i < 0 || i >= len(s.lines) {
@@ -72,7 +71,7 @@ func (s *fileLines) dashOf(n plainyaml.Node) int {
 	return at
 }
 
-// finish makes an item, which ends before line to, a task that is done.
+// finish changes an item, which ends before line to, to a done task.
 func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 	dash := s.dashOf(n)
 	first := s.start(n)
@@ -121,11 +120,11 @@ func (s *fileLines) finish(n plainyaml.Node, to int, t Task) bool {
 	return false
 }
 
-// taskKeys are what keys of a task mean that change when it is done.
+// taskKeys maps keys of a task to the field that they set. These fields change when the task is done.
 var taskKeys = map[string]string{"done": "done", "completed": "done", "status": "done", "doneat": "done_at", "completedat": "done_at",
 	"by": "by", "doneby": "by", "completedby": "by", "claim": "claim", "claimid": "claim"}
 
-// setValue exchanges the value in a line "key: value" that starts at a column.
+// setValue replaces the value in a line "key: value" that begins at a column.
 func (s *fileLines) setValue(i, column int, value string) {
 	old := s.content(i)
 	from, to := plainyaml.ValueAt(old[column:])

@@ -23,7 +23,7 @@ func ExampleParse() {
 	// 3 Design true
 	// 4 Implement false
 	// 4 Test false
-	// line 2: created is no time: "yesterday". Write it as 2026-11-22T09:00:00Z.
+	// line 2: created is not a time: "yesterday". Write it as 2026-11-22T09:00:00Z.
 }
 
 func ExampleStore() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParse checks what holds for every file: nothing panics, lines exist, and an edit
-// gives what was wanted and keeps the rest, or is refused.
+// FuzzParse checks every file: no panic, problems have existing lines, and an edit sets the wanted values and keeps the
+// rest, or is refused.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole), "Release")
 	f.Add([]byte(strings.ReplaceAll(whole, "\n", "\r\n")), "a: b")

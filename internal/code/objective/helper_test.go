@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// noon is when tests happen.
+// noon is the time at which tests run.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // project writes files into the folder of objectives and opens it.

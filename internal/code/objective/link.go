@@ -10,18 +10,17 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Link is a task that is done, or one to add.
+// Link describes a task to mark as done or to add.
 type Link struct {
-	Task  string // its text, its number from 1, or a part of its text that no other has
-	Done  bool   // it is done; else it is to be added
+	Task  string // its text, its number from 1, or a part of its text that is unique
+	Done  bool   // mark the task as done; otherwise add it
 	By    string // who did it; may be empty
 	Claim string // id of the task's claim; may be empty
 }
 
-// Link marks a task as done, or adds one, and returns the objective. A task that is done
-// already, or there already, stays as it is. Errors: ErrNotFound for an objective, or a
-// task that is said to be done and is not there, with the tasks that remain; ErrInvalid for
-// what fits several; ErrRefused for a file that can't be edited.
+// Link marks a task as done or adds one, and returns the objective. A task that is done or exists already is unchanged.
+// Errors: ErrNotFound for an unknown objective, or for a task to be marked that does not exist, with the remaining
+// tasks; ErrInvalid if several tasks match; ErrRefused for a file that can't be edited.
 func (s *Store) Link(ctx context.Context, id string, l Link) (Objective, error) {
 	l.Task, l.By, l.Claim = oneLine(l.Task), oneLine(l.By), oneLine(l.Claim)
 	return s.edit(ctx, id, func(o *Objective) error {
@@ -46,18 +45,18 @@ func (s *Store) Link(ctx context.Context, id string, l Link) (Objective, error) 
 	})
 }
 
-// find returns the place of a task.
+// find returns the index of a task.
 func (o *Objective) find(name string) (int, error) {
 	if name == "" {
 		return 0, invalid("task", "empty", "Name the task by its text.")
 	}
-	var whole, open, part []int
+	var exact, open, part []int
 	want := strings.ToLower(name)
 	for i, t := range o.Tasks {
 		text := strings.ToLower(t.Text)
 		switch {
 		case text == want:
-			whole = append(whole, i)
+			exact = append(exact, i)
 			if !t.Done {
 				open = append(open, i)
 			}
@@ -66,10 +65,10 @@ func (o *Objective) find(name string) (int, error) {
 		}
 	}
 	switch {
-	case len(open) > 0: // of two with one text, the one that remains
+	case len(open) > 0: // of two tasks with the same text, the open one
 		return open[0], nil
-	case len(whole) > 0:
-		return whole[0], nil
+	case len(exact) > 0:
+		return exact[0], nil
 	}
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(o.Tasks) {
 		return n - 1, nil

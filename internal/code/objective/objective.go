@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Status says whether an objective is worked on.
+// Status is the state of an objective.
 type Status string
 
-// The statuses. Done and Abandoned are both over: Done is reached, Abandoned is given up.
-// Done is what somebody decides: all tasks done does not make an objective so.
+// The statuses. Done and Abandoned are final: Done was reached, Abandoned was given up. An objective becomes Done by a
+// decision, and not when all its tasks are done.
 const (
 	Active    Status = "active"
 	Paused    Status = "paused"
@@ -24,7 +24,7 @@ func Statuses() []Status { return []Status{Active, Paused, Done, Abandoned} }
 // Valid reports whether s is one of the four statuses.
 func (s Status) Valid() bool { return slices.Contains(Statuses(), s) }
 
-// Objective is what one file says.
+// Objective is the content of one file.
 type Objective struct {
 	ID          string // OBJ-0001
 	Path        string // from the root, with slashes
@@ -34,7 +34,7 @@ type Objective struct {
 	Status      Status
 	Owner       string
 	Tags        []string
-	Decisions   []string // ids of decisions that it hangs on
+	Decisions   []string // ids of decisions that it depends on
 	Sessions    []string // ids of sessions that worked on it
 	Tasks       []Task   // in their order
 	Created     time.Time
@@ -45,16 +45,16 @@ type Objective struct {
 type Task struct {
 	Text   string
 	Done   bool
-	DoneAt time.Time // zero when not said
+	DoneAt time.Time // zero if unknown
 	By     string    // who did it
 	Claim  string    // id of the task's claim, if there is one
-	Line   int       // where it stands in the file, from 1
+	Line   int       // line in the file, from 1
 }
 
-// Progress is how many tasks are done.
+// Progress counts tasks and how many of them are done.
 type Progress struct{ Done, Total int }
 
-// Progress counts the tasks. An objective without tasks is 0 of 0.
+// Progress counts the objective's tasks.
 func (o *Objective) Progress() Progress {
 	p := Progress{Total: len(o.Tasks)}
 	for _, t := range o.Tasks {
@@ -65,7 +65,7 @@ func (o *Objective) Progress() Progress {
 	return p
 }
 
-// Share is the part that is done, 0 to 1; 0 without tasks.
+// Share returns the share of done tasks, from 0 to 1; 0 without tasks.
 func (p Progress) Share() float64 {
 	if p.Total == 0 {
 		return 0
@@ -73,18 +73,18 @@ func (p Progress) Share() float64 {
 	return float64(p.Done) / float64(p.Total)
 }
 
-// String is "2 of 5".
+// String returns the progress in the form "2 of 5".
 func (p Progress) String() string { return fmt.Sprintf("%d of %d", p.Done, p.Total) }
 
-// Problem is a place in a file that could not be read. The file was left as it is.
+// Problem is a place in a file that could not be read. The file is not changed.
 type Problem struct {
 	Path string
 	Line int    // from 1; 0 for the whole file
-	Text string // what is wrong, lower case, without a stop
-	Try  string // what to do about it, a sentence
+	Text string // what is wrong, in lower case, without a full stop
+	Try  string // what to do about it, as a sentence
 }
 
-// Bounds of an objective, in characters and entries.
+// Limits of an objective, in characters and entries.
 const (
 	MaxTitle       = 200
 	MaxText        = 500 // of a task

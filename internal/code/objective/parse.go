@@ -15,17 +15,17 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// document is an objective with where its parts stand in the file.
+// document is an objective with the positions of its parts in the file.
 type document struct {
 	Objective
 	src      []byte
 	fields   []plainyaml.Field
-	problems []Problem // with any, the file is not written
+	problems []Problem // if there are any, the file is not written
 }
 
-// Parse reads the YAML of an objective. path is where it lies, from the root, with slashes.
-// What can't be read is a Problem; the rest is there all the same. Parse is a pure function,
-// safe for concurrent use, and panics on no content.
+// Parse parses the YAML of an objective. path is the file's path from the root, with slashes. What can't be read
+// becomes a Problem; the rest is still returned. Parse depends only on its arguments, is safe for concurrent use, and
+// does not panic on any input.
 func Parse(path string, src []byte) (Objective, []Problem) {
 	d := parse(path, src)
 	return d.Objective, d.problems
@@ -48,7 +48,7 @@ func parse(p string, src []byte) *document {
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if at := strings.IndexByte(text, '\r'); at >= 0 {
-		d.problem(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
+		d.problem(1+strings.Count(text[:at], "\n"), "a carriage return without a line feed", "Save it with the line ends of Unix or Windows.")
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
 	n, faults := plainyaml.Parse(text, maxFile)
@@ -64,12 +64,12 @@ func parse(p string, src []byte) *document {
 	return d
 }
 
-// foldKey is one spelling of the ways to write a key: "CompletedTasks", "completed_tasks".
+// foldKey maps the spellings of a key to one: "CompletedTasks" and "completed_tasks" are the same.
 func foldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-// keyMeanings of keys, by their one spelling.
+// keyMeanings maps folded keys to their meanings.
 var keyMeanings = map[string]string{
 	"id": "id", "title": "title", "name": "title", "goal": "title", "description": "description", "status": "status", "state": "status",
 	"owner": "owner", "tags": "tags", "created": "created", "createdat": "created", "updated": "updated", "updatedat": "updated", "links": "links",
@@ -125,7 +125,7 @@ func (d *document) id(v plainyaml.Node) {
 	}
 }
 
-// words of other tools for a status.
+// statusWords maps words of other tools to statuses.
 var statusWords = map[string]Status{
 	"active": Active, "open": Active, "inprogress": Active, "new": Active, "notstarted": Active, "paused": Paused, "onhold": Paused, "blocked": Paused,
 	"done": Done, "completed": Done, "complete": Done, "closed": Done, "finished": Done, "abandoned": Abandoned, "cancelled": Abandoned, "canceled": Abandoned, "dropped": Abandoned,
@@ -142,7 +142,7 @@ func (d *document) status(v plainyaml.Node) {
 
 func (d *document) text(name string, v plainyaml.Node) string {
 	if v.Kind == plainyaml.List || v.Kind == plainyaml.Map {
-		d.problem(v.Line, name+" is no text", "Write a text behind it, in quotes.")
+		d.problem(v.Line, name+" is not text", "Write a text after it, in quotes.")
 		return ""
 	}
 	return strings.TrimSpace(v.Text)
@@ -150,7 +150,7 @@ func (d *document) text(name string, v plainyaml.Node) string {
 
 func (d *document) names(name string, v plainyaml.Node) (out []string) {
 	if v.Kind == plainyaml.Map {
-		d.problem(v.Line, name+" is no list", "Write a list such as [a, b].")
+		d.problem(v.Line, name+" is not a list", "Write a list such as [a, b].")
 	}
 	for _, w := range v.Words(",;") {
 		out = append(out, oneLine(w.Text))
@@ -158,7 +158,7 @@ func (d *document) names(name string, v plainyaml.Node) (out []string) {
 	return out
 }
 
-// timeForms are how times are written.
+// timeForms are the accepted formats of times.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
 
 func (d *document) time(name string, v plainyaml.Node) time.Time {
@@ -171,13 +171,13 @@ func (d *document) time(name string, v plainyaml.Node) time.Time {
 			return t.UTC()
 		}
 	}
-	d.problem(v.Line, fmt.Sprintf("%s is no time: %q", name, text), "Write it as 2026-11-22T09:00:00Z.")
+	d.problem(v.Line, fmt.Sprintf("%s is not a time: %q", name, text), "Write it as 2026-11-22T09:00:00Z.")
 	return time.Time{}
 }
 
 func (d *document) tasks(name string, v plainyaml.Node, done bool) {
 	if v.Kind == plainyaml.Map || v.Kind == plainyaml.Scalar && strings.TrimSpace(v.Text) != "" {
-		d.problem(v.Line, name+" is no list", "Write a list with one task an item.")
+		d.problem(v.Line, name+" is not a list", "Write a list with one task per item.")
 		return
 	}
 	for _, i := range v.Items {
@@ -235,7 +235,7 @@ func (d *document) isDone(v plainyaml.Node) bool {
 	return false
 }
 
-// check reports what an objective must say and does not.
+// check reports required fields that are missing.
 func (d *document) check() {
 	if d.Title == "" && (d.at("title") < 0 || len(d.problems) == 0) && (len(d.fields) > 0 || len(d.problems) == 0) {
 		d.problem(0, "no title", "Add a line such as \"title: Ship the new login\".")
@@ -250,7 +250,7 @@ func (d *document) check() {
 
 var fileID = lazyregexp.New(`(?i)^obj-?0*(\d{1,6})$`)
 
-// idOf is the id that a file's name says; empty for none.
+// idOf returns the id in a file's name; "" for none.
 func idOf(p string) string {
 	if n := numberOf(strings.TrimSuffix(path.Base(p), path.Ext(p))); n > 0 {
 		return spellID(n)

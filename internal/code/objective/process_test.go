@@ -11,7 +11,7 @@ import (
 
 const childEnv = "KEN_OBJECTIVE_CHILD"
 
-// TestChild is no test of its own: it is what the other processes of TestProcesses do.
+// TestChild is run by TestProcesses in other processes. It is not a test of its own.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -31,7 +31,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// What processes add and do at once is all there in the end.
+// After concurrent edits by several processes, no edit is lost.
 func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "OBJ-0001.yaml", "# kept\ntitle: Ship\n")
@@ -57,8 +57,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// Agents in many processes, each with a store of its own: everybody's task is there in the
-// end, done and added, and no id is given twice.
+// After concurrent edits by agents in many processes, each with its own store, no task is lost, and no id is used
+// twice.
 func TestAtOnce(t *testing.T) {
 	const agents, each = 4, 6
 	var tasks []string

@@ -8,10 +8,10 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// order is that of the keys in a file that this package writes.
+// order is the order of the keys in a new file.
 var order = []string{"id", "title", "status", "created", "updated", "owner", "tags", "links", "tasks", "description"}
 
-// render writes an objective as a new file.
+// render returns the content of a new file.
 func render(o *Objective) []byte {
 	var b strings.Builder
 	for _, k := range order {
@@ -20,7 +20,7 @@ func render(o *Objective) []byte {
 	return []byte(b.String())
 }
 
-// keyLines is the lines of one key, or nothing for a value that there is not.
+// keyLines returns the lines of one key; "" if it has no value.
 func keyLines(o *Objective, k string) string {
 	switch k {
 	case "id":
@@ -84,7 +84,7 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// item is the lines of one task.
+// item returns the lines of one task.
 func item(t Task, indent string) string {
 	var b strings.Builder
 	b.WriteString(indent + "- text: " + plainyaml.Quote(t.Text) + "\n")
@@ -94,7 +94,7 @@ func item(t Task, indent string) string {
 	return b.String()
 }
 
-// doneLines are what a task says beside its text.
+// doneLines returns the lines of a task after its text.
 func doneLines(t Task) (out []string) {
 	add := func(k, v string) {
 		if v != "" {
@@ -122,7 +122,7 @@ func indented(text string) string {
 	return b.String()
 }
 
-// description is a block of lines, or quotes where a block would not say the same.
+// description returns a text as a block, or in quotes if a block can't represent it.
 func description(text string) string {
 	if text == "" {
 		return ""

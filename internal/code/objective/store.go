@@ -16,18 +16,17 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// DefaultFolder is where objectives lie, from the root.
+// DefaultFolder is the folder of objectives, from the root.
 const DefaultFolder = ".ken/knowledge/objectives"
 
-// Options tunes a Store. The zero value is the default.
+// Options configures a Store. The zero value is the default.
 type Options struct {
 	Folder string           // from the root, with slashes; empty means DefaultFolder
 	Now    func() time.Time // nil means time.Now
 }
 
-// Store is the objectives of a project. Every call looks at the files as they are now, and
-// reads those that have changed. It is safe for concurrent use, and what writes is safe
-// against other processes that write through a Store.
+// Store accesses the objectives of a project. Every call looks for changed files and reads them. Store is safe for
+// concurrent use. Writes are also safe against other processes that write through a Store.
 type Store struct {
 	files *projectfile.Folder
 	o     Options
@@ -36,9 +35,9 @@ type Store struct {
 	known map[string]cachedFile
 }
 
-// cachedFile is a file that was read, and what told it from others then.
+// cachedFile is a parsed file with the properties that tell whether it has changed.
 type cachedFile struct {
-	doc             *document // never changed
+	doc             *document // immutable
 	size            int64
 	modTime, readAt time.Time
 }
@@ -46,12 +45,12 @@ type cachedFile struct {
 const (
 	lockName = ".ken/state/.objectives.lock"
 
-	// clockGranularity is how far apart two writes must be to be told apart by the
-	// modification time: two seconds on the coarsest file systems in use.
+	// clockGranularity is the minimum time between two writes that modification times can distinguish: two seconds on
+	// the coarsest file systems in use.
 	clockGranularity = 2 * time.Second
 )
 
-// Open opens the objectives below root. The folder is made with the first of them.
+// Open opens the objectives below root. The folder is created with the first objective.
 func Open(root string, o Options) (*Store, error) {
 	o.Folder = path.Clean(cmp.Or(strings.TrimSuffix(o.Folder, "/"), DefaultFolder))
 	if !fs.ValidPath(o.Folder) {
@@ -67,12 +66,11 @@ func Open(root string, o Options) (*Store, error) {
 	return &Store{files: files, o: o, known: map[string]cachedFile{}}, nil
 }
 
-// Close lets go of the root.
+// Close closes the root folder.
 func (s *Store) Close() error { return s.files.Close() }
 
-// List returns the objectives with one of the statuses, or all, by id, and what could not
-// be read. A broken one is in both, as far as it could be read. The error is that of ctx,
-// or of the folder.
+// List returns the objectives with one of the statuses, or all, ordered by id, and the problems. A broken objective is
+// in both, as far as it could be read. The error is that of ctx or of the folder.
 func (s *Store) List(ctx context.Context, statuses ...Status) ([]Objective, []Problem, error) {
 	docs, problems, err := s.all(ctx)
 	if err != nil {
@@ -87,7 +85,7 @@ func (s *Store) List(ctx context.Context, statuses ...Status) ([]Objective, []Pr
 	return out, problems, nil
 }
 
-// all reads every file, by id and then by path.
+// all reads every file. The result is ordered by id, then by path.
 func (s *Store) all(ctx context.Context) (docs []*document, problems []Problem, err error) {
 	entries, err := s.files.List(s.o.Folder)
 	if err != nil {
@@ -108,7 +106,7 @@ func (s *Store) all(ctx context.Context) (docs []*document, problems []Problem, 
 		d, err := s.read(p, e)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue // it is gone since
+			continue // it was removed since
 		case err != nil:
 			problems = append(problems, Problem{p, 0, err.Error(), "See that it can be read, and is no larger than a megabyte."})
 			continue
@@ -131,7 +129,7 @@ func (s *Store) all(ctx context.Context) (docs []*document, problems []Problem, 
 	return docs, problems, nil
 }
 
-// read reads a file, unless it is as it was.
+// read reads a file, unless the cached one is current.
 func (s *Store) read(p string, e projectfile.Entry) (*document, error) {
 	s.mu.Lock()
 	k, ok := s.known[p]
@@ -151,14 +149,14 @@ func (s *Store) read(p string, e projectfile.Entry) (*document, error) {
 	return k.doc, nil
 }
 
-// forget makes sure that the files are read again.
+// forget clears the cache, so that all files are read again.
 func (s *Store) forget() {
 	s.mu.Lock()
 	clear(s.known)
 	s.mu.Unlock()
 }
 
-// copy is the objective for a caller, who may change it.
+// copy returns a copy of the objective, which the caller may change.
 func (d *document) copy() Objective {
 	o := d.Objective
 	o.Tags, o.Decisions, o.Sessions, o.Tasks = slices.Clone(o.Tags), slices.Clone(o.Decisions), slices.Clone(o.Sessions), slices.Clone(o.Tasks)
@@ -173,9 +171,8 @@ func yamlFile(name string) bool {
 	return false
 }
 
-// Read returns the objective of an id ("OBJ-0001", "obj 1", "1"), and what of it could not
-// be read. Errors: ErrNotFound, with the ids that there are; ErrInvalid for an id that two
-// files have.
+// Read returns the objective with an id ("OBJ-0001", "obj 1", "1") and its problems. Errors: ErrNotFound, with the
+// existing ids; ErrInvalid for an id that two files have.
 func (s *Store) Read(ctx context.Context, id string) (Objective, []Problem, error) {
 	d, err := s.find(ctx, id)
 	if err != nil {

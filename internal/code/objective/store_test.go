@@ -102,7 +102,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// An edit changes the lines that it must, and no other.
+// An edit changes only the necessary lines.
 func TestEdits(t *testing.T) {
 	const updated = "updated: 2026-11-22T12:00:00Z"
 	now := "2026-11-22T12:00:00Z"
@@ -204,8 +204,7 @@ func TestLinkRefuses(t *testing.T) {
 	}
 }
 
-// What people write into a task beside what is known here is never lost: where the tasks
-// would have to be written anew, they are left alone.
+// Unknown keys of tasks are never lost. If an edit would have to write such tasks anew, it is refused.
 func TestEditKeepsOwnKeys(t *testing.T) {
 	const src = "title: Ship\ntasks: [{text: a, effort: 3}, b]\n"
 	s, dir := project(t, map[string]string{"OBJ-0001.yaml": src, "OBJ-0002.yaml": "title: Ship\ntasks:\n  - text: a\n    effort: 3\n  - b\n"})
@@ -217,7 +216,7 @@ func TestEditKeepsOwnKeys(t *testing.T) {
 	}
 }
 
-// A file that is as it was is not read again, and one that has changed is.
+// An unchanged file is not read again; a changed one is.
 func TestReadsWhatChanged(t *testing.T) {
 	s, dir := project(t, map[string]string{"OBJ-0001.yaml": "title: Ship\n"})
 	s.o.Now = func() time.Time { return time.Now().Add(time.Hour) }

@@ -9,19 +9,18 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Bounds of what a summary says of one objective.
+// Limits of a summary for each objective.
 const (
 	summaryTitle = 120 // characters
 	summaryTask  = 100
-	shownDone    = 3 // the latest that are done
+	shownDone    = 3 // number of done tasks shown, the latest first
 	shownNext    = 5
 )
 
-// Summary says in at most maxChars characters (Unicode code points) what the active
-// objectives are, how far they have come, what was done last and what comes next: for the
-// pinned part of a prompt and for the summary of a conversation that was cut. Objectives are
-// in the order given; what does not fit is counted. It is empty without an active one, and
-// when not even the first one's title fits. The same objectives give the same text.
+// Summary returns a text of at most maxChars characters (Unicode code points) about the active objectives: their
+// progress, the last done tasks, and the next tasks. It is meant for the pinned part of a prompt and for the summary of
+// a truncated conversation. Objectives keep the given order; those that do not fit are counted. The text is empty if
+// there is no active objective, or if even the first title does not fit. It depends only on the objectives.
 func Summary(objectives []Objective, maxChars int) string {
 	var active []Objective
 	for _, o := range objectives {
@@ -32,8 +31,8 @@ func Summary(objectives []Objective, maxChars int) string {
 	if len(active) == 0 {
 		return ""
 	}
-	// Every title before any task, then what comes next, then what is done: round by
-	// round, so that the last objective is not there for the first one's details.
+	// First come all titles, then the next tasks, then the done ones, round by round. So no objective is left out
+	// because of the details of an earlier one.
 	parts := make([][3]string, len(active))
 	used := utf8.RuneCountInString(heading)
 	titles := 0
@@ -89,7 +88,7 @@ func titleLine(o *Objective) string {
 	return l + "\n"
 }
 
-// remaining are the tasks that come next, with the number of those behind them.
+// remaining returns the next tasks, and the number of further ones.
 func remaining(o *Objective) (out []string) {
 	rest := 0
 	for _, t := range o.Tasks {
@@ -108,7 +107,7 @@ func remaining(o *Objective) (out []string) {
 	return out
 }
 
-// recentlyDone are the tasks that were done last, the latest first.
+// recentlyDone returns the tasks that were done last, the latest first.
 func recentlyDone(o *Objective) (out []string) {
 	var done []Task
 	for _, t := range o.Tasks {
@@ -124,7 +123,7 @@ func recentlyDone(o *Objective) (out []string) {
 	return out
 }
 
-// fitItems is a line of as many items as fit.
+// fitItems returns a line with as many items as fit.
 func fitItems(label string, items []string, room int) string {
 	l := ""
 	for i := range items {
@@ -137,8 +136,8 @@ func fitItems(label string, items []string, room int) string {
 	return l
 }
 
-// promptLine makes a text fit for a prompt: one line, bounded, without what could close the frame
-// around it.
+// promptLine makes a text safe for a prompt: one line, bounded, without anything that could close the surrounding
+// frame.
 func promptLine(s string, most int) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	s = oneLine(guardrail.Neutralize(s))

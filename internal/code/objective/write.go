@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Draft is an objective that is to be written. Title must not be empty.
+// Draft is a new objective. Title must not be empty.
 type Draft struct {
 	Title       string
 	Description string
@@ -22,11 +22,10 @@ type Draft struct {
 	Tags        []string
 	Decisions   []string
 	Sessions    []string
-	Tasks       []string // what remains to be done
+	Tasks       []string // tasks to be done
 }
 
-// Create writes a new objective with the next free id. Errors: ErrInvalid, which names the
-// field.
+// Create writes a new objective with the next free id. Errors: ErrInvalid, with the field.
 func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 	now := s.now()
 	o := Objective{Title: oneLine(d.Title), Description: strings.TrimSpace(d.Description), Status: Active, Owner: oneLine(d.Owner), Tags: clean(d.Tags),
@@ -47,7 +46,7 @@ func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 		text := render(&o)
 		got := parse(o.Path, text)
 		if len(got.problems) > 0 || !same(&got.Objective, &o) {
-			return projectfile.Change{}, invalid("", "the objective would not read back as it is meant", "Take control characters out of the texts.")
+			return projectfile.Change{}, invalid("", "the objective would not be read as intended", "Remove control characters from the texts.")
 		}
 		o = got.Objective
 		return projectfile.Change{Path: o.Path, Now: text}, nil
@@ -55,7 +54,7 @@ func (s *Store) Create(ctx context.Context, d Draft) (Objective, error) {
 	return o, err
 }
 
-// next is the next free number: of names of files, whether they can be read or not.
+// next returns the next free number, based on the names of all files, including unreadable ones.
 func (s *Store) next() (int, error) {
 	entries, err := s.files.List(s.o.Folder)
 	if err != nil {
@@ -73,18 +72,18 @@ func (s *Store) next() (int, error) {
 	return n + 1, nil
 }
 
-// Update is what to change; nil leaves a field as it is.
+// Update lists new values for fields; nil leaves a field unchanged.
 type Update struct {
 	Title, Description, Owner *string
 	Status                    *Status
-	Tags                      []string // in place of those before, when not nil
-	AddDecisions, AddSessions []string // to those before
-	Tasks                     []Task   // in place of those before, when not nil: what is done says so
-	Remaining                 []string // in place of the tasks that remain, when not nil; not with Tasks
+	Tags                      []string // replaces the tags if not nil
+	AddDecisions, AddSessions []string // added to the present ones
+	Tasks                     []Task   // replaces all tasks if not nil; Done marks those that are done
+	Remaining                 []string // replaces the open tasks if not nil; not together with Tasks
 }
 
-// Update changes an objective, and returns it. Errors: ErrNotFound, ErrInvalid, ErrRefused
-// for a file that can't be edited, which is left alone.
+// Update changes an objective and returns it. Errors: ErrNotFound, ErrInvalid, and ErrRefused for a file that can't be
+// edited and is not changed.
 func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, error) {
 	return s.edit(ctx, id, func(o *Objective) error {
 		set := func(to, from *string) {
@@ -119,8 +118,7 @@ func (s *Store) Update(ctx context.Context, id string, u Update) (Objective, err
 	})
 }
 
-// replaceRemaining is the tasks that are done, and others that remain. One that remained before stays
-// what it was.
+// replaceRemaining returns the done tasks followed by new open ones. An open task with the same text keeps its fields.
 func replaceRemaining(tasks []Task, texts []string) []Task {
 	out := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool { return !t.Done })
 	for _, text := range texts {
@@ -133,7 +131,7 @@ func replaceRemaining(tasks []Task, texts []string) []Task {
 	return out
 }
 
-// edit changes one objective: what it says now, in its file as it is now.
+// edit applies do to the present content of one objective's file.
 func (s *Store) edit(ctx context.Context, id string, do func(*Objective) error) (o Objective, err error) {
 	err = s.withLock(ctx, func() (projectfile.Change, error) {
 		d, err := s.find(ctx, id)
@@ -169,7 +167,7 @@ func (s *Store) edit(ctx context.Context, id string, do func(*Objective) error) 
 	return o, nil
 }
 
-// changedKeys are the keys of what is not the same.
+// changedKeys returns the keys whose lines differ.
 func changedKeys(a, b *Objective) (out []string) {
 	for _, k := range order {
 		if keyLines(a, k) != keyLines(b, k) {
@@ -179,11 +177,11 @@ func changedKeys(a, b *Objective) (out []string) {
 	return out
 }
 
-// maxTries is how often an edit is made again when somebody who does not ask for the lock,
-// such as an editor, has changed the file meanwhile.
+// maxTries is the number of attempts for an edit, in case a program that ignores the lock, such as an editor, changes
+// the file at the same time.
 const maxTries = 3
 
-// withLock runs what changes a file, alone among all processes.
+// withLock runs a change of files under the lock between processes.
 func (s *Store) withLock(ctx context.Context, do func() (projectfile.Change, error)) (err error) {
 	release, err := s.files.Lock(ctx, lockName)
 	if err != nil {
@@ -201,10 +199,10 @@ func (s *Store) withLock(ctx context.Context, do func() (projectfile.Change, err
 			return err
 		}
 	}
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the file changes all the time", Try: "Find out who writes it, and try again."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "the file keeps changing", Try: "Find out who writes it, and try again."}
 }
 
-// now is the time in the precision in which it is written.
+// now returns the present time in the precision of the files.
 func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Second) }
 
 func (o *Objective) validate() error {
@@ -241,7 +239,7 @@ func (o *Objective) validate() error {
 	return nil
 }
 
-// clean makes one line of each entry, and leaves out what is empty or there already.
+// clean makes each entry one line, and removes empty ones and duplicates.
 func clean(list []string) []string { return union(nil, list) }
 
 func union(a, b []string) []string {

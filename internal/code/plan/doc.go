@@ -1,19 +1,17 @@
 // Package plan orders agents by what they produce and require: an agent that requires
 // something runs after the agent that produces it.
 //
-// What is produced and required are tokens: artifact:NAME for what is agreed upon by
-// its name alone, file:PATH for a file or folder of the project, symbol:NAME for a
-// symbol of its code. A file or symbol that is there already needs no producer: it is
-// met from outside. One that is not, and that nobody produces, is a fault, as are a
-// cycle and two producers of one token.
+// Agents produce and require tokens: artifact:NAME for something known by its name alone, file:PATH for a file or
+// folder of the project, symbol:NAME for a symbol of its code. A file or symbol that exists already needs no producer.
+// It is an error if a required file or symbol does not exist and no agent produces it. Cycles and two producers of one
+// token are errors, too.
 //
 //	p, err := plan.New(agents, func(t plan.Token) bool { return there(t) })
-//	for _, stage := range p.Stages() { … } // those of a stage need nothing of each other
+//	for _, stage := range p.Stages() { … } // agents of one stage do not depend on each other
 //
-// Two producers of one token are refused, because what a file holds in the end would
-// depend on which of them came last. Who wants to wait for both requires a token of
-// each.
+// Two producers of one token are refused, because the content of a file would depend on which of them ran last. An
+// agent that must wait for both requires a token of each.
 //
-// Everything here is a pure function: the order depends on the agents and on what is
-// there, and on nothing else. Package internal/code/plan/runner carries a plan out.
+// All functions are pure: the order depends only on the agents and on what exists. Package internal/code/plan/runner
+// runs a plan.
 package plan

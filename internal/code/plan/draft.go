@@ -12,30 +12,30 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// draft is a plan in the making.
+// draft is the state of New.
 type draft struct {
 	agents []Agent
 	exists func(Token) bool
 	faults []fault
 
-	asked    map[Token]bool  // what exists said
-	producer map[Token]int   // the first one
-	products []string        // of all agents, for suggestions; nil until they are needed
-	then     [][]edge        // to whom each agent's products go, each agent once
-	from     []map[Token]int // who makes what an agent requires
+	existing  map[Token]bool  // results of exists
+	producer  map[Token]int   // index of the first producer
+	products  []string        // tokens of all agents, for suggestions; nil until needed
+	consumers [][]edge        // by producer: the agents that need its products, each once
+	producers []map[Token]int // by agent: the producer of each required token
 }
 
-// fault is what is wrong with an agent.
+// fault is an error in an agent's declaration.
 type fault struct {
 	agent int
 	err   error
 }
 
-// edge leads from a producer to whoever requires a token of it, or back.
+// edge leads from the producer of a token to an agent that requires it, or back.
 type edge struct {
 	to     int
 	token  Token
-	number int // in the list of what is required
+	number int // index in the list of required tokens
 }
 
 func newDraft(agents []Agent, exists func(Token) bool) *draft {
@@ -43,16 +43,16 @@ func newDraft(agents []Agent, exists func(Token) bool) *draft {
 		exists = func(Token) bool { return false }
 	}
 	n := len(agents)
-	return &draft{agents: agents, exists: exists, asked: map[Token]bool{}, producer: map[Token]int{},
-		then: make([][]edge, n), from: make([]map[Token]int, n)}
+	return &draft{agents: agents, exists: exists, existing: map[Token]bool{}, producer: map[Token]int{},
+		consumers: make([][]edge, n), producers: make([]map[Token]int, n)}
 }
 
-// addFault notes what is wrong with a field of an agent.
+// addFault records an error in a field of an agent.
 func (d *draft) addFault(agent int, field, msg, try string) {
 	d.faults = append(d.faults, fault{agent, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].%s", agent, field), Msg: msg, Try: try}})
 }
 
-// err is all faults, by the agents that have them.
+// err joins all faults, ordered by agent.
 func (d *draft) err() error {
 	slices.SortStableFunc(d.faults, func(a, b fault) int { return a.agent - b.agent })
 	all := make([]error, len(d.faults))
@@ -62,8 +62,7 @@ func (d *draft) err() error {
 	return errors.Join(all...)
 }
 
-// checkNames wants names that differ by more than case, since they are the names of
-// files too.
+// checkNames requires names that differ by more than case, because they are also names of files.
 func (d *draft) checkNames() {
 	seen := map[string]int{}
 	for i, a := range d.agents {
@@ -96,7 +95,7 @@ func (d *draft) checkList(agent int, field string, tokens []Token) {
 		if err := t.check(); err != nil {
 			d.addFault(agent, at, err.Error(), ken.Hint(err))
 		} else if seen[t] {
-			d.addFault(agent, at, t.String()+" stands there twice", "Keep one of the two.")
+			d.addFault(agent, at, t.String()+" is listed twice", "Keep one of the two.")
 		}
 		seen[t] = true
 	}
@@ -117,14 +116,14 @@ func (d *draft) findProducers() {
 	}
 }
 
-// resolveNeeds finds out where each required token comes from.
+// resolveNeeds finds the producer of each required token.
 func (d *draft) resolveNeeds() {
 	for i, a := range d.agents {
-		d.from[i] = map[Token]int{}
+		d.producers[i] = map[Token]int{}
 		drawn := map[int]bool{}
 		for j, t := range a.Requires {
-			if _, again := d.from[i][t]; again {
-				continue // a fault already
+			if _, again := d.producers[i][t]; again {
+				continue // reported already
 			}
 			by, made := d.producer[t]
 			switch {
@@ -132,10 +131,10 @@ func (d *draft) resolveNeeds() {
 				d.addFault(i, fmt.Sprintf("requires[%d]", j), fmt.Sprintf("a cycle: %s → %s (it requires %s, which it produces itself)", a.Name, a.Name, t),
 					"Take the token out of one of the two lists.")
 			case made:
-				d.from[i][t] = by
+				d.producers[i][t] = by
 				if !drawn[by] {
 					drawn[by] = true
-					d.then[by] = append(d.then[by], edge{i, t, j})
+					d.consumers[by] = append(d.consumers[by], edge{i, t, j})
 				}
 			case t.check() == nil && !d.isPresent(t):
 				d.reportUnmet(i, j, t)
@@ -148,15 +147,15 @@ func (d *draft) isPresent(t Token) bool {
 	if t.Kind == Artifact {
 		return false
 	}
-	is, asked := d.asked[t]
+	is, asked := d.existing[t]
 	if !asked {
 		is = d.exists(t)
-		d.asked[t] = is
+		d.existing[t] = is
 	}
 	return is
 }
 
-// suggestions bounds how many unmet tokens are compared with what is produced.
+// suggestions is the maximum number of unmet tokens for which a similar product is suggested.
 const suggestions = 20
 
 func (d *draft) reportUnmet(agent, number int, t Token) {
@@ -185,8 +184,7 @@ func (d *draft) closestToken(t Token) string {
 	return nearest(t.String(), d.products)
 }
 
-// nearest returns the one that somebody who wrote s most likely meant, "" for none:
-// two letters in three agree.
+// nearest returns the entry of all that is most similar to s; "" if none is: at most a third of the letters may differ.
 func nearest(s string, all []string) (best string) {
 	lowest := len(s)/3 + 1
 	for _, a := range all {
@@ -200,11 +198,10 @@ func nearest(s string, all []string) (best string) {
 	return best
 }
 
-// Mermaid draws the plan as a Mermaid flowchart, for Markdown that is shown by
-// something that knows Mermaid: agents in boxes by stage, an arrow for each token that
-// one makes for another, and with dashes what is there already. In labels everything
-// but letters, digits and spaces is written as a character reference, so that nothing
-// in a name ends the label or is markup.
+// Mermaid returns the plan as a Mermaid flowchart, for Markdown viewers that support it. Agents are boxes, grouped by
+// stage. An arrow stands for each token that one agent makes for another; it is dashed for tokens that exist already.
+// In labels, everything other than letters, digits and spaces is a character reference, so a name can't end the label
+// or add markup.
 func (p *Plan) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
@@ -236,7 +233,7 @@ func (p *Plan) Mermaid() string {
 	return b.String()
 }
 
-// label writes a text as the label of a flowchart.
+// label returns a text as the label of a flowchart.
 func label(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -24,8 +24,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzParseToken checks that what is accepted is read again as the same token, and
-// that no path leaves the project.
+// FuzzParseToken checks that an accepted token is parsed again as the same token, and that no path leads out of the
+// project.
 func FuzzParseToken(f *testing.F) {
 	for _, s := range []string{"artifact:repository-graph", "file:src/SessionManager.cs", "symbol:ISessionStore", "symbol:(*store.Engine).Put", "file:./a//b/../c/", "file:a b", "x"} {
 		f.Add(s)
@@ -52,8 +52,8 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// FuzzPlan makes agents of bytes, each an edge "from needs what to makes", and checks
-// the plan against the definition.
+// FuzzPlan makes agents from bytes, each of which is an edge from a requiring agent to a producing one. It checks the
+// plan against the definition.
 func FuzzPlan(f *testing.F) {
 	for _, s := range []string{"", "\x01\x10\x21", "\x10\x01", "\x11", "\x10\x21\x32\x13", "\x10\x20\x30\x31\x32\x21"} {
 		f.Add([]byte(s))
@@ -90,8 +90,7 @@ func TestRandomPlans(t *testing.T) {
 	}
 }
 
-// checkPlan plans n agents of which edge[0] needs what edge[1] makes. It reports
-// whether they wait for each other in a circle.
+// checkPlan plans n agents; the agent edge[0] requires a product of edge[1]. It reports whether there is a cycle.
 func checkPlan(t *testing.T, n int, edges [][2]int) (cyclic bool) {
 	t.Helper()
 	all := make([]plan.Agent, n)
@@ -151,7 +150,7 @@ func checkPlan(t *testing.T, n int, edges [][2]int) (cyclic bool) {
 	return false
 }
 
-// checkCycle follows a cycle that was reported.
+// checkCycle checks a reported cycle edge by edge.
 func checkCycle(t *testing.T, fault string, all []plan.Agent) {
 	t.Helper()
 	_, circle, ok := strings.Cut(fault, "a cycle: ")

@@ -19,7 +19,7 @@ func token(t testing.TB, s string) plan.Token {
 	return tok
 }
 
-// agent reads "name: requires -> produces", tokens separated by spaces.
+// agent parses "name: requires -> produces", with tokens separated by spaces.
 func agent(t testing.TB, s string) plan.Agent {
 	t.Helper()
 	name, lists, _ := strings.Cut(s, ": ")
@@ -42,12 +42,12 @@ func agents(t testing.TB, lines ...string) (all []plan.Agent) {
 	return all
 }
 
-// only says that these tokens are there.
-func only(there ...string) func(plan.Token) bool {
+// existing returns a function that reports the given tokens as existing.
+func existing(there ...string) func(plan.Token) bool {
 	return func(t plan.Token) bool { return slices.Contains(there, t.String()) }
 }
 
-// faults are the messages of an error, each of which must say what to do.
+// faults returns the messages of an error. Each must have a Try.
 func faults(t testing.TB, err error) (all []string) {
 	t.Helper()
 	if err == nil {
@@ -67,7 +67,7 @@ func faults(t testing.TB, err error) (all []string) {
 	return all
 }
 
-// names are the agents of each stage.
+// names returns the names of the agents in each stage.
 func names(p *plan.Plan) (all [][]string) {
 	for _, stage := range p.Stages() {
 		var of []string

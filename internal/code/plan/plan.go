@@ -14,41 +14,40 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Agent does a part of the work.
+// Agent is one participant in a plan.
 type Agent struct {
-	Name     string // unique among the agents, whatever the case of its letters
+	Name     string // unique among the agents, ignoring case
 	Produces []Token
 	Requires []Token
-	Command  []string      // program and arguments; empty if something else starts it
-	Timeout  time.Duration // of the command; 0 is none
+	Command  []string      // program and arguments; empty if something else starts the agent
+	Timeout  time.Duration // of the command; 0 means none
 }
 
-// Step is an agent in its place.
+// Step is an agent with its position in a plan.
 type Step struct {
 	Agent Agent
-	Index int    // among the agents that were given
-	Stage int    // from 1: what it needs of others is made in stages before
-	Needs []Need // one for each of Agent.Requires, in their order
+	Index int    // index in the list of agents given to New
+	Stage int    // from 1; what the agent needs is made in earlier stages
+	Needs []Need // one for each of Agent.Requires, in the same order
 }
 
-// Need is where a required token comes from.
+// Need says where a required token comes from.
 type Need struct {
 	Token Token
-	From  string // the agent that produces it; "" if it is there already
+	From  string // the agent that produces it; "" if it exists already
 }
 
-// Plan is the agents in order. It is not changed after New, and safe for concurrent
-// use; a nil one is empty.
+// Plan lists agents in the order in which they can run. It is immutable and safe for concurrent use. A nil Plan is
+// empty.
 type Plan struct {
-	steps []Step         // by stage, within one as they were given
-	at    map[string]int // names in steps
+	steps []Step         // by stage; within a stage in the order given
+	at    map[string]int // indices in steps, by name
 }
 
-// New makes a plan. It calls exists, once for each token of a kind other than
-// Artifact that nobody produces, to ask if it is there already; nil stands for "no".
-// Without an agent that produces or requires anything there is no plan: New returns
-// nil and no error. Otherwise the error is all faults, joined, in the order of the
-// agents, each a ken.Error that is ken.ErrInvalid with a Field such as
+// New makes a plan. It calls exists once for each required token that no agent produces and whose kind is not Artifact;
+// a nil exists means that none exist. If no agent produces or requires anything, New returns nil and no error.
+// Otherwise the error joins all faults in the order of the agents. Each is a ken.Error that is ken.ErrInvalid with a
+// Field such as agents[2].requires[0].
 // agents[2].requires[0].
 func New(agents []Agent, exists func(Token) bool) (*Plan, error) {
 	if !slices.ContainsFunc(agents, func(a Agent) bool { return len(a.Produces)+len(a.Requires) > 0 }) {
@@ -66,15 +65,14 @@ func New(agents []Agent, exists func(Token) bool) (*Plan, error) {
 	return d.plan(), nil
 }
 
-// Check finds the faults that can be seen without a look at the project: those of
-// New, where every required file and symbol is there.
+// Check returns the faults that can be found without the project: it assumes that every required file and symbol
+// exists.
 func Check(agents []Agent) error {
 	_, err := New(agents, func(Token) bool { return true })
 	return err
 }
 
-// Steps returns all steps, by stage, and within a stage as the agents were given. The
-// caller doesn't change them.
+// Steps returns all steps by stage, and within a stage in the order given to New. The caller must not change them.
 func (p *Plan) Steps() []Step {
 	if p == nil {
 		return nil
@@ -82,8 +80,8 @@ func (p *Plan) Steps() []Step {
 	return p.steps
 }
 
-// Stages returns the steps of each stage. Those of one need nothing of each other.
-// The caller doesn't change them.
+// Stages returns the steps of each stage. Steps of one stage do not depend on each other. The caller must not change
+// them.
 func (p *Plan) Stages() [][]Step {
 	return slices.Collect(func(yield func([]Step) bool) {
 		for rest := p.Steps(); len(rest) > 0; {
@@ -99,9 +97,8 @@ func (p *Plan) Stages() [][]Step {
 	})
 }
 
-// With returns the names of these agents and of all whose work they need, in the order
-// of Steps; without names, of all. It is ken.ErrNotFound for an agent that the plan
-// doesn't have.
+// With returns the names of the given agents and of all agents whose work they need, in the order of Steps. Without
+// names, it returns all. The error is ken.ErrNotFound for an agent that is not in the plan.
 func (p *Plan) With(names ...string) ([]string, error) {
 	steps := p.Steps()
 	in := make([]bool, len(steps))
@@ -112,7 +109,7 @@ func (p *Plan) With(names ...string) ([]string, error) {
 		}
 		in[i] = true
 	}
-	for i, s := range slices.Backward(steps) { // who is needed stands before
+	for i, s := range slices.Backward(steps) { // needed agents come first in steps
 		in[i] = in[i] || len(names) == 0
 		if !in[i] {
 			continue
@@ -152,20 +149,19 @@ func (p *Plan) unknown(name string) error {
 	return e
 }
 
-// findCycles reports one cycle of each knot of agents that wait for one another: the
-// shortest through the knot's first agent. Agents that wait for themselves have been
-// reported.
+// findCycles reports one cycle for each group of agents that wait for each other: the shortest one through the group's
+// first agent. Agents that wait for themselves are reported elsewhere.
 func (d *draft) findCycles() {
 	if _, cyclic := d.layers(); !cyclic {
 		return
 	}
-	for _, knot := range d.components() {
-		d.reportCycle(d.shortestCycle(knot))
+	for _, group := range d.components() {
+		d.reportCycle(d.shortestCycle(group))
 	}
 }
 
-// reportCycle tells who makes what for whom, from the first edge on. Each edge leads to
-// the next agent; the last one leads back to where the first one starts.
+// reportCycle reports which agent makes what for which other one. Each edge leads to the next agent, and the last one
+// leads back to the start of the first.
 func (d *draft) reportCycle(cycle []edge) {
 	last := cycle[len(cycle)-1]
 	from := last.to
@@ -179,17 +175,17 @@ func (d *draft) reportCycle(cycle []edge) {
 		"Take one of these tokens out of what its agent requires.")
 }
 
-// shortestCycle returns a shortest cycle from the first agent of a knot back to it.
-func (d *draft) shortestCycle(knot []int) []edge {
-	in := make(map[int]bool, len(knot))
-	for _, i := range knot {
+// shortestCycle returns a shortest cycle through the first agent of a group.
+func (d *draft) shortestCycle(group []int) []edge {
+	in := make(map[int]bool, len(group))
+	for _, i := range group {
 		in[i] = true
 	}
-	start := knot[0]
-	came := map[int]searchStep{} // how each was reached
+	start := group[0]
+	came := map[int]searchStep{} // how each agent was reached
 	for queue := []int{start}; ; queue = queue[1:] {
 		at := queue[0]
-		for _, e := range d.then[at] {
+		for _, e := range d.consumers[at] {
 			if e.to == start {
 				cycle := []edge{e}
 				for at != start {
@@ -212,9 +208,8 @@ type searchStep struct {
 	by   edge
 }
 
-// components returns the groups of two and more agents that each wait for all others of
-// their group (strongly connected components, by Tarjan's algorithm), each in the
-// order of the agents, by their first one.
+// components returns the groups of two or more agents in which each waits for all others (strongly connected
+// components, by Tarjan's algorithm). Groups are ordered by their first agent, and agents by index.
 func (d *draft) components() (all [][]int) {
 	n := len(d.agents)
 	number, low := make([]int, n), make([]int, n) // from 1
@@ -227,7 +222,7 @@ func (d *draft) components() (all [][]int) {
 		number[i], low[i] = count, count
 		stack = append(stack, i)
 		open[i] = true
-		for _, e := range d.then[i] {
+		for _, e := range d.consumers[i] {
 			if number[e.to] == 0 {
 				visit(e.to)
 				low[i] = min(low[i], low[e.to])
@@ -261,8 +256,7 @@ func (d *draft) components() (all [][]int) {
 	return all
 }
 
-// plan puts agents without faults into stages: each into the first in which all that it
-// needs is made.
+// plan assigns agents without faults to stages: each to the first stage after everything that it needs is made.
 func (d *draft) plan() *Plan {
 	stage, _ := d.layers()
 	p := &Plan{at: make(map[string]int, len(d.agents))}
@@ -270,7 +264,7 @@ func (d *draft) plan() *Plan {
 		s := Step{Agent: a, Index: i, Stage: stage[i]}
 		for _, t := range a.Requires {
 			n := Need{Token: t}
-			if by, ok := d.from[i][t]; ok {
+			if by, ok := d.producers[i][t]; ok {
 				n.From = d.agents[by].Name
 			}
 			s.Needs = append(s.Needs, n)
@@ -284,12 +278,12 @@ func (d *draft) plan() *Plan {
 	return p
 }
 
-// layers returns the stage of each agent, 0 for those in a cycle and behind one, and
-// whether there are such.
+// layers returns the stage of each agent and whether there is a cycle. The stage is 0 for agents in a cycle or after
+// one.
 func (d *draft) layers() (stage []int, cyclic bool) {
 	stage = make([]int, len(d.agents))
 	waits := make([]int, len(d.agents))
-	for _, next := range d.then {
+	for _, next := range d.consumers {
 		for _, e := range next {
 			waits[e.to]++
 		}
@@ -306,7 +300,7 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 		for _, i := range now {
 			stage[i] = at
 			placed++
-			for _, e := range d.then[i] {
+			for _, e := range d.consumers[i] {
 				if waits[e.to]--; waits[e.to] == 0 {
 					after = append(after, e.to)
 				}
@@ -317,28 +311,27 @@ func (d *draft) layers() (stage []int, cyclic bool) {
 	return stage, placed < len(d.agents)
 }
 
-// Kind is what sort of thing a token stands for.
+// Kind is the kind of a token.
 type Kind string
 
 // Kinds of tokens.
 const (
-	Artifact Kind = "artifact" // what is agreed upon by its name alone
+	Artifact Kind = "artifact" // something known by its name alone
 	File     Kind = "file"     // a file or folder, by its path below the project's root
 	Symbol   Kind = "symbol"   // a symbol of the code, by its name
 )
 
-// Token is something that an agent produces or requires. Two are the same thing if
-// they are equal.
+// Token is something that an agent produces or requires. Equal tokens stand for the same thing.
 type Token struct {
 	Kind Kind
-	Name string // as ParseToken leaves it
+	Name string // as returned by ParseToken
 }
 
-// MaxName bounds the name of a token in bytes.
+// MaxName is the maximum length of a token's name, in bytes.
 const MaxName = 1000
 
-// ParseToken reads a token as it is written, such as file:docs/graph.md. Paths are
-// cleaned, so that ./a and a are the same. Errors are ken.ErrInvalid, without Field.
+// ParseToken parses a token such as file:docs/graph.md. It cleans paths, so ./a and a are the same. Errors are
+// ken.ErrInvalid, without Field.
 func ParseToken(s string) (Token, error) {
 	kind, name, ok := strings.Cut(s, ":")
 	t := Token{Kind(kind), name}
@@ -346,11 +339,11 @@ func ParseToken(s string) (Token, error) {
 	case !ok || t.Kind != Artifact && t.Kind != File && t.Kind != Symbol:
 		return Token{}, invalidToken(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
 	case name == "":
-		return Token{}, invalidToken(s, "names nothing", "Write a name behind the colon, without a space between them.")
+		return Token{}, invalidToken(s, "has no name", "Write a name after the colon, without a space.")
 	case len(name) > MaxName:
 		return Token{}, invalidToken(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return Token{}, invalidToken(s, "has characters in its name that can't be seen", "Write letters, digits and punctuation.")
+		return Token{}, invalidToken(s, "has invisible characters in its name", "Write letters, digits and punctuation.")
 	case strings.TrimSpace(name) != name:
 		return Token{}, invalidToken(s, "begins or ends with a space", "Write the name without spaces around it.")
 	case t.Kind == Artifact && strings.ContainsAny(name, " ,"):
@@ -369,28 +362,28 @@ func parseFile(s, name string) (Token, error) {
 	case strings.TrimSpace(clean) != clean: // "./ a"
 		return Token{}, invalidToken(s, "begins or ends with a space", "Write the path without spaces around it.")
 	case clean == "." || !fs.ValidPath(clean):
-		return Token{}, invalidToken(s, "is no path below the project's root", "Write it from the root on, as in file:docs/report.md.")
+		return Token{}, invalidToken(s, "is not a path below the project's root", "Write it from the root on, as in file:docs/report.md.")
 	}
 	return Token{File, clean}, nil
 }
 
-// String writes a token as ParseToken reads it.
+// String returns the token in the form that ParseToken reads.
 func (t Token) String() string { return string(t.Kind) + ":" + t.Name }
 
-// MarshalText is String, for JSON.
+// MarshalText returns String; it implements encoding.TextMarshaler.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText is ParseToken, for JSON.
+// UnmarshalText calls ParseToken; it implements encoding.TextUnmarshaler.
 func (t *Token) UnmarshalText(b []byte) (err error) {
 	*t, err = ParseToken(string(b))
 	return err
 }
 
-// check reports a token that ParseToken would not make.
+// check returns an error for a token that ParseToken would not return.
 func (t Token) check() error {
 	got, err := ParseToken(t.String())
 	if err == nil && got != t {
-		err = invalidToken(t.String(), "is not in its plain form, "+got.String(), "Write "+got.String()+".")
+		err = invalidToken(t.String(), "is not in its normal form, "+got.String(), "Write "+got.String()+".")
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func TestStages(t *testing.T) {
 		{"nobody", nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := plan.New(agents(t, tt.agents...), only("file:there", "symbol:S"))
+			p, err := plan.New(agents(t, tt.agents...), existing("file:there", "symbol:S"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func TestStages(t *testing.T) {
 }
 
 func TestNeedsSayWhereFrom(t *testing.T) {
-	p, err := plan.New(agents(t, "b: artifact:a file:x ->", "a: -> artifact:a"), only("file:x"))
+	p, err := plan.New(agents(t, "b: artifact:a file:x ->", "a: -> artifact:a"), existing("file:x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 		{"two producers", []string{"a: -> artifact:x", "b: -> artifact:y artifact:x", "c: -> artifact:x"},
 			[]string{"agents[1].produces[1]: artifact:x is produced by a already", "agents[2].produces[0]: artifact:x is produced by a already"}},
 		{"twice in one list", []string{"a: file:there file:./there -> artifact:x artifact:x"},
-			[]string{"agents[0].produces[1]: artifact:x stands there twice", "agents[0].requires[1]: file:there stands there twice"}},
+			[]string{"agents[0].produces[1]: artifact:x is listed twice", "agents[0].requires[1]: file:there is listed twice"}},
 		{"names", []string{"a: -> artifact:x", "A: ->", "a: ->"},
 			[]string{"agents[1].name: A and a of agents[0] differ by case alone", "agents[2].name: a second agent called a, after agents[0]"}},
 		{"everything at once", []string{"a: artifact:b artifact:gone -> artifact:a", "b: artifact:a -> artifact:b", "s: artifact:s -> artifact:s artifact:a"},
@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 				"agents[2].requires[0]: a cycle: s → s (it requires artifact:s, which it produces itself)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := plan.New(agents(t, tt.agents...), only("file:there", "artifact:there"))
+			p, err := plan.New(agents(t, tt.agents...), existing("file:there", "artifact:there"))
 			if d := cmp.Diff(tt.want, faults(t, err)); d != "" || p != nil {
 				t.Errorf("%v, -want +got\n%s", p, d)
 			}
@@ -100,17 +100,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A program may fill tokens as it likes.
+// Programs may construct tokens without ParseToken.
 func TestTokensThatNobodyParsed(t *testing.T) {
 	err := plan.Check([]plan.Agent{{Name: "a", Produces: []plan.Token{{Kind: "thing", Name: "x"}, {Kind: plan.File, Name: "./x"}}}, {Name: ""}})
 	want := []string{`agents[0].produces[0]: "thing:x" is not artifact:NAME, file:PATH or symbol:NAME`,
-		`agents[0].produces[1]: "file:./x" is not in its plain form, file:x`, "agents[1].name: is empty"}
+		`agents[0].produces[1]: "file:./x" is not in its normal form, file:x`, "agents[1].name: is empty"}
 	if d := cmp.Diff(want, faults(t, err)); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 }
 
-// Check has no look at the project: what may be there is taken to be.
+// Check does not look at the project: it assumes that required files and symbols exist.
 func TestCheck(t *testing.T) {
 	if err := plan.Check(agents(t, "a: file:x symbol:Y ->")); err != nil {
 		t.Error(err)
@@ -184,7 +184,7 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
-// large are n agents in layers, each of which needs three of the layer before.
+// large returns n agents in layers. Each requires the products of three agents in the previous layer.
 func large(n int) (all []plan.Agent) {
 	const width = 25
 	for i := range n {
@@ -208,7 +208,7 @@ func BenchmarkNew1000(b *testing.B) {
 	}
 }
 
-// All in one knot: the worst that a configuration can be.
+// All agents are in one cycle, the worst case.
 func BenchmarkCycle1000(b *testing.B) {
 	all := large(1000)
 	all[0].Requires = []plan.Token{{Kind: plan.Artifact, Name: "999"}}

@@ -17,9 +17,8 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// chunkerVersion changes whenever the same source would be cut, rated or dated
-// differently than before, so that what was indexed by an older version is cut
-// again.
+// chunkerVersion changes whenever the same source would be cut, rated or dated differently. Documents indexed by
+// another version are cut again.
 const chunkerVersion = "4"
 
 const (
@@ -30,16 +29,16 @@ const (
 	documentImportance = 0.5
 )
 
-// source is a file's content with what its chunks need to say about it.
+// source is a file's content with the data for its chunks.
 type source struct {
-	path     string
-	text     string // valid UTF-8
-	hash     string
-	changed  time.Time     // last, by the commits or by the file itself
-	declared []Declaration // nil for a file of which nothing of the kind is known
+	path        string
+	text        string // valid UTF-8
+	hash        string
+	lastChanged time.Time     // time of the last change, by the commits or by the file itself
+	declared    []Declaration // nil if the declarations are not known
 }
 
-// chunks cuts a file by what its name says it is.
+// chunks cuts a file according to its type, which follows from its name.
 func (s source) chunks(lim limits) []chunk {
 	lines := splitLines(s.text)
 	var pieces []piece
@@ -75,7 +74,7 @@ func (s source) chunks(lim limits) []chunk {
 		}
 		first, last := lines[p.from].no, lines[p.to-1].no
 		heading := strings.Join(append(slices.Clone(prefix), p.path...), analysis.HeadingSeparator)
-		c := claim(ids, heading, text, s.changed)
+		c := claim(ids, heading, text, s.lastChanged)
 		c.Source, c.SourceType = s.path+":"+strconv.Itoa(first), "repository"
 		c.Entities = entities(p.names)
 		e := ken.FromFile(s.path, "", "")
@@ -101,8 +100,8 @@ func claim(ids *namer, heading, text string, at time.Time) ken.Claim {
 	}
 }
 
-// namer gives the chunks of one document ids and keys that follow from what they
-// say, not from where they stand, so that an edit elsewhere leaves them alone.
+// namer gives ids and keys to the chunks of one document. They follow from a chunk's content and not from its position,
+// so an edit elsewhere in the document does not change them.
 type namer struct {
 	path string
 	seen map[[2]string]int
@@ -110,8 +109,8 @@ type namer struct {
 
 func newNamer(path string) *namer { return &namer{path: path, seen: map[[2]string]int{}} }
 
-// name returns a UUID of version 8 and a key "path#" with its first digits. The
-// second of two equal chunks is told from the first by its place among equals.
+// name returns a UUID of version 8 and a key "path#" with its first digits. Equal chunks are told apart by their number
+// among the equal ones.
 func (n *namer) name(heading, text string) (id, key string) {
 	same := [2]string{heading, text}
 	ordinal := n.seen[same]
@@ -122,7 +121,7 @@ func (n *namer) name(heading, text string) (id, key string) {
 	}
 	var u uuid.UUID
 	copy(u[:], h.Sum(nil))
-	u[6] = u[6]&0x0f | 0x80 // version 8: made by a rule of our own
+	u[6] = u[6]&0x0f | 0x80 // version 8: a custom format
 	u[8] = u[8]&0x3f | 0x80
 	return u.String(), n.path + "#" + hex.EncodeToString(u[:6])
 }
@@ -137,13 +136,11 @@ func entities(names []string) []string {
 	return out
 }
 
-// cutBlocks cuts any text into blocks: what stands between blank lines, with
-// everything that is indented under it. Small neighbours share a chunk up to
-// half the limit; a block that is too long is cut where its indentation is
-// least, and each further part starts with the lines that it stands under.
+// cutBlocks cuts any text into blocks. A block is the text between blank lines, with everything that is indented below
+// it. Small neighbours share a chunk up to half the limit. A block that is too long is cut where its indentation is
+// least, and each further part begins with the lines that enclose it.
 //
-// In prose, long lines are folded. Elsewhere a line that no chunk could hold is
-// data, and is left out.
+// In prose, long lines are wrapped. In other files, a line that is too long for a chunk is data and is left out.
 func cutBlocks(lines []line, prose bool, lim limits) ([]line, []piece) {
 	var out []piece
 	if prose {
@@ -155,7 +152,7 @@ func cutBlocks(lines []line, prose bool, lim limits) ([]line, []piece) {
 	return lines, merge(lines, out, lim)
 }
 
-// runs is the spans between lines that are too long.
+// runs returns the spans between lines that are too long.
 func runs(lines []line, prose bool, limit int) []span {
 	var out []span
 	from := 0
@@ -170,7 +167,7 @@ func runs(lines []line, prose bool, limit int) []span {
 
 func blocksOf(lines []line, run span, prose bool, lim limits) []piece {
 	var out []piece
-	var open span // small blocks gathered so far
+	var open span // small blocks collected so far
 	flush := func() {
 		if open = open.trim(lines); !open.empty() {
 			out = append(out, piece{span: open, path: blockTitle(lines, open, prose)})
@@ -205,8 +202,7 @@ func blocksOf(lines []line, run span, prose bool, lim limits) []piece {
 	return out
 }
 
-// units divides a run at blank lines, except where what follows is indented
-// under, or closes, the block above.
+// units divides a run at blank lines, unless the next line is indented below the previous block or closes it.
 func units(lines []line, run span) []span {
 	var out []span
 	run = run.trim(lines)
@@ -231,7 +227,7 @@ func units(lines []line, run span) []span {
 	return out
 }
 
-// withComments joins a block that is a comment with the block that it is about.
+// withComments joins a block that is a comment with the block that it describes.
 func withComments(lines []line, blocks []span, lim limits) []span {
 	out := blocks[:0]
 	for i := 0; i < len(blocks); i++ {
@@ -245,7 +241,7 @@ func withComments(lines []line, blocks []span, lim limits) []span {
 	return out
 }
 
-// isComment reports whether lines are one block comment, or line comments alone.
+// isComment reports whether lines are one block comment or consist of line comments only.
 func isComment(lines []line) bool {
 	if strings.HasPrefix(lines[0].trimmed(), "/*") {
 		return strings.HasSuffix(lines[len(lines)-1].trimmed(), "*/")
@@ -253,8 +249,8 @@ func isComment(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool { return !l.blank() && !comment(l.trimmed()) })
 }
 
-// enclosing returns the lines of the unit that line at stands under, outermost
-// first, as far as they fit into limit characters, and as a path.
+// enclosing returns the lines of the unit that enclose line at by indentation, outermost first, as many as fit into
+// limit characters. path contains the same lines.
 func enclosing(lines []line, unit span, at, limit int) (lead string, path []string) {
 	var above []line
 	indent := lines[at].indent
@@ -276,15 +272,15 @@ func enclosing(lines []line, unit span, at, limit int) (lead string, path []stri
 	return strings.TrimSuffix(lead, "\n"), path
 }
 
-// maxEnclosing is how many lines a further part of a block may start with.
+// maxEnclosing is the maximum number of enclosing lines repeated at the start of a part.
 const maxEnclosing = 3
 
 func named(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// blockTitle is the first line of a block that says something, and nothing in
-// prose, where it would only repeat the text.
+// blockTitle returns the first line of a block with letters or digits that is not a comment. It returns nothing for
+// prose, where the title would repeat the text.
 func blockTitle(lines []line, s span, prose bool) []string {
 	if prose {
 		return nil
@@ -305,7 +301,7 @@ func markdownFile(name string) bool {
 	return false
 }
 
-// proseFile reports whether a file holds sentences rather than code or settings.
+// proseFile reports whether a file contains sentences rather than code or settings.
 func proseFile(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".textile":
@@ -319,34 +315,30 @@ func proseFile(name string) bool {
 	return false
 }
 
-// limits are the sizes that every chunker keeps to, in characters. A declaration of code
-// may have whole, everything else max.
-type limits struct{ max, min, whole int }
+// limits are the sizes for all chunkers, in characters. A declaration of code may have maxDeclaration, everything else max.
+type limits struct{ max, min, maxDeclaration int }
 
-// wholeChunks is the factor by which a declaration may be longer than other chunks. What a
-// function does is not told by a part of it, and its parts would compete for one place.
-const wholeChunks = 8
+// declarationFactor is the factor by which a declaration may be longer than other chunks. A part of a function does not show
+// what the function does, and its parts would compete for the same rank.
+const declarationFactor = 8
 
-func newLimits(most, least int) limits { return limits{most, least, wholeChunks * most} }
+func newLimits(most, least int) limits { return limits{most, least, declarationFactor * most} }
 
-// lead is the most that repeated context (a signature, the head of a table, the
-// opening of a fence) may take of a chunk.
+// lead is the maximum size of repeated context in a chunk: a signature, the head of a table, the opening of a fence.
 func (l limits) lead() int { return l.max / 4 }
 
-// rest is what remains beside a lead.
+// rest is the size that remains beside a lead.
 func (l limits) rest() int { return l.max - l.lead() - 2 }
 
-// line is the longest line, its end included, that fits beside a lead and a
-// tail whatever they are.
+// line is the maximum length of a line, including its end, that fits beside any lead and any tail.
 func (l limits) line() int { return l.rest() - 2*maxTail }
 
-// maxTail bounds the closing line of a fence.
+// maxTail is the maximum length of the closing line of a fence.
 const maxTail = 16
 
-// cut divides lines[s] into spans of at most first characters for the first and
-// rest for the others. It breaks where the indentation is least, before that
-// after a blank line, and as late as it can; so a block that fits is whole. No
-// line may be longer than either limit.
+// cut divides lines[s] into spans: at most first characters for the first, at most rest for the others. It breaks where
+// the indentation is least, preferably after a blank line, and as late as possible, so a block that fits stays whole.
+// No line may be longer than either limit.
 func cut(lines []line, s span, first, rest int) []span {
 	var out []span
 	limit := first
@@ -356,7 +348,7 @@ func cut(lines []line, s span, first, rest int) []span {
 			n += lines[end].chars
 			end++
 		}
-		if end == s.from { // a line that is too long after all: alone
+		if end == s.from { // a line longer than the limit becomes a span of its own
 			end++
 		}
 		if end < s.to {
@@ -368,7 +360,7 @@ func cut(lines []line, s span, first, rest int) []span {
 	return out
 }
 
-// bestBreak returns the best line in (from, last] to start a new span with.
+// bestBreak returns the best line in (from, last] at which to start a new span.
 func bestBreak(lines []line, from, last int) int {
 	best, bestCost := last, 1<<30
 	for k := last; k > from; k-- {
@@ -380,7 +372,7 @@ func bestBreak(lines []line, from, last int) int {
 		if !lines[k-1].blank() {
 			cost += 2
 			if comment(lines[k-1].trimmed()) {
-				cost += 1 << 19 // a comment stays with what it is about
+				cost += 1 << 19 // a comment stays with the line that it describes
 			}
 		}
 		if closesBlock(l.trimmed()) {
@@ -393,8 +385,7 @@ func bestBreak(lines []line, from, last int) int {
 	return best
 }
 
-// comment reports whether a trimmed line is a comment or a decorator in one of
-// the usual notations.
+// comment reports whether a trimmed line is a comment or a decorator in a common notation.
 func comment(s string) bool {
 	for _, p := range []string{"//", "#", "/*", "* ", "--", "@", ";", "%", `"""`, "'''", "<!--"} {
 		if strings.HasPrefix(s, p) {
@@ -424,12 +415,12 @@ func closesBlock(s string) bool {
 	return closers[word]
 }
 
-// piece is a chunk in the making: lines[span] of a source.
+// piece is a chunk before it becomes a claim: lines[span] of a source, with context.
 type piece struct {
 	span
-	path  []string // headings inside the file, outermost first
-	lead  string   // context repeated from above, on lines of its own
-	tail  string   // what closes the lead, such as the end of a fence
+	path  []string // headings within the file, outermost first
+	lead  string   // context repeated from above, on its own lines
+	tail  string   // closes the lead, such as the end of a fence
 	names []string // declared names
 }
 
@@ -444,7 +435,7 @@ func (p piece) text(lines []line) string {
 	return text
 }
 
-// parts wraps spans of one thing as pieces under one path.
+// parts makes a piece of each span, with the same path.
 func parts(spans []span, path []string) []piece {
 	out := make([]piece, len(spans))
 	for i, s := range spans {
@@ -453,9 +444,8 @@ func parts(spans []span, path []string) []piece {
 	return out
 }
 
-// merge joins a piece that is shorter than the minimum with the next piece, or
-// else with the one before it, when both have the same parent or one is the
-// other's, and the two fit into one chunk.
+// merge joins a piece below the minimum size with the next piece, or else with the previous one. Both must have the
+// same parent, or one must be the parent of the other, and together they must fit into one chunk.
 func merge(lines []line, pieces []piece, lim limits) []piece {
 	out := make([]piece, 0, len(pieces))
 	for i, p := range pieces {
@@ -492,8 +482,8 @@ func join(lines []line, a, b piece, lim limits) (piece, bool) {
 	return piece{span: both, path: path, names: append(slices.Clip(a.names), b.names...)}, ok
 }
 
-// joinPaths names what two neighbours are together: the deeper of a parent and
-// its child, or their parent with both titles.
+// joinPaths returns the path of two joined neighbours: the deeper path of a parent and its child, or their common
+// parent with both titles.
 func joinPaths(a, b []string) ([]string, bool) {
 	switch {
 	case len(b) >= len(a) && slices.Equal(a, b[:len(a)]):

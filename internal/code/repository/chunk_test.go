@@ -18,9 +18,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// checkChunks checks what holds of every file, however it is cut: chunks are
-// valid claims of bounded size and unique ids, in the order of the source; each
-// starts with the text at its line; and every line is in some chunk.
+// checkChunks checks properties of the chunks of any file. Chunks are valid claims of bounded size with unique ids, in
+// the order of the source. Each begins with the text at its line, and every line is in a chunk.
 func checkChunks(t testing.TB, name, text string, lim limits) []chunk {
 	t.Helper()
 	lines := splitLines(text)
@@ -31,8 +30,8 @@ func checkChunks(t testing.TB, name, text string, lim limits) []chunk {
 		if err := c.Validate(); err != nil {
 			t.Errorf("%s: %v", c.Source, err)
 		}
-		if n := utf8.RuneCountInString(c.Text); n > lim.max && (len(c.Entities) == 0 || n > lim.whole) {
-			t.Errorf("%s: %d characters, more than %d or %d:\n%s", c.Source, n, lim.max, lim.whole, c.Text)
+		if n := utf8.RuneCountInString(c.Text); n > lim.max && (len(c.Entities) == 0 || n > lim.maxDeclaration) {
+			t.Errorf("%s: %d characters, more than %d or %d:\n%s", c.Source, n, lim.max, lim.maxDeclaration, c.Text)
 		}
 		if ids[c.ID] || ids[c.Key] || uuid.Validate(c.ID) != nil || c.ID[14] != '8' {
 			t.Errorf("%s: bad or repeated id %s or key %s", c.Source, c.ID, c.Key)
@@ -58,8 +57,8 @@ func checkChunks(t testing.TB, name, text string, lim limits) []chunk {
 	return chunks
 }
 
-// startsAt allows for a lead of three lines, and for a part of a folded line from
-// which something was left out.
+// startsAt reports whether a chunk begins with a line. It allows for a lead of up to three lines, and for a part of a
+// wrapped line with an ellipsis.
 func startsAt(text, line string) bool {
 	for i, l := range strings.SplitN(text, "\n", 5) {
 		l = strings.TrimPrefix(l, "… ")
@@ -73,9 +72,8 @@ func startsAt(text, line string) bool {
 	return false
 }
 
-// leftOut reports whether a line belongs to what Go files have no chunks of:
-// everything up to the package clause unless it is the package's comment, and
-// imports.
+// leftOut reports whether a line of a Go file is in no chunk: imports, and everything up to the package clause unless
+// it is the package comment.
 func leftOut(name, text string, no int) bool {
 	if path.Ext(name) != ".go" {
 		return false
@@ -172,8 +170,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // goldenLimits are small, so that small files have to be cut.
 var goldenLimits = newLimits(360, 40)
 
-// TestCutGolden shows how each sort of file is cut. A file named x.go.txt is cut
-// as x.go; the tools would take it for a part of this package otherwise.
+// TestCutGolden shows how files of each kind are cut. A file named x.go.txt is cut as x.go; with the name x.go, the go
+// command would compile it as a part of this package.
 func TestCutGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/cut/*")
 	if err != nil {
@@ -209,7 +207,7 @@ func TestCutGolden(t *testing.T) {
 }
 
 func cutText(path, text string, lim limits) []chunk {
-	return source{path: path, text: text, hash: "sha256:0", changed: time.Unix(0, 0).UTC()}.chunks(lim)
+	return source{path: path, text: text, hash: "sha256:0", lastChanged: time.Unix(0, 0).UTC()}.chunks(lim)
 }
 
 func show(chunks []chunk) string {

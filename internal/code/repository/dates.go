@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// fileDates says when files were last changed. What a commit holds unchanged has the time of
-// the newest commit that changed it; anything else, the modification time. A clone writes
-// all files at once, so that their own times say nothing.
+// fileDates returns the dates of the last changes of files. If the file is as in the last commit, its date is that of
+// the newest commit that changed it. Otherwise it is the modification time. A clone writes all files at once, so
+// modification times alone would be useless.
 //
-// Git is asked at most twice a run, and only when a file's content has to be read. As many
-// commits are looked at as History reads; what they leave untouched has the oldest one's time.
+// Git runs at most twice per Index run, and only if the content of a file has to be read. As many commits are examined
+// as History reads. A file that none of them changed gets the time of the oldest one.
 type fileDates struct {
-	blobs  func() map[string]string    // what the last commit holds: path to name of the content
-	newest func() map[string]time.Time // by path; "" has the time of the oldest commit
+	blobs  func() map[string]string    // blob hashes in the last commit, by path
+	newest func() map[string]time.Time // by path; "" holds the time of the oldest commit
 }
 
-// datesOf prepares the dates of files. Without history, or git, all have their modification
-// time. want are the paths that will be asked for.
+// datesOf prepares the dates of files. Without history or git, all files have their modification time. want are the
+// files whose dates will be needed.
 func (x *indexer) datesOf(ctx context.Context, want []file) fileDates {
 	if x.o.NoHistory || x.tree.top == "" {
 		return fileDates{}
@@ -44,7 +44,7 @@ func (x *indexer) datesOf(ctx context.Context, want []file) fileDates {
 	})}
 }
 
-// of returns the date of a file with this content. Safe for concurrent use.
+// of returns the date of a file with this content. It is safe for concurrent use.
 func (d *fileDates) of(path string, content []byte, modTime time.Time) time.Time {
 	if d.blobs == nil {
 		return modTime
@@ -63,7 +63,7 @@ func (d *fileDates) of(path string, content []byte, modTime time.Time) time.Time
 	return modTime
 }
 
-// blobName is git's name of a content, in so many hexadecimal digits.
+// blobName returns git's hash of a content, with the given number of hexadecimal digits.
 func blobName(content []byte, digits int) string {
 	head := []byte("blob " + strconv.Itoa(len(content)) + "\x00")
 	if digits == 2*sha256.Size {
@@ -78,8 +78,7 @@ func blobName(content []byte, digits int) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// committed returns the names of the contents that the last commit holds below the root, by
-// path; nil where git can't say.
+// committed returns the blob hashes in the last commit below the root, by path. It returns nil if git fails.
 func (x *indexer) committed(ctx context.Context) map[string]string {
 	out, err := x.git(ctx, "ls-tree", "-r", "-z", "HEAD").Output()
 	if err != nil {
@@ -95,11 +94,11 @@ func (x *indexer) committed(ctx context.Context) map[string]string {
 	return blobs
 }
 
-// dateFormat begins a commit with an empty token, which no path is, and its time.
+// dateFormat writes a commit as an empty token, which no path can be, followed by its time.
 const dateFormat = "%x00%ct"
 
-// lastChanges returns the time of the newest commit that changed each of the paths, as far as
-// the newest commits say, and under "" the time of the oldest of them.
+// lastChanges returns the time of the newest commit that changed each pending path, if any of the examined commits did,
+// and under "" the time of the oldest examined commit.
 func (x *indexer) lastChanges(ctx context.Context, pending map[string]bool) map[string]time.Time {
 	if len(pending) == 0 {
 		return nil
@@ -124,13 +123,13 @@ func (x *indexer) lastChanges(ctx context.Context, pending map[string]bool) map[
 		return nil
 	}
 	found := parseDates(out, pending)
-	stop()         // once every path was found, the rest is of no use
-	_ = cmd.Wait() // it was stopped, most likely
+	stop()         // once all paths are found, the rest is not needed
+	_ = cmd.Wait() // it was stopped, so its error is expected
 	return found
 }
 
-// parseDates reads the output of git log in dateFormat with -z and --name-only until it
-// has the newest time of every path that is pending.
+// parseDates reads the output of git log in dateFormat with -z and --name-only until it has the newest time of each
+// pending path.
 func parseDates(r io.Reader, pending map[string]bool) map[string]time.Time {
 	found := make(map[string]time.Time, len(pending)+1)
 	in := bufio.NewReader(r)

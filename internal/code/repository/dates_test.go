@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A piece of a file has the time of the last commit that changed the file; one whose content
-// is in no commit has the file's own.
+// A chunk has the time of the last commit that changed its file. If the content is in no commit, it has the
+// modification time.
 func TestDatesAreThoseOfTheCommits(t *testing.T) {
 	needGit(t)
 	dir := gitRepo(t)
@@ -80,7 +80,7 @@ func TestDatesAreThoseOfTheCommits(t *testing.T) {
 	}
 }
 
-// Files have their own times where git can't say.
+// Without dates from git, files have their modification times.
 func TestDatesWithoutCommits(t *testing.T) {
 	needGit(t)
 	dir := gitRepo(t)

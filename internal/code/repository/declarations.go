@@ -8,15 +8,15 @@ import (
 
 // Declaration is something that a source file declares.
 type Declaration struct {
-	Name      string // as a reader writes it, with the type that it belongs to: "res.send", "Flask.url_for"
-	Line, End int    // from 1, both included, without the comment above
-	Body      bool   // it does something: a function or a method
-	Container bool   // it may hold others: a type, a namespace
+	Name      string // as a reader writes it, with its type: "res.send", "Flask.url_for"
+	Line, End int    // from 1, both inclusive, without the comment above
+	Body      bool   // it has code: a function or a method
+	Container bool   // it may contain others: a type, a namespace
 }
 
-// cutDeclared cuts a file by its declarations. A function is one chunk with the comment
-// above it. So is a type, unless it is longer than a chunk and holds functions, which are
-// chunks of their own then. What stands between declarations is cut as blocks.
+// cutDeclared cuts a file by its declarations. A function is one chunk together with the comment above it. So is a
+// type, unless it is longer than a chunk and contains functions; these are chunks of their own then. The text between
+// declarations is cut as blocks.
 func cutDeclared(lines []line, decls []Declaration, lim limits) []piece {
 	d := declaredFile{lines: lines, lim: lim}
 	for _, decl := range decls {
@@ -24,30 +24,30 @@ func cutDeclared(lines []line, decls []Declaration, lim limits) []piece {
 			d.decls = append(d.decls, decl)
 		}
 	}
-	// The outer one of two that begin together comes first.
+	// If two begin on the same line, the outer one comes first.
 	slices.SortStableFunc(d.decls, func(a, b Declaration) int { return cmp.Or(a.Line-b.Line, b.End-a.End) })
 	d.region(span{0, len(lines)}, d.decls, nil)
 	return merge(lines, d.pieces, lim)
 }
 
-// declaredFile is a file in the course of cutDeclared.
+// declaredFile is the state of cutDeclared.
 type declaredFile struct {
 	lines  []line
 	lim    limits
-	decls  []Declaration // by line
+	decls  []Declaration // sorted by line
 	pieces []piece
 }
 
-// region cuts the lines of s, in which decls stand: of a file, or of the declaration outer.
+// region cuts the lines of s, which contain decls. outer is the enclosing declaration, or nil for a file.
 func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 	at := s.from
 	for i, decl := range decls {
 		own := d.spanOf(decl)
 		if own.from < at || own.to > s.to || !decl.Body && !decl.Container {
-			continue // it is part of another one, or one of the small things between functions
+			continue // part of another declaration, or a small declaration between functions
 		}
 		inner := within(decls[i+1:], decl)
-		opened := width(d.lines[own.from:own.to]) > d.openedFrom(decl) && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
+		opened := width(d.lines[own.from:own.to]) > d.splitWidth(decl) && slices.ContainsFunc(inner, func(x Declaration) bool { return x.Body })
 		if !decl.Body && !opened && width(d.lines[own.from:own.to]) <= d.lim.min {
 			continue
 		}
@@ -63,15 +63,15 @@ func (d *declaredFile) region(s span, decls []Declaration, outer *Declaration) {
 	d.between(span{at, s.to}, decls, outer)
 }
 
-// openedFrom is the width in characters from which a declaration is cut into those in it.
-func (d *declaredFile) openedFrom(decl Declaration) int {
+// splitWidth returns the width in characters from which a declaration is cut at the declarations within it.
+func (d *declaredFile) splitWidth(decl Declaration) int {
 	if decl.Body {
-		return d.lim.whole
+		return d.lim.maxDeclaration
 	}
 	return d.lim.max
 }
 
-// within returns the declarations that stand inside of one.
+// within returns the declarations of decls that lie within outer.
 func within(decls []Declaration, outer Declaration) []Declaration {
 	end := slices.IndexFunc(decls, func(x Declaration) bool { return x.Line > outer.End })
 	if end < 0 {
@@ -80,15 +80,15 @@ func within(decls []Declaration, outer Declaration) []Declaration {
 	return decls[:end]
 }
 
-// spanOf returns where a declaration stands.
+// spanOf returns the span of a declaration.
 func (d *declaredFile) spanOf(decl Declaration) span {
 	from, _ := slices.BinarySearchFunc(d.lines, decl.Line, func(l line, no int) int { return l.no - no })
 	to, _ := slices.BinarySearchFunc(d.lines, decl.End+1, func(l line, no int) int { return l.no - no })
 	return span{from, to}
 }
 
-// withComment returns where the comment and the decorators above line i begin, not before
-// the line at. A block comment may have a blank line after it, unless the file begins with it.
+// withComment returns the line at which the comment and the decorators above line i begin. It does not go above line
+// at. A block comment may be followed by a blank line, unless it is at the beginning of the file.
 func (d *declaredFile) withComment(i, at int) int {
 	for i > at {
 		t := d.lines[i-1].trimmed()
@@ -110,7 +110,7 @@ func (d *declaredFile) withComment(i, at int) int {
 	return i
 }
 
-// startOfComment returns where the block comment that ends on line i begins.
+// startOfComment returns the line at which the block comment that ends on line i begins.
 func (d *declaredFile) startOfComment(i, at int) int {
 	for i > at && !strings.HasPrefix(d.lines[i].trimmed(), "/*") {
 		i--
@@ -118,13 +118,12 @@ func (d *declaredFile) startOfComment(i, at int) int {
 	return i
 }
 
-// attribute reports whether a trimmed line is an attribute of the declaration below it, in
-// Rust, C# or C++.
+// attribute reports whether a trimmed line is an attribute of the next declaration, in Rust, C# or C++.
 func attribute(t string) bool {
 	return strings.HasPrefix(t, "#[") || strings.HasPrefix(t, "[") && strings.HasSuffix(t, "]")
 }
 
-// unit adds lines of a declaration: as one piece, or as several that begin with its first line.
+// unit adds lines of a declaration: as one piece, or as several that begin with the declaration's first line.
 func (d *declaredFile) unit(s span, decl Declaration) {
 	names := []string{decl.Name}
 	if i := strings.LastIndexAny(decl.Name, ".:#"); i >= 0 && i+1 < len(decl.Name) {
@@ -134,8 +133,7 @@ func (d *declaredFile) unit(s span, decl Declaration) {
 	d.pieces = append(d.pieces, declarationParts(d.lines, s, lead, []string{clip(decl.Name, maxTitle)}, names, d.lim)...)
 }
 
-// between adds what stands between declarations: in a file as blocks, in the declaration
-// around them as a part of that.
+// between adds the text between declarations: as blocks in a file, as part of the enclosing declaration otherwise.
 func (d *declaredFile) between(s span, decls []Declaration, outer *Declaration) {
 	if outer != nil {
 		if s = s.trim(d.lines); !s.empty() {
@@ -156,15 +154,15 @@ func (d *declaredFile) between(s span, decls []Declaration, outer *Declaration) 
 	}
 }
 
-// declarationParts cuts what one declaration holds: into one piece if that is not longer
-// than lim.whole, and else where the indentation is least; each further part begins with
-// lead, the declaration's first line. Lines that no chunk could hold are left out.
+// declarationParts cuts one declaration. It is one piece if it is at most lim.maxDeclaration long. Otherwise it is cut where the
+// indentation is least, and each further part begins with lead, the declaration's first line. Lines that are too long
+// for a chunk are left out.
 func declarationParts(lines []line, s span, lead string, path, names []string, lim limits) []piece {
 	var out []piece
-	rest := lim.whole - lim.lead() - 2
+	rest := lim.maxDeclaration - lim.lead() - 2
 	for _, run := range runs(lines[s.from:s.to], false, lim.line()) {
 		run = span{run.from + s.from, run.to + s.from}
-		first := lim.whole
+		first := lim.maxDeclaration
 		if run.from > s.from {
 			first = rest
 		}

@@ -40,7 +40,7 @@ func TestALongFunctionIsOneChunk(t *testing.T) {
 	}
 }
 
-// A long class is its head and its methods, a short one is whole.
+// A long class is cut into its head and its methods; a short one is one chunk.
 func TestAClassIsCutIntoItsMethodsIfItIsLong(t *testing.T) {
 	method := func(name string) string {
 		return "    def " + name + "(self):\n        return self.cart.lines.first.price\n\n"
@@ -60,7 +60,7 @@ func TestAClassIsCutIntoItsMethodsIfItIsLong(t *testing.T) {
 	}
 }
 
-// A block comment belongs to what follows it, even behind a blank line.
+// A block comment stays with the declaration after it, even with a blank line in between.
 func TestABlockCommentStaysWithWhatItIsAbout(t *testing.T) {
 	text := "'use strict';\n\n/**\n * Sends it.\n */\n\nres.send = function send() {\n  end();\n}\n\n/**\n * The host.\n */\n\ndefine('host', function () {\n  return 1;\n});\n"
 	s := source{path: "x.js", text: text, hash: "sha256:0", declared: []Declaration{{"res.send", 7, 9, true, false}}}
@@ -70,7 +70,7 @@ func TestABlockCommentStaysWithWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// Whatever a reader of declarations says, every line is in a chunk.
+// With any declarations, every line is in a chunk.
 func FuzzDeclarations(f *testing.F) {
 	f.Add("a\nb\n\nc\n", 1, 2, 2, 9)
 	f.Add("# x\ndef f():\n  y\n", 2, 3, 1, 3)

@@ -1,21 +1,17 @@
-// Package repository turns a folder of files and its git history into claims:
-// Markdown by heading, Go by declaration, any other text by blocks, a commit by
-// its message.
+// Package repository turns a folder of files and its git history into claims. Markdown is cut by heading, Go by
+// declaration, any other text by blocks. A commit yields its message.
 //
-// The files are the truth and the index is a projection of them. Index walks
-// the tree, cuts what has changed into chunks, and tells a Sink what to put and
-// what to remove; run it again and only the changes are read. A Document is one
-// file or one commit; its chunks are claims of kind document whose evidence
-// names the file, the line and the hash of the content (or the commit), so that
-// a reader can open what is quoted and a changed file stops standing as
-// evidence.
+// The files are the truth and the index is a projection of them. Index walks the tree, cuts what has changed into
+// chunks, and calls a Sink to put and remove them. Another run reads only what has changed since. A Document is one
+// file or one commit. Its chunks are claims of kind document. Their evidence names the file, the line and the hash of
+// the content (or the commit), so a reader can open the source, and evidence from a changed file becomes invalid.
 //
 // Caveats:
 //
-//   - What can't be read is treated as gone. A projection may forget: the next
-//     run that can read the file brings the same chunks back, with the same ids.
-//   - Secrets are kept out by file name and by content. That is a net with
-//     holes, not a guarantee; Report.Withheld says what it caught.
+//   - A file that can't be read is treated as deleted. The next run that can read it adds the same chunks again, with
+//     the same ids.
+//   - Secrets are recognized by file name and by content. This finds many, but is no guarantee. Report.Withheld
+//     lists what was found.
 //   - A file that git tracks although .gitignore names it is ignored here.
 //   - Symbolic links are never followed.
 package repository

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// printer is a sink that remembers nothing and prints what it is given.
+// printer is a sink that prints its arguments and stores nothing.
 type printer struct{}
 
 func (printer) DocumentHashes(context.Context) (map[string]repository.Known, error) {

@@ -23,36 +23,33 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// File is a file as its folder describes it.
+// File is a file with its data from the folder.
 type File struct {
 	Path    string // from the root, with slashes
 	Size    int64  // bytes
 	ModTime time.Time
 
-	// Skip says why Index leaves the file out although nobody asked it to: ReasonTooLarge,
-	// or ReasonGenerated for its name. Empty for the others.
+	// Skip is the reason for which Index would leave the file out by default: ReasonTooLarge, or ReasonGenerated for
+	// its name. It is empty for other files.
 	Skip Reason
 }
 
-// Tree is the files below a folder that Index looks at: by the same ignore files,
-// conventions and rules for secrets. Files with other reasons against them than
-// File.Skip has are counted and left out.
+// Tree lists the files below a folder that Index would read, with the same ignore files, conventions and rules for
+// secrets. Files left out for reasons other than those of File.Skip are only counted.
 type Tree struct {
 	Files    []File         // by path
-	Skipped  map[Reason]int // as Report.Skipped; those in Files with a Skip included
-	Withheld []Withheld     // by path; what its name says to be secret
+	Skipped  map[Reason]int // as Report.Skipped; includes files with a Skip
+	Withheld []Withheld     // by path; files that are secret by their name
 
 	root *os.Root
 }
 
-// Files looks for the files below the folder root. With paths, which are from the root
-// and have slashes, it looks only at these, and below those that are folders; a path
-// that is not there, or that leads out of the root or into what is left out, yields
-// nothing. Of the options, MaxFileBytes, Include and Exclude count.
+// Files lists the files below the folder root. With paths, which are relative to the root and have slashes, it lists
+// only these files and those below these folders. A path that does not exist, leads out of the root, or is within
+// something left out yields nothing. Of the options, MaxFileBytes, Include and Exclude are used.
 //
-// Folders that can't be listed are counted as ReasonUnreadable; the error is
-// ken.ErrInvalid for options or a root that can't be, or that of ctx. Close the tree
-// when nothing is read any more.
+// Folders that can't be listed are counted as ReasonUnreadable. The error is ken.ErrInvalid for invalid options or an
+// invalid root, or that of ctx. The caller closes the tree.
 func Files(ctx context.Context, root string, o Options, paths ...string) (*Tree, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -64,9 +61,9 @@ func Files(ctx context.Context, root string, o Options, paths ...string) (*Tree,
 	}
 	work := findWorkTree(dir)
 	w := newWalker(ctx, r, work.prefix, o)
-	w.keep = true
+	w.keepSkipped = true
 	if len(paths) > 0 {
-		w.only = newSelection(paths)
+		w.selected = newSelection(paths)
 	}
 	if err := w.walk(".", work.ignoreStack()); err != nil {
 		_ = r.Close() // it was only read
@@ -81,8 +78,7 @@ func Files(ctx context.Context, root string, o Options, paths ...string) (*Tree,
 	return t, nil
 }
 
-// openRoot opens a folder that nothing leads out of, and returns its absolute path
-// without links.
+// openRoot opens a folder from which no link leads outside, and returns its absolute path with links resolved.
 func openRoot(root string) (string, *os.Root, error) {
 	dir, err := filepath.Abs(root)
 	if err == nil {
@@ -99,21 +95,20 @@ func openRoot(root string) (string, *os.Root, error) {
 	return dir, r, nil
 }
 
-// Close lets go of the folder.
+// Close closes the root folder.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Content is what a file held when it was read.
+// Content is the content of a file when it was read.
 type Content struct {
-	Bytes   []byte // the first of them, as many as were asked for; the caller's
-	Size    int64  // of all of it, bytes
-	Hash    string // of all of it, as evidence has it: "sha256:" and hex
+	Bytes   []byte // the first bytes, up to the limit; owned by the caller
+	Size    int64  // of the whole file, in bytes
+	Hash    string // of the whole file, as in evidence: "sha256:" and hex digits
 	ModTime time.Time
 }
 
-// Read reads a file of the tree and keeps its first limit bytes. The time is from
-// before the reading: a write meanwhile shows the next time. Errors are those of the
-// file system, and fs.ErrInvalid for what is no regular file. It is safe for concurrent
-// use.
+// Read reads a file of the tree and keeps its first limit bytes. ModTime is taken before reading, so a write during the
+// read changes the time seen later. Errors are those of the file system, and fs.ErrInvalid if it is not a regular file.
+// It is safe for concurrent use.
 func (t *Tree) Read(path string, limit int64) (c Content, err error) {
 	f, err := t.root.Open(filepath.FromSlash(path))
 	if err != nil {
@@ -137,7 +132,7 @@ func (t *Tree) Read(path string, limit int64) (c Content, err error) {
 	h := sha256.New()
 	h.Write(c.Bytes)
 	rest := int64(0)
-	if int64(len(c.Bytes)) >= limit { // else that was all, as in most files
+	if int64(len(c.Bytes)) >= limit { // otherwise the whole file has been read, as usual
 		rest, err = io.Copy(h, f)
 	}
 	c.Size = int64(len(c.Bytes)) + rest
@@ -145,10 +140,10 @@ func (t *Tree) Read(path string, limit int64) (c Content, err error) {
 	return c, err
 }
 
-// selection is which paths a walk looks at: some, and what is below them.
+// selection is the set of paths that a walk visits, with everything below them.
 type selection struct {
 	paths   map[string]bool
-	parents map[string]bool // the folders that lead there
+	parents map[string]bool // the folders above paths
 }
 
 func newSelection(paths []string) *selection {
@@ -172,7 +167,7 @@ func newSelection(paths []string) *selection {
 	return s
 }
 
-// leadsTo reports whether a walk has to do with an entry of a folder.
+// leadsTo reports whether a walk must visit an entry of a folder: it is selected, or above or below something selected.
 func (s *selection) leadsTo(rel string) bool {
 	if s == nil || s.paths["."] || s.parents[rel] || s.paths[rel] {
 		return true
@@ -187,12 +182,12 @@ func (s *selection) leadsTo(rel string) bool {
 
 const (
 	gitIgnore = ".gitignore"
-	kenIgnore = ".kenignore" // the same notation, for the index alone; stronger than .gitignore beside it
+	kenIgnore = ".kenignore" // in the same notation, for the index only; takes precedence over .gitignore in the same folder
 
-	maxIgnoreFile = 1 << 20 // bytes; a larger ignore file is a mistake
+	maxIgnoreFile = 1 << 20 // bytes; a larger ignore file is not read
 )
 
-// file is a candidate for indexing, as its folder describes it.
+// file is a candidate for indexing, with its data from the folder.
 type file struct {
 	path    string
 	size    int64
@@ -200,27 +195,27 @@ type file struct {
 	skip    Reason // as File.Skip
 }
 
-// walker finds the files under a root. It asks for folders and files through
-// os.Root, so a link that appears while it walks leads nowhere else.
+// walker finds the files under a root. It accesses folders and files through os.Root, so a link created during the walk
+// can't lead outside.
 type walker struct {
 	ctx              context.Context
 	root             *os.Root
 	prefix           string // from the work tree's top to the root
 	o                Options
 	include, exclude []patterns
-	only             *selection // nil for everything
-	keep             bool       // too large and generated ones among the files, too
+	selected         *selection // nil for everything
+	keepSkipped      bool       // also list files that are too large or generated
 	skipped          map[Reason]int
 	withheld         []Withheld
 	files            []file
-	own              map[string]bool // Ken's folders of the user, by path from the root: never entered
+	userFolders      map[string]bool // Ken's folders of the user, by path from the root; never entered
 }
 
 func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *walker {
-	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}, own: map[string]bool{}}
-	for _, dir := range trust.OwnFolders() { // where a home folder is, or lies in, the project
+	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}, userFolders: map[string]bool{}}
+	for _, dir := range trust.OwnFolders() { // the home folder may be the project or be within it
 		if rel, err := filepath.Rel(trust.Real(root.Name()), dir); err == nil {
-			w.own[filepath.ToSlash(rel)] = true
+			w.userFolders[filepath.ToSlash(rel)] = true
 		}
 	}
 	for _, p := range []struct {
@@ -234,8 +229,7 @@ func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *wa
 	return w
 }
 
-// walk visits the folder rel, "." for the root. below are the ignore files that
-// apply from above.
+// walk visits the folder rel, "." for the root. below holds the ignore files from the folders above.
 func (w *walker) walk(rel string, below []patterns) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -267,7 +261,7 @@ func (w *walker) walk(rel string, below []patterns) error {
 	return nil
 }
 
-// skipByContents says why a folder is skipped by what it holds.
+// skipByContents returns the reason to skip a folder because of what it contains; "" for none.
 func skipByContents(entries []fs.DirEntry) Reason {
 	for _, e := range entries {
 		switch {
@@ -280,7 +274,7 @@ func skipByContents(entries []fs.DirEntry) Reason {
 	return ""
 }
 
-// descend adds the ignore files of a folder to those above it.
+// descend adds the ignore files of a folder to those from the folders above.
 func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []patterns {
 	p := patterns{base: w.prefix}
 	if rel != "." {
@@ -303,7 +297,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 
 func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []patterns) error {
 	name := e.Name()
-	if ownFolders[name] || w.own[rel] || !w.only.leadsTo(rel) { // .git may be a file
+	if ownFolders[name] || w.userFolders[rel] || !w.selected.leadsTo(rel) { // .git may be a file
 		return nil
 	}
 	if reason := w.skip(rel, e, siblings, stack); reason != "" {
@@ -325,13 +319,13 @@ func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []pat
 	if reason != "" {
 		w.skipped[reason]++
 	}
-	if reason == "" || w.keep && (reason == ReasonTooLarge || reason == ReasonGenerated) {
+	if reason == "" || w.keepSkipped && (reason == ReasonTooLarge || reason == ReasonGenerated) {
 		w.files = append(w.files, file{rel, info.Size(), info.ModTime().UTC(), reason})
 	}
 	return nil
 }
 
-// skip says why an entry is left out by its name, its type and the patterns.
+// skip returns the reason to leave out an entry because of its name, its type or the patterns; "" for none.
 func (w *walker) skip(rel string, e fs.DirEntry, siblings []string, stack []patterns) Reason {
 	full := w.prefix + rel
 	verdict, own := match(stack, full, e.IsDir())
@@ -364,16 +358,14 @@ func (w *walker) skip(rel string, e fs.DirEntry, siblings []string, stack []patt
 	return ""
 }
 
-// rootMarks make a folder a project's root.
+// rootMarks are files and folders that mark the root of a project.
 var rootMarks = []string{".ken", ".git", "go.mod"}
 
-// projectFiles make a folder a project that is no root to FindRoot, because such files
-// lie in the folders of projects too.
+// projectFiles also mark a project. FindRoot does not use them, because subfolders of a project may contain them.
 var projectFiles = []string{"package.json", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt",
 	"Makefile", "composer.json", "Gemfile", "mix.exs", "WORKSPACE", "MODULE.bazel", "go.work", ".hg", ".svn", ".jj"}
 
-// IsProject reports whether something in root, as FindRoot returned it, says that it is
-// a project.
+// IsProject reports whether root, as returned by FindRoot, contains a mark of a project.
 func IsProject(root string) bool {
 	return slices.ContainsFunc(slices.Concat(rootMarks, projectFiles), func(mark string) bool {
 		_, err := os.Lstat(filepath.Join(root, mark))
@@ -381,8 +373,8 @@ func IsProject(root string) bool {
 	})
 }
 
-// FindRoot returns the absolute path of the nearest folder from dir upwards that
-// holds .ken, .git or go.mod, and of dir itself when none does.
+// FindRoot returns the absolute path of the nearest folder, from dir upwards, that contains .ken, .git or go.mod. If
+// there is none, it returns the absolute path of dir.
 func FindRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -400,7 +392,7 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// secretGlobs are lower-case file names whose whole purpose is to hold secrets.
+// secretGlobs are patterns for lower-case names of files whose purpose is to hold secrets.
 var secretGlobs = []string{
 	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
 	"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials", "credentials.json", "credentials.y*ml", "credentials.csv",
@@ -409,10 +401,10 @@ var secretGlobs = []string{
 	".pypirc", "kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfstate.backup", "*.tfvars", "*.agekey",
 }
 
-// sampleSuffixes mark a file as the example of one that would hold secrets.
+// sampleSuffixes mark a file as an example of a secret file.
 var sampleSuffixes = []string{".example", ".sample", ".template", ".dist", ".tmpl", ".defaults"}
 
-// secretFile reports whether the name alone says that a file holds secrets.
+// secretFile reports whether a file holds secrets according to its name.
 func secretFile(rel string) bool {
 	base := strings.ToLower(path.Base(rel))
 	for _, s := range sampleSuffixes {
@@ -432,11 +424,10 @@ func secretFile(rel string) bool {
 	return false
 }
 
-// npmToken is the line that makes an .npmrc a secret; without one it is settings.
+// npmToken matches a line with a secret in an .npmrc. Without such a line, the file contains only settings.
 var npmToken = lazyregexp.New(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
 
-// withholdFile reports whether the content says that no part of a file may be
-// shown.
+// withholdFile reports whether the whole file must be withheld because of its content.
 func withholdFile(rel, text string) bool {
 	switch path.Base(rel) {
 	case ".npmrc", ".yarnrc", ".yarnrc.yml":
@@ -445,8 +436,8 @@ func withholdFile(rel, text string) bool {
 	return false
 }
 
-// withhold drops the chunks of text that hold any part of a secret, in their
-// text or in the heading above it, and says what was dropped.
+// withhold drops chunks that contain any part of a secret in their text or heading. It returns the remaining claims and
+// a list of what was dropped.
 func withhold(text string, chunks []chunk) ([]ken.Claim, []Withheld) {
 	secrets := findSecrets(text)
 	claims := make([]ken.Claim, 0, len(chunks))
@@ -477,8 +468,8 @@ func findSecrets(text string) []secret {
 	return out
 }
 
-// overlapsSecret reports whether any part of a secret stands in the lines of the chunk, or
-// all of it in what the chunk repeats from elsewhere.
+// overlapsSecret reports whether the lines of the chunk contain any part of a secret, or text repeated in the chunk
+// contains all of it.
 func (c chunk) overlapsSecret(s secret) bool {
 	return c.first <= s.last && c.last >= s.first ||
 		s.text != "" && (strings.Contains(c.Heading, s.text) || strings.Contains(c.Text, s.text))

@@ -112,7 +112,7 @@ var (
 	fakeKey   = "-----BEGIN " + "PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 20) + "-----END " + "PRIVATE KEY-----\n"
 )
 
-// Protects against the complaint that indexes keep secrets word for word.
+// Secrets must not be stored word for word in the index.
 func TestSecretsAreNotStoredVerbatim(t *testing.T) {
 	dir := tree(t, map[string]string{
 		".env": "KEY=" + fakeToken, "deploy/id_rsa": "x", "tls/server.pem": "x", ".env.example": "KEY=\n",

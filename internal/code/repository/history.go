@@ -22,12 +22,11 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// commitPrefix starts the path of a document that is a commit.
+// commitPrefix is the prefix of the path of a document that is a commit.
 const commitPrefix = "git:"
 
-// history brings the commits up to date: the newest without merges that HEAD
-// reaches and that touch the root. Commits that a rewritten history has left
-// behind, or that the limit no longer admits, go.
+// history brings the commits in the index up to date: the newest commits without merges that are reachable from HEAD
+// and touch the root. It removes commits that are no longer reachable or exceed the limit.
 func (x *indexer) history(ctx context.Context) error {
 	shas, keep, err := x.reachable(ctx)
 	if err != nil {
@@ -56,8 +55,8 @@ func (x *indexer) history(ctx context.Context) error {
 	return x.commits(ctx, fresh, len(shas))
 }
 
-// reachable lists the commits that belong into the index, newest first. keep
-// says that nobody can tell, so that what is indexed stays.
+// reachable lists the commits for the index, newest first. keep reports that git could not list them; the indexed
+// commits then stay.
 func (x *indexer) reachable(ctx context.Context) (shas []string, keep bool, err error) {
 	switch {
 	case x.o.NoHistory:
@@ -92,7 +91,7 @@ func (x *indexer) reachable(ctx context.Context) (shas []string, keep bool, err 
 	return nil, true, nil
 }
 
-// commits reads and puts the commits that are new.
+// commits reads the new commits and adds them.
 func (x *indexer) commits(ctx context.Context, fresh []string, total int) error {
 	p := Progress{Stage: StageCommits, Done: total - len(fresh), Total: total}
 	x.o.Progress(p)
@@ -124,7 +123,7 @@ func (x *indexer) commits(ctx context.Context, fresh []string, total int) error 
 		return x.flushFull(ctx)
 	})
 	if failed != nil {
-		stop() // parseLog leaves the rest unread
+		stop() // parseLog does not read the rest
 	}
 	err = cmd.Wait()
 	switch {
@@ -141,8 +140,8 @@ func (x *indexer) commits(ctx context.Context, fresh []string, total int) error 
 	return x.flush(ctx)
 }
 
-// git prepares a command in the root that asks nothing, changes nothing, and
-// runs no program that the repository's settings name.
+// git prepares a command in the root that asks for no input, changes nothing, and runs no program configured in the
+// repository.
 func (x *indexer) git(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"}, args...)...)
 	cmd.Dir = x.dir
@@ -155,7 +154,7 @@ func (x *indexer) git(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// gitFailure is git's own first line of complaint, or the error itself.
+// gitFailure returns the first line of git's error output, or the error itself.
 func gitFailure(err error) string {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		first, _, _ := strings.Cut(string(exit.Stderr), "\n")
@@ -164,8 +163,8 @@ func gitFailure(err error) string {
 	return "git: " + err.Error()
 }
 
-// logFormat writes a commit as hash, author's time, subject and body, each ended
-// by a NUL, which none of them can hold; the paths follow, ended likewise.
+// logFormat writes a commit as hash, author's time, subject and body, each terminated by a NUL, which none of them can
+// contain. The paths follow in the same form.
 const logFormat = "%x01%H%x00%at%x00%s%x00%b%x00"
 
 type commit struct {
@@ -176,9 +175,8 @@ type commit struct {
 
 var errLogFormat = errors.New("unexpected output of git log")
 
-// parseLog reads the output of git log in logFormat with -z and --name-only and
-// calls emit for each commit. want are the hashes that were asked for: only one
-// of these, not seen yet, starts a commit, whatever a path is called.
+// parseLog reads the output of git log in logFormat with -z and --name-only and calls emit for each commit. want are
+// the requested hashes. Only one of these that was not seen yet starts a commit, so a path can't be mistaken for one.
 func parseLog(r io.Reader, want []string, emit func(commit) error) error {
 	pending := make(map[string]bool, len(want))
 	for _, sha := range want {
@@ -218,7 +216,7 @@ func parseLog(r io.Reader, want []string, emit func(commit) error) error {
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			break // git was cut off, perhaps in the middle of this commit
+			break // the output was cut off, perhaps within this commit
 		}
 		if err := emit(c); err != nil {
 			return err
@@ -230,8 +228,7 @@ func parseLog(r io.Reader, want []string, emit func(commit) error) error {
 	return nil
 }
 
-// clean makes text of any bytes: valid, with line feeds and tabs as its only
-// control characters.
+// clean turns bytes into valid UTF-8 without control characters other than line feed and tab.
 func clean(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "�")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -242,8 +239,8 @@ func clean(s string) string {
 	}, s))
 }
 
-// unixTime reads seconds since 1970; what is no time of the years 1 to 9999, and
-// so could not be written as JSON, is 1970.
+// unixTime parses seconds since 1970. For an invalid number or a time outside the years 1 to 9999, which JSON can't
+// represent, it returns 1970.
 func unixTime(s string) time.Time {
 	sec, err := strconv.ParseInt(s, 10, 64)
 	if t := time.Unix(sec, 0).UTC(); err == nil && t.Year() >= 1 && t.Year() <= 9999 {
@@ -254,12 +251,11 @@ func unixTime(s string) time.Time {
 
 var (
 	trailer = lazyregexp.New(`^(?:[A-Za-z][A-Za-z0-9-]*: .|\(cherry picked from commit )`)
-	// issueTrailer names what a commit is about; the others name people and tools.
+	// issueTrailer matches trailers that name an issue. Other trailers name people and tools.
 	issueTrailer = lazyregexp.New(`(?i)^(?:fixes|closes|resolves|refs?|references|see(?:-also)?|issue|bug|updates): `)
 )
 
-// trimTrailers drops the last paragraph of a body when it is made of trailers,
-// except those that name an issue.
+// trimTrailers drops the last paragraph of a body if it consists of trailers, but keeps trailers that name an issue.
 func trimTrailers(body string) string {
 	head, last := "", body
 	if i := strings.LastIndex(body, "\n\n"); i >= 0 {
@@ -277,11 +273,10 @@ func trimTrailers(body string) string {
 	return strings.TrimSpace(head + "\n\n" + strings.Join(keep, "\n"))
 }
 
-// maxPaths is how many of a commit's paths are listed.
+// maxPaths is the maximum number of a commit's paths that are listed.
 const maxPaths = 20
 
-// commitDocument makes a document of one commit: its message and its paths, in as
-// many chunks as the message needs.
+// commitDocument makes a document of one commit from its message and paths, with as many chunks as needed.
 func (x *indexer) commitDocument(c commit) Document {
 	text := strings.TrimSpace(c.subject + "\n\n" + c.body)
 	if files := listPaths(c.paths, x.lim.line()/2); files != "" {
@@ -335,14 +330,14 @@ func listPaths(paths []string, limit int) string {
 	return "Files: " + list
 }
 
-// workTree is the git work tree that a folder lies in.
+// workTree is the git work tree that contains a folder.
 type workTree struct {
 	top    string // absolute; "" outside any work tree
-	prefix string // from top to the folder, slash-separated with a slash at its end; "" at the top
-	gitDir string // where info/exclude lies, shared between linked work trees
+	prefix string // from top to the folder, with slashes and a trailing slash; "" if the folder is top
+	gitDir string // folder with info/exclude, shared by linked work trees
 }
 
-// findWorkTree looks from root, an absolute path, upwards.
+// findWorkTree looks for a work tree in root, an absolute path, and in the folders above.
 func findWorkTree(root string) workTree {
 	for at := root; ; at = filepath.Dir(at) {
 		mark := filepath.Join(at, ".git")
@@ -366,8 +361,7 @@ func findWorkTree(root string) workTree {
 	}
 }
 
-// linkedGitDir follows the file that stands for the git folder in a submodule or
-// a linked work tree.
+// linkedGitDir resolves the file that takes the place of the .git folder in a submodule or a linked work tree.
 func linkedGitDir(top, mark string) string {
 	dir, ok := pointer(mark, "gitdir: ", top)
 	if !ok {
@@ -381,7 +375,7 @@ func linkedGitDir(top, mark string) string {
 
 const maxPointer = 64 << 10
 
-// pointer reads a file that holds one path, relative to base unless absolute.
+// pointer reads a file that contains one path, which is absolute or relative to base.
 func pointer(name, prefix, base string) (string, bool) {
 	data, err := projectfile.ReadFile(name, maxPointer)
 	if err != nil {
@@ -394,8 +388,8 @@ func pointer(name, prefix, base string) (string, bool) {
 	return p, ok
 }
 
-// ignoreStack reads the ignore files that apply from above root: the work tree's
-// info/exclude, then those of each folder from its top down to root's parent.
+// ignoreStack reads the ignore files from above root: the work tree's info/exclude, then those of each folder from its
+// top down to root's parent.
 func (w workTree) ignoreStack() []patterns {
 	if w.top == "" {
 		return nil
@@ -413,7 +407,7 @@ func (w workTree) ignoreStack() []patterns {
 	return stack
 }
 
-// readPatterns reads an ignore file; one that can't be read says nothing.
+// readPatterns reads an ignore file. It returns nil if the file can't be read.
 func readPatterns(name string, own bool) []pattern {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnoreFile {

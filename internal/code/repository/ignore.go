@@ -6,28 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// verdict is what patterns say of a path.
+// verdict is the decision of patterns about a path.
 type verdict int
 
 const (
 	undecided verdict = iota
 	ignored
-	reincluded // brought back by a pattern that starts with "!"
+	reincluded // by a pattern that begins with "!"
 )
 
-// pattern is one line of an ignore file, with the meaning that git gives it.
-// The tests compare the matcher with git itself.
+// pattern is one line of an ignore file, with git's semantics. The tests compare the matcher with git itself.
 type pattern struct {
-	segments []string // of the path below the file's folder; one segment matches at any depth unless anchored
-	anchored bool
-	dirOnly  bool
-	negated  bool
-	own      bool // from .kenignore
+	segments      []string // of the path below the file's folder; unless anchored, a single segment matches at any depth
+	anchored      bool
+	dirOnly       bool
+	negated       bool
+	fromKenIgnore bool // from .kenignore
 }
 
-// patterns are the lines of the ignore files of one folder, later ones stronger.
+// patterns holds the lines of the ignore files of one folder. Later lines take precedence.
 type patterns struct {
-	base string // the folder, slash-separated with a slash at its end; "" for the top
+	base string // path of the folder with slashes and a trailing slash; "" for the top
 	list []pattern
 }
 
@@ -35,7 +34,7 @@ func parsePatterns(text string, own bool) []pattern {
 	var out []pattern
 	for l := range strings.SplitSeq(strings.TrimPrefix(text, byteOrderMark), "\n") {
 		if p, ok := parsePattern(strings.TrimSuffix(l, "\r")); ok {
-			p.own = own
+			p.fromKenIgnore = own
 			out = append(out, p)
 		}
 	}
@@ -58,13 +57,13 @@ func parsePattern(s string) (p pattern, ok bool) {
 	}
 	p.segments = strings.Split(s, "/")
 	if n := len(p.segments); n > 1 && p.segments[n-1] == "**" {
-		p.segments = append(p.segments, "*") // everything inside, not the folder itself
+		p.segments = append(p.segments, "*") // everything within the folder, but not the folder itself
 	}
 	return p, true
 }
 
-// match decides about a path relative to the top, by the last pattern of the
-// deepest folder that says anything. own reports that it stands in .kenignore.
+// match decides about a path relative to the top. The last matching pattern in the deepest folder decides. own reports
+// whether that pattern is in .kenignore.
 func match(stack []patterns, rel string, dir bool) (v verdict, own bool) {
 	for i := len(stack) - 1; i >= 0; i-- {
 		below, ok := strings.CutPrefix(rel, stack[i].base)
@@ -77,9 +76,9 @@ func match(stack []patterns, rel string, dir bool) (v verdict, own bool) {
 				continue
 			}
 			if p.negated {
-				return reincluded, p.own
+				return reincluded, p.fromKenIgnore
 			}
-			return ignored, p.own
+			return ignored, p.fromKenIgnore
 		}
 	}
 	return undecided, false
@@ -92,8 +91,8 @@ func (p *pattern) matches(rel string) bool {
 	return matchSegments(p.segments, strings.Split(rel, "/"))
 }
 
-// matchSegments matches "**" with any number of segments. Only the last one
-// needs to be reconsidered, so the time is bounded by the product of the lengths.
+// matchSegments matches "**" with any number of segments. Backtracking only goes to the last "**", so the time is
+// bounded by the product of the lengths.
 func matchSegments(pat, segs []string) bool {
 	p, s, star, resume := 0, 0, -1, 0
 	for s < len(segs) {
@@ -117,8 +116,8 @@ func matchSegments(pat, segs []string) bool {
 	return p == len(pat)
 }
 
-// globMatch matches one segment of a path byte by byte, as git does: * ? [a-z]
-// [!a] [[:digit:]] and a backslash before a character that stands for itself.
+// globMatch matches one segment of a path byte by byte, as git does: * ? [a-z] [!a] [[:digit:]], and a backslash before
+// a literal character.
 func globMatch(pat, s string) bool {
 	p, i, star, resume := 0, 0, -1, 0
 	for i < len(s) {
@@ -141,8 +140,7 @@ func globMatch(pat, s string) bool {
 	return strings.Trim(pat[p:], "*") == ""
 }
 
-// matchOne matches the first item of a pattern, which is not a star, with one
-// byte, and returns the item's length.
+// matchOne matches the first item of a pattern, which is not a star, with one byte. It returns the item's length.
 func matchOne(pat string, c byte) (n int, ok bool) {
 	switch {
 	case pat == "":
@@ -154,13 +152,12 @@ func matchOne(pat string, c byte) (n int, ok bool) {
 	case pat[0] == '\\' && len(pat) > 1:
 		return 2, pat[1] == c
 	case pat[0] == '\\':
-		return 1, false // nothing to stand for: matches nothing
+		return 1, false // a backslash at the end matches nothing
 	}
 	return 1, pat[0] == c
 }
 
-// matchClass matches a bracket expression; one that is not closed matches
-// nothing.
+// matchClass matches a bracket expression. One that is not closed matches nothing.
 func matchClass(pat string, c byte) (n int, ok bool) {
 	i, negated, in := 1, false, false
 	if i < len(pat) && (pat[i] == '!' || pat[i] == '^') {
@@ -227,19 +224,17 @@ func namedClass(name string, c byte) bool {
 	return false
 }
 
-// Ignore is a list of patterns in the notation of .gitignore, the text of one file. The
-// zero value ignores nothing.
+// Ignore is a list of patterns in the notation of .gitignore. The zero value ignores nothing.
 type Ignore struct{ list []pattern }
 
-// ParseIgnore reads patterns, one a line. A line that makes no sense ignores nothing.
+// ParseIgnore reads patterns, one per line. Invalid lines are ignored.
 func ParseIgnore(text string) Ignore { return Ignore{parsePatterns(text, true)} }
 
 // Empty reports whether there is no pattern.
 func (g Ignore) Empty() bool { return len(g.list) == 0 }
 
-// Matches reports whether the patterns name a path, which has slashes and is relative to
-// the folder of their file. As in git, what is in a folder that they name is named with
-// it, and can't be taken out again.
+// Matches reports whether the patterns ignore a path, which has slashes and is relative to the folder of their file. As
+// in git, everything within an ignored folder is ignored, and patterns can't include it again.
 func (g Ignore) Matches(rel string, dir bool) bool {
 	stack := []patterns{{list: g.list}}
 	for i := range rel {
@@ -253,9 +248,8 @@ func (g Ignore) Matches(rel string, dir bool) bool {
 	return v == ignored
 }
 
-// wrapLines makes prose fit: a line longer than limit becomes several lines with the
-// same number, cut at the end of a sentence or else between words. What has no
-// place to cut (an embedded image, a key) is left out for an ellipsis.
+// wrapLines makes prose fit. A line longer than limit becomes several lines with the same number, cut at the end of a
+// sentence or else between words. Text without a place to cut (an embedded image, a key) is replaced by an ellipsis.
 func wrapLines(lines []line, limit int) []line {
 	for i := range lines {
 		if lines[i].chars > limit {
@@ -280,7 +274,7 @@ func wrapLine(s string, limit int) []string {
 	var parts []string
 	for len(s) > utf8.UTFMax*limit || utf8.RuneCountInString(s) > limit {
 		at := wrapPoint(s, limit)
-		if at == 0 { // one word that is too long
+		if at == 0 { // a single word that is too long
 			_, rest, _ := strings.Cut(strings.TrimLeft(s, " \t…"), " ")
 			s = "… " + rest
 			continue
@@ -298,14 +292,12 @@ func addPart(parts []string, s string) []string {
 	return append(parts, s)
 }
 
-// onlyEllipsis reports whether nothing is left of s but the sign that something was
-// left out.
+// onlyEllipsis reports whether s consists of blanks and ellipses.
 func onlyEllipsis(s string) bool { return strings.Trim(s, " \t…") == "" }
 
-// wrapPoint returns where to cut s so that at most limit characters come before: the
-// last end of a sentence in the second half, or the last space, or anywhere
-// between two characters of a script that is written without spaces. Zero means
-// nowhere.
+// wrapPoint returns the index at which to cut s, with at most limit characters before it. It is the last end of a
+// sentence in the second half, or the last space, or a place between two characters of a script without spaces. Zero
+// means that there is none.
 func wrapPoint(s string, limit int) int {
 	sentence, space, between := 0, 0, 0
 	var before rune
@@ -318,7 +310,7 @@ func wrapPoint(s string, limit int) int {
 		switch {
 		case unicode.IsSpace(r):
 			if onlyEllipsis(s[:i]) {
-				break // indentation is no place to cut
+				break // not within the indentation
 			}
 			space = i + utf8.RuneLen(r)
 			if strings.ContainsRune(".!?;", before) && n > limit/2 {

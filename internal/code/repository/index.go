@@ -16,20 +16,17 @@ import (
 )
 
 const (
-	readWindow  = 64  // files read before their chunks are handed on
-	flushChunks = 256 // chunks in one call of the sink, or a little more
+	readWindow  = 64  // files read before their chunks are passed on
+	flushChunks = 256 // chunks in one call of the sink, or slightly more
 	flushPaths  = 512 // documents or paths in one call of the sink
 )
 
-// Index brings sink up to date with the folder root: it reads the files that
-// have changed and the commits that are new, and removes what it no longer
-// finds. Files that can't be read and folders that can't be listed are reported,
-// not returned as errors, and count as gone; git that is missing or fails
-// leaves the commits as they are.
+// Index brings sink up to date with the folder root. It reads changed files and new commits, and removes what no longer
+// exists. Files that can't be read and folders that can't be listed are reported, not returned as errors, and count as
+// deleted. If git is missing or fails, the commits in the sink stay as they are.
 //
-// When ctx ends, or the sink fails, the report says what was done until then; the
-// sink holds whole documents, and the next run finishes the work. The same tree
-// gives the same chunks in the same order, whatever the number of workers.
+// If ctx ends or the sink fails, the report covers the work until then. The sink holds complete documents, and the next
+// run finishes the work. The same tree gives the same chunks in the same order, with any number of workers.
 func Index(ctx context.Context, root string, sink Sink, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -51,18 +48,18 @@ func Index(ctx context.Context, root string, sink Sink, o Options) (Report, erro
 
 type indexer struct {
 	root   *os.Root
-	dir    string // of root, absolute, links resolved
+	dir    string // absolute path of root with links resolved
 	tree   workTree
 	sink   Sink
 	o      Options
 	lim    limits
-	cut    string // Known.Cut of everything that this run writes
+	cut    string // Known.Cut of all documents that this run writes
 	known  map[string]Known
 	dates  fileDates
 	report Report
 
 	docs    []Document
-	chunks  int // in docs
+	chunks  int // number of chunks in docs
 	touched map[string]Known
 	removed []string
 }
@@ -83,7 +80,7 @@ func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
 func (x *indexer) run(ctx context.Context) error {
 	var err error
 	if x.known, err = x.sink.DocumentHashes(ctx); err != nil {
-		return fmt.Errorf("ask what is indexed: %w", err)
+		return fmt.Errorf("list the indexed documents: %w", err)
 	}
 	w := newWalker(ctx, x.root, x.tree.prefix, x.o)
 	if err := w.walk(".", x.tree.ignoreStack()); err != nil {
@@ -103,8 +100,7 @@ func (x *indexer) run(ctx context.Context) error {
 	return x.flush(ctx)
 }
 
-// removeMissing removes at once what the walk no longer found: it may be a secret by
-// now.
+// removeMissing immediately removes what the walk no longer found: it may have become a secret.
 func (x *indexer) removeMissing(ctx context.Context, files []file) error {
 	found := make(map[string]bool, len(files))
 	for _, f := range files {
@@ -181,7 +177,7 @@ func (x *indexer) count(d Document, changed bool) {
 	x.report.Files++
 }
 
-// withheld adds what was kept out of a document to the report.
+// withheld adds the passages withheld from a document to the report.
 func (x *indexer) withheld(path string, k Known) {
 	for _, w := range k.Withheld {
 		w.Path = path
@@ -212,8 +208,8 @@ func (x *indexer) flushFull(ctx context.Context) error {
 	return x.flush(ctx)
 }
 
-// flush hands on what has gathered: what goes before what comes, so that nothing
-// that must not be shown waits for work.
+// flush passes the collected changes to the sink. Removals come first, so that text that must not be shown does not
+// wait for other work.
 func (x *indexer) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -239,37 +235,34 @@ func (x *indexer) flush(ctx context.Context) error {
 	return nil
 }
 
-// Options tunes Index. The zero value is the default; a negative number is an
-// error.
+// Options configures Index. The zero value is the default. A negative number is an error.
 type Options struct {
 	MaxFileBytes int64 // larger files are skipped; 0 means 1 MiB
-	MaxChunk     int   // most characters (code points) of a chunk's text, and eight times as many of a declaration's; 0 means 1,200, at least 200
-	MinChunk     int   // shorter chunks join a neighbour where one fits; 0 means 60
+	MaxChunk     int   // maximum characters (code points) of a chunk's text; a declaration may have eight times as many; 0 means 1,200, at least 200
+	MinChunk     int   // shorter chunks are joined with a neighbour if possible; 0 means 60
 
-	// Include, when not empty, admits only files that match one of these
-	// patterns; Exclude skips what matches. Both are written as in .gitignore,
-	// relative to the root, and neither brings back what is skipped otherwise.
+	// Include, if not empty, admits only files that match one of these patterns. Exclude skips files that match. Both
+	// use the notation of .gitignore, relative to the root. Neither admits files that are skipped for other reasons.
 	Include, Exclude []string
 
-	// Standing, if not nil, says whether what a file holds still stands: the status of its
-	// chunks, or "" for the usual one, which is observed. It is called from several
-	// goroutines, must not keep content, and its answer must follow from its arguments.
+	// Standing, if not nil, returns the status of a file's chunks, depending on whether the content is still valid; ""
+	// means the default, observed. It is called from several goroutines, must not keep content, and must depend on its
+	// arguments only.
 	Standing func(path string, content []byte) ken.Status
 
-	// Declarations, if not nil, says what a file of code declares; nil for one that it can't
-	// read. It is not asked about Go and Markdown. It is called from several goroutines, and
-	// its answer must follow from its arguments.
+	// Declarations, if not nil, returns the declarations of a code file, or nil if it can't read the file. It is not
+	// called for Go and Markdown. It is called from several goroutines, and must depend on its arguments only.
 	Declarations func(path string, content []byte) []Declaration
 
-	NoHistory  bool // leave git history out, and remove what was indexed of it
+	NoHistory  bool // leave git history out, and remove indexed commits
 	MaxCommits int  // newest commits to keep; 0 means 2,000
 
-	Workers  int              // files read at a time; 0 means one a processor, at most 8
+	Workers  int              // files read at the same time; 0 means one per processor, at most 8
 	Progress func(Progress)   // called from one goroutine, in order; may be nil
 	Now      func() time.Time // nil means time.Now
 }
 
-// Stage names a part of an Index run.
+// Stage names a part of a run of Index.
 type Stage string
 
 // The stages, in the order in which they run.
@@ -278,7 +271,7 @@ const (
 	StageCommits Stage = "commits"
 )
 
-// Progress says how far a run has come. Unchanged files count as done.
+// Progress reports the progress of a run. Unchanged files count as done.
 type Progress struct {
 	Stage       Stage
 	Done, Total int
@@ -289,7 +282,7 @@ const (
 	defaultMaxChunk     = 1200
 	defaultMinChunk     = 60
 	defaultMaxCommits   = 2000
-	smallestMaxChunk    = 200 // below this the repeated context would crowd out the text
+	smallestMaxChunk    = 200 // with a smaller size, repeated context would leave no room for text
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -330,7 +323,7 @@ func orDefault[T comparable](v, fallback T) T {
 	return v
 }
 
-// Reason says why a file, or a folder with all that is in it, is not indexed.
+// Reason is the reason why a file, or a folder with everything in it, is not indexed.
 type Reason string
 
 // The reasons.
@@ -338,7 +331,7 @@ const (
 	ReasonBinary     Reason = "binary"
 	ReasonData       Reason = "data" // minified, or rows of data rather than text
 	ReasonExcluded   Reason = "excluded"
-	ReasonGenerated  Reason = "generated" // by a tool, lock files and build output included
+	ReasonGenerated  Reason = "generated" // by a tool; includes lock files and build output
 	ReasonIgnored    Reason = "ignored"
 	ReasonIrregular  Reason = "irregular" // a socket, a pipe, a device
 	ReasonNested     Reason = "nested"    // a submodule or another work tree
@@ -350,19 +343,18 @@ const (
 	ReasonVendored   Reason = "vendored"
 )
 
-// Withheld is a passage, or a whole file, kept out because it looks like a
-// secret.
+// Withheld is a passage or a whole file that was kept out because it looks like a secret.
 type Withheld = store.Withheld
 
-// Report says what a run found and did.
+// Report is the result of a run.
 type Report struct {
-	Files     int `json:"files"` // indexed: Changed and Unchanged together
+	Files     int `json:"files"` // indexed: the sum of Changed and Unchanged
 	Changed   int `json:"changed"`
 	Unchanged int `json:"unchanged"`
-	Removed   int `json:"removed"` // files indexed before and no longer
-	Chunks    int `json:"chunks"`  // written by this run, of files and commits
+	Removed   int `json:"removed"` // files that were indexed before and are not any more
+	Chunks    int `json:"chunks"`  // written by this run, for files and commits
 
-	// Skipped counts by reason. A folder that is skipped counts once.
+	// Skipped counts by reason. A skipped folder counts once.
 	Skipped map[Reason]int `json:"skipped,omitempty"`
 	// Withheld lists everything that looks like a secret, by path and line.
 	Withheld []Withheld `json:"withheld,omitempty"`
@@ -370,7 +362,7 @@ type Report struct {
 	Commits        int    `json:"commits"`     // reachable and within the limit
 	CommitsNew     int    `json:"commits_new"` // written by this run
 	CommitsRemoved int    `json:"commits_removed"`
-	History        string `json:"history,omitempty"` // why there is no git history; empty when there is
+	History        string `json:"history,omitempty"` // why there is no git history; empty if there is
 
 	Duration time.Duration `json:"duration"`
 }

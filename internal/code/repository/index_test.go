@@ -17,8 +17,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// later is a clock that stands long after every file was written, so that a
-// second run may trust modification times.
+// later returns a time long after all files were written, so that a second run can rely on modification times.
 func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 func index(t testing.TB, root string, sink Sink, o Options) Report {
@@ -149,8 +148,8 @@ func TestIndexFollowsChanges(t *testing.T) {
 	}
 }
 
-// A folder in the place of the file stands in for a file without permission,
-// since root, who may be running the tests, reads everything.
+// A folder in place of the file stands for a file without read permission, because root, who may run the tests, can
+// read every file.
 func TestUnreadableFilesGoAndComeBack(t *testing.T) {
 	dir := tree(t, map[string]string{"a.md": "# A\n", "b.md": "# B\n"})
 	sink := newMemory(t)
@@ -200,8 +199,7 @@ func TestUnreadableFolder(t *testing.T) {
 	equal(t, "skipped", r.Skipped, map[Reason]int{ReasonUnreadable: 1})
 }
 
-// A second write within the clock's granularity can leave size and time as they
-// were; only reading tells.
+// A second write within the clock's granularity can leave size and time unchanged. Only reading the file shows it.
 func TestFreshFilesAreReadAgain(t *testing.T) {
 	dir := tree(t, map[string]string{"a.md": "# One\n"})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -265,7 +263,7 @@ func TestTheOrderDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// However far a run got, the next one ends where a run without trouble does.
+// After an interrupted run, the next run gives the same result as a run without interruption.
 func TestInterruptedRunsAreFinishedByTheNext(t *testing.T) {
 	dir := bigTree(t, 50)
 	want := newMemory(t)

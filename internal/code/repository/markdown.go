@@ -8,13 +8,12 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// cutMarkdown cuts Markdown by heading. A section that fits is one chunk; a long
-// one is cut between paragraphs, lists, tables and fences, each of which stays
-// whole if a chunk can hold it. A fence or a table that is longer is repeated
-// around each of its parts: its opening and closing line, or its head.
+// cutMarkdown cuts Markdown by heading. A section that fits is one chunk. A longer one is cut between paragraphs,
+// lists, tables and fences; each of these stays whole if it fits into a chunk. The parts of a longer fence or table
+// each repeat its opening and closing line, or its head.
 //
-// status is what the document says about itself ("Superseded by …"), and empty
-// when it says nothing or that it is in force.
+// status is the status in the document ("Superseded by …"). It is empty if there is none or if the document is in
+// force.
 func cutMarkdown(lines []line, lim limits) (_ []line, _ []piece, status string) {
 	lines = wrapLines(lines, lim.line())
 	front, body := frontMatter(lines)
@@ -51,13 +50,13 @@ func sections(lines []line, atoms []atom, root []string, lim limits) []piece {
 	return merge(lines, out, lim)
 }
 
-// cutReStructured cuts reStructuredText by heading: a line that a line of punctuation of at
-// least its length is under. The level of a heading follows from when its mark was first
-// used, as the format says: https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#sections.
+// cutReStructured cuts reStructuredText by heading. A heading is a line above a line of punctuation of at least the
+// same length. Its level depends on the order in which the marks are first used, as the format requires:
+// https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#sections.
 func cutReStructured(lines []line, lim limits) ([]line, []piece) {
 	lines = wrapLines(lines, lim.line())
 	var atoms []atom
-	var marks []string // in the order in which they were first used, as "=" or "==" with a line above
+	var marks []string // in the order of first use, as "=", or "==" with a line above
 	for i := 0; i < len(lines); {
 		if lines[i].blank() {
 			i++
@@ -76,7 +75,7 @@ func cutReStructured(lines []line, lim limits) ([]line, []piece) {
 			i = at + 2
 			continue
 		}
-		from := i // a paragraph, with what is indented under it
+		from := i // a paragraph, with the indented lines below it
 		for i++; i < len(lines) && underline(lines, i) == "" && (!lines[i].blank() || i+1 < len(lines) && lines[i+1].indent > lines[from].indent); i++ {
 		}
 		atoms = append(atoms, atom{span: span{from, i}, kind: atomText})
@@ -84,7 +83,7 @@ func cutReStructured(lines []line, lim limits) ([]line, []piece) {
 	return lines, sections(lines, atoms, nil, lim)
 }
 
-// underline returns the mark of the heading on line i; "" for a line that is none.
+// underline returns the mark of the heading on line i; "" if the line is not a heading.
 func underline(lines []line, i int) string {
 	if i+1 >= len(lines) || lines[i].blank() || lines[i].indent > 0 && titleMark(lines[i]) != "" || lines[i+1].chars < len(strings.TrimRight(lines[i].text, " ")) {
 		return ""
@@ -92,7 +91,7 @@ func underline(lines []line, i int) string {
 	return titleMark(lines[i+1])
 }
 
-// titleMark returns the character that a line consists of, if that can mark a heading.
+// titleMark returns the character of which a line consists if it can mark a heading; "" otherwise.
 func titleMark(l line) string {
 	t := strings.TrimRight(l.text, " \t")
 	if len(t) < 3 || strings.Trim(t, t[:1]) != "" || !strings.ContainsAny(t[:1], "=-`:.'\"~^_*+#<>") {
@@ -128,7 +127,7 @@ func pack(lines []line, section []atom, path []string, lim limits) []piece {
 			open = a.span
 			continue
 		}
-		// What stands open, a heading mostly, goes with the first part.
+		// The collected text, usually a heading, goes with the first part.
 		if !open.empty() && width(lines[open.from:a.from]) > lim.lead() {
 			flush()
 		}
@@ -140,8 +139,7 @@ func pack(lines []line, section []atom, path []string, lim limits) []piece {
 	return out
 }
 
-// split cuts an atom that no chunk can hold; before is put in front of the first
-// part and is short.
+// split cuts an atom that does not fit into a chunk. before, which is short, is put in front of the first part.
 func (a atom) split(lines []line, before span, path []string, lim limits) []piece {
 	lead, tail := a.frame(lines, lim)
 	inner, first := a.span, lim.max-len(tail)-1
@@ -165,7 +163,7 @@ func (a atom) split(lines []line, before span, path []string, lim limits) []piec
 	return out
 }
 
-// frame is what each further part of an atom starts and ends with.
+// frame returns the text with which each further part of an atom begins and ends.
 func (a atom) frame(lines []line, lim limits) (lead, tail string) {
 	switch a.kind {
 	case atomFence:
@@ -184,14 +182,11 @@ func (a atom) frame(lines []line, lim limits) (lead, tail string) {
 	return lead, tail
 }
 
-// maxFrontMatter is the number of lines after which an unclosed opening rule is
-// taken for what it looks like in the text: a thematic break.
+// maxFrontMatter is the number of lines after which an opening rule without a closing one counts as a thematic break.
 const maxFrontMatter = 200
 
-// frontMatter reads the block of settings that a document may start with, and
-// returns its top-level words and the index of the line after it. The block
-// stays part of the document's text; only what it says of title and status is
-// used.
+// frontMatter reads the block of settings at the beginning of a document. It returns its top-level values and the index
+// of the line after it. The block remains part of the document's text; only title and status are used.
 func frontMatter(lines []line) (map[string]string, int) {
 	if len(lines) == 0 {
 		return nil, 0
@@ -214,8 +209,8 @@ func frontMatter(lines []line) (map[string]string, int) {
 	return nil, 0
 }
 
-// statusWords are what decision records call their states. A record in force
-// needs no mark; the others must not be read as if they were.
+// statusWords maps the statuses of decision records to whether they are marked. A record in force needs no mark.
+// The others are marked, so that nobody takes them for decisions in force.
 var statusWords = map[string]bool{
 	"proposed": true, "draft": true, "rejected": true, "withdrawn": true, "deprecated": true,
 	"superseded": true, "obsolete": true, "archived": true, "abandoned": true, "replaced": true, "deferred": true,
@@ -227,12 +222,11 @@ var (
 	statusHeading = lazyregexp.New(`(?i)^#{1,6}\s+status\s*#*$`)
 )
 
-// statusLines is how far from the top a document states its status.
+// statusLines is the number of lines at the top that are searched for a status.
 const statusLines = 40
 
-// documentStatus returns what a document says of itself when that is one of the
-// states in which nobody should rely on it: from its front matter, or the first
-// line like "Status: …", or the section of that name.
+// documentStatus returns the status of a document if it is one on which nobody should rely. It is taken from the front
+// matter, from the first line like "Status: …", or from the section with that name.
 func documentStatus(lines []line, front string) string {
 	if front != "" {
 		return notInForce(front)
@@ -254,8 +248,7 @@ func documentStatus(lines []line, front string) string {
 	return ""
 }
 
-// notInForce returns the first clause of a status, without markup, when its
-// first word is a state that is not in force.
+// notInForce returns the first clause of a status, without markup, if its first word is a state that is not in force.
 func notInForce(s string) string {
 	s = strings.Trim(plainTitle(strings.ReplaceAll(s, "*", "")), " _")
 	word, _, _ := strings.Cut(s, " ")
@@ -279,11 +272,11 @@ const (
 	atomList
 )
 
-// atom is a part of a Markdown document that is better not cut.
+// atom is a part of a Markdown document that is kept together if possible.
 type atom struct {
 	span
 	kind  atomKind
-	level int    // of a heading, 1..6
+	level int    // of a heading, 1 to 6
 	title string // of a heading, without markup
 }
 
@@ -294,8 +287,7 @@ var (
 	mdLink     = lazyregexp.New(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
-// scanMarkdown finds the atoms of lines[from:], which are contiguous but for
-// blank lines between them.
+// scanMarkdown finds the atoms of lines[from:]. There are only blank lines between them.
 func scanMarkdown(lines []line, from int) []atom {
 	var out []atom
 	for i := from; i < len(lines); {
@@ -308,8 +300,8 @@ func scanMarkdown(lines []line, from int) []atom {
 	return out
 }
 
-// nextAtom reads the atom that starts at line i. A fence may be indented by any
-// amount after a list, whose item it then belongs to.
+// nextAtom reads the atom that begins at line i. After a list, a fence may have any indentation, because it can belong
+// to a list item.
 func nextAtom(lines []line, i int, afterList bool) atom {
 	l := lines[i]
 	a := atom{span: span{i, i + 1}}
@@ -327,7 +319,7 @@ func nextAtom(lines []line, i int, afterList bool) atom {
 	case headingLevel(l) > 0:
 		m := atxHeading.FindStringSubmatch(l.text)
 		a.kind, a.level, a.title = atomHeading, len(m[1]), plainTitle(m[2])
-		for a.to < len(lines) && lines[a.to].no == l.no { // a folded line
+		for a.to < len(lines) && lines[a.to].no == l.no { // a wrapped line
 			a.to++
 		}
 	case listItem.MatchString(l.text) && !thematicBreak(l.trimmed()):
@@ -343,8 +335,8 @@ func nextAtom(lines []line, i int, afterList bool) atom {
 	return a
 }
 
-// paragraph reads lines up to a blank one or the start of something else, or up
-// to the rule that makes them a heading.
+// paragraph reads lines up to a blank one or the start of another kind of atom. An underline turns the lines into a
+// heading.
 func paragraph(lines []line, i int) atom {
 	a := atom{span: span{i, i + 1}}
 	quote := lines[i].indent > 3 || strings.HasPrefix(lines[i].trimmed(), ">") || thematicBreak(lines[i].trimmed())
@@ -365,8 +357,8 @@ func paragraph(lines []line, i int) atom {
 	return a
 }
 
-// endOfList reads items, what is indented under them, and their lazy lines; a
-// blank line ends the list unless an item or an indented line follows.
+// endOfList returns the line after a list: its items, indented lines, and lazy continuation lines. A blank line ends
+// the list unless an item or an indented line follows.
 func endOfList(lines []line, i int) int {
 	to := i + 1
 	for ; to < len(lines); to++ {
@@ -412,8 +404,7 @@ func opensFence(l line, anyIndent bool) bool {
 	return m != "" && (m[0] == '~' || !strings.Contains(s[len(m):], "`"))
 }
 
-// fenceMarker returns the run of three or more backticks or tildes that s starts
-// with.
+// fenceMarker returns the run of three or more backticks or tildes at the beginning of s; "" for none.
 func fenceMarker(s string) string {
 	if s == "" || s[0] != '`' && s[0] != '~' {
 		return ""
@@ -445,7 +436,7 @@ func thematicBreak(s string) bool {
 	return len(bare) >= 3 && strings.ContainsRune("-*_", rune(bare[0])) && strings.Trim(bare, bare[:1]) == ""
 }
 
-// plainTitle drops links, emphasis and code marks from a heading.
+// plainTitle removes links, emphasis and code marks from a heading.
 func plainTitle(s string) string {
 	s = mdLink.ReplaceAllString(s, "$1")
 	return clip(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s), maxTitle)

@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/repository"
 )
 
-// Where a home folder lies in the project, what Ken keeps of the user there is no part of it.
+// If the home folder is within the project, Ken's folders of the user are not part of the project.
 func TestTheUsersOwnFoldersAreLeftOut(t *testing.T) {
 	root := t.TempDir()
 	for name, folder := range map[string]string{"XDG_STATE_HOME": "home/state", "XDG_DATA_HOME": "home/data", "XDG_CONFIG_HOME": "home/config"} {

@@ -27,25 +27,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// clockGranularity is how far apart two writes must be to be told apart by the
-// modification time: two seconds on the coarsest file systems in use.
+// clockGranularity is the minimum time between two writes that modification times can distinguish: two seconds on the
+// coarsest file systems in use.
 const clockGranularity = 2 * time.Second
 
-// isCurrent reports whether a file can be taken for what is known of it without
-// reading: same size, same time, and not written so close to the last reading
-// that a second write could have had the same time.
+// isCurrent reports whether a file is unchanged without reading it: same size, same time, and not written so shortly
+// before the last read that a second write could have the same time.
 func isCurrent(k Known, f file, cut string) bool {
 	return k.Cut == cut && k.Size == f.size && k.ModTime.Equal(f.modTime) && k.ModTime.Add(clockGranularity).Before(k.ReadAt)
 }
 
-// reading is what came of reading one file.
+// reading is the result of reading one file.
 type reading struct {
 	doc       Document
-	unchanged bool   // the content is what the sink has: only doc.Known is set
+	unchanged bool   // the content is that in the sink; only doc.Known is set
 	failed    Reason // the file could not be read
 }
 
-// readAll reads files in parallel and returns the readings in their order.
+// readAll reads files in parallel and returns the results in order.
 func (x *indexer) readAll(ctx context.Context, files []file) ([]reading, error) {
 	out := make([]reading, len(files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -90,7 +89,7 @@ func (x *indexer) read(f file) reading {
 		return reading{doc: doc}
 	}
 	text := sourcemap.Trim(string(got.content))
-	s := source{path: f.path, text: text, hash: doc.Hash, changed: x.dates.of(f.path, got.content, got.modTime)}
+	s := source{path: f.path, text: text, hash: doc.Hash, lastChanged: x.dates.of(f.path, got.content, got.modTime)}
 	if x.o.Declarations != nil {
 		s.declared = x.o.Declarations(f.path, got.content)
 	}
@@ -110,7 +109,7 @@ func contentHash(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// contentReason says why a file is skipped once its content is known.
+// contentReason returns the reason to skip a file because of its content; "" for none.
 func contentReason(rel string, content []byte, lim limits) Reason {
 	switch {
 	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")): // UTF-16
@@ -132,8 +131,7 @@ func contentReason(rel string, content []byte, lim limits) Reason {
 	return ""
 }
 
-// mostlyLongLines reports whether more than half of a text stands in lines that
-// no chunk could hold.
+// mostlyLongLines reports whether more than half of a text is in lines that are too long for a chunk.
 func mostlyLongLines(text string, limit int) bool {
 	long := 0
 	for l := range strings.Lines(text) {
@@ -150,8 +148,8 @@ type readResult struct {
 	tooLarge bool
 }
 
-// readFile reads a regular file of at most limit bytes. The time is from before
-// the reading: a write meanwhile shows the next time.
+// readFile reads a regular file of at most limit bytes. The time is taken before reading, so a write during the read
+// changes the time seen later.
 func readFile(root *os.Root, name string, limit int64) (r readResult, err error) {
 	f, err := root.Open(name)
 	if err != nil {
@@ -173,13 +171,12 @@ func readFile(root *os.Root, name string, limit int64) (r readResult, err error)
 	return r, err
 }
 
-// line is one line of a source, without its end. A line that is too long to be
-// one chunk becomes several with the same number.
+// line is one line of a source, without its end. A wrapped line becomes several with the same number.
 type line struct {
 	no     int // from 1
 	text   string
-	chars  int // code points, and one for the line's end
-	indent int // columns before the first character; a tab counts four
+	chars  int // code points, plus one for the line end
+	indent int // columns before the first character; a tab counts as four
 }
 
 func newLine(no int, text string) line {
@@ -199,13 +196,12 @@ func newLine(no int, text string) line {
 
 func (l line) blank() bool { return strings.TrimSpace(l.text) == "" }
 
-// trimmed is the line without the space around it.
+// trimmed returns the line without surrounding white space.
 func (l line) trimmed() string { return strings.TrimSpace(l.text) }
 
 const byteOrderMark = "\ufeff"
 
-// splitLines cuts src at line feeds. A byte order mark and the carriage returns
-// before line feeds are not part of any line.
+// splitLines splits src at line feeds. A byte order mark and carriage returns before line feeds are removed.
 func splitLines(src string) []line {
 	src = strings.TrimPrefix(src, byteOrderMark)
 	lines := make([]line, 0, strings.Count(src, "\n")+1)
@@ -217,7 +213,7 @@ func splitLines(src string) []line {
 	return lines
 }
 
-// render joins lines as they were in the source, without blank ends.
+// render joins lines as they were in the source, without blanks at their ends.
 func render(lines []line) string {
 	var b strings.Builder
 	for i, l := range lines {
@@ -242,7 +238,7 @@ type span struct{ from, to int }
 
 func (s span) empty() bool { return s.from >= s.to }
 
-// trim drops blank lines from both ends.
+// trim removes blank lines from both ends.
 func (s span) trim(lines []line) span {
 	for s.from < s.to && lines[s.from].blank() {
 		s.from++
@@ -253,7 +249,7 @@ func (s span) trim(lines []line) span {
 	return s
 }
 
-// clip shortens s to n characters at most, on one line, with an ellipsis.
+// clip shortens s to at most n characters on one line, with an ellipsis.
 func clip(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -262,11 +258,10 @@ func clip(s string, n int) string {
 	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
 }
 
-// cutGo cuts a Go file by declaration, each with its doc comment, and reports
-// false for a file that does not parse. The package comment is a chunk; a
-// package clause without one, build constraints, licence headers and imports
-// are not. A declaration that is too long is cut where its indentation is least,
-// and each further part starts with the declaration's first line.
+// cutGo cuts a Go file by declaration, each with its doc comment. It returns false for a file that can't be parsed. The
+// package comment is a chunk. Build constraints, licence headers, imports and a package clause without a comment are
+// not. A declaration that is too long is cut where its indentation is least, and each further part begins with the
+// declaration's first line.
 func cutGo(src string, lines []line, lim limits) ([]line, []piece, bool) {
 	src = strings.TrimPrefix(src, byteOrderMark)
 	fset := token.NewFileSet()
@@ -275,7 +270,7 @@ func cutGo(src string, lines []line, lim limits) ([]line, []piece, bool) {
 		return nil, nil, false
 	}
 	g := goFile{lines: lines, lim: lim, line: func(p token.Pos) int {
-		return fset.PositionFor(p, false).Line - 1 // as the file lies on disk, whatever //line says
+		return fset.PositionFor(p, false).Line - 1 // the real line in the file, ignoring //line
 	}}
 	g.preamble(file)
 	for _, d := range file.Decls {
@@ -290,7 +285,7 @@ type goFile struct {
 	lim    limits
 	line   func(token.Pos) int // index into lines
 	pieces []piece
-	done   int // lines before this one are dealt with
+	done   int // the lines before this one are processed
 }
 
 func (g *goFile) preamble(file *ast.File) {
@@ -302,7 +297,7 @@ func (g *goFile) preamble(file *ast.File) {
 	g.done = clause + 1
 }
 
-// declaration adds one declaration and the loose comments before it.
+// declaration adds one declaration and the free-standing comments before it.
 func (g *goFile) declaration(d ast.Decl) {
 	doc, title, names := describe(d)
 	from, to := g.line(d.Pos()), g.line(d.End()-1)+1
@@ -310,7 +305,7 @@ func (g *goFile) declaration(d ast.Decl) {
 	if doc != nil {
 		from = g.line(doc.Pos())
 	}
-	from = max(from, g.done) // two declarations on one line
+	from = max(from, g.done) // two declarations may be on one line
 	if from >= to {
 		if n := len(g.pieces); n > 0 {
 			g.pieces[n-1].names = append(g.pieces[n-1].names, names...)
@@ -325,24 +320,24 @@ func (g *goFile) declaration(d ast.Decl) {
 	g.add(span{from, to}, g.lines[head].text, []string{title}, names)
 }
 
-// comments adds what stands between two declarations.
+// comments adds the text between two declarations.
 func (g *goFile) comments(s span) {
 	if s = s.trim(g.lines); !s.empty() {
 		g.add(s, "", nil, nil)
 	}
 }
 
-// add appends a span as one piece, or as several that start with lead.
+// add appends a span as one piece, or as several that begin with lead.
 func (g *goFile) add(s span, lead string, path, names []string) {
 	lim := g.lim
-	if lead == "" { // a comment that belongs to no declaration
-		lim.whole = lim.max
+	if lead == "" { // a free-standing comment
+		lim.maxDeclaration = lim.max
 	}
 	g.pieces = append(g.pieces, declarationParts(g.lines, s, lead, path, names, lim)...)
 }
 
-// describe returns a declaration's doc comment, its title in a heading, and the
-// names that it declares: a method both with its receiver's type and without.
+// describe returns a declaration's doc comment, its title, and the names that it declares. A method has two names: with
+// and without its receiver's type.
 func describe(d ast.Decl) (doc *ast.CommentGroup, title string, names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -377,8 +372,7 @@ func describe(d ast.Decl) (doc *ast.CommentGroup, title string, names []string) 
 	return nil, "", nil
 }
 
-// receiver returns "*" or "" and the name of a receiver's type, without its type
-// parameters.
+// receiver returns "*" or "", and the name of a receiver's type without type parameters.
 func receiver(t ast.Expr) (star, name string) {
 	for {
 		switch x := t.(type) {
@@ -402,7 +396,7 @@ func declared(names ...string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == "_" })
 }
 
-// ownFolders are never entered and never counted.
+// ownFolders are never entered and not counted.
 var ownFolders = map[string]bool{".git": true, ".ken": true, ".hg": true, ".svn": true, ".jj": true}
 
 var vendoredFolders = map[string]bool{
@@ -416,8 +410,8 @@ var toolFolders = map[string]bool{
 	".parcel-cache": true, ".cache": true, ".eggs": true, ".dart_tool": true, ".idea": true, ".vs": true, "DerivedData": true,
 }
 
-// outputFolders hold build output when one of the named files lies beside them;
-// anywhere else the name may be a package's own.
+// outputFolders maps names of folders to files: a folder contains build output if one of these files is next to it.
+// Otherwise it may be a package.
 var outputFolders = map[string][]string{
 	"dist":     {"package.json", "pyproject.toml", "setup.py", ".goreleaser.yaml", ".goreleaser.yml"},
 	"build":    {"build.gradle", "build.gradle.kts", "setup.py", "pubspec.yaml"},
@@ -430,8 +424,8 @@ var outputFolders = map[string][]string{
 	"coverage": {"package.json"},
 }
 
-// folderConvention says why a folder of that name is skipped, "" when it is not;
-// siblings are the names beside it, inside the names in it.
+// folderConvention returns the reason to skip a folder with this name; "" for none. siblings are the names in the
+// parent folder.
 func folderConvention(name string, siblings []string) Reason {
 	switch {
 	case vendoredFolders[name]:
@@ -447,7 +441,7 @@ func folderConvention(name string, siblings []string) Reason {
 	return ""
 }
 
-// cacheTag marks the folders of many build tools as disposable.
+// cacheTag is a file with which many build tools mark folders as caches.
 const cacheTag = "CACHEDIR.TAG"
 
 var lockFiles = map[string]bool{
@@ -474,8 +468,8 @@ var binaryExtensions = func() map[string]bool {
 	return m
 }()
 
-// dataExtensions hold rows rather than sentences, whatever their size; the
-// formats of structuredExtensions do so from structuredLimit bytes.
+// dataExtensions are extensions of files that hold data rather than sentences. Files with structuredExtensions do so
+// from structuredLimit bytes on.
 var (
 	dataExtensions       = map[string]bool{".csv": true, ".tsv": true, ".jsonl": true, ".ndjson": true, ".svg": true, ".ipynb": true, ".log": true, ".lcov": true, ".geojson": true}
 	structuredExtensions = map[string]bool{".json": true, ".xml": true, ".yaml": true, ".yml": true, ".sql": true, ".txt": true}
@@ -483,7 +477,7 @@ var (
 
 const structuredLimit = 256 << 10
 
-// fileConvention says why a file is skipped by its name and size alone.
+// fileConvention returns the reason to skip a file because of its name or size; "" for none.
 func fileConvention(name string, size int64) Reason {
 	ext := strings.ToLower(path.Ext(name))
 	switch {
@@ -509,11 +503,11 @@ var (
 	generated   = lazyregexp.New(`(?i)@generated\b|\bcode generated\b.*\bdo not edit\b|\bauto-?(matically )?generated\b.*\bdo not (edit|modify)\b|\bthis file (is|was) (auto-?|automatically )generated\b`)
 )
 
-// generatedLines is how far from the top a generator leaves its mark.
+// generatedLines is the number of lines at the top that are searched for a generator's mark.
 const generatedLines = 10
 
-// generatedText reports whether a file says in its head that a tool wrote it. In
-// prose only a comment counts, since a text may speak of generated files.
+// generatedText reports whether a tool wrote the file, according to its first lines. In prose, only a comment counts,
+// since prose may mention generated files.
 func generatedText(name, text string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	prose := proseFile(name) || markdownFile(name)
@@ -539,27 +533,23 @@ func generatedText(name, text string) bool {
 	return false
 }
 
-// Document is one source file, or one commit, cut into chunks; Known is what a
-// sink remembers of it beside the chunks. Stores own both types.
+// Document is one source file or commit, cut into chunks. Known is what a sink stores about it in addition to the
+// chunks. Package store defines both types.
 type (
 	Document = store.Document
 	Known    = store.Known
 )
 
-// Sink is what indexing needs of a store. Index calls it from one goroutine at a
-// time. Each call takes effect whole or not at all, so that an index that is
-// interrupted between two calls holds whole documents, some of them old.
+// Sink is the part of a store that Index uses. Index calls it from one goroutine at a time. Each call must be atomic,
+// so an interrupted run leaves only complete documents, some of them outdated.
 type Sink interface {
-	// DocumentHashes returns what the sink holds, by path. The map is the caller's.
+	// DocumentHashes returns the stored documents, by path. The caller owns the map.
 	DocumentHashes(ctx context.Context) (map[string]Known, error)
-	// PutDocuments stores the documents, each in place of all chunks that its
-	// path had before. A path occurs at most once in a call. The sink may keep
-	// the slices.
+	// PutDocuments stores the documents. Each one replaces all chunks with its path. A path occurs at most once in a
+	// call. The sink may keep the slices.
 	PutDocuments(ctx context.Context, docs []Document) error
-	// TouchDocuments replaces what is known of documents whose chunks stay as
-	// they are. A path that the sink does not hold is left out without an error.
+	// TouchDocuments replaces the Known of documents whose chunks are unchanged. Unknown paths are ignored.
 	TouchDocuments(ctx context.Context, known map[string]Known) error
-	// RemoveDocuments removes the documents and their chunks. An unknown path is
-	// no error.
+	// RemoveDocuments removes the documents and their chunks. Unknown paths are ignored.
 	RemoveDocuments(ctx context.Context, paths []string) error
 }

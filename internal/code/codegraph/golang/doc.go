@@ -1,32 +1,28 @@
-// Package golang reads Go files for the graph by their syntax alone: no toolchain, no
-// other file, no cache. It says what a file declares, what it imports and which names
-// it uses; package typed says exactly what the names mean, where a toolchain is.
+// Package golang reads Go files for the graph by their syntax alone. It needs no toolchain, no other file and no cache.
+// It returns what a file declares, what it imports and which names it uses. Package typed resolves these names exactly,
+// but needs a toolchain.
 //
 // # Names
 //
-// A file's package is known by its import path, which follows from the nearest go.mod
-// above it ([New] is told of those, [FindModules] finds them); the external tests of a
-// package are a package of their own, with the path that the type checker gives it
-// ("example.com/shop/cart_test"). A folder that no go.mod covers is known by its path.
+// A file's package is identified by its import path, which follows from the nearest go.mod in the file's folder or
+// above. [FindModules] finds these files, and [New] takes the result. The external tests of a package are a package of
+// their own, with the path that the type checker gives it ("example.com/shop/cart_test"). A folder that no go.mod
+// covers is identified by its path.
 //
-// A name that a function, its parameters or a block declares is not a use. What is
-// left over can only be the package's own, or come from a dot import; so it is a
-// qualified name, except where there are dot imports.
+// A name declared by a function, its parameters or a block is not a use. Any other name belongs to the package or comes
+// from a dot import. So it becomes a qualified name, unless the file has dot imports.
 //
 // # Members
 //
-// x.Total is a qualified member when the file shows what x is: a receiver, a
-// parameter, a variable made of a literal, a conversion, or a call of a function that
-// the same file declares; through fields, elements and range. The member that is named
-// is then the one of that type, or, where the file declares the type's members, of
-// what it embeds. A type declared elsewhere may embed what has the member: a
-// qualified member that nobody declares is to be looked for there. What is not
+// x.Total is a qualified member if the file shows the type of x: x is a receiver, a parameter, a variable set to a
+// literal, a conversion, or a call of a function in the same file. Fields, elements and range are followed. The member
+// is that of the type or, if the file declares the type's members, of a type that it embeds. A type of another file may
+// embed the type that has the member, so the graph looks for undeclared qualified members there. If the type of x is
+// unknown, the name is ".Total".
 // known is ".Total".
 //
 // # Limits
-//
-// The name of an imported package is taken from its path; where that can't be (a
-// path that ends in -go, or in a version), from how the file uses it. A conversion to
-// a type of another file looks like a call. A name is used once for each declaration and
-// kind, with its first line.
+// The name of an imported package is derived from its path. If that is not possible (the path ends in -go or in a
+// version), it is derived from the uses in the file. A conversion to a type of another file looks like a call. Each
+// name is recorded once per declaration and kind, with its first line.
 package golang

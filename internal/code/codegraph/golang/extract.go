@@ -13,17 +13,16 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Language is how files read here are marked.
+// Language is the value of File.Language for files read here.
 const Language = "go"
 
-// New returns the Extractor of Go files, for a tree with these modules: their paths by
-// folder, as [FindModules] has them. The map is not copied and must not change.
+// New returns the Extractor of Go files for a tree with the given modules: paths of modules by folder, as [FindModules]
+// returns them. The map is not copied and must not change.
 func New(modules map[string]string) codegraph.Extractor {
 	return func(path string, src []byte) codegraph.File { return extract(modules, path, src) }
 }
 
-// Package returns the ID of the package that a file in this folder belongs to, when
-// its package clause says name; modules are as for [New].
+// Package returns the ID of the package of a file, given the name in its package clause. modules is as in [New].
 func Package(modules map[string]string, file, name string) string {
 	return codegraph.ID(codegraph.KindPackage, packagePath(modules, file, name))
 }
@@ -58,7 +57,7 @@ func extract(modules map[string]string, path string, src []byte) codegraph.File 
 	pkg := packagePath(modules, path, file.Name.Name)
 	out.Within = codegraph.ID(codegraph.KindPackage, pkg)
 	if name := file.Name.Name; name != pkg[strings.LastIndexAny(pkg, "/.")+1:] && name != "_" && name != "main" && !out.Test {
-		out.Aliases = []codegraph.Alias{{Name: name, Target: pkg}} // nats of nats.go, yaml of yaml/v3
+		out.Aliases = []codegraph.Alias{{Name: name, Target: pkg}} // nats for nats.go, yaml for yaml/v3
 	}
 	out.Generated = ast.IsGenerated(file)
 
@@ -77,7 +76,7 @@ func extract(modules map[string]string, path string, src []byte) codegraph.File 
 	return out
 }
 
-// withoutClause takes back the package clause of a file that has none.
+// withoutClause removes the package clause from the declarations of a file that has none.
 func (o *Outline) withoutClause() {
 	o.Decls, o.Names, o.nodes, o.specs = o.Decls[1:], o.Names[1:], o.nodes[1:], o.specs[1:]
 	for i := range o.Decls {
@@ -95,12 +94,12 @@ func (o *Outline) withoutClause() {
 const (
 	byteOrderMark      = "\uFEFF"
 	mode               = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
-	placeholderPackage = "_" // the name of a package whose clause could not be read
-	maxProblems        = 50  // of one file; what breaks a file once may break each line after it
+	placeholderPackage = "_" // the package name in a file whose package clause can't be read
+	maxProblems        = 50  // per file; one mistake can cause an error on each of the following lines
 )
 
-// parse reads as much of a file as can be read. A file with errors is read again
-// mended: the parser would skip what follows an error, functions above all.
+// parse parses as much of a file as possible. If there are errors, it repairs the text and parses that: the parser
+// skips what follows an error, in particular functions.
 func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
 	if strings.HasPrefix(string(src[:min(len(byteOrderMark), len(src))]), byteOrderMark) {
 		src = src[len(byteOrderMark):]
@@ -113,7 +112,7 @@ func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
 	file, _ = parser.ParseFile(fset, "", mended, mode)
 	slices.SortStableFunc(problems, func(a, b codegraph.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	problems = slices.CompactFunc(problems, func(a, b codegraph.Problem) bool { return a.Line == b.Line })
-	if len(problems) == 0 { // the pieces are sound, and the whole is not
+	if len(problems) == 0 { // each piece is valid, but the file is not
 		problems = syntaxErrors(err, 0, "")
 	}
 	if len(problems) > maxProblems {
@@ -122,8 +121,8 @@ func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
 	return file, problems
 }
 
-// syntaxErrors lists the first error of each line of a piece that starts after so many
-// lines. A prefix of the piece's first line is not of the file.
+// syntaxErrors lists the first error of each line of a piece of a file. after is the number of lines before the piece.
+// prefix is text in front of the piece's first line that is not in the file.
 func syntaxErrors(err error, after int, prefix string) (out []codegraph.Problem) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
@@ -141,34 +140,32 @@ func syntaxErrors(err error, after int, prefix string) (out []codegraph.Problem)
 	return out
 }
 
-// Outline is what a file declares, with the syntax of each declaration.
+// Outline lists the declarations of a file, with their syntax.
 type Outline struct {
-	// Decls are the declarations in the order of the file, the package clause first,
-	// without signatures and comments.
+	// Decls are the declarations in the order of the file. The first is the package clause. Signatures and comments are
+	// not set.
 	Decls []codegraph.Decl
 
-	// Names are the identifiers that declare them, in the same order.
+	// Names are the declaring identifiers, in the same order.
 	Names []*ast.Ident
 
-	// Parts are where the declarations use names.
+	// Parts are the pieces of syntax in which declarations use names.
 	Parts []Part
 
-	nodes []ast.Node     // what each signature and comment is made of
-	specs []*ast.GenDecl // the declaration around each, if it is one of several
+	nodes []ast.Node     // the syntax for each signature and comment
+	specs []*ast.GenDecl // the group that contains each declaration; nil if it has none
 }
 
-// Part is a piece of syntax in which a declaration uses names. The parts of two
-// declarations may be the same piece: "a, b int".
+// Part is a piece of syntax in which a declaration uses names. Two declarations may share one: "a, b int".
 type Part struct {
-	From     int // place in Outline.Decls; -1 for what declares nothing, as "var _ = x"
+	From     int // index in Outline.Decls; -1 if nothing is declared, as in "var _ = x"
 	Node     ast.Node
-	Params   *ast.FieldList // the type parameters around it; nil for none, and for functions, which have their own
-	Embedded bool           // it is what a struct or interface embeds
+	Params   *ast.FieldList // type parameters of the enclosing declaration; nil for none and for functions, whose Node has its own
+	Embedded bool           // it is embedded in a struct or interface
 }
 
-// NewOutline lists the declarations of a parsed file. pkg is the path by which its
-// package is known. What the parser made up for a place that it could not read is left
-// out.
+// NewOutline lists the declarations of a parsed file. pkg is the path of its package. Placeholders that the parser
+// inserted for unreadable places are left out.
 func NewOutline(fset *token.FileSet, file *ast.File, pkg string) Outline {
 	o := outliner{file: fset.File(file.FileStart), pkg: pkg, types: map[string]int{}}
 	o.add(file, nil, file.Name, codegraph.Decl{Kind: codegraph.KindPackage, Name: file.Name.Name, Qualified: pkg, Parent: -1, Exported: true},
@@ -197,13 +194,12 @@ type outliner struct {
 	Outline
 	file  *token.File
 	pkg   string
-	types map[string]int // by name, the places of types in Decls
+	types map[string]int // indices of types in Decls, by name
 }
 
 func (o *outliner) line(p token.Pos) int { return o.file.PositionFor(p, false).Line }
 
-// add appends a declaration, and returns its place, or other for a name that can't
-// be used.
+// add appends a declaration and returns its index.
 func (o *outliner) add(n ast.Node, within *ast.GenDecl, id *ast.Ident, d codegraph.Decl, from, to token.Pos) int {
 	d.Line, d.End = o.line(from), o.line(max(from, to-1))
 	o.Decls = append(o.Decls, d)
@@ -274,8 +270,7 @@ func (o *outliner) valueSpec(d *ast.GenDecl, s *ast.ValueSpec, from, to token.Po
 	}
 }
 
-// receiverName returns the name of a method's type without its parameters, and "" for
-// what is no receiver.
+// receiverName returns the name of a method's type without type parameters; "" for an invalid receiver.
 func receiverName(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return ""

@@ -40,7 +40,7 @@ import (
 	}
 }
 
-// What can be read counts; the rest is a problem with its line.
+// The valid parts of a broken file are read; the rest is a problem with its line.
 func TestBrokenFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name, src   string
@@ -88,7 +88,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
-// A name stands once for each declaration and kind, with its first line.
+// A name occurs once for each declaration and kind, with its first line.
 func TestUsesStandOnce(t *testing.T) {
 	f := read(t, "package cart\nfunc f() {\n\tg()\n\tg()\n\tx := g\n\tx()\n}\nfunc h() { g() }\n")
 	want := []codegraph.Use{
@@ -101,7 +101,7 @@ func TestUsesStandOnce(t *testing.T) {
 	}
 }
 
-// Lines are those of the file, whatever it says itself.
+// Lines are those of the file; //line comments are ignored.
 func TestLinesAreThoseOfTheFile(t *testing.T) {
 	f := read(t, "package cart\n//line other.y:900\nfunc f() { g() }\n")
 	if f.Decls[1].Line != 3 || f.Uses[0].Line != 3 {
@@ -141,7 +141,7 @@ func TestÖffnen(t *testing.T) {}
 	}
 }
 
-// What a program has written must not take time beyond its length.
+// The time is linear for generated files, too.
 func TestDeepAndWideFiles(t *testing.T) {
 	race.LeaveToWhole(t)
 	for name, src := range map[string]string{
@@ -160,7 +160,7 @@ func TestDeepAndWideFiles(t *testing.T) {
 	}
 }
 
-// embeds makes types of which each embeds all.
+// embeds returns n types that each embed all others.
 func embeds(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -26,8 +26,8 @@ func read(t *testing.T, src string) codegraph.File {
 	return f
 }
 
-// uses shows what a file uses: "from kind name", with "~" before a name that is not
-// qualified, without the path of the module.
+// uses returns the uses of a file as "from kind name", with "~" before an unqualified name and without the path of the
+// module.
 func uses(f codegraph.File) []string {
 	var out []string
 	for _, u := range f.Uses {

@@ -13,12 +13,12 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// imports are what a file imports, and by which names.
+// imports holds the imports of a file and the names under which it uses them.
 type imports struct {
-	list  []codegraph.Import
-	names map[string]string // the paths by the names that the file gives them, or that follow from the path
-	loose []string          // the paths whose name does not surely follow from them
-	dots  []string          // the paths of dot imports
+	list      []codegraph.Import
+	names     map[string]string // paths by the name that the file gives them, or that follows from the path
+	uncertain []string          // paths from which the package name does not follow for certain
+	dots      []string          // paths of dot imports
 }
 
 func newImports(file *ast.File, pkg string, line func(ast.Node) int) imports {
@@ -56,19 +56,19 @@ func newImports(file *ast.File, pkg string, line func(ast.Node) int) imports {
 			m.names[imp.Name] = target
 		}
 	}
-	for _, target := range assumed { // what the file says goes first
+	for _, target := range assumed { // explicit names take precedence
 		name := assumedName(target)
 		if _, taken := m.names[name]; !taken {
 			m.names[name] = target
 		}
-		if target != "" && strings.Contains(target, ".") { // the standard library's follow
-			m.loose = append(m.loose, target)
+		if target != "" && strings.Contains(target, ".") { // in the standard library, the name follows from the path
+			m.uncertain = append(m.uncertain, target)
 		}
 	}
 	return m
 }
 
-// find returns the path of the package that a name stands for, "" for that of cgo.
+// find returns the path of the package with a name in the file; "" for cgo's C.
 func (m *imports) find(name string) (target string, ok bool) {
 	if target, ok = m.names[name]; ok {
 		return target, true
@@ -78,7 +78,7 @@ func (m *imports) find(name string) (target string, ok bool) {
 			return "", false
 		}
 	}
-	for _, p := range m.loose {
+	for _, p := range m.uncertain {
 		if mayBeNamed(p, name) {
 			m.names[name] = p
 			return p, true
@@ -87,8 +87,8 @@ func (m *imports) find(name string) (target string, ok bool) {
 	return "", false
 }
 
-// assumedName is what a package at this path is called by custom: its last part, less a
-// version, "go-" before it, and what can't stand in a name.
+// assumedName returns the usual name of the package with a path: the last part, without a version, a prefix "go-" and
+// characters that a name can't have.
 func assumedName(p string) string {
 	if p == "" {
 		return "C"
@@ -109,8 +109,8 @@ func version(s string) bool {
 	return err == nil && strings.HasPrefix(s, "v")
 }
 
-// mayBeNamed reports whether a package at this path may be called name: "index" at
-// "github.com/blevesearch/bleve_index_api", "v1" at "k8s.io/api/core/v1".
+// mayBeNamed reports whether a package with this path may have this name: "index" for
+// "github.com/blevesearch/bleve_index_api", "v1" for "k8s.io/api/core/v1".
 func mayBeNamed(p, name string) bool {
 	base := path.Base(p)
 	if base == name {
@@ -125,16 +125,15 @@ func mayBeNamed(p, name string) bool {
 	return strings.Contains(base, name) || strings.Contains(strings.NewReplacer("-", "", ".", "", "_", "").Replace(base), name)
 }
 
-const maxModFile = 16 << 20 // bytes; as much as the go command reads
+const maxModFile = 16 << 20 // bytes; the limit of the go command
 
-// skippedFolders folders hold no module of the project.
+// skippedFolders are the names of folders that contain no module of the project.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "testdata": true}
 
-// FindModules finds the go.mod files of a tree: the paths of the modules by folder,
-// with slashes, "." for the root. It leaves out vendor, testdata, node_modules and
-// folders that start with a dot or an underscore, as the go command does, and does
-// not follow links. Files that can't be read, and those that name no module, are left
-// out: what they cover belongs to the module around.
+// FindModules finds the go.mod files of a tree. It returns the paths of the modules by folder, with slashes, "." for
+// the root. Like the go command, it skips vendor, testdata, node_modules and folders whose names begin with a dot or an
+// underscore, and does not follow links. Files that can't be read or that name no module are ignored: their folders
+// belong to the enclosing module.
 func FindModules(root fs.FS) map[string]string {
 	found := map[string]string{}
 	_ = fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
@@ -159,8 +158,7 @@ func FindModules(root fs.FS) map[string]string {
 	return found
 }
 
-// ModulePath returns the path that a go.mod file gives its module, and "" when there
-// is none.
+// ModulePath returns the path of the module in a go.mod file; "" if it names none.
 func ModulePath(gomod []byte) string {
 	for line := range strings.SplitSeq(strings.TrimPrefix(string(gomod), byteOrderMark), "\n") {
 		line, _, _ = strings.Cut(line, "//")
@@ -180,14 +178,13 @@ func ModulePath(gomod []byte) string {
 	return ""
 }
 
-// foreignToPaths reports whether no module path has a character.
+// foreignToPaths reports whether c can't occur in a module path.
 func foreignToPaths(c rune) bool {
 	return c == utf8.RuneError || unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\"`()", c)
 }
 
-// importPath returns the path of the package in a folder, and "" for the root of a
-// tree that no module covers. "std" is the module of the standard library, which
-// stands in no import path.
+// importPath returns the import path of the package in a folder. It is "" for the root of a tree without a module
+// there. The name of the module "std", the standard library, is not part of import paths.
 func importPath(modules map[string]string, dir string) string {
 	if i := strings.LastIndex("/"+dir, "/vendor/"); i >= 0 {
 		return dir[i+len("vendor/"):]
@@ -215,7 +212,7 @@ func importPath(modules map[string]string, dir string) string {
 	return dir
 }
 
-// assertions notes what "var _ I = (*T)(nil)" says: that T implements I.
+// assertions records what "var _ I = (*T)(nil)" states: T implements I.
 func (u *usageWalker) assertions() {
 	u.bound = u.bound[:0]
 	for _, d := range u.syntax.Decls {
@@ -242,7 +239,7 @@ func (u *usageWalker) assertions() {
 	}
 }
 
-// assertedType is the type of the value in an assertion: T{}, &T{}, (*T)(nil), new(T), T(0).
+// assertedType returns the type in the value of an assertion: T{}, &T{}, (*T)(nil), new(T), T(0).
 func assertedType(e ast.Expr) ast.Expr {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.UnaryExpr:
@@ -265,9 +262,8 @@ func assertedType(e ast.Expr) ast.Expr {
 	return &ast.BadExpr{}
 }
 
-// tests notes what a test is for, by its name: TestX_Y is for the method Y of X, or for
-// X; as with examples, where the toolchain insists on it. Names that nothing has lead
-// nowhere.
+// tests records what a test is for, by its name. TestX_Y is for the method Y of X, or for X. The same holds for
+// examples, for which the toolchain requires it. The graph ignores names that nothing has.
 func (u *usageWalker) tests() {
 	pkg := strings.TrimSuffix(u.pkg, "_test")
 	for i, n := range u.outline.nodes {
@@ -288,7 +284,7 @@ func (u *usageWalker) tests() {
 	}
 }
 
-// subjects are what the rest of a test's name may stand for, exported or not.
+// subjects returns the names for which the rest of a test's name may stand, exported or not.
 func subjects(rest string) []string {
 	if rest[0] == '_' {
 		if rest = rest[1:]; rest == "" {

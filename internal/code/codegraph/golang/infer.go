@@ -8,11 +8,11 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// maxTypeSteps bounds how far types are followed: cycles end, and so do chains of calls that a
-// program has written.
+// maxTypeSteps is the maximum number of steps for the type of a value. It ends cycles and long chains of calls in
+// generated code.
 const maxTypeSteps = 12
 
-// typeOf says what a value is made of, as far as the file shows it.
+// typeOf returns the type of a value as far as the file shows it. fuel is the number of steps left.
 func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 	if fuel == 0 {
 		return typ{}
@@ -54,13 +54,13 @@ func (u *usageWalker) typeOf(e ast.Expr, fuel int) typ {
 		return u.typeHere(x.Type)
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.StructType, *ast.InterfaceType:
 		t := u.typeHere(x)
-		t.is = true
+		t.isType = true
 		return t
 	}
 	return typ{}
 }
 
-// typeHere is a type as written at this place.
+// typeHere returns a type written at the present place.
 func (u *usageWalker) typeHere(e ast.Expr) typ {
 	if e == nil {
 		return typ{}
@@ -76,19 +76,19 @@ func (u *usageWalker) identType(x *ast.Ident, fuel int) typ {
 		if b := u.bound[i]; b.role == variable {
 			return b.typ
 		}
-		return typ{expr: x, depth: i + 1, is: true}
+		return typ{expr: x, depth: i + 1, isType: true}
 	}
 	if _, ok := u.table.types[x.Name]; ok {
-		return typ{expr: x, is: true}
+		return typ{expr: x, isType: true}
 	}
 	if f, ok := u.table.funcs[x.Name]; ok {
-		return typ{expr: f.Type, hide: typeParamNames(f)}
+		return typ{expr: f.Type, typeParams: typeParamNames(f)}
 	}
 	if v, ok := u.table.values[x.Name]; ok {
 		if v.typ != nil {
 			return typ{expr: v.typ}
 		}
-		return u.atTop(func() typ {
+		return u.atFileLevel(func() typ {
 			if call, ok := ast.Unparen(v.value).(*ast.CallExpr); ok {
 				return u.result(call, v.result, fuel-1)
 			}
@@ -101,8 +101,8 @@ func (u *usageWalker) identType(x *ast.Ident, fuel int) typ {
 	return typ{}
 }
 
-// atTop runs f where no function's names are seen.
-func (u *usageWalker) atTop(f func() typ) typ {
+// atFileLevel runs f without the local names of functions.
+func (u *usageWalker) atFileLevel(f func() typ) typ {
 	saved := u.bound
 	u.bound = nil
 	t := f()
@@ -110,15 +110,15 @@ func (u *usageWalker) atTop(f func() typ) typ {
 	return t
 }
 
-// indexed is what x[i] is: an element, or an instance of what is generic.
+// indexed returns the type of x[i]: an element, or an instance of a generic type or function.
 func (u *usageWalker) indexed(t typ) typ {
-	if _, ok := t.expr.(*ast.FuncType); ok || t.is {
+	if _, ok := t.expr.(*ast.FuncType); ok || t.isType {
 		return t
 	}
 	return u.element(t, 1)
 }
 
-// result is the n-th value of a call.
+// result returns the type of the n-th result of a call.
 func (u *usageWalker) result(call *ast.CallExpr, n, fuel int) typ {
 	if fuel <= 0 {
 		return typ{}
@@ -133,8 +133,8 @@ func (u *usageWalker) result(call *ast.CallExpr, n, fuel int) typ {
 		return typ{}
 	}
 	t := u.typeOf(call.Fun, fuel-1)
-	if t.is { // a conversion
-		t.is = false
+	if t.isType { // a conversion
+		t.isType = false
 		return t
 	}
 	f, ok := u.underlying(t).expr.(*ast.FuncType)
@@ -149,7 +149,7 @@ func (u *usageWalker) result(call *ast.CallExpr, n, fuel int) typ {
 	return typ{}
 }
 
-// element is what a value of a type is a row of: for n 0 its key, for 1 its value.
+// element returns the type of the keys (n is 0) or the values (n is 1) of t.
 func (u *usageWalker) element(t typ, n int) typ {
 	t = u.underlying(t)
 	switch x := t.expr.(type) {
@@ -171,8 +171,8 @@ func (u *usageWalker) element(t typ, n int) typ {
 	return typ{}
 }
 
-// underlying follows names that the file declares to what they are made of. Stars are
-// stripped: fields and methods are found through them all the same.
+// underlying follows named types that the file declares to their definitions. It removes stars, because fields and
+// methods are found through pointers, too.
 func (u *usageWalker) underlying(t typ) typ {
 	for range maxTypeSteps {
 		if t.expr == nil {
@@ -194,10 +194,9 @@ func (u *usageWalker) underlying(t typ) typ {
 	return typ{}
 }
 
-// underlyingOf is what the type of a name is made of; ok is false when the file does not
-// say.
+// underlyingOf returns the definition of a named type. ok is false if the file does not have it.
 func (u *usageWalker) underlyingOf(t typ, x *ast.Ident) (typ, bool) {
-	if slices.Contains(t.hide, x.Name) {
+	if slices.Contains(t.typeParams, x.Name) {
 		return typ{}, false
 	}
 	if i := u.lookup(x.Name, t.depth); i >= 0 {
@@ -207,7 +206,7 @@ func (u *usageWalker) underlyingOf(t typ, x *ast.Ident) (typ, bool) {
 	if !ok {
 		return typ{}, false
 	}
-	return typ{expr: s.Type, hide: hiddenNames(s.TypeParams)}, true
+	return typ{expr: s.Type, typeParams: hiddenNames(s.TypeParams)}, true
 }
 
 func (u *usageWalker) exprs(list []ast.Expr) {
@@ -216,7 +215,7 @@ func (u *usageWalker) exprs(list []ast.Expr) {
 	}
 }
 
-// expr notes what an expression uses; types are expressions too.
+// expr records what an expression uses. Types are expressions, too.
 func (u *usageWalker) expr(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.Ident:
@@ -276,11 +275,11 @@ func (u *usageWalker) expr(e ast.Expr) {
 	}
 }
 
-// call notes a call: of a function, or of what a variable or field holds.
+// call records a call of a function, or of the value of a variable or field.
 func (u *usageWalker) call(x *ast.CallExpr) {
 	fun := ast.Unparen(x.Fun)
 	switch f := fun.(type) {
-	case *ast.IndexExpr: // an instance of a generic function, or one of several functions
+	case *ast.IndexExpr: // an instance of a generic function, or an element of a list of functions
 		u.expr(f.Index)
 		fun = ast.Unparen(f.X)
 	case *ast.IndexListExpr:
@@ -307,8 +306,8 @@ func (u *usageWalker) fieldTypes(list *ast.FieldList) {
 	}
 }
 
-// literal notes what a composite literal uses: its type, the fields that it sets, its
-// values. hint is the type where the literal leaves it out.
+// literal records what a composite literal uses: its type, the fields that it sets, and its values. hint is its type if
+// the literal omits it.
 func (u *usageWalker) literal(x *ast.CompositeLit, hint typ) {
 	t := hint
 	if x.Type != nil {
@@ -337,7 +336,7 @@ func (u *usageWalker) literal(x *ast.CompositeLit, hint typ) {
 	}
 }
 
-// value is an element of a literal, which may leave out its type.
+// value reads an element of a literal, which may omit its type.
 func (u *usageWalker) value(e ast.Expr, t typ) {
 	if lit, ok := e.(*ast.CompositeLit); ok {
 		u.literal(lit, t)
@@ -346,8 +345,8 @@ func (u *usageWalker) value(e ast.Expr, t typ) {
 	u.expr(e)
 }
 
-// key notes the field that a literal sets. Where the file does not show that the
-// literal is a struct, a name that can only be a variable's is one.
+// key records the field that a literal sets. If the file does not show that the literal is a struct, a name that can
+// only be that of a variable is one.
 func (u *usageWalker) key(t typ, id *ast.Ident, isStruct bool) {
 	if isStruct {
 		u.memberUse(t, id, codegraph.References)

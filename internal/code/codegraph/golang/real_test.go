@@ -16,8 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// Reads this repository, and with KEN_TREES (folders, separated as in PATH) others, and
-// says how long that took.
+// Reads this repository and the folders in KEN_TREES (separated as in PATH), and logs the time.
 func TestReal(t *testing.T) {
 	trees := append([]string{"../../../.."}, filepath.SplitList(os.Getenv("KEN_TREES"))...)
 	for _, tree := range trees {
@@ -87,7 +86,7 @@ func readTree(t *testing.T, tree fs.FS) ([]codegraph.File, map[string]int) {
 	return out, lines
 }
 
-// check holds a file to the contract of codegraph.File.
+// check checks the contract of codegraph.File.
 func check(t *testing.T, f codegraph.File, lines int) {
 	t.Helper()
 	for i, d := range f.Decls {

@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	// heads start a declaration, where code is formatted as usual.
+	// heads match the beginnings of declarations in formatted code.
 	heads = lazyregexp.New(`(?m)^(func|type|var|const|import)\b`)
 
 	clause    = lazyregexp.New(`(?m)^package[ \t]+([\pL_][\pL\pN_]*)`)
 	conflicts = lazyregexp.New(`(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$`)
 )
 
-const prefix = "package p;" // makes a file of a piece
+const prefix = "package p;" // turns a piece into a file
 
-// repair cuts a file before each line that starts a declaration, and mends each piece by
-// itself. Lines stay where they are.
+// repair splits a file before each line that begins a declaration, and repairs each piece by itself. Line numbers stay
+// the same.
 func repair(src string) (string, []codegraph.Problem) {
 	var b strings.Builder
 	var problems []codegraph.Problem
@@ -56,7 +56,7 @@ func repair(src string) (string, []codegraph.Problem) {
 	return b.String(), problems
 }
 
-// repairPackageClause makes sure of a package clause.
+// repairPackageClause adds a package clause if there is none, and keeps only the clause if the head can't be parsed.
 func repairPackageClause(head string) (string, []codegraph.Problem) {
 	_, err := parser.ParseFile(token.NewFileSet(), "", head, mode)
 	if err == nil {
@@ -72,9 +72,9 @@ func repairPackageClause(head string) (string, []codegraph.Problem) {
 	return "package " + placeholderPackage + ";" + blankLines(head), []codegraph.Problem{{Line: 1, Text: "no package clause"}}
 }
 
-// repairPiece makes one declaration of a piece that starts after so many lines: what is
-// open is closed, and lines with errors are blanked; where that does not help, a
-// function keeps its head, and anything else is blanked.
+// repairPiece turns a piece of a file into a valid declaration. after is the number of lines before it. It closes open
+// brackets and blanks lines with errors. If that is not enough, it keeps the head of a function and blanks anything
+// else.
 func repairPiece(piece string, after int) (string, []codegraph.Problem) {
 	_, err := parser.ParseFile(token.NewFileSet(), "", prefix+piece, mode)
 	if err == nil {
@@ -82,7 +82,7 @@ func repairPiece(piece string, after int) (string, []codegraph.Problem) {
 	}
 	problems := syntaxErrors(err, after, prefix)
 	lines := strings.SplitAfter(piece, "\n")
-	for range tries {
+	for range maxRounds {
 		mended := closeBrackets(strings.Join(lines, ""))
 		_, err := parser.ParseFile(token.NewFileSet(), "", prefix+mended, mode)
 		if err == nil {
@@ -101,10 +101,10 @@ func repairPiece(piece string, after int) (string, []codegraph.Problem) {
 	return head(piece), problems
 }
 
-// tries is how often lines are blanked: one error may hide the next.
-const tries = 8
+// maxRounds is the maximum number of rounds that blank lines, because one error may hide the next.
+const maxRounds = 8
 
-// head is a function without its body, and nothing of anything else.
+// head returns a function without its body. It blanks any other piece.
 func head(piece string) string {
 	fset := token.NewFileSet()
 	file, _ := parser.ParseFile(fset, "", prefix+piece, mode)
@@ -126,8 +126,8 @@ func head(piece string) string {
 	return whole
 }
 
-// closeBrackets closes what a piece leaves open, on the line after its last where there is
-// one, because that may end in a comment.
+// closeBrackets closes the open brackets of a piece. It adds them to the next line if there is one, because the last
+// line may end in a comment.
 func closeBrackets(piece string) string {
 	body := strings.TrimRight(piece, " \t\r\n")
 	rest := piece[len(body):]
@@ -137,7 +137,7 @@ func closeBrackets(piece string) string {
 	return body + closers(body) + rest
 }
 
-// closers are the brackets that a text leaves open, closed.
+// closers returns the closing brackets for the brackets that a text leaves open.
 func closers(text string) string {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
@@ -166,7 +166,7 @@ func closers(text string) string {
 	}
 }
 
-// blankLines is a text without what stands on its lines.
+// blankLines replaces everything except line ends by blanks.
 func blankLines(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' {

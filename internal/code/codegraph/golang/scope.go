@@ -6,27 +6,26 @@ import (
 	"slices"
 )
 
-// role is what a binding is.
+// role is the kind of a binding.
 type role uint8
 
 const (
 	variable  role = iota
-	localType      // declared in a function
-	parameter      // of a type
+	localType      // a type declared in a function
+	parameter      // a type parameter
 )
 
-// binding is a name that a function, its parameters or a block declare.
+// binding is a name declared by a function, its parameters or a block.
 type binding struct {
 	name string
 	role role
-	typ  typ // of a variable; what a type is made of; a type parameter's constraint
+	typ  typ // type of a variable, definition of a type, or constraint of a type parameter
 }
 
-// scopes is a stack of blocks. It is searched from its end, because functions declare
-// few names.
+// scopes is a stack of blocks. Lookups search it linearly from the end, because functions declare few names.
 type scopes struct {
 	bound []binding
-	marks []int // where each block starts in bound
+	marks []int // index in bound at which each block begins
 }
 
 func (s *scopes) open() { s.marks = append(s.marks, len(s.bound)) }
@@ -34,7 +33,7 @@ func (s *scopes) close() {
 	s.bound, s.marks = s.bound[:s.marks[len(s.marks)-1]], s.marks[:len(s.marks)-1]
 }
 
-// lookup finds a name among the first depth bindings, -1 for none.
+// lookup returns the index of a name among the first depth bindings; -1 for none.
 func (s *scopes) lookup(name string, depth int) int {
 	for i := min(depth, len(s.bound)) - 1; i >= 0; i-- {
 		if s.bound[i].name == name {
@@ -44,8 +43,8 @@ func (s *scopes) lookup(name string, depth int) int {
 	return -1
 }
 
-// define binds a name in the innermost block. What the block has declared before keeps
-// its type, as with := and a name that is not new.
+// define binds a name in the innermost block. If the block has declared the name already, the first type stays, as with
+// := for a name that is not new.
 func (s *scopes) define(id *ast.Ident, r role, t typ) {
 	if blank(id) {
 		return
@@ -65,18 +64,18 @@ func (s *scopes) define(id *ast.Ident, r role, t typ) {
 	s.bound = append(s.bound, binding{id.Name, r, t})
 }
 
-// typ is a type as it is written, and where.
+// typ is a type expression and the place where it is written.
 type typ struct {
-	expr  ast.Expr // nil when not known
-	depth int      // how many bindings could be seen there
-	hide  []string // type parameters of the declaration that it was taken from
-	is    bool     // not a value of the type but the type itself
+	expr       ast.Expr // nil if unknown
+	depth      int      // number of bindings visible at that place
+	typeParams []string // type parameters of the declaration from which it was taken
+	isType     bool     // the expression denotes the type itself rather than a value of it
 }
 
 func (t typ) known() bool { return t.expr != nil }
 
-// part is a type that stands within t.
-func (t typ) part(e ast.Expr) typ { return typ{expr: e, depth: t.depth, hide: t.hide} }
+// part returns a type expression within t.
+func (t typ) part(e ast.Expr) typ { return typ{expr: e, depth: t.depth, typeParams: t.typeParams} }
 
 // function reads a function or method with its receiver.
 func (u *usageWalker) function(d *ast.FuncDecl) {
@@ -113,8 +112,7 @@ func (u *usageWalker) params(list *ast.FieldList) {
 	}
 }
 
-// signature reads the types of a function and binds its parameters and results in the
-// block that is open.
+// signature reads the types in a function's signature and binds its parameters and results in the open block.
 func (u *usageWalker) signature(t *ast.FuncType) {
 	if t == nil {
 		return
@@ -144,7 +142,7 @@ func (u *usageWalker) valuesAt(list *ast.FieldList, depth int) {
 	}
 }
 
-// declare reads a declaration inside a function.
+// declare reads a declaration within a function.
 func (u *usageWalker) declare(s *ast.DeclStmt) {
 	d, ok := s.Decl.(*ast.GenDecl)
 	if !ok {
@@ -177,20 +175,20 @@ func (u *usageWalker) declare(s *ast.DeclStmt) {
 	}
 }
 
-// table is what a file declares at its top, for finding out what its values are.
+// table holds the file-level declarations of a file, to find the types of values.
 type table struct {
 	types   map[string]*ast.TypeSpec
 	funcs   map[string]*ast.FuncDecl
 	methods map[string]*ast.FuncDecl // by "Type.Method"
 	values  map[string]global
-	places  map[string]int // of types in the outline
+	places  map[string]int // indices of types in the outline
 }
 
-// global is a variable or constant: its type as declared, or its value.
+// global is a file-level variable or constant: its declared type, or its value.
 type global struct {
 	typ    ast.Expr
 	value  ast.Expr
-	result int // which of the values of a call
+	result int // index of the result, if the value is a call
 }
 
 func newTable(file *ast.File, o *Outline) table {
@@ -236,7 +234,7 @@ func (t *table) value(tok token.Token, s *ast.ValueSpec) {
 	}
 }
 
-// declares reports whether the file declares a name at its top.
+// declares reports whether the file declares a name at file level.
 func (t *table) declares(name string) bool {
 	if _, ok := t.funcs[name]; ok && name != "init" && name != "_" {
 		return true
@@ -248,7 +246,7 @@ func (t *table) declares(name string) bool {
 	return ok && name != "_"
 }
 
-// hiddenNames are the names of type parameters.
+// hiddenNames returns the names of type parameters.
 func hiddenNames(list *ast.FieldList) []string {
 	if list == nil {
 		return nil
@@ -262,8 +260,7 @@ func hiddenNames(list *ast.FieldList) []string {
 	return names
 }
 
-// receiverParams are the identifiers of a receiver's type arguments, which declare
-// them.
+// receiverParams returns the type parameters that a receiver declares.
 func receiverParams(d *ast.FuncDecl) []*ast.Ident {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return nil
@@ -294,7 +291,7 @@ func idents(list ...ast.Expr) (out []*ast.Ident) {
 	return out
 }
 
-// typeParamNames are the type parameters of a function or method.
+// typeParamNames returns the names of the type parameters of a function or method.
 func typeParamNames(d *ast.FuncDecl) []string {
 	names := hiddenNames(d.Type.TypeParams)
 	for _, id := range receiverParams(d) {
@@ -303,15 +300,15 @@ func typeParamNames(d *ast.FuncDecl) []string {
 	return names
 }
 
-// predeclared are the names of the language's own scope.
+// predeclared are the names of the language's universe scope.
 var predeclared = set("any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
 	"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
 	"true", "false", "iota", "nil",
 	"append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new", "panic",
 	"print", "println", "real", "recover")
 
-// newPredeclared came to the language late, so that packages have their own of that name. A use
-// is taken for the package's; where it has none, it leads nowhere.
+// newPredeclared are predeclared names that were added late, so packages may have declarations with these names. A use
+// is recorded as one of the package; if the package has no such declaration, the graph ignores it.
 var newPredeclared = set("clear", "max", "min")
 
 func set(names ...string) map[string]bool {
@@ -322,9 +319,8 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// member finds a member of a type: the qualified name of what declares it, "" when it
-// has none (a local type, a struct without a name), "?" when it is not known; and the
-// member's own type as far as the file shows it.
+// member finds a member of a type. owner is the qualified name of the type that declares it, "" if that has no node (a
+// local type, a struct without a name), "?" if it is unknown. m is the member's type as far as the file shows it.
 func (u *usageWalker) member(t typ, name string, fuel int) (owner string, m typ) {
 	if fuel <= 0 || !t.known() {
 		return unknown, typ{}
@@ -341,11 +337,11 @@ func (u *usageWalker) member(t typ, name string, fuel int) (owner string, m typ)
 	return "", typ{} // arrays, maps, functions have none
 }
 
-// unknown stands for a type of which nothing is known.
+// unknown is the owner of a member if the type is unknown.
 const unknown = "?"
 
 func (u *usageWalker) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string, typ) {
-	if slices.Contains(t.hide, x.Name) {
+	if slices.Contains(t.typeParams, x.Name) {
 		return unknown, typ{}
 	}
 	if i := u.lookup(x.Name, t.depth); i >= 0 {
@@ -366,21 +362,20 @@ func (u *usageWalker) memberOfName(t typ, x *ast.Ident, name string, fuel int) (
 	if !ok {
 		return u.typeName(t, x), typ{}
 	}
-	inner := typ{expr: s.Type, hide: hiddenNames(s.TypeParams)}
+	inner := typ{expr: s.Type, typeParams: hiddenNames(s.TypeParams)}
 	if s.Assign.IsValid() {
 		return u.member(inner, name, fuel-1)
 	}
 	own := u.ownName(x.Name)
 	if f, ok := u.table.methods[x.Name+"."+name]; ok {
-		return own, typ{expr: f.Type, hide: typeParamNames(f)}
+		return own, typ{expr: f.Type, typeParams: typeParamNames(f)}
 	}
 	owner, m, _ := u.within(inner, own, name, fuel)
 	return owner, m
 }
 
-// within looks for a member in what a type is made of: its fields or methods, then
-// those of what it embeds. When it is not there, it is taken for a method of the
-// type's own that another file declares.
+// within searches a type's definition for a member: its fields or methods, then those of embedded types. If the member
+// is not found, it is assumed to be a method of the type that another file declares.
 func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m typ, found bool) {
 	var list *ast.FieldList
 	switch x := bare(t.expr).(type) {
@@ -415,7 +410,7 @@ func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m
 				continue
 			}
 			if d, ok := u.table.methods[x.Name+"."+name]; ok {
-				return u.ownName(x.Name), typ{expr: d.Type, hide: typeParamNames(d)}, true
+				return u.ownName(x.Name), typ{expr: d.Type, typeParams: typeParamNames(d)}, true
 			}
 			inner, ok := u.underlyingOf(e, x)
 			if !ok {
@@ -433,19 +428,18 @@ func (u *usageWalker) within(t typ, own, name string, fuel int) (owner string, m
 	return own, typ{}, false
 }
 
-// maxEmbedded is how many embedded types are looked into, level by level.
+// maxEmbedded is the maximum number of embedded types that are searched.
 const maxEmbedded = 16
 
 // hasOneField reports whether a struct has one field, or an interface one entry.
 func hasOneField(list *ast.FieldList) bool { return len(list.List) == 1 }
 
-// typeName is the qualified name of a type, "" for those of the language and for
-// local ones, "?" when it is not known.
+// typeName returns the qualified name of a type; "" for predeclared and local types, "?" if it is unknown.
 func (u *usageWalker) typeName(t typ, e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.Ident:
 		switch {
-		case slices.Contains(t.hide, x.Name):
+		case slices.Contains(t.typeParams, x.Name):
 			return unknown
 		case u.lookup(x.Name, t.depth) >= 0:
 			return ""

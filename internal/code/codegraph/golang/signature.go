@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxSignature  = 200 // bytes of a signature or a sentence, by the contract of Decl
+	maxSignature  = 200 // bytes of a signature or a sentence, as required by codegraph.Decl
 	maxShownValue = 400 // bytes of source; a longer value is not shown
 )
 
 // describe fills in signatures and comments.
 func (o *Outline) describe() {
-	var last ast.Expr // the type that constants without one repeat
+	var last ast.Expr // the type that constants without a type repeat
 	var group *ast.GenDecl
 	for i, n := range o.nodes {
 		d := &o.Decls[i]
@@ -43,7 +43,7 @@ func (o *Outline) describe() {
 	}
 }
 
-// groupDoc is the comment of a declaration that is not one of several.
+// groupDoc returns the comment of a declaration that is alone in its group.
 func groupDoc(d *ast.GenDecl) *ast.CommentGroup {
 	if d.Lparen.IsValid() && len(d.Specs) > 1 {
 		return nil
@@ -146,7 +146,7 @@ func exprText(e ast.Expr) string {
 	return types.ExprString(e)
 }
 
-// clip makes one line of a text, and cuts it.
+// clip joins a text into one line of at most maxSignature bytes.
 func clip(s string) string {
 	if strings.ContainsAny(s, "\n\t\r") {
 		s = strings.Join(strings.Fields(s), " ")
@@ -161,7 +161,7 @@ func clip(s string) string {
 	return s[:cut] + "…"
 }
 
-// sentence returns the first sentence of the first comment that says anything.
+// sentence returns the first sentence of the first comment that is not empty.
 func sentence(comments ...*ast.CommentGroup) string {
 	for _, c := range comments {
 		if c == nil {
@@ -174,8 +174,8 @@ func sentence(comments ...*ast.CommentGroup) string {
 	return ""
 }
 
-// firstSentence cuts a text after its first sentence: at a full stop before white space, unless
-// it ends an abbreviation or an initial, and at the end of its paragraph.
+// firstSentence cuts a text after its first sentence: at a full stop before white space, unless it ends an abbreviation
+// or an initial, or at the end of the paragraph.
 func firstSentence(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
 	for i := 0; i+1 < len(s) && i < 4*maxSignature; i++ {
@@ -191,7 +191,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-// endsSentence reports whether what follows a full stop starts with a capital.
+// endsSentence reports whether the text after a full stop begins with a capital letter.
 func endsSentence(rest string) bool {
 	rest = strings.TrimSpace(rest)
 	return rest == "" || rest[0] >= 'A' && rest[0] <= 'Z'
@@ -253,7 +253,7 @@ func (o *outliner) member(owner int, kind codegraph.Kind, f *ast.Field, id *ast.
 		Exported: t.Exported && id.IsExported()}, f.Pos(), f.End())
 }
 
-// embedded returns the name of what is embedded, and nil for a union.
+// embedded returns the name of an embedded type; nil for a union.
 func embedded(e ast.Expr) *ast.Ident {
 	switch x := bare(e).(type) {
 	case *ast.Ident:

@@ -94,8 +94,7 @@ func (u *usageWalker) clauses(body *ast.BlockStmt) {
 	}
 }
 
-// typeSwitch binds the name of a type switch in each clause, to its type where it
-// has one.
+// typeSwitch binds the variable of a type switch in each clause, with the type of the clause if it has one.
 func (u *usageWalker) typeSwitch(s *ast.TypeSwitchStmt) {
 	u.open()
 	defer u.close()
@@ -163,7 +162,7 @@ func (u *usageWalker) assign(s *ast.AssignStmt) {
 		u.exprs(s.Lhs)
 		return
 	}
-	types := make([]typ, len(s.Lhs)) // before any is bound
+	types := make([]typ, len(s.Lhs)) // computed before any name is bound
 	for i := range s.Lhs {
 		types[i] = u.nthType(s.Rhs, i, len(s.Lhs))
 	}
@@ -176,7 +175,7 @@ func (u *usageWalker) assign(s *ast.AssignStmt) {
 	}
 }
 
-// nthType is the type of the i-th of n values.
+// nthType returns the type of the i-th of n variables that are set to values.
 func (u *usageWalker) nthType(values []ast.Expr, i, n int) typ {
 	if len(values) == n {
 		return u.typeOf(values[i], maxTypeSteps)
@@ -193,7 +192,7 @@ func (u *usageWalker) nthType(values []ast.Expr, i, n int) typ {
 	return u.typeOf(values[0], maxTypeSteps)
 }
 
-// usageWalker walks through a file and notes which names it uses.
+// usageWalker visits a file and records which names it uses.
 type usageWalker struct {
 	scopes
 	tokens  *token.File
@@ -203,10 +202,10 @@ type usageWalker struct {
 	table   table
 	imports imports
 
-	from   int // the declaration that is being read
+	from   int // the declaration being read
 	uses   []codegraph.Use
-	seen   map[codegraph.Use]struct{} // without lines
-	joined map[string]string          // qualified names, each kept once
+	seen   map[codegraph.Use]struct{} // uses recorded so far, without lines
+	joined map[string]string          // qualified names, each stored once
 	buf    []byte
 }
 
@@ -224,7 +223,7 @@ func (u *usageWalker) line(p token.Pos) int {
 	return u.tokens.PositionFor(p, false).Line
 }
 
-// file reads all parts of the outline.
+// file visits all parts of the outline.
 func (u *usageWalker) file() {
 	for _, p := range u.outline.Parts {
 		u.from = p.From
@@ -248,7 +247,7 @@ func (u *usageWalker) file() {
 	u.assertions()
 }
 
-// addUse notes a use, once for each declaration, kind and name.
+// addUse records a use, once for each declaration, kind and name.
 func (u *usageWalker) addUse(kind codegraph.EdgeKind, name string, qualified bool, p token.Pos) {
 	use := codegraph.Use{From: u.from, Kind: kind, Name: name, Qualified: qualified}
 	if _, ok := u.seen[use]; ok {
@@ -259,7 +258,7 @@ func (u *usageWalker) addUse(kind codegraph.EdgeKind, name string, qualified boo
 	u.uses = append(u.uses, use)
 }
 
-// qualify makes "before.name" without making it again.
+// qualify returns "before.name". It allocates each result only once.
 func (u *usageWalker) qualify(before, name string) string {
 	u.buf = append(append(append(u.buf[:0], before...), '.'), name...)
 	if s, ok := u.joined[string(u.buf)]; ok {
@@ -270,15 +269,15 @@ func (u *usageWalker) qualify(before, name string) string {
 	return s
 }
 
-// ownName is the qualified name of something of the package.
+// ownName returns the qualified name of a declaration in the package.
 func (u *usageWalker) ownName(name string) string { return u.qualify(u.pkg, name) }
 
-// isPredeclared reports whether a name is the language's here.
+// isPredeclared reports whether a name refers to the universe scope here.
 func (u *usageWalker) isPredeclared(name string) bool {
 	return predeclared[name] && u.lookup(name, len(u.bound)) < 0 && !u.table.declares(name)
 }
 
-// isPackageName reports whether an identifier before a dot is the name of a package.
+// isPackageName reports whether an identifier before a dot is the name of an imported package.
 func (u *usageWalker) isPackageName(id *ast.Ident) bool {
 	if u.lookup(id.Name, len(u.bound)) >= 0 || u.table.declares(id.Name) {
 		return false
@@ -287,7 +286,7 @@ func (u *usageWalker) isPackageName(id *ast.Ident) bool {
 	return ok
 }
 
-// name notes the use of an identifier.
+// name records the use of an identifier.
 func (u *usageWalker) name(id *ast.Ident, kind codegraph.EdgeKind) {
 	n := id.Name
 	if n == "_" || n == "" || u.lookup(n, len(u.bound)) >= 0 {
@@ -313,7 +312,7 @@ func (u *usageWalker) name(id *ast.Ident, kind codegraph.EdgeKind) {
 	u.addUse(kind, u.ownName(n), true, id.Pos())
 }
 
-// selector notes the use of x.Sel, and those in x.
+// selector records the use of x.Sel, and the uses within x.
 func (u *usageWalker) selector(x *ast.SelectorExpr, kind codegraph.EdgeKind) {
 	if id, ok := ast.Unparen(x.X).(*ast.Ident); ok && u.isPackageName(id) {
 		if path, _ := u.imports.find(id.Name); path != "" && !blank(x.Sel) {
@@ -325,7 +324,7 @@ func (u *usageWalker) selector(x *ast.SelectorExpr, kind codegraph.EdgeKind) {
 	u.memberUse(u.typeOf(x.X, maxTypeSteps), x.Sel, kind)
 }
 
-// memberUse notes the use of a member of a value of this type.
+// memberUse records the use of a member of a value with this type.
 func (u *usageWalker) memberUse(t typ, sel *ast.Ident, kind codegraph.EdgeKind) {
 	if blank(sel) {
 		return
@@ -339,7 +338,7 @@ func (u *usageWalker) memberUse(t typ, sel *ast.Ident, kind codegraph.EdgeKind) 
 	}
 }
 
-// embedded notes what a struct or interface embeds.
+// embedded records the use of a type embedded in a struct or interface.
 func (u *usageWalker) embedded(e ast.Expr) {
 	for {
 		switch x := e.(type) {

@@ -10,10 +10,10 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// extensions are one of each family.
+// extensions has one extension of each family.
 var extensions = []string{".ts", ".tsx", ".js", ".py", ".java", ".cs", ".rs", ".c", ".cpp", ".h"}
 
-// names are the names of what a file declares.
+// names returns the names of a file's declarations.
 func names(f codegraph.File) string {
 	var out []string
 	for _, d := range f.Decls {
@@ -105,7 +105,7 @@ func utf16Bytes(s string, order binary.ByteOrder) []byte {
 	return out
 }
 
-// steps are what makes a reader look back or ahead, if it comes over and over.
+// steps are inputs that make a reader look back or ahead when repeated.
 var steps = []string{"a<", "(", ")", "{", "}", "[}", "{)", "'\\", "\"\\", "a.b::c<d>(e)->f ", "x => ", "|a| ", "/", "/*/", "#if\n", "#else\n", "`${", "<a>", "class A {", "f(a,b){",
 	"a = b = ", "@a(", "int a, ", "lambda a: ", "fn f<T>(", "case ", "export {a, ", "type A = ", "if x:\n ", "def f(a=\n", "? : ", "operator", "~", "\"\"\"a", "R\"(", "a\n"}
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkExtract reads about 500 lines of each language, as the golden files have
-// them; MB/s times 3 is about the thousands of lines a tenth of a second.
+// BenchmarkExtract reads about 500 lines of each language, from the golden files. MB/s times 3 is about the number of
+// thousand lines in a tenth of a second.
 func BenchmarkExtract(b *testing.B) {
 	set := goldenSet()
 	for _, name := range []string{"cart.ts", "view.tsx", "client.js", "shop.py", "Cart.java", "Cart.cs", "cart.rs", "cart.c", "shelf.hpp"} {

@@ -23,18 +23,18 @@ type cReader struct {
 	plusplus   bool
 	depth      int
 	bodies     []span
-	namespaces []string // that are open or used, without the file's path
-	includes   []string // what the files begin with that are included
-	outside    []int    // members that are defined outside of their class
+	namespaces []string // opened or named by a using directive, without the file's path
+	includes   []string // scopes of the included files
+	outside    []int    // members that are defined outside their class
 }
 
-// cLevel is what declarations stand in.
+// cLevel is the context of declarations: what encloses them.
 type cLevel struct {
 	parent int
 	scope  string
-	class  string // the name of the class, for its constructors
+	class  string // name of the enclosing class; its constructors have the same name
 	public bool
-	hidden bool // nothing here is visible outside
+	hidden bool // declarations here are not visible outside the file
 }
 
 func (c *cReader) items(i, end int, l cLevel) {
@@ -57,7 +57,7 @@ func (c *cReader) items(i, end int, l cLevel) {
 
 func (c *cReader) class(l cLevel) bool { return l.class != "" }
 
-// label reads "public:", and "public slots:" of Qt.
+// label reads an access label: "public:", or "public slots:" of Qt.
 func (c *cReader) label(i int) (next int, public, ok bool) {
 	switch c.text(i) {
 	case "public", "protected", "private", "signals", "Q_SIGNALS":
@@ -131,7 +131,7 @@ func (c *cReader) item(i, end int, l cLevel) int {
 	return c.declaration(i, end, first, types, l)
 }
 
-// friendBody reports whether a friend is defined where it is named.
+// friendBody reports whether a friend declaration between i and end has a body.
 func (c *cReader) friendBody(i, end int) bool {
 	for ; i < end && c.op(i) != ';'; i = c.skip(i) {
 		if c.op(i) == '{' {
@@ -141,13 +141,13 @@ func (c *cReader) friendBody(i, end int) bool {
 	return false
 }
 
-// header reports whether the file is there to be included.
+// header reports whether the file is a header, by its extension.
 func (c *cReader) header() bool {
 	ext := strings.ToLower(path.Ext(c.file.Path))
 	return strings.HasPrefix(ext, ".h") || ext == ".inl" || ext == ".ipp" || ext == ".tcc"
 }
 
-// semicolon goes behind the next one.
+// semicolon returns the token after the next semicolon.
 func (c *cReader) semicolon(i, end int) int {
 	for i < end && c.op(i) != ';' && c.op(i) != '}' {
 		i = c.skip(i)
@@ -155,7 +155,7 @@ func (c *cReader) semicolon(i, end int) int {
 	return i + 1
 }
 
-// constraint skips what a template requires.
+// constraint skips a requires clause of a template and returns the token after it.
 func (c *cReader) constraint(i, end int) int {
 	for n := 0; i < end && n < 100; n++ {
 		switch {
@@ -186,7 +186,7 @@ func (c *cReader) constraint(i, end int) int {
 	return i
 }
 
-// namespace reads "namespace a::b {". What has no name is not visible outside.
+// namespace reads "namespace a::b {". The contents of a namespace without a name are not visible outside the file.
 func (c *cReader) namespace(i, end int, l cLevel) int {
 	k := i + 1
 	var names []int
@@ -261,8 +261,8 @@ func (c *cReader) preprocessor() {
 	}
 }
 
-// include notes an included file. One in angle brackets counts as one of the repository
-// when just one file ends with all of its path.
+// include records an included file. One in angle brackets belongs to the repository if exactly one file's path ends
+// with it.
 func (c *cReader) include(d directive) {
 	rest := d.rest
 	if len(rest) < 3 {
@@ -282,8 +282,7 @@ func (c *cReader) include(d directive) {
 	c.file.Imports = append(c.file.Imports, imp)
 }
 
-// define declares a macro: a function if it takes arguments, else a variable. What
-// guards a header against a second time is none.
+// define declares a macro: a function if it takes arguments, else a variable. Include guards are left out.
 func (c *cReader) define(d directive) {
 	name, function, body := splitMacro(d.rest)
 	if name == "" || body == "" && !function {
@@ -310,8 +309,8 @@ func (c *cReader) define(d directive) {
 	c.places = append(c.places, place{first: -1, last: -1})
 }
 
-// includeScopes makes the names known that the included files declare, in the namespaces
-// that this file has open or uses.
+// includeScopes adds scopes for the declarations of the included files, within the namespaces that this file opens or
+// uses.
 func (c *cReader) includeScopes() {
 	for _, ns := range c.namespaces {
 		for ; ns != ""; ns = parentModule(ns) {
@@ -332,8 +331,8 @@ func (c *cReader) includeScopes() {
 	}
 }
 
-// header finds an included file: beside the one that includes it, from the root, or by
-// the end of its path, nearest first.
+// header finds an included file: in the folder of the including file, from the root, or by the end of its path, where
+// the file with the most folders in common comes first.
 func (s *Set) header(from, spec string, angle bool) (string, bool) {
 	spec = path.Clean(spec)
 	if !s.known {
@@ -362,7 +361,7 @@ func (s *Set) header(from, spec string, angle bool) (string, bool) {
 	return best, best != "" && (!angle || same == 1)
 }
 
-// sharedFolders counts the folders that two paths have in common from the root on.
+// sharedFolders counts the leading folders that two paths have in common.
 func sharedFolders(a, b string) int {
 	n := 0
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
@@ -373,7 +372,7 @@ func sharedFolders(a, b string) int {
 	return n
 }
 
-// semicolonOrBody skips what is no declaration.
+// semicolonOrBody skips something that is not a declaration: up to a semicolon or a body.
 func (c *cReader) semicolonOrBody(i, end int) int {
 	for i < end {
 		switch o := c.op(i); {
@@ -387,7 +386,7 @@ func (c *cReader) semicolonOrBody(i, end int) int {
 	return end
 }
 
-// variableEnd goes to the semicolon that ends a declaration.
+// variableEnd returns the semicolon that ends a declaration, or the brace that ends its block.
 func (c *cReader) variableEnd(i, end int) int {
 	for i < end && c.op(i) != ';' && c.op(i) != '}' {
 		i = c.skip(i)
@@ -395,7 +394,7 @@ func (c *cReader) variableEnd(i, end int) int {
 	return min(i, end)
 }
 
-// oldStyle reports whether "int f(a, b) int a; {" stands here.
+// oldStyle reports whether the parenthesis at k opens a parameter list in the old style: "int f(a, b) int a; {".
 func (c *cReader) oldStyle(k, after, i int) bool {
 	if c.plusplus && !strings.HasSuffix(c.file.Path, ".h") || k-1 == i && !lower(c.text(i)) {
 		return false
@@ -416,9 +415,8 @@ func (c *cReader) oldStyle(k, after, i int) bool {
 	return false
 }
 
-// functionEnd goes from behind the parameters to the body or the semicolon. On the
-// way may stand qualifiers, a type after an arrow, initializers, old declarations of
-// parameters.
+// functionEnd returns the body or the semicolon after the parameters of a function. It skips qualifiers, a trailing
+// return type, initializers, and parameter declarations in the old style.
 func (c *cReader) functionEnd(i, end int) int {
 	colon := false
 	for i < end {
@@ -451,7 +449,7 @@ func (c *cReader) functionEnd(i, end int) int {
 	return end
 }
 
-// oldParameters reports whether the semicolon at i ends a parameter in the old style.
+// oldParameters reports whether the semicolon at i ends a parameter declaration in the old style.
 func (c *cReader) oldParameters(i, end int) bool {
 	if c.op(i-1) == ')' || c.kind(i-1) != word && c.op(i-1) != ']' || functionTail[c.text(i-1)] || allUpper(c.text(i-1)) || c.kind(i-2) != word && c.op(i-2) != '*' && c.op(i-2) != ',' && c.op(i-1) != ']' {
 		return false
@@ -467,7 +465,7 @@ func (c *cReader) oldParameters(i, end int) bool {
 	return false
 }
 
-// signatureEnd leaves initializers and old parameters out of a signature.
+// signatureEnd returns the end of a signature without initializers and old-style parameter declarations.
 func (c *cReader) signatureEnd(i, stop int) int {
 	for k := i; k < stop; k = c.skip(k) {
 		if c.op(k) == ':' || c.op(k) == ';' {
@@ -477,6 +475,6 @@ func (c *cReader) signatureEnd(i, stop int) int {
 	return stop
 }
 
-// nextIsDeclaration reports whether a declaration begins at i, so that what stands
-// before it was the call of a macro without a semicolon.
+// nextIsDeclaration reports whether a declaration begins at i. What precedes it then is a macro call without a
+// semicolon.
 func (c *cReader) nextIsDeclaration(i int) bool { return c.kind(i) == word && c.toks[i].first() }

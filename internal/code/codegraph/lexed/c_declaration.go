@@ -14,7 +14,7 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 				return c.record(k, end, first, types, l)
 			}
 			if c.op(k+2) == ';' || c.is(k, "enum") && (c.is(k+1, "class") || c.is(k+1, "struct")) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
-				stop := c.semicolon(k, end) // only named
+				stop := c.semicolon(k, end) // no body: the record is only named
 				c.markNotUse(first, stop)
 				return stop
 			}
@@ -79,8 +79,7 @@ func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
 	return end
 }
 
-// callable reports whether the parenthesis at k may open the parameters of a function
-// that is declared from i on.
+// callable reports whether the parenthesis at k may open the parameters of a function whose declaration begins at i.
 func (c *cReader) callable(k, i int) bool {
 	if c.kind(k-1) != word && c.op(k-1) != '>' || k == i {
 		return false
@@ -105,8 +104,8 @@ func (c *cReader) callable(k, i int) bool {
 
 var functionTail = words(`const volatile noexcept override final throw try requires mutable asm __asm__ __attribute__ and`)
 
-// path reads "A::B<T>::name" backwards from the last word at at, and returns its first
-// token and the names before the last.
+// path reads "A::B<T>::name" backwards from its last word, at. It returns the first token and the names before the last
+// one.
 func (c *cReader) path(at, from int) (first int, names []string) {
 	first = at
 	if c.op(first-1) == '~' {
@@ -126,8 +125,7 @@ func (c *cReader) path(at, from int) (first int, names []string) {
 	return first, names
 }
 
-// function declares the function whose parameters open at k. ok is false if it is a call of
-// a macro.
+// function declares the function whose parameters open at k. ok is false for a macro call.
 func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static bool) (next int, ok bool) {
 	at := k - 1
 	if c.op(at) == '>' {
@@ -184,8 +182,7 @@ func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static b
 	return last + 1, true
 }
 
-// declareFunction declares a function, which belongs to a class when names stand before
-// its own.
+// declareFunction declares a function. With names in front of its own, it is a member of a class.
 func (c *cReader) declareFunction(d declaration, names []string) int {
 	if len(names) > 0 && upper(names[len(names)-1]) {
 		d.kind = codegraph.KindMethod
@@ -226,7 +223,7 @@ func (c *cReader) macroTest(k, stop, first int, l cLevel) int {
 	return c.match(stop) + 1
 }
 
-// typeBefore reports whether more than a name stands between i and at.
+// typeBefore reports whether there is more than one name between i and at, that is, a type before a name.
 func (c *cReader) typeBefore(i, at int) bool {
 	n := 0
 	for k := i; k < at; k = c.skip(k) {
@@ -237,8 +234,7 @@ func (c *cReader) typeBefore(i, at int) bool {
 	return n > 1
 }
 
-// variables declares the names between from and stop of a declaration that begins at
-// head.
+// variables declares the names between from and stop. Their declaration begins at head.
 func (c *cReader) variables(head, from, stop, first int, l cLevel) {
 	static := false
 	for k := head; k < from+4 && k < stop; k++ {
@@ -273,7 +269,7 @@ func (c *cReader) variables(head, from, stop, first int, l cLevel) {
 	})
 }
 
-// valueAt goes to the value, the size or the bits of a variable.
+// valueAt returns the token at which the value, size or bit width of a variable begins.
 func (c *cReader) valueAt(i, end int) int {
 	for k := i; k < end; k = c.skip(k) {
 		switch o := c.op(k); o {
@@ -321,7 +317,7 @@ func (c *cReader) pointerVariable(at, k, i, end, first int, l cLevel, static boo
 	return int(c.places[n].last) + 1
 }
 
-// operator declares "operator+", named so, and conversions: "operator bool".
+// operator declares "operator+", with that name, and conversions: "operator bool".
 func (c *cReader) operator(k, i, end, first int, types []int, l cLevel, static bool) int {
 	open := k + 1
 	for open < end && open < k+12 && (c.op(open) != '(' || open == k+1 && c.op(open+1) == ')') {
@@ -352,8 +348,7 @@ func (c *cReader) operator(k, i, end, first int, types []int, l cLevel, static b
 	return last + 1
 }
 
-// parameterNames binds the names of parameters: the last word of each, if a type stands
-// before it.
+// parameterNames binds the names of parameters: the last word of each one that has a type before it.
 func (c *cReader) parameterNames(open, last int) {
 	if c.op(open) != '(' {
 		return
@@ -373,8 +368,8 @@ func (c *cReader) parameterNames(open, last int) {
 	})
 }
 
-// declarator finds the name that a declaration without a body declares between two
-// tokens: the one in "(*name)", or the last word before a bracket or the end.
+// declarator finds the name declared between two tokens without a body: the one in "(*name)", or the last word before a
+// bracket or the end.
 func (c *cReader) declarator(i, stop int) int {
 	at := -1
 	for ; i < stop; i = c.skip(i) {
@@ -401,7 +396,7 @@ func (c *cReader) declarator(i, stop int) int {
 	return at
 }
 
-// inParens finds the name in "(*name)" or "(Class::*name[2])" at i; -1 if it is none.
+// inParens finds the name in "(*name)" or "(Class::*name[2])" at i. It returns -1 if there is none.
 func (c *cReader) inParens(i int) int {
 	k := i + 1
 	if c.name(k) && c.op(k+1) == ')' && c.op(k+2) == '(' { // int (name)(args)
@@ -427,13 +422,12 @@ func (c *cReader) inParens(i int) int {
 	return -1
 }
 
-// attributeWord reports whether the word at i is a macro in the place of an attribute:
-// all in upper case, with something in parentheses behind it.
+// attributeWord reports whether the word at i is a macro used as an attribute: in upper case, with arguments.
 func attributeWord(c *cReader, i int) bool {
 	return c.op(i+1) == '(' && allUpper(c.text(i)) && c.op(i+2) != '*'
 }
 
-// allUpper reports whether a name is written as macros are.
+// allUpper reports whether a name has upper case only, as macros do.
 func allUpper(s string) bool {
 	return len(s) > 1 && strings.ToUpper(s) == s && strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
 }

@@ -13,8 +13,7 @@ func (c *cReader) recordWord(i int) bool {
 	return false
 }
 
-// recordBodyAt finds the body of the record that begins at i, and its name. body is -1
-// where the record is only named.
+// recordBodyAt finds the name and the body of the record that begins at i. body is -1 if the record is only named.
 func (c *cReader) recordBodyAt(i, end int) (name, colon, body int) {
 	name, colon = -1, -1
 	k := i + 1
@@ -46,8 +45,7 @@ func (c *cReader) recordBodyAt(i, end int) (name, colon, body int) {
 	return name, colon, -1
 }
 
-// record declares a struct, class, union or enum with its members and with the
-// variables behind it.
+// record declares a struct, class, union or enum with its members, and the variables declared after its body.
 func (c *cReader) record(i, end, first int, types []int, l cLevel) int {
 	name, colon, body := c.recordBodyAt(i, end)
 	if body < 0 || body >= end {
@@ -101,7 +99,7 @@ func (c *cReader) record(i, end, first int, types []int, l cLevel) int {
 	return stop + 1
 }
 
-// anonymous reads a record without a name: its members belong to what is around.
+// anonymous reads a record without a name: its members belong to the enclosing record.
 func (c *cReader) anonymous(i, body int, l cLevel) {
 	last := c.match(body)
 	c.mark(body, container)
@@ -121,7 +119,7 @@ func (c *cReader) recordBody(i, body, n int, l cLevel) {
 	c.mark(body, container)
 	d := c.file.Decls[n]
 	if c.is(i, "enum") {
-		scope := l.scope // enumerators of C are known without the name of the enum
+		scope := l.scope // in C, enumerators are used without the name of the enum
 		if c.is(i+1, "class") || c.is(i+1, "struct") {
 			scope = d.Qualified
 		}
@@ -194,7 +192,7 @@ func (c *cReader) concept(i, end, first int, l cLevel) int {
 	return stop
 }
 
-// assignParents gives members that are defined outside of their class their parents.
+// assignParents sets the parents of members that are defined outside their class.
 func (c *cReader) assignParents() {
 	for _, n := range c.outside {
 		d := &c.file.Decls[n]
@@ -205,7 +203,7 @@ func (c *cReader) assignParents() {
 	}
 }
 
-// parentOf takes the last name off a qualified one. The name itself may have dots.
+// parentOf removes the last name from a qualified one. name may contain dots.
 func parentOf(qualified, name string) string {
 	if len(qualified) <= len(name) {
 		return ""
@@ -260,8 +258,7 @@ func (c *cReader) typedef(i, end, first int, l cLevel) int {
 	return stop + 1
 }
 
-// taggedTypedef declares "typedef struct tag { … } name": by its name, and by its tag if
-// that is another one.
+// taggedTypedef declares "typedef struct tag { … } name" under its name, and under its tag if that differs.
 func (c *cReader) taggedTypedef(i, body int, d declaration, l cLevel) {
 	tag := -1
 	for k := i + 1; k < body; k = c.skip(k) {
@@ -283,7 +280,7 @@ func (c *cReader) taggedTypedef(i, body int, d declaration, l cLevel) {
 	c.recordBody(i, body, inner, l)
 }
 
-// moreTypedefs declares "*b" of "typedef struct a a, *b;".
+// moreTypedefs declares the further names of a typedef: "*b" in "typedef struct a a, *b;".
 func (c *cReader) moreTypedefs(at, stop int, d declaration) {
 	for k := at; k < stop; k = c.skip(k) {
 		if c.op(k) == '<' {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// check checks what holds of every file, whatever is in it.
+// check checks properties of the result for any file.
 func check(t testing.TB, s *Set, path, src string) codegraph.File {
 	t.Helper()
 	f := s.Extract(path, []byte(src))

@@ -2,8 +2,7 @@ package lexed
 
 import "github.com/kenlayer/ken/internal/code/codegraph"
 
-// components reads the parameters behind a type's name: those of a record are its
-// properties.
+// components reads the parameters after a type's name. Those of a record are its properties.
 func (c *classReader) components(open, n int, record bool) {
 	p := c.file.Decls[n]
 	last := int(c.places[n].last)
@@ -64,8 +63,8 @@ func (c *classReader) constants(open, n int) int {
 	return i
 }
 
-// typedMember reads a method, a constructor, a field or a property: what stands behind
-// the first word that a bracket, an equals sign or a semicolon follows.
+// typedMember reads a method, a constructor, a field or a property. Its name is the first word followed by a bracket,
+// an equals sign or a semicolon.
 func (c *classReader) typedMember(i, end int, h heading, l level) int {
 	if c.op(i) == '<' { // type parameters of a method
 		if shut := c.angle(i); shut > 0 {
@@ -73,7 +72,7 @@ func (c *classReader) typedMember(i, end int, h heading, l level) int {
 		}
 	}
 	start := i
-	if c.op(i) == '(' { // a tuple is returned
+	if c.op(i) == '(' { // a tuple as the return type
 		i = c.match(i) + 1
 	}
 	if c.op(i) == '~' {
@@ -122,7 +121,7 @@ func (c *classReader) typedMember(i, end int, h heading, l level) int {
 
 func (c *classReader) keywordAt(i int) bool { return c.kind(i) == word && c.lang.keywords[c.text(i)] }
 
-// statementEnd goes behind the next semicolon.
+// statementEnd returns the token after the next semicolon.
 func (c *classReader) statementEnd(i, end int) int {
 	for i < end && c.op(i) != ';' && c.op(i) != '}' {
 		i = c.skip(i)
@@ -161,16 +160,16 @@ func (c *classReader) method(i, end int, h heading, l level) int {
 			c.bodies = append(c.bodies, span{h.head, d.last})
 			return d.last + 1
 		}
-		d.kind = codegraph.KindFunction // beside the statements of a program
+		d.kind = codegraph.KindFunction // next to the statements of a program
 	}
 	if c.op(at-1) == '~' {
 		d.name = "~" + d.name
 	}
 	if l.name != "" && d.name == l.name && !c.csharp && at > h.head && c.kind(at-1) == word && !modifierWords[c.text(at-1)] {
-		d.name = c.text(at) // a method of the name of its class
+		d.name = c.text(at) // a method with the name of its class
 	}
 	c.mark(at, notUse)
-	if c.op(at-1) == '.' { // a member of an interface, by its name
+	if c.op(at-1) == '.' { // an explicit implementation of an interface's member
 		c.mark(at-2, typed)
 	}
 	n := c.declare(d)
@@ -186,7 +185,7 @@ func (c *classReader) method(i, end int, h heading, l level) int {
 	return last + 1
 }
 
-// controls reports whether a statement begins, not a declaration.
+// controls reports whether a statement begins at i rather than a declaration.
 func (c *classReader) controls(i int) bool {
 	switch c.text(i) {
 	case "if", "for", "foreach", "while", "switch", "using", "lock", "try", "do", "return", "await", "else", "catch", "fixed", "checked", "throw":
@@ -195,7 +194,7 @@ func (c *classReader) controls(i int) bool {
 	return false
 }
 
-// headTypes binds the type parameters before a method's type in Java.
+// headTypes binds the type parameters before a method's return type in Java.
 func (c *classReader) headTypes(h heading, at, last int) {
 	for i := h.head; i < at && i < h.head+12; i++ {
 		if c.op(i) == '<' && !c.csharp && (i == h.head || modifierWords[c.text(i-1)]) {
@@ -225,7 +224,7 @@ func (c *classReader) parameterNames(open, last int) {
 	})
 }
 
-// compact reads the constructor of a record that repeats no parameters.
+// compact reads the constructor of a record that does not repeat its parameters.
 func (c *classReader) compact(i, end int, h heading, l level) int {
 	last := c.match(i)
 	if c.text(i-1) == l.name {
@@ -236,7 +235,7 @@ func (c *classReader) compact(i, end int, h heading, l level) int {
 	return min(last, end) + 1
 }
 
-// fields reads "T a = 1, b[] = {}, c;" from its type on.
+// fields reads "T a = 1, b[] = {}, c;", starting at the type.
 func (c *classReader) fields(i, end int, h heading, l level) int {
 	at, stop := -1, -1
 	name := func(next int) {

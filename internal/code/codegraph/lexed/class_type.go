@@ -56,7 +56,7 @@ func (c *classReader) typeDecl(i, nameAt, end int, h heading, l level) int {
 	return d.last + 1
 }
 
-// visible reports whether a declaration can be seen outside of its package.
+// visible reports whether a declaration is visible outside its package.
 func (c *classReader) visible(h heading, l level) bool {
 	outer := c.exported(l.parent)
 	switch {
@@ -68,7 +68,7 @@ func (c *classReader) visible(h heading, l level) bool {
 	return l.kind == codegraph.KindInterface
 }
 
-// typeParameters binds "<T extends U>" from one token to another.
+// typeParameters binds "<T extends U>" for the tokens from first to last.
 func (c *classReader) typeParameters(i, first, last int) {
 	shut := c.angle(i)
 	if shut < 0 {
@@ -124,7 +124,7 @@ func (c *classReader) bases(n, i, open int, keyword string) {
 	}
 }
 
-// pathLast is the last word of the dotted name at i.
+// pathLast returns the last word of the dotted name at i.
 func (c *classReader) pathLast(i int) int {
 	for c.op(i+1) == '.' && c.kind(i+2) == word {
 		i += 2
@@ -132,7 +132,7 @@ func (c *classReader) pathLast(i int) int {
 	return i
 }
 
-// interfaceName reports whether a name is by custom that of an interface of C#: "IShelf".
+// interfaceName reports whether a name follows the convention for interfaces of C#: "IShelf".
 func interfaceName(s string) bool {
 	return len(s) > 1 && s[0] == 'I' && s[1] >= 'A' && s[1] <= 'Z' && strings.ToUpper(s) != s
 }

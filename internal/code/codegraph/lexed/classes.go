@@ -21,16 +21,16 @@ func (r *reader) classes() {
 type classReader struct {
 	*reader
 	csharp bool
-	start  int // the token after what stands above the types
+	start  int // the first token after the package, imports and usings
 	depth  int
 	bodies []span
 }
 
-// level is what members stand in.
+// level is the context of members: the type or namespace that encloses them.
 type level struct {
 	parent int
 	scope  string
-	name   string // of the type, for its constructors
+	name   string // of the type; its constructors have the same name
 	kind   codegraph.Kind
 }
 
@@ -49,7 +49,7 @@ func (c *classReader) body(i, end int, l level) {
 	c.depth--
 }
 
-// heading is what stands before the name of a declaration.
+// heading holds the annotations and modifiers of a declaration. head is the token after the annotations.
 type heading struct {
 	first, head int
 	public      bool
@@ -114,7 +114,7 @@ func (c *classReader) modifiers(i, end int) (heading, int) {
 	return h, i
 }
 
-// modifies reports whether the word at i is a modifier here: some are names elsewhere.
+// modifies reports whether the word at i is a modifier here. Some modifiers are names in other places.
 func (c *classReader) modifies(i int) bool {
 	switch c.text(i) {
 	case "sealed", "partial", "file", "required", "async", "default", "record", "ref", "readonly":
@@ -175,7 +175,7 @@ func (c *classReader) member(i, end int, l level) int {
 	return c.typedMember(i, end, h, l)
 }
 
-// skipUnknown skips what is no declaration where only types can be.
+// skipUnknown skips anything that is not a declaration where only types are allowed.
 func (c *classReader) skipUnknown(i, end int) int {
 	for ; i < end; i = c.skip(i) {
 		switch c.op(i) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fuzz starts from the golden files of a family, and from what is hard to read for all.
+// fuzz starts from the golden files of a family and from difficult inputs for all families.
 func fuzz(f *testing.F, name string, patterns ...string) {
 	for _, p := range patterns {
 		files, err := filepath.Glob(filepath.Join("testdata/golden", p))
@@ -37,7 +37,7 @@ func fuzz(f *testing.F, name string, patterns ...string) {
 	})
 }
 
-// hard is what readers get wrong in all languages.
+// hard are inputs that are difficult in all languages.
 var hard = []string{
 	"", "\n", "\r", "\x00", "\ufeff", "\xff\xfea\x00", "\xfe\xff\x00a", "{", "}", "((((", "))))", "{(]}", "class", "class {", "class A", "class A {",
 	"class A { f() {", "import", "from", "use", "use {", "#", "#include", "#if\n#else\n#endif", "\"", "'", "`", "`${", "`${`${`", "/*", "//", "/", "\\", "\\\n", "@", "@a(", "$", "<", "<a", "<a>{", "</a",

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// goldenFiles are where the golden inputs are in a repository.
+// goldenFiles are the paths of the golden inputs in a repository.
 var goldenFiles = map[string]string{
 	"cart.ts": "web/src/cart.ts", "view.tsx": "web/src/view.tsx", "client.js": "web/client.js", "legacy.cjs": "web/legacy.cjs", "cart.test.ts": "web/src/cart.test.ts",
 	"shop.py": "shop/carts/shop.py", "test_shop.py": "tests/test_shop.py",
@@ -24,7 +24,7 @@ var goldenFiles = map[string]string{
 	"cart.rs": "carts/src/cart.rs", "cart.h": "include/cart.h", "cart.c": "src/cart.c", "shelf.hpp": "include/shelf.hpp", "shelf.cpp": "src/shelf.cpp",
 }
 
-// goldenSet is the repository that they are in.
+// goldenSet returns the Set for that repository.
 func goldenSet() *Set {
 	files := []string{
 		"web/src/pricing.ts", "web/src/store/index.ts", "web/src/format.tsx", "web/src/errors/index.ts", "web/src/helpers.js", "web/src/setup.ts", "web/src/legacy.js", "web/src/button.tsx",
@@ -81,7 +81,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// show writes what a file says in short.
+// show returns a short form of a file's content.
 func show(f codegraph.File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s within %q test=%t generated=%t\n", f.Path, f.Language, f.Within, f.Test, f.Generated)

@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// usings reads the directives at the head of a file. Those in namespaces are read there.
+// usings reads the using directives at the beginning of a file. Those within namespaces are read by namespace.
 func (c *classReader) usings() {
 	i := 0
 	for i < len(c.toks) {
@@ -65,7 +65,7 @@ func (c *classReader) using(i int) int {
 	return end + 1
 }
 
-// pathText writes the dotted name from i on.
+// pathText returns the dotted name that begins at i.
 func (c *classReader) pathText(i, end int) string {
 	var b strings.Builder
 	for i < end {
@@ -84,8 +84,7 @@ func (c *classReader) pathText(i, end int) string {
 	return strings.Trim(b.String(), ".")
 }
 
-// oneNamespace makes a file's only namespace that which it is within. Of several, each is
-// declared.
+// oneNamespace makes a file's only namespace its File.Within. If there are several, each one is declared.
 func (c *classReader) oneNamespace() {
 	found, many := "", false
 	for i := c.start; i < len(c.toks); i++ {
@@ -102,7 +101,7 @@ func (c *classReader) oneNamespace() {
 	c.addNamespace(found)
 }
 
-// addNamespace makes the names of a namespace and of those around it known.
+// addNamespace adds a namespace and those that enclose it as scopes.
 func (c *classReader) addNamespace(ns string) {
 	scopes := c.file.Scopes
 	c.file.Scopes = nil
@@ -142,7 +141,7 @@ func (c *classReader) namespace(i, end int, l level) int {
 	return stop + 1
 }
 
-// delegate declares the type of a function.
+// delegate declares a delegate, which is the type of a function.
 func (c *classReader) delegate(i, end int, h heading, l level) int {
 	open := i + 1
 	for open < end && c.op(open) != ';' && (c.op(open) != '(' || c.kind(open-1) != word && c.op(open-1) != '>') {
@@ -199,7 +198,7 @@ func (c *classReader) property(at, i, end int, h heading, l level) int {
 	return lastTok + 1
 }
 
-// operator declares "operator +", named so.
+// operator declares "operator +", with that name.
 func (c *classReader) operator(i, end int, h heading, l level) int {
 	open := i + 1
 	for open < end && (c.op(open) != '(' || open == i+1 && c.op(open+1) == ')') {
@@ -225,7 +224,7 @@ func (c *classReader) operator(i, end int, h heading, l level) int {
 	return lastTok + 1
 }
 
-// packageAndImports reads what stands at the head of a file of Java.
+// packageAndImports reads the package and the imports at the beginning of a file of Java.
 func (c *classReader) packageAndImports() {
 	i := 0
 	for i < len(c.toks) {
@@ -279,8 +278,7 @@ func (c *classReader) dottedPath(i, end int) string {
 	return b.String()
 }
 
-// importJava reads one import. The package is what stands before the first part that
-// begins in upper case.
+// importJava reads one import. Its package ends before the first part that begins in upper case.
 func (c *classReader) importJava(i, end int) {
 	line, static, module := c.line(i), false, false
 	k := i + 1
@@ -325,7 +323,7 @@ func (c *classReader) importJava(i, end int) {
 	c.file.Imports = append(c.file.Imports, imp)
 }
 
-// libraryJava reports whether a name belongs to what comes with Java.
+// libraryJava reports whether a name belongs to the libraries that come with Java.
 func libraryJava(q string) bool {
 	return strings.HasPrefix(q, "java.") || strings.HasPrefix(q, "javax.") || strings.HasPrefix(q, "jdk.") || strings.HasPrefix(q, "sun.")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// family is the languages that one reader reads.
+// family is a group of languages that share a reader.
 type family uint8
 
 const (
@@ -23,17 +23,17 @@ const (
 	cfamily
 )
 
-// language is what is peculiar to one.
+// language holds the properties of one language.
 type language struct {
 	name       string
 	family     family
 	types      bool // TypeScript
 	tags       bool // JSX
 	plusplus   bool // C++
-	directives bool // lines for a preprocessor
+	directives bool // preprocessor lines
 	nested     bool // block comments nest
 	keywords   map[string]bool
-	builtin    map[string]bool // names that come with the language, and are no uses
+	builtin    map[string]bool // names that come with the language; using them is not a use
 }
 
 var (
@@ -61,10 +61,9 @@ var languages = map[string]*language{
 	".hh": cppLang, ".hpp": cppLang, ".hxx": cppLang, ".h++": cppLang, ".ipp": cppLang, ".inl": cppLang, ".tcc": cppLang,
 }
 
-// Language names the language of a file by its path, as in File.Language: "typescript",
-// "javascript", "python", "java", "csharp", "rust", "c" or "cpp"; empty for a file that
-// this package does not read. What a file ending in .h holds is seen from its content;
-// by its path alone it counts as "cpp".
+// Language returns the language of a file by its path, as in File.Language: "typescript", "javascript", "python",
+// "java", "csharp", "rust", "c" or "cpp". It returns "" for a file that this package does not read. A file ending in .h
+// is "cpp" here; Extract determines its language from the content.
 func Language(file string) string {
 	if l := byPath(file); l != nil {
 		return l.name
@@ -80,7 +79,7 @@ func byPath(file string) *language {
 	return languages[strings.ToLower(ext)]
 }
 
-// headerLanguage tells a header of C++ from one of C by words that C has not.
+// headerLanguage distinguishes C++ headers from those of C by words that C does not have.
 func headerLanguage(toks []token, src string) *language {
 	for i, t := range toks {
 		if t.kind != word {
@@ -101,7 +100,7 @@ func headerLanguage(toks []token, src string) *language {
 	return cLang
 }
 
-// words makes a set of words that blanks separate.
+// words makes a set of the words in lists that are separated by blanks.
 func words(lists ...string) map[string]bool {
 	set := map[string]bool{}
 	for _, l := range lists {
@@ -112,13 +111,12 @@ func words(lists ...string) map[string]bool {
 	return set
 }
 
-// Extensions lists the endings of the files that this package reads, in lower case with
-// their dot, in order.
+// Extensions lists the extensions of the files that this package reads, in lower case with their dot, sorted.
 func Extensions() []string { return slices.Sorted(maps.Keys(languages)) }
 
-// chooseBranches takes out what the preprocessor would: where the branches of an #if
-// would not leave the brackets as they found them, all but the first one, or the second
-// where the first is "#if 0". Otherwise all stay, since each is there for some system.
+// chooseBranches removes branches of an #if that would leave brackets unbalanced. It keeps the first branch, or the
+// second one if the first is "#if 0". If all branches are balanced, it keeps them all, since each is used on some
+// system.
 func (s *scanner) chooseBranches() {
 	if len(s.directives) == 0 {
 		return
@@ -134,13 +132,13 @@ func (s *scanner) chooseBranches() {
 			depth[i+1]--
 		}
 	}
-	dead := make([]int32, n+1) // how many dead ranges begin less how many end at a token
+	dead := make([]int32, n+1) // number of dead ranges that begin at a token, minus the number that end there
 	found := false
 	var open []branches
 	for _, d := range s.directives {
 		switch d.name {
 		case "if", "ifdef", "ifndef":
-			open = append(open, branches{off: d.name == "if" && d.rest == "0", at: []int32{d.tok}})
+			open = append(open, branches{skipFirst: d.name == "if" && d.rest == "0", at: []int32{d.tok}})
 		case "elif", "else", "elifdef", "elifndef":
 			if len(open) > 0 {
 				b := &open[len(open)-1]
@@ -161,18 +159,18 @@ func (s *scanner) chooseBranches() {
 	}
 }
 
-// branches are the branches of one #if, by their first tokens and the last one's end.
+// branches holds the first tokens of the branches of one #if, and the end of the last one.
 type branches struct {
-	off bool // the first is never taken
-	at  []int32
+	skipFirst bool // the first branch is never taken: "#if 0"
+	at        []int32
 }
 
 func (b branches) cut(depth, dead []int32) bool {
 	keep := 0
-	if b.off {
+	if b.skipFirst {
 		keep = 1
 	}
-	whole := b.off
+	whole := b.skipFirst
 	if len(b.at) > 2 {
 		for k := 0; k+1 < len(b.at); k++ {
 			whole = whole || depth[b.at[k]] != depth[b.at[k+1]]
@@ -190,8 +188,7 @@ func (b branches) cut(depth, dead []int32) bool {
 	return true
 }
 
-// remove takes the dead tokens out, and tells comments and directives where the tokens
-// after them are now.
+// remove removes the dead tokens and updates the token numbers in comments and directives.
 func (s *scanner) remove(dead []int32) {
 	place := make([]int32, len(s.toks)+1)
 	kept, now := s.toks[:0], int32(0)
@@ -212,8 +209,7 @@ func (s *scanner) remove(dead []int32) {
 	}
 }
 
-// splitMacro cuts the text of a #define into the name, whether it takes arguments, and what
-// it stands for.
+// splitMacro splits the text of a #define into the name, whether it takes arguments, and the body.
 func splitMacro(rest string) (name string, function bool, body string) {
 	end := 0
 	for end < len(rest) && (wordByte[rest[end]] != 0 || rest[end] == '$') {
@@ -233,8 +229,8 @@ func splitMacro(rest string) (name string, function bool, body string) {
 	return name, function, rest
 }
 
-// Keywords are words that name nothing. Those that are words of a language only in some
-// places are left out where they are also used as names.
+// Keywords are words that are not names. Words that are keywords only in some places and are also used as names are
+// left out.
 var (
 	scriptWords = words(`break case catch class const continue debugger default delete do else enum export extends false
 		finally for function if import in instanceof new null return super switch this throw true try typeof var void
@@ -273,8 +269,7 @@ var (
 		xor_eq override final restrict __attribute__ __declspec __inline __restrict __extension__ NULL typeof __typeof__ defined`)
 )
 
-// Builtin names are there without an import; only a declaration or an import in the
-// file makes them a use.
+// Builtin names exist without an import. They are uses only if the file declares or imports them.
 var (
 	scriptBuiltin = words(`string number boolean any unknown never object symbol bigint undefined Array ArrayBuffer BigInt Boolean Buffer DataView Date Error Function Infinity Intl Iterator JSON
 		Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol SyntaxError
@@ -336,34 +331,32 @@ var (
 		static_assert sizeof defined override final import module`)
 )
 
-// Options says what is known of the repository. With the zero value each file is read
-// for itself, and an import finds what its text alone says.
+// Options describes the repository. With the zero value each file is read on its own, and imports are resolved by their
+// text alone.
 type Options struct {
-	// Files are the paths of the repository's files, from its root, with slashes. With
-	// them "./util" is found as src/util.ts, "shop.cart" as a module of Python, and
-	// "list.h" in a folder for headers.
+	// Files are the paths of the repository's files, from its root, with slashes. They are needed to resolve "./util"
+	// to src/util.ts, "shop.cart" to a module of Python, and "list.h" to a file in a folder for headers.
 	Files []string
 
-	// Read returns the content of one of Files, at most 1 MiB of which is looked at. New
-	// asks for settings with it: tsconfig.json and jsconfig.json (baseUrl, paths, extends),
-	// package.json (names in a workspace), Cargo.toml (names of crates). What can't be
-	// read is as if it were not there. nil reads none.
+	// Read returns the content of one of Files; at most 1 MiB of it is used. New reads settings with it: tsconfig.json
+	// and jsconfig.json (baseUrl, paths, extends), package.json (names in a workspace) and Cargo.toml (names of
+	// crates). A file that can't be read is ignored. With nil, no settings are read.
 	Read func(path string) ([]byte, error)
 }
 
-// Set reads files of all the languages of this package. It is safe for concurrent use,
-// and does not change: when files come or go, or a setting is edited, make another one.
+// Set reads files in all languages of this package. It is immutable and safe for concurrent use. Make a new one when
+// files are added or removed, or when a setting changes.
 type Set struct {
 	files   map[string]bool
-	known   bool // files were given
+	known   bool // Options.Files was not empty
 	scripts *scriptPaths
 	python  *pythonPaths
 	rust    *rustPaths
-	headers map[string][]string // files by their last name
+	headers map[string][]string // paths of headers by their last element
 }
 
-// New looks at the names of the files and at the settings of their build tools, and
-// makes a Set. Making one for 100,000 files takes about 0.1 s.
+// New makes a Set from the names of the files and the settings of their build tools. It takes about 0.1 s for 100,000
+// files.
 func New(opt Options) *Set {
 	s := &Set{files: make(map[string]bool, len(opt.Files)), known: len(opt.Files) > 0, headers: map[string][]string{}}
 	for _, f := range opt.Files {
@@ -388,9 +381,9 @@ func New(opt Options) *Set {
 	return s
 }
 
-// Extract reads one file; it is a codegraph.Extractor. A file whose Language is empty
-// gives no more than a Problem. It takes time in proportion to the file's size, about
-// a second for 20 MB, and allocates 25 to 40 times the size, most of it until it returns.
+// Extract reads one file; it is a codegraph.Extractor. A file whose Language is empty yields a Problem and nothing
+// else. The time is linear in the file's size: about a second for 20 MB. It allocates 25 to 40 times the size, most of
+// which is garbage once it returns.
 func (s *Set) Extract(file string, src []byte) codegraph.File {
 	lang := byPath(file)
 	if lang == nil {
@@ -408,8 +401,7 @@ func (s *Set) Extract(file string, src []byte) codegraph.File {
 	return f
 }
 
-// extract fills in what the text says. Should a reader of declarations have a fault, the
-// file keeps what was found until then.
+// extract fills in f from the text. If a reader panics, the file keeps what was found before.
 func (s *Set) extract(f *codegraph.File, src string, lang *language) {
 	sc := scan(src, lang)
 	if strings.EqualFold(path.Ext(f.Path), ".h") {
@@ -449,5 +441,5 @@ func (s *Set) extract(f *codegraph.File, src string, lang *language) {
 	r.testUses()
 }
 
-// strict makes a fault of a reader a panic, for tests.
+// strict turns off the recovery from panics of a reader, for tests.
 var strict bool

@@ -6,8 +6,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// lookup finds the declaration that a bare name means in this file: in the declarations
-// around the present place, from the inside out.
+// lookup finds the declaration to which a bare name refers in this file. It searches the enclosing declarations from
+// the inside out.
 func (s *search) lookup(n string) (string, bool) {
 	around := ""
 	if s.owner >= 0 {
@@ -42,8 +42,7 @@ func (s *search) lookup(n string) (string, bool) {
 	return "", false
 }
 
-// constructed is the type that a constructor is for, which has its name; another
-// declaration is itself.
+// constructed returns the type of a constructor, which has the same name. It returns any other declaration itself.
 func (s *search) constructed(i int) int {
 	d := s.file.Decls[i]
 	if d.Kind == codegraph.KindMethod && d.Parent >= 0 && s.file.Decls[d.Parent].Name == d.Name {
@@ -52,8 +51,7 @@ func (s *search) constructed(i int) int {
 	return i
 }
 
-// membersAreBare reports whether what such a declaration holds has no need of its name
-// inside of it.
+// membersAreBare reports whether members of such a declaration can be used by their bare names within it.
 func (s *search) membersAreBare(k codegraph.Kind) bool {
 	switch k {
 	case codegraph.KindNamespace, codegraph.KindPackage:
@@ -64,7 +62,7 @@ func (s *search) membersAreBare(k codegraph.Kind) bool {
 	return false
 }
 
-// noteUse tells a use of the path from i to end, of which the first part is no local name.
+// noteUse records a use of the path from i to end, whose first part is not a local name.
 func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
 	line := s.line(i)
 	n, qualified, ok := s.resolve(i, end)
@@ -77,14 +75,13 @@ func (s *search) noteUse(kind codegraph.EdgeKind, i, end int) {
 	}
 }
 
-// library reports whether a name is imported from a library, so that its members are none
-// of ours.
+// library reports whether a name is imported from a library. Its members are not in the repository then.
 func (s *search) library(n string) bool {
 	imp, ok := s.names[n]
-	return ok && imp.qualified == "" && !imp.loose
+	return ok && imp.qualified == "" && !imp.viaScopes
 }
 
-// ownerType mentions the type of which a member is called, "Cart.of()".
+// ownerType records a reference to the type in a call of its member: "Cart.of()".
 func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
 	if kind == codegraph.Calls && end >= i+2 && upper(s.text(end-2)) {
 		if n, qualified, ok := s.resolve(i, end-2); ok {
@@ -93,8 +90,8 @@ func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
 	}
 }
 
-// resolve returns the name that the path from token i to end stands for, as far as this file
-// tells. ok is false for a name from a library and for one that nothing declares.
+// resolve returns the name to which the path from token i to end refers, as far as this file shows. ok is false for a
+// name from a library and for a name that nothing declares.
 func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 	switch s.lang.family {
 	case rust:
@@ -108,7 +105,7 @@ func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 		if rest == "" || s.hasMembers(q, rest) {
 			return joinDotted(q, rest), true, true
 		}
-		s.use(codegraph.References, q, true, s.line(i)) // a value, and a member of it
+		s.use(codegraph.References, q, true, s.line(i)) // a value and a member of it
 		return "", false, false
 	}
 	return s.resolveUnknown(i, end, first, rest)
@@ -117,11 +114,11 @@ func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
 // imported resolves a path that begins with an imported name.
 func (s *search) imported(imp name, first, rest string, i int) (n string, qualified, ok bool) {
 	switch {
-	case imp.loose && rest == "":
+	case imp.viaScopes && rest == "":
 		return first, false, true
 	case imp.module && rest != "":
 		return joinDotted(imp.qualified, rest), true, true
-	case imp.loose:
+	case imp.viaScopes:
 		if upper(first) {
 			return joinDotted(first, rest), false, true
 		}
@@ -136,7 +133,7 @@ func (s *search) imported(imp name, first, rest string, i int) (n string, qualif
 	return joinDotted(imp.qualified, rest), true, true
 }
 
-// hasMembers reports whether what is declared as q has members that are known by its name.
+// hasMembers reports whether the declaration q may have members that are qualified by its name.
 func (s *search) hasMembers(q, member string) bool {
 	if _, ok := s.declared[joinDotted(q, member)]; ok {
 		return true
@@ -148,8 +145,7 @@ func (s *search) hasMembers(q, member string) bool {
 	return false
 }
 
-// resolveUnknown resolves a path that begins with a name that the file neither declares nor
-// imports.
+// resolveUnknown resolves a path whose first name is neither declared nor imported by the file.
 func (s *search) resolveUnknown(i, end int, first, rest string) (n string, qualified, ok bool) {
 	bare := joinDotted(first, rest)
 	switch s.lang.family {
@@ -166,7 +162,7 @@ func (s *search) resolveUnknown(i, end int, first, rest string) (n string, quali
 			return "." + first, false, true
 		}
 		if lower(first) {
-			for k := i; k <= end && s.lang.family == java; k += 2 { // the name of a package, written out
+			for k := i; k <= end && s.lang.family == java; k += 2 { // the name of a package, in full
 				if upper(s.text(k)) {
 					return bare, true, true
 				}

@@ -10,11 +10,11 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// scriptPaths finds the files that imports of JavaScript and TypeScript mean.
+// scriptPaths resolves imports of JavaScript and TypeScript to files.
 type scriptPaths struct {
 	known    bool
 	files    map[string]bool
-	settings map[string]*compilerPaths // of tsconfig.json and jsconfig.json, by folder; nil where there is none
+	settings map[string]*compilerPaths // of tsconfig.json and jsconfig.json, by folder; nil for folders without one
 	packages map[string]workspace      // by the name in package.json
 	names    []string                  // of packages, longest first
 }
@@ -22,9 +22,9 @@ type scriptPaths struct {
 // workspace is a package of the repository.
 type workspace struct {
 	dir  string
-	main []string // where its entry may be, best first
+	main []string // candidates for its entry file, best first
 
-	exports []pathPattern // from "." or "./x" to files, as they are below dir; what says most first
+	exports []pathPattern // from "." or "./x" to files below dir; the most specific comes first
 }
 
 func newScriptPaths(files map[string]bool, list []string, read func(string) string) *scriptPaths {
@@ -64,10 +64,10 @@ func newScriptPaths(files map[string]bool, list []string, read func(string) stri
 // scriptExtensions are tried in this order for an import without one.
 var scriptExtensions = []string{".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte"}
 
-// resolve finds what a file imports by a name. scope is what the names of the imported
-// file begin with; it is empty for a package that is not of the repository.
+// resolve returns the import target of spec in the file from. scope is the prefix of the names in the imported file; it
+// is empty for a package outside the repository.
 func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
-	spec, _, _ = strings.Cut(spec, "?") // as bundlers have it
+	spec, _, _ = strings.Cut(spec, "?") // bundlers allow a query
 	if spec == "" || len(spec) > 1000 {
 		return "", ""
 	}
@@ -119,7 +119,7 @@ func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
 	return codegraph.ID(codegraph.KindPackage, packageName(spec)), ""
 }
 
-// scriptUnit is the path of a file of script without an extension of script.
+// scriptUnit returns the path of a script file without its extension.
 func scriptUnit(p string) string {
 	for _, e := range scriptExtensions {
 		if s, ok := strings.CutSuffix(p, e); ok {
@@ -152,7 +152,7 @@ func (p *scriptPaths) extended(full string) string {
 			return full + e
 		}
 	}
-	switch e := path.Ext(full); e { // written as what it is compiled to
+	switch e := path.Ext(full); e { // written with the extension of the compiled file
 	case ".js", ".jsx", ".mjs", ".cjs":
 		stem := strings.TrimSuffix(full, e)
 		for _, e := range scriptExtensions {
@@ -169,7 +169,7 @@ func (p *scriptPaths) extended(full string) string {
 	return ""
 }
 
-// setting is that of the nearest folder that has one.
+// setting returns the settings of the nearest folder that has any.
 func (p *scriptPaths) setting(dir string) *compilerPaths {
 	for len(p.settings) > 0 {
 		if s := p.settings[dir]; s != nil {
@@ -183,7 +183,7 @@ func (p *scriptPaths) setting(dir string) *compilerPaths {
 	return nil
 }
 
-// packageName is the first part of an import's name, or two parts of one with a scope.
+// packageName returns the first part of an import's name, or the first two if the name begins with a scope ("@a/b").
 func packageName(spec string) string {
 	first, rest, ok := strings.Cut(spec, "/")
 	if ok && strings.HasPrefix(spec, "@") {
@@ -193,20 +193,20 @@ func packageName(spec string) string {
 	return first
 }
 
-// compilerPaths is what a tsconfig.json says about where imports are.
+// compilerPaths holds the settings of a tsconfig.json about where imports are found.
 type compilerPaths struct {
-	base  string // folder for names without a pattern; empty for none
+	base  string // folder for names that match no pattern; empty for none
 	paths []pathPattern
 }
 
-// pathPattern sends imports that fit, with at most one star, to other places.
+// pathPattern maps imports that match, with at most one star, to paths.
 type pathPattern struct {
 	prefix, suffix string
 	star           bool
 	to             []string // from the root of the repository
 }
 
-// candidates are where an import may be, best first.
+// candidates lists the paths at which an import may be found, best first.
 func (s *compilerPaths) candidates(spec string) (out []string) {
 	for _, p := range s.paths {
 		if out = p.fit(spec); out != nil {
@@ -222,7 +222,7 @@ func (s *compilerPaths) candidates(spec string) (out []string) {
 	return out
 }
 
-// fit lists where the pattern sends an import; nil when it does not fit.
+// fit lists the paths to which the pattern maps an import; nil if it does not match.
 func (p *pathPattern) fit(spec string) (out []string) {
 	if !p.star {
 		if spec == p.prefix {
@@ -240,11 +240,11 @@ func (p *pathPattern) fit(spec string) (out []string) {
 	return out
 }
 
-// maxExtends is how many settings may build on each other.
+// maxExtends is the maximum length of a chain of settings that extend each other.
 const maxExtends = 5
 
-// readCompilerPaths reads a tsconfig.json and what it extends, as far as that is in the
-// repository. It returns nil where nothing is said about paths.
+// readCompilerPaths reads a tsconfig.json and what it extends within the repository. It returns nil if there are no
+// settings about paths.
 func readCompilerPaths(file string, files map[string]bool, read func(string) string, depth int) *compilerPaths {
 	var c struct {
 		Extends         json.RawMessage `json:"extends"`
@@ -292,7 +292,7 @@ func readCompilerPaths(file string, files map[string]bool, read func(string) str
 	return s
 }
 
-// patterns sorts patterns so that the one that says most comes first.
+// patterns sorts patterns by how specific they are, the most specific first.
 func patterns(m map[string][]string, dir string) []pathPattern {
 	var out []pathPattern
 	for k, to := range m {
@@ -318,8 +318,8 @@ func patterns(m map[string][]string, dir string) []pathPattern {
 	return out
 }
 
-// readWorkspace reads the name of a package.json, and where its entry may be: in the
-// sources rather than in what is built of them.
+// readWorkspace reads the name of a package.json and the candidates for its entry file. Source files come before build
+// output.
 func readWorkspace(file string, read func(string) string) (name string, w workspace) {
 	var c struct {
 		Name, Source, Types, Module, Main string
@@ -338,10 +338,10 @@ func readWorkspace(file string, read func(string) string) (name string, w worksp
 	return c.Name, w
 }
 
-// maxExports bounds the files of one package.json's exports.
+// maxExports is the maximum number of files in the exports of one package.json.
 const maxExports = 2000
 
-// readExports reads "exports" of a package.json: where each import may lead, under whatever condition.
+// readExports reads "exports" of a package.json: the files for each import, under any condition.
 func readExports(raw json.RawMessage, dir string) []pathPattern {
 	left := maxExports
 	targets := func(raw json.RawMessage) (out []string) { return exportTargets(raw, 0, &left) }
@@ -360,7 +360,7 @@ func readExports(raw json.RawMessage, dir string) []pathPattern {
 	return patterns(all, dir)
 }
 
-// exportTargets lists the files that a value of "exports" names, in its order.
+// exportTargets lists the files that a value of "exports" names, in order.
 func exportTargets(raw json.RawMessage, depth int, left *int) (out []string) {
 	if depth > 8 || *left <= 0 || len(raw) == 0 {
 		return nil
@@ -399,11 +399,11 @@ func stringOrList(raw json.RawMessage) []string {
 		return []string{one}
 	}
 	var many []string
-	_ = json.Unmarshal(raw, &many) // neither: nothing is extended
+	_ = json.Unmarshal(raw, &many) // neither form: nothing is extended
 	return many
 }
 
-// plainJSON takes comments and commas before closing brackets out of a JSON text.
+// plainJSON removes comments and trailing commas from a JSON text.
 func plainJSON(s string) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// python reads Python: statement by statement, by indentation.
+// python reads a file of Python statement by statement, using the indentation.
 func (r *reader) python() {
 	mod := r.set.python.module(r.file.Path)
 	r.scope, r.module = mod, true
@@ -27,32 +27,32 @@ func (r *reader) python() {
 
 type pythonReader struct {
 	*reader
-	blocks  []pyBlock // open definitions, outermost first
-	pending int       // the token of the first decorator before a definition, plus one
-	test    bool      // a decorator says so
-	prop    bool      // a decorator makes a property
-	all     map[string]bool
-	start   int // of the present statement
-	until   int // its last token, if it has no block
-	later   []pyLocal
-	fixture bool // a decorator makes one of pytest
+	blocks     []pyBlock // open definitions, outermost first
+	pending    int       // number of the first decorator's token before a definition, plus one; 0 for none
+	test       bool      // a decorator marks the definition as a test
+	prop       bool      // a decorator makes a property
+	all        map[string]bool
+	start      int // first token of the present statement
+	until      int // its last token, if it has no block
+	lineLocals []pyLocal
+	fixture    bool // a decorator makes it a fixture of pytest
 }
 
 // pyBlock is a definition whose body is being read.
 type pyBlock struct {
 	indent   int32
-	decl     int // in File.Decls; -1 for a function in a function
+	decl     int // index in File.Decls; -1 for a function within a function
 	function bool
 	first    int
 	globals  map[string]bool
-	locals   []int // tokens of names that it binds
-	typings  []int // places in reader.typings of those that are its own
+	locals   []int // tokens of the names that it binds
+	typings  []int // indices in reader.typings of the types of its locals
 }
 
-// pyLocal is a name that one line binds for itself.
+// pyLocal is a name that is bound only within one line.
 type pyLocal struct{ at, first, last int }
 
-// lineEnd goes behind the logical line that begins at i.
+// lineEnd returns the token after the logical line that begins at i.
 func (p *pythonReader) lineEnd(i int) int {
 	for i = p.skip(i); i < len(p.toks) && !p.toks[i].first(); {
 		i = p.skip(i)
@@ -60,8 +60,7 @@ func (p *pythonReader) lineEnd(i int) int {
 	return i
 }
 
-// logicalLine reads one line: it ends what is indented more, and each of its
-// statements is read.
+// logicalLine reads one logical line: it closes the blocks that end before it and reads each of its statements.
 func (p *pythonReader) logicalLine(i, end int) {
 	p.close(p.toks[i].indent, i-1)
 	for i < end {
@@ -77,7 +76,7 @@ func (p *pythonReader) logicalLine(i, end int) {
 	}
 }
 
-// close ends the blocks that a line of an indentation is not in.
+// close closes the blocks that do not contain a line with this indentation.
 func (p *pythonReader) close(indent int32, last int) {
 	for n := len(p.blocks) - 1; n >= 0 && p.blocks[n].indent >= indent; n-- {
 		b := p.blocks[n]
@@ -111,7 +110,7 @@ func (p *pythonReader) inFunction() bool {
 	return b != nil && b.function
 }
 
-// statement reads one statement, and what stands behind a colon on its line.
+// statement reads one statement, and what follows a colon on its line.
 func (p *pythonReader) statement(i, end int) {
 	switch w := p.text(i); {
 	case p.op(i) == '@':
@@ -157,7 +156,7 @@ func (p *pythonReader) statement(i, end int) {
 
 var compoundWords = words("if elif else for while try except finally with match case")
 
-// softKeyword reports whether "match" or "case" at i begins a block: both are names too.
+// softKeyword reports whether "match" or "case" at i begins a block. Both words can also be names.
 func (p *pythonReader) softKeyword(i, end int) bool {
 	switch o := p.op(i + 1); o {
 	case '=', ':', '.', ',', ')', ']', opAssign:
@@ -170,7 +169,7 @@ func (p *pythonReader) softKeyword(i, end int) bool {
 	return colon > i+1 && p.op(colon) == ':' && colon < end
 }
 
-// decorator notes what a decorator says of the definition after it.
+// decorator records what a decorator says about the next definition.
 func (p *pythonReader) decorator(i, end int) {
 	stop := i
 	for stop < end && p.op(stop) != '(' {
@@ -184,11 +183,11 @@ func (p *pythonReader) decorator(i, end int) {
 	}
 }
 
-// compound reads the head of a block that is no definition, and what stands on its line.
+// compound reads the head of a block other than a definition, and the statement on its line, if any.
 func (p *pythonReader) compound(i, end int) {
 	colon := i + 1
 	for colon < end && p.op(colon) != ':' {
-		if p.is(colon, "lambda") { // it has a colon of its own
+		if p.is(colon, "lambda") { // it has its own colon
 			for colon < end && p.op(colon) != ':' {
 				colon = p.skip(colon)
 			}
@@ -210,8 +209,7 @@ func (p *pythonReader) compound(i, end int) {
 	}
 }
 
-// inline reads a statement on the line of its head. Definitions can't stand there, so
-// nothing goes deeper.
+// inline reads a statement on the line of a block's head. Definitions are not allowed there, so this does not recurse.
 func (p *pythonReader) inline(i, end int) {
 	switch w := p.text(i); {
 	case w == "import" || w == "from":
@@ -277,7 +275,7 @@ func (p *pythonReader) public(name string, parent int) bool {
 	return p.exported(parent) && (!strings.HasPrefix(name, "_") || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"))
 }
 
-// around is the class that the present statement is in, and its name.
+// around returns the class that contains the present statement, and its qualified name.
 func (p *pythonReader) around() (parent int, scope string) {
 	if b := p.top(); b != nil && b.decl >= 0 {
 		return b.decl, p.file.Decls[b.decl].Qualified
@@ -285,7 +283,7 @@ func (p *pythonReader) around() (parent int, scope string) {
 	return -1, p.scope
 }
 
-// docstring is the first sentence of the string behind a heading.
+// docstring returns the first sentence of the string after a heading.
 func (p *pythonReader) docstring(colon, end int) string {
 	i := colon + 1
 	if i < end {
@@ -349,7 +347,7 @@ func (p *pythonReader) class(i, end int) {
 	}
 }
 
-// protocol reports whether Protocol is among the bases.
+// protocol reports whether Protocol is one of the bases.
 func (p *pythonReader) protocol(i, end int) bool {
 	for ; i < end; i++ {
 		if p.is(i, "Protocol") {
@@ -375,7 +373,7 @@ func (p *pythonReader) imports(i, end int) {
 			if p.is(next, "as") {
 				imp.Name = p.intern(p.text(next + 1))
 				local = imp.Name
-			} else if root, rest, ok := strings.Cut(mod, "."); ok { // known by its first part
+			} else if root, rest, ok := strings.Cut(mod, "."); ok { // the name in the file is the first part
 				local, full = root, strings.TrimSuffix(full, "."+rest)
 			}
 			p.names[p.intern(local)] = name{}
@@ -447,7 +445,7 @@ func (p *pythonReader) imports(i, end int) {
 		if ours {
 			n.qualified = p.intern(joinDotted(mod, member))
 			p.alias(local, n.qualified)
-			if path.Base(p.file.Path) == "__init__.py" { // hands it on
+			if path.Base(p.file.Path) == "__init__.py" { // it re-exports the module
 				p.addScope(mod)
 			}
 		}
@@ -458,7 +456,7 @@ func (p *pythonReader) imports(i, end int) {
 	}
 }
 
-// alias notes a name that the module has of something else.
+// alias records a name in the module for something declared elsewhere.
 func (p *pythonReader) alias(local, target string) {
 	if len(p.blocks) == 0 && joinDotted(p.scope, local) != target {
 		p.file.Aliases = append(p.file.Aliases, codegraph.Alias{Name: p.intern(local), Target: p.intern(target)})
@@ -483,7 +481,7 @@ func (p *pythonReader) dottedName(i, end int) (string, int) {
 	return strings.Join(parts, "."), i
 }
 
-// relative makes a module's name of one that begins with dots.
+// relative resolves the name of a module that begins with dots.
 func (p *pythonReader) relative(dots int, mod string) string {
 	base := p.scope
 	if stem := path.Base(p.file.Path); stem != "__init__.py" && stem != "__init__.pyi" {
@@ -503,8 +501,8 @@ func parentModule(m string) string {
 	return m[:i]
 }
 
-// namesTest reports whether a function is a test by its name: pytest and unittest look for
-// methods in classes of tests only, so that Flask.test_client is none.
+// namesTest reports whether a function is a test by its name. pytest and unittest find methods only in test classes, so
+// Flask.test_client is not a test.
 func (p *pythonReader) namesTest(name string, parent int) bool {
 	return (strings.HasPrefix(name, "test_") || name == "test") && (parent < 0 || p.places[parent].test)
 }

@@ -31,11 +31,11 @@ func (p *pythonReader) simple(i, end int) {
 	}
 	from := i
 	for k := i; k < end; {
-		if p.is(k, "lambda") { // its parameters have values too
+		if p.is(k, "lambda") { // its parameters may have default values
 			break
 		}
 		switch p.op(k) {
-		case ':': // the type of an attribute or an element
+		case ':': // the annotation of an attribute or an element
 			k = end
 		case '=':
 			p.targets(from, k, end)
@@ -56,8 +56,8 @@ func (p *pythonReader) simple(i, end int) {
 	}
 }
 
-// valueType notes the type of the name at i, which a function or a declaration has: that of an expression,
-// or what an annotation names.
+// valueType records the type of the name at i, a local or a declared one. The tokens from first to end are an
+// expression or an annotation.
 func (p *pythonReader) valueType(i, first, end int, annotation bool) {
 	if p.kind(i) != word || end <= first {
 		return
@@ -72,7 +72,7 @@ func (p *pythonReader) valueType(i, first, end int, annotation bool) {
 	}
 }
 
-// typedLocal notes the type of a name of the function around.
+// typedLocal records the type of a name of the enclosing function.
 func (p *pythonReader) typedLocal(t typing) {
 	for n := len(p.blocks) - 1; n >= 0; n-- {
 		if b := &p.blocks[n]; b.function {
@@ -83,7 +83,8 @@ func (p *pythonReader) typedLocal(t typing) {
 	}
 }
 
-// conftest is the module with the fixtures of a folder, or of the nearest one around it that has such a file; empty for none.
+// conftest returns the module with pytest's fixtures for a folder: that of the nearest enclosing folder with a
+// conftest.py; "" for none.
 func (p *pythonReader) conftest(dir string) string {
 	for n := 0; n < 32; n++ {
 		f := path.Join(dir, "conftest.py")
@@ -98,7 +99,7 @@ func (p *pythonReader) conftest(dir string) string {
 	return ""
 }
 
-// narrowed notes what "isinstance(x, T)" between i and end says.
+// narrowed records the types that "isinstance(x, T)" between i and end gives to names.
 func (p *pythonReader) narrowed(i, end int) {
 	for ; i < end; i++ {
 		if p.is(i, "isinstance") && p.op(i+1) == '(' && p.kind(i+2) == word && p.op(i+3) == ',' && p.op(i-1) != '.' {
@@ -108,8 +109,8 @@ func (p *pythonReader) narrowed(i, end int) {
 	}
 }
 
-// targets binds or declares the names on the left of an assignment. Brackets of
-// tuples are gone into by the same loop; those of an index or a call are skipped.
+// targets binds or declares the names on the left of an assignment. It also enters the brackets of tuples. It skips
+// those of an index or a call.
 func (p *pythonReader) targets(i, stop, end int) {
 	for k := i; k < stop; k++ {
 		switch o := p.op(k); {
@@ -128,7 +129,7 @@ func (p *pythonReader) targets(i, stop, end int) {
 	}
 }
 
-// target binds one name in a function, and declares it outside of one.
+// target binds a name within a function, and declares it elsewhere.
 func (p *pythonReader) target(at, end int) {
 	if p.inFunction() {
 		p.bindLocal(at)
@@ -137,7 +138,7 @@ func (p *pythonReader) target(at, end int) {
 	p.variable(at, p.start, end, codegraph.KindVariable)
 }
 
-// variable declares a name of a module or a class, the first time.
+// variable declares a name of a module or class, unless it is declared already.
 func (p *pythonReader) variable(at, head, end int, kind codegraph.Kind) {
 	parent, scope := p.around()
 	name := p.text(at)
@@ -179,14 +180,14 @@ func (p *pythonReader) attribute(i, end int) {
 		return
 	}
 	if m := p.file.Decls[b.decl].Name; len(p.places[c.decl].bases) > 0 && m != "__init__" && !strings.HasPrefix(strings.ToLower(m), "setup") {
-		return // most likely what it inherits
+		return // most likely an inherited attribute
 	}
 	p.mark(i+2, notUse)
 	at := p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
 	p.declType(at, first, stop, annotated)
 }
 
-// bindLocal binds a name for the function around.
+// bindLocal binds a name for the enclosing function.
 func (p *pythonReader) bindLocal(at int) {
 	for n := len(p.blocks) - 1; n >= 0; n-- {
 		if b := &p.blocks[n]; b.function {
@@ -197,9 +198,8 @@ func (p *pythonReader) bindLocal(at int) {
 	}
 }
 
-// parameters binds the parameters of the function whose block is open.
-//
-// With fixtures, pytest gives those that nothing else is said of.
+// parameters binds the parameters of the function whose block is open. With fixtures set, the type of a parameter
+// without other information is that of the pytest fixture with its name.
 func (p *pythonReader) parameters(i, end int, fixtures bool) {
 	p.list(i, end, func(i, end int) {
 		star := p.op(i) == '*'
@@ -233,8 +233,7 @@ func (p *pythonReader) parameters(i, end int, fixtures bool) {
 	})
 }
 
-// headNames binds what the head of a block binds: "for x in", "with a as b", "except E
-// as e".
+// headNames binds the names in the head of a block: "for x in", "with a as b", "except E as e".
 func (p *pythonReader) headNames(i, end int) {
 	p.within(i+1, end)
 	p.narrowed(i+1, end)
@@ -276,7 +275,7 @@ func (p *pythonReader) headNames(i, end int) {
 	}
 }
 
-// caseNames binds the names in a pattern: words that are no types and no keys.
+// caseNames binds the names in a pattern: lower-case words that are not keys, calls or paths.
 func (p *pythonReader) caseNames(i, end int) {
 	for ; i < end; i++ {
 		if p.is(i, "if") {
@@ -288,7 +287,7 @@ func (p *pythonReader) caseNames(i, end int) {
 	}
 }
 
-// within finds what expressions bind: comprehensions, lambdas, ":=".
+// within finds the names that expressions bind: in comprehensions, lambdas and ":=".
 func (p *pythonReader) within(i, end int) {
 	for k := i; k < end; k++ {
 		if p.kind(k) != word {
@@ -316,11 +315,11 @@ func (p *pythonReader) within(i, end int) {
 	}
 }
 
-// lineNames binds names for one line.
+// lineNames binds names within one line.
 func (p *pythonReader) lineNames(i, stop, first, end int) {
 	for k := i; k < stop; k++ {
 		if p.name(k) && p.op(k-1) != '.' && p.op(k+1) != '.' {
-			p.later = append(p.later, pyLocal{k, first, end - 1})
+			p.lineLocals = append(p.lineLocals, pyLocal{k, first, end - 1})
 		}
 	}
 }
@@ -337,9 +336,9 @@ func (p *pythonReader) exportList(i, end int) {
 	}
 }
 
-// finish does what had to wait for the whole file.
+// finish binds the names of single lines and applies __all__. Both need the whole file.
 func (p *pythonReader) finish() {
-	for _, l := range p.later {
+	for _, l := range p.lineLocals {
 		p.local(l.at, l.first, l.last)
 	}
 	if len(p.all) == 0 {
@@ -354,17 +353,17 @@ func (p *pythonReader) finish() {
 	}
 }
 
-// pythonPaths knows the modules of a repository.
+// pythonPaths resolves the names of modules in a repository.
 type pythonPaths struct {
 	known    bool
 	packages map[string]bool   // folders with an __init__.py
-	modules  map[string]string // files by name
-	roots    map[string]bool   // first parts of the names of modules
-	tails    map[string]string // full names by their ends; empty where there are two
+	modules  map[string]string // files by module name
+	roots    map[string]bool   // first parts of module names
+	suffixes map[string]string // full names by their ends; "" for an ambiguous end
 }
 
 func newPythonPaths(list []string) *pythonPaths {
-	p := &pythonPaths{packages: map[string]bool{}, modules: map[string]string{}, roots: map[string]bool{}, tails: map[string]string{}}
+	p := &pythonPaths{packages: map[string]bool{}, modules: map[string]string{}, roots: map[string]bool{}, suffixes: map[string]string{}}
 	for _, f := range list {
 		if b := path.Base(f); b == "__init__.py" || b == "__init__.pyi" {
 			p.packages[path.Dir(f)] = true
@@ -382,7 +381,7 @@ func newPythonPaths(list []string) *pythonPaths {
 		root, _, _ := strings.Cut(m, ".")
 		p.roots[root] = true
 		if !p.packages[path.Dir(f)] {
-			p.addTails(m)
+			p.addSuffixes(m)
 		}
 		for d := parentModule(m); d != ""; d = parentModule(d) { // folders are packages too
 			if _, ok := p.modules[d]; ok {
@@ -394,8 +393,8 @@ func newPythonPaths(list []string) *pythonPaths {
 	return p
 }
 
-// module is the name of the module that a file is: from the outermost folder on that is
-// a package, or, where no folder is, from the root or a folder "src" or "lib".
+// module returns the name of the module in a file. It begins at the outermost folder that is a package. If no folder is
+// one, it begins at the root or at a folder "src" or "lib".
 func (p *pythonPaths) module(file string) string {
 	dir, base := path.Dir(file), path.Base(file)
 	stem := strings.TrimSuffix(base, path.Ext(base))
@@ -420,15 +419,14 @@ func (p *pythonPaths) module(file string) string {
 	return strings.Join(parts, ".")
 }
 
-// isModule reports whether a name is that of a module of the repository.
+// isModule reports whether a name is that of a module in the repository.
 func (p *pythonPaths) isModule(name string) bool {
 	_, ok := p.modules[name]
 	return ok
 }
 
-// resolve finds the module that a file means by a name: by its full name, beside the
-// file, or by the end of a full name where no folder is a package. ours is false for a
-// module of a library.
+// resolve finds the module to which a name refers in a file: by its full name, in the file's folder, or by the end of a
+// full name whose folders are not packages. ours is false for a module of a library.
 func (p *pythonPaths) resolve(file, name string) (module string, ours bool) {
 	if !p.known || p.isModule(name) {
 		return name, true
@@ -436,25 +434,25 @@ func (p *pythonPaths) resolve(file, name string) (module string, ours bool) {
 	if beside := joinDotted(parentModule(p.module(file)), name); p.isModule(beside) {
 		return beside, true
 	}
-	if full := p.tails[name]; full != "" {
+	if full := p.suffixes[name]; full != "" {
 		return full, true
 	}
 	root, _, _ := strings.Cut(name, ".")
 	return name, p.roots[root]
 }
 
-// addTails notes the ends of a module's name, down to its last part.
-func (p *pythonPaths) addTails(m string) {
+// addSuffixes records the ends of a module's name, down to its last part.
+func (p *pythonPaths) addSuffixes(m string) {
 	for n, tail := 0, m; n < 8; n++ {
 		_, rest, ok := strings.Cut(tail, ".")
 		if !ok {
 			return
 		}
 		tail = rest
-		if old, ok := p.tails[tail]; ok && old != m {
-			p.tails[tail] = "" // two of them
+		if old, ok := p.suffixes[tail]; ok && old != m {
+			p.suffixes[tail] = "" // ambiguous
 			continue
 		}
-		p.tails[tail] = m
+		p.suffixes[tail] = m
 	}
 }

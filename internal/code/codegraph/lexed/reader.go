@@ -8,22 +8,20 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// maxDepth is how deep declarations may be nested in each other; what is deeper is left
-// out.
+// maxDepth is the maximum depth of nested declarations. Deeper ones are left out.
 const maxDepth = 100
 
-// tokenFlag is what the readers of declarations tell the search for uses about a token.
+// tokenFlag is what the readers of declarations record about a token for the search for uses.
 type tokenFlag uint8
 
 const (
-	notUse     tokenFlag = 1 << iota // no use: a declared name, a label, a part of an import
-	typed                            // names a type
-	container                        // a brace whose members are declarations
-	annotation                       // names an annotation or an attribute
+	notUse     tokenFlag = 1 << iota // not a use: a declared name, a label, a part of an import
+	typed                            // the name of a type
+	container                        // a brace that contains declarations
+	annotation                       // the name of an annotation or attribute
 )
 
-// reader reads one file: first the declarations by the language's own rules, then the
-// names that they use.
+// reader reads one file: first the declarations, with rules for the language, then the names that they use.
 type reader struct {
 	set  *Set
 	lang *language
@@ -35,38 +33,38 @@ type reader struct {
 	comments []comment
 	dirs     []directive
 
-	scope    string // what declared names begin with, without the last dot
-	module   bool   // nothing outside is known by a bare name that is not imported
+	scope    string // prefix of declared names, without the last dot
+	module   bool   // bare names never refer to declarations of other files, unless imported
 	places   []place
-	declared map[string]int  // the first declaration of a qualified name
-	names    map[string]name // what is imported, by the name it has in the file
+	declared map[string]int  // qualified name to its first declaration
+	names    map[string]name // imported names, by their name in the file
 	bindings []binding
 	typings  []typing // of values
-	titles   []string // of tests that are no declarations
-	own      []ownUse // uses that the headings of declarations say outright
+	titles   []string // titles of tests that are not declarations
+	own      []ownUse // uses found in the headings of declarations
 	strings  map[string]string
 }
 
-// place is where in the tokens a declaration lies.
+// place is the range of tokens of a declaration.
 type place struct {
 	first, last int32
 	test        bool
-	bases       []string // as they are written, for members that are inherited
+	bases       []string // base types as written, to resolve inherited members
 }
 
-// name is what an imported name stands for.
+// name is the meaning of an imported name.
 type name struct {
-	qualified string // empty when it is of no interest
-	module    bool   // its members are qualified by it
-	loose     bool   // it may have another name where it is declared: look in the scopes
-	value     string // what the module of a loose one is by default, as a path
+	qualified string // empty if it is outside the repository
+	module    bool   // it qualifies its members
+	viaScopes bool   // it may have another name where it is declared: it is looked up in the scopes
+	value     string // with viaScopes: path of the module's default value
 }
 
-// ownUse is a use found with a declaration.
+// ownUse is a use found while reading a declaration.
 type ownUse struct {
 	from  int
 	kind  codegraph.EdgeKind
-	first int // tokens of the path
+	first int // range of tokens of the path
 	last  int
 }
 
@@ -86,7 +84,7 @@ func (r *reader) kind(i int) kind {
 	return r.toks[i].kind
 }
 
-// op returns the mark at i, 0 where there is none.
+// op returns the punctuation mark at i, or 0.
 func (r *reader) op(i int) op {
 	if i < 0 || i >= len(r.toks) {
 		return 0
@@ -94,10 +92,10 @@ func (r *reader) op(i int) op {
 	return r.toks[i].op
 }
 
-// name reports whether the token is a word that may name something.
+// name reports whether the token is a word that can be a name.
 func (r *reader) name(i int) bool { return r.kind(i) == word && !r.lang.keywords[r.text(i)] }
 
-// match returns the last token of what the bracket at i holds, at least i.
+// match returns the last token within the bracket at i; it is at least i.
 func (r *reader) match(i int) int {
 	if i < 0 || i >= len(r.toks) {
 		return i
@@ -105,7 +103,7 @@ func (r *reader) match(i int) int {
 	return max(i, int(r.toks[i].match))
 }
 
-// skip goes to the token after i, and after what i opens.
+// skip returns the token after i, or after the bracket pair that i opens.
 func (r *reader) skip(i int) int {
 	if opens(r.op(i)) {
 		return r.match(i) + 1
@@ -120,7 +118,7 @@ func (r *reader) line(i int) int {
 	return int(r.toks[min(max(i, 0), len(r.toks)-1)].line)
 }
 
-// endLine is the line on which a token ends; a string may have many.
+// endLine returns the line on which a token ends. Strings may have several lines.
 func (r *reader) endLine(i int) int {
 	n := r.line(i)
 	if r.kind(i) == text {
@@ -129,7 +127,7 @@ func (r *reader) endLine(i int) int {
 	return n
 }
 
-// markNotUse says that the tokens from i up to end name nothing that is used.
+// markNotUse marks the tokens from i up to end as no uses.
 func (r *reader) markNotUse(i, end int) {
 	for ; i < end && i < len(r.flags); i++ {
 		r.flags[i] |= notUse
@@ -142,7 +140,7 @@ func (r *reader) mark(i int, f tokenFlag) {
 	}
 }
 
-// intern returns a copy of a piece of the source, the same one for the same text.
+// intern returns a copy of a piece of the source. Equal texts share one copy.
 func (r *reader) intern(s string) string {
 	if k, ok := r.strings[s]; ok {
 		return k
@@ -152,7 +150,7 @@ func (r *reader) intern(s string) string {
 	return k
 }
 
-// joinDotted puts a dot between what is not empty.
+// joinDotted joins two names with a dot; one of them may be empty.
 func joinDotted(scope, name string) string {
 	switch {
 	case scope == "":
@@ -171,11 +169,11 @@ func (r *reader) problem(line int, s string) {
 	}
 }
 
-// maxProblems is how many are told of one file.
+// maxProblems is the maximum number of problems reported for one file.
 const maxProblems = 20
 
-// angle returns the token that ends the list of types beginning with "<" at i, or -1
-// if it is none. It looks at a bounded number of tokens.
+// angle returns the ">" that ends the list of types beginning at i, or -1 if there is no such list. It examines at most
+// 400 tokens.
 func (r *reader) angle(i int) int {
 	depth := 0
 	for k, n := i, 0; k < len(r.toks) && n < 400; k, n = k+1, n+1 {
@@ -214,7 +212,7 @@ func (s *scanner) comment() bool {
 	if s.pos+1 >= len(s.src) || s.lang.family == python {
 		return false
 	}
-	start, line, own := s.pos, s.line, s.fresh
+	start, line, own := s.pos, s.line, s.atLineStart
 	switch s.src[s.pos+1] {
 	case '/':
 		s.skipLine()
@@ -227,14 +225,13 @@ func (s *scanner) comment() bool {
 	return true
 }
 
-// note keeps the comment from start to the present place.
+// note stores the comment from start to the present position.
 func (s *scanner) note(start, line int, own bool) {
 	s.comments = append(s.comments, comment{start: int32(start), end: int32(s.pos), line: int32(line), endLine: int32(s.line),
 		tok: int32(len(s.toks)), own: own})
 }
 
-// skipLine goes to the end of the line. In C a backslash at the end takes the next
-// one along.
+// skipLine skips to the end of the line. In C, a backslash at the end joins the next line.
 func (s *scanner) skipLine() {
 	for s.pos < len(s.src) {
 		end := strings.IndexByte(s.src[s.pos:], '\n')
@@ -246,22 +243,22 @@ func (s *scanner) skipLine() {
 		if s.lang.family != cfamily || !strings.HasSuffix(strings.TrimSuffix(s.src[:s.pos], "\r"), "\\") {
 			return
 		}
-		fresh := s.fresh
+		fresh := s.atLineStart
 		s.newline()
-		s.fresh = fresh
+		s.atLineStart = fresh
 	}
 }
 
-// block goes behind the end of a block comment.
+// block skips a block comment.
 func (s *scanner) block() {
 	line, depth := s.line, 1
-	fresh := s.fresh
+	fresh := s.atLineStart
 	for s.pos += 2; s.pos < len(s.src); s.pos++ {
 		switch c := s.src[s.pos]; {
 		case c == '\n':
 			s.newline()
 			s.pos-- // the loop steps over it
-			s.fresh = fresh
+			s.atLineStart = fresh
 		case c == '*' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '/':
 			s.pos++
 			if depth--; depth == 0 {
@@ -276,13 +273,13 @@ func (s *scanner) block() {
 	s.problem(line, "a comment does not end")
 }
 
-// hash reads what begins with a number sign: a comment in Python, a private name in
-// JavaScript, a line for the preprocessor in C and C#, an attribute in Rust.
+// hash reads what begins with a number sign: a comment in Python, a private name in JavaScript, a preprocessor line in
+// C and C#, an attribute in Rust.
 func (s *scanner) hash() {
 	start := s.pos
 	switch {
 	case s.lang.family == python:
-		line, own := s.line, s.fresh
+		line, own := s.line, s.atLineStart
 		s.skipLine()
 		s.note(start, line, own)
 	case s.lang.family == script && start+1 < len(s.src) && wordByte[s.src[start+1]] == wordHead:
@@ -291,14 +288,14 @@ func (s *scanner) hash() {
 			s.pos++
 		}
 		s.emit(word, 0, start, s.line)
-	case s.lang.directives && s.fresh:
+	case s.lang.directives && s.atLineStart:
 		s.directive()
 	default:
 		s.punct()
 	}
 }
 
-// directive reads a line for the preprocessor. Block comments in it may be longer.
+// directive reads a preprocessor line. It may be continued by a block comment.
 func (s *scanner) directive() {
 	d := directive{line: int32(s.line), tok: int32(len(s.toks)), note: -1}
 	if n := len(s.comments); n > 0 && s.comments[n-1].own && s.comments[n-1].tok == d.tok && s.comments[n-1].endLine == d.line-1 {
@@ -332,11 +329,11 @@ func (s *scanner) directive() {
 	}
 	d.name, d.rest = body[:end], strings.TrimSpace(body[end:])
 	s.directives = append(s.directives, d)
-	s.fresh = true
+	s.atLineStart = true
 }
 
-// doc returns the first sentence of the comment above a declaration, which begins with
-// annotations at first and has its heading at head.
+// doc returns the first sentence of the comment above a declaration. The declaration begins at first with its
+// annotations; its heading begins at head.
 func (r *reader) doc(first, head int) string {
 	for i := head; i >= first; i-- {
 		if i != head && i != first && r.op(i) != '#' && r.op(i) != '@' && r.op(i) != '[' {
@@ -378,8 +375,7 @@ func (r *reader) docAt(tok int) string {
 	return sentence(lines)
 }
 
-// trailing returns the first sentence of a comment that stands behind a declaration and
-// says that it is for that: "///<", "//!<", "/**<".
+// trailing returns the first sentence of a comment after a declaration with a mark for that: "///<", "//!<", "/**<".
 func (r *reader) trailing(last int) string {
 	i := sort.Search(len(r.comments), func(i int) bool { return int(r.comments[i].tok) > last })
 	if i == len(r.comments) || int(r.comments[i].line) != r.line(last) || int(r.comments[i].tok) > last+2 {
@@ -392,7 +388,7 @@ func (r *reader) trailing(last int) string {
 	return ""
 }
 
-// maxDocLines is how many lines of a comment are looked at for its first sentence.
+// maxDocLines is the number of lines of a comment that are searched for its first sentence.
 const maxDocLines = 60
 
 var (
@@ -402,7 +398,7 @@ var (
 	briefTag = lazyregexp.New(`^[@\\](brief|short|description|summary|desc|details)\b:?\s*`)
 )
 
-// directives for tools are not about what is declared.
+// toolNotes are the beginnings of comments for tools. They don't describe a declaration.
 var toolNotes = []string{"eslint", "@ts-", "prettier", "istanbul", "c8 ", "v8 ", "biome-", "tslint", "jshint", "jslint", "global ", "noqa", "type:", "pylint",
 	"NOLINT", "clang-format", "webpack", "#region", "region", "endregion", "#__PURE__", "@__PURE__", "!/", "SPDX-", "Copyright", "sourceMappingURL", "rustfmt", "fmt:", "pragma", "nosec"}
 
@@ -464,7 +460,7 @@ func hasLetters(l string) bool {
 	return false
 }
 
-// withoutCommentMarks takes the marks of a comment off a line.
+// withoutCommentMarks removes comment marks from a line.
 func withoutCommentMarks(l string) string {
 	l = strings.TrimSpace(l)
 	switch {
@@ -480,7 +476,7 @@ func withoutCommentMarks(l string) string {
 	return strings.TrimSpace(strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(l), "*/"), "*"))
 }
 
-// firstSentence ends at a stop before a blank that is not that of an abbreviation.
+// firstSentence returns the text up to a full stop before a blank, unless the stop ends an abbreviation.
 func firstSentence(s string) string {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '.' && s[i] != '!' && s[i] != '?' || s[i+1] != ' ' {

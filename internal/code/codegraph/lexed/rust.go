@@ -23,22 +23,22 @@ type rustReader struct {
 	*reader
 	depth  int
 	bodies []span
-	owners map[int]string // members of impl blocks, and the types that they belong to
+	owners map[int]string // qualified type names of members of impl blocks, by index in File.Decls
 	traits []implemented
 }
 
 // implemented is a trait that a type implements.
 type implemented struct {
 	owner       string
-	first, last int // of the trait's path
+	first, last int // tokens of the trait's path
 }
 
-// rustLevel is what items stand in.
+// rustLevel is the context of items: what encloses them.
 type rustLevel struct {
 	parent int
 	scope  string
-	member bool // of a type or a trait
-	public bool // all is as public as what is around
+	member bool // members of a type or a trait
+	public bool // items are as visible as what encloses them
 	owner  string
 }
 
@@ -138,10 +138,10 @@ func (c *rustReader) item(i, end int, l rustLevel) int {
 	return c.skip(i)
 }
 
-// attribute mutes what an attribute names but the traits of a derive.
+// attribute marks the names in an attribute as no uses, except for the traits of a derive.
 func (c *rustReader) attribute(i, end int) { c.markNotUse(i, end) }
 
-// invocation skips the call of a macro, or what is none of the items.
+// invocation skips a macro call or anything else that is not an item.
 func (c *rustReader) invocation(i, end int) int {
 	for i < end {
 		switch c.op(i) {
@@ -155,7 +155,7 @@ func (c *rustReader) invocation(i, end int) int {
 	return end
 }
 
-// headEnd goes to the brace or semicolon that ends the heading of an item.
+// headEnd returns the brace or semicolon that ends the heading of an item.
 func (c *rustReader) headEnd(i, end int) int {
 	for i < end && c.op(i) != '{' && c.op(i) != ';' && c.op(i) != '}' {
 		i = c.skip(i)
@@ -256,7 +256,7 @@ func (c *rustReader) impl(i, end int, l rustLevel) int {
 	last := c.match(stop)
 	c.typeParameters(types, last)
 	owner := c.implType(first, stop, l.scope)
-	if owner == "" && trait >= 0 && c.kind(trait) == word { // for all types: the trait's own
+	if owner == "" && trait >= 0 && c.kind(trait) == word { // an impl for all types: its members belong to the trait
 		owner = c.implType(trait, stop, l.scope)
 	}
 	c.mark(stop, container)
@@ -280,8 +280,7 @@ func (c *rustReader) impl(i, end int, l rustLevel) int {
 	return last + 1
 }
 
-// implType is the qualified name of the type that a block is for: of "&'a mut a::B<C>" it
-// is that of "a::B".
+// implType returns the qualified name of the type of an impl block. For "&'a mut a::B<C>" that is the name of "a::B".
 func (c *rustReader) implType(i, stop int, scope string) string {
 	for i < stop && (c.op(i) == '&' || c.op(i) == '<' || c.op(i) == '*' || c.kind(i) == text || c.is(i, "mut") || c.is(i, "dyn") || c.is(i, "const") || c.op(i) == '(' || c.op(i) == '[') {
 		i++
@@ -310,7 +309,7 @@ func (c *rustReader) implType(i, stop int, scope string) string {
 	return joinDotted(scope, path[len(path)-1])
 }
 
-// assignOwners gives the members of impl blocks their types, and the types their traits.
+// assignOwners sets the parents of members of impl blocks, and adds the traits that types implement.
 func (c *rustReader) assignOwners() {
 	for n := range c.file.Decls {
 		if owner, ok := c.owners[n]; ok {
@@ -332,7 +331,7 @@ func (c *rustReader) assignOwners() {
 	}
 }
 
-// mod reads a module, in place or in a file of its own.
+// mod reads a module: with a body, or in another file.
 func (c *rustReader) mod(i, end int, d declaration, l rustLevel) int {
 	at := i + 1
 	if c.kind(at) != word {
@@ -359,7 +358,7 @@ func (c *rustReader) mod(i, end int, d declaration, l rustLevel) int {
 
 func rustModule(q string) name { return name{qualified: q, module: true} }
 
-// bindBody finds what a body binds: let, for, if let, match arms, closures.
+// bindBody binds the local names of a body: let, for, if let, match arms, closures.
 func (c *rustReader) bindBody(b span) {
 	var open []int
 	arms := []int{b.first + 1} // where an arm may begin, for each open bracket
@@ -399,7 +398,7 @@ func (c *rustReader) bindBody(b span) {
 	}
 }
 
-// innerParameters binds the parameters of a function in a function.
+// innerParameters binds the parameters of a function within a function.
 func (c *rustReader) innerParameters(open, end int) {
 	if c.op(open) == '<' {
 		open = c.angle(open) + 1
@@ -439,8 +438,7 @@ func (c *rustReader) closureParameters(i, last int) {
 	}
 }
 
-// pattern binds the names in a pattern: words in lower case that no bracket, path or
-// colon follows.
+// pattern binds the names in a pattern: lower-case words without a bracket, path or colon after them.
 func (c *rustReader) pattern(i, end, first, last int) {
 	for ; i < end; i++ {
 		if !c.name(i) || !lower(c.text(i)) && c.text(i) != "_" {

@@ -43,15 +43,15 @@ func (c *rustReader) typeDecl(i, end int, d declaration) int {
 		}
 		c.mark(i, notUse)
 		if c.is(at-1, "enum") {
-			c.muteFields(i, end)
+			c.markFieldNames(i, end)
 		}
 		c.declare(declaration{kind: codegraph.KindProperty, name: c.text(i), within: p.Qualified, parent: n, first: first, head: head, stop: end, last: end - 1, exported: public && p.Exported})
 	})
 	return d.last + 1
 }
 
-// muteFields mutes the names of the fields of a variant.
-func (c *rustReader) muteFields(i, end int) {
+// markFieldNames marks the names of a variant's fields as no uses.
+func (c *rustReader) markFieldNames(i, end int) {
 	for ; i < end; i++ {
 		if c.kind(i) == word && c.op(i+1) == ':' {
 			c.mark(i, notUse)
@@ -83,7 +83,7 @@ func (c *rustReader) trait(i, end int, d declaration) int {
 	return d.last + 1
 }
 
-// bounds reads the traits that a trait asks for.
+// bounds records the supertraits of a trait.
 func (c *rustReader) bounds(n, i, stop int) {
 	for i < stop && !c.is(i, "where") {
 		if c.name(i) && (c.op(i-1) == ':' || c.op(i-1) == '+') {
@@ -136,7 +136,7 @@ func (c *rustReader) value(i, end int, d declaration, l rustLevel) int {
 	return stop + 1
 }
 
-// macro reads "macro_rules! name { … }", whose body is no code of this file.
+// macro reads "macro_rules! name { … }". It skips the body, which is not code of this file.
 func (c *rustReader) macro(i, end int, d declaration) int {
 	if c.op(i+1) != '!' || c.kind(i+2) != word {
 		return c.invocation(i, end)
@@ -150,7 +150,7 @@ func (c *rustReader) macro(i, end int, d declaration) int {
 	return lastTok + 1
 }
 
-// useTree reads a tree of uses: "use a::{b, c::{self, d as e}, f::*};".
+// useTree reads a use declaration: "use a::{b, c::{self, d as e}, f::*};".
 func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 	stop := i
 	for stop < end && c.op(stop) != ';' && c.op(stop) != '}' {
@@ -194,10 +194,10 @@ func (c *rustReader) useTree(i, end int, scope string, public bool) int {
 	return stop + 1
 }
 
-// maxBranches is how many names one use may bring.
+// maxBranches is the maximum number of names that one use declaration imports.
 const maxBranches = 2000
 
-// noteGlobImport notes "use a::*".
+// noteGlobImport records "use a::*".
 func (c *rustReader) noteGlobImport(path []string, scope string, line int) {
 	if len(path) == 0 {
 		return
@@ -209,7 +209,7 @@ func (c *rustReader) noteGlobImport(path []string, scope string, line int) {
 	}
 }
 
-// noteImportedName notes one name that a use brings.
+// noteImportedName records one name that a use declaration imports.
 func (c *rustReader) noteImportedName(path []string, alias, scope string, line int, public bool) {
 	written := strings.Join(path, "::")
 	if path[len(path)-1] == "self" && len(path) > 1 {
@@ -244,8 +244,8 @@ func (c *rustReader) noteImportedName(path []string, alias, scope string, line i
 	c.names[c.intern(local)] = n
 }
 
-// absolute makes a full name of a path, which may begin with a module that this file
-// declares.
+// absolute returns the full name of a path. The path may begin with a module that this file declares. ours is false for
+// a path in a library.
 func (c *rustReader) absolute(scope string, path []string) (q string, ours bool) {
 	if n, ok := c.names[path[0]]; ok && n.module {
 		return joinDotted(n.qualified, strings.Join(path[1:], ".")), true
@@ -268,7 +268,7 @@ func (c *rustReader) externCrate(i, end int) int {
 	return stop + 1
 }
 
-// resolveRust says what a path of Rust is.
+// resolveRust resolves a path of Rust. Results are as in resolve.
 func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 	var path []string
 	for k := i; k <= end; k += 2 {
@@ -303,7 +303,7 @@ func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
 	return "", false, false
 }
 
-// moduleAround is the module that the present place is in, which may be one in the file.
+// moduleAround returns the module that contains the present token. It may be a module within the file.
 func (s *search) moduleAround() string {
 	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
 		if s.file.Decls[d].Kind == codegraph.KindPackage {
@@ -314,10 +314,10 @@ func (s *search) moduleAround() string {
 	return s.scope
 }
 
-// rustPaths knows the crates of a repository and their modules.
+// rustPaths holds the crates of a repository and their modules.
 type rustPaths struct {
 	known   bool
-	names   map[string]string // of crates, by their folders
+	names   map[string]string // names of crates by folder
 	crates  map[string]bool
 	modules map[string]bool
 }
@@ -351,7 +351,7 @@ func newRustPaths(list []string, read func(string) string) *rustPaths {
 	return p
 }
 
-// module is the module that a file is: the crate, then folders and file from src on.
+// module returns the name of the module in a file: the crate, then the folders and the file below src.
 func (p *rustPaths) module(file string) string {
 	parts := strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/")
 	crate, at := "crate", 0
@@ -379,7 +379,7 @@ func (p *rustPaths) module(file string) string {
 	rest := parts[at:]
 	if len(rest) > 1 && rest[0] == "src" {
 		rest = rest[1:]
-		if rest[0] == "bin" && len(rest) > 1 { // a program is a crate of its own
+		if rest[0] == "bin" && len(rest) > 1 { // each binary is a crate of its own
 			crate, rest = rest[1], rest[2:]
 		}
 	} else if len(rest) > 1 && (rest[0] == "tests" || rest[0] == "examples" || rest[0] == "benches") {
@@ -393,15 +393,14 @@ func (p *rustPaths) module(file string) string {
 
 func (p *rustPaths) isModule(q string) bool { return p.modules[q] }
 
-// absolute makes a full name of a path that is written in a module. ours is false for
-// one of a library.
+// absolute returns the full name of a path used in the module scope. ours is false for a path in a library.
 func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool) {
 	crate := scope
 	if i := strings.IndexByte(scope, '.'); i >= 0 {
 		crate = scope[:i]
 	}
 	for _, kind := range []string{".tests", ".examples", ".benches"} {
-		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file beside src is a crate
+		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file next to src is a crate
 			name, _, _ := strings.Cut(rest, ".")
 			crate += kind + "." + name
 			break

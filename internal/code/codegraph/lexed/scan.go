@@ -6,18 +6,18 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// scanner cuts a text into tokens. Each byte is looked at a bounded number of times.
+// scanner splits a text into tokens. Its time is linear: it reads each byte a bounded number of times.
 type scanner struct {
 	src   string
 	lang  *language
-	plain bool // take templates and interpolated strings whole, and no tags
+	plain bool // read templates and interpolated strings as one token, and no tags
 
-	pos, line int
-	lineStart int
-	fresh     bool // nothing but blanks since the line began
-	depth     int  // of braces
-	modes     []mode
-	unclosed  [4]int // end of a line on which a quote of a kind has no partner: ' " ` /
+	pos, line   int
+	lineStart   int
+	atLineStart bool // only blanks since the start of the line
+	depth       int  // number of open braces
+	modes       []mode
+	unclosed    [4]int // end of the line on which a quote has no partner, for each of ' " ` /
 
 	toks       []token
 	comments   []comment
@@ -25,8 +25,7 @@ type scanner struct {
 	problems   []codegraph.Problem
 }
 
-// scan cuts a text into tokens. Where a template or a tag does not end, it tries again
-// without them.
+// scan splits a text into tokens. If a template or a tag does not end, it scans again in plain mode.
 func scan(src string, lang *language) *scanner {
 	s := &scanner{src: src, lang: lang}
 	s.run()
@@ -38,7 +37,7 @@ func scan(src string, lang *language) *scanner {
 }
 
 func (s *scanner) run() {
-	s.line, s.fresh = 1, true
+	s.line, s.atLineStart = 1, true
 	s.toks = make([]token, 0, len(s.src)/5+8)
 	if len(s.src) > 1 && s.src[:2] == "#!" && s.lang.family != rust {
 		s.skipLine()
@@ -52,7 +51,7 @@ func (s *scanner) run() {
 	}
 }
 
-// step reads one token, comment or blank.
+// step reads one token or comment, or skips blanks.
 func (s *scanner) step() {
 	c := s.src[s.pos]
 	switch {
@@ -75,13 +74,13 @@ func (s *scanner) step() {
 	case c == '<' && s.lang.tags && !s.plain && s.tagStarts():
 		s.openTag()
 	case c == '\\' && s.pos+1 < len(s.src) && (s.src[s.pos+1] == '\n' || s.src[s.pos+1] == '\r'):
-		s.pos++ // a line that goes on: the next one begins none
+		s.pos++ // a continued line: what follows does not start a line
 		for s.pos < len(s.src) && s.src[s.pos] == '\r' {
 			s.pos++
 		}
 		if s.pos < len(s.src) && s.src[s.pos] == '\n' {
 			s.newline()
-			s.fresh = false
+			s.atLineStart = false
 		}
 	default:
 		s.punct()
@@ -91,21 +90,20 @@ func (s *scanner) step() {
 func (s *scanner) newline() {
 	s.pos++
 	s.line++
-	s.lineStart, s.fresh = s.pos, true
+	s.lineStart, s.atLineStart = s.pos, true
 }
 
-// emit adds the token from start to the present place, which began on a line.
+// emit adds the token from start to the present position. line is the line on which it began.
 func (s *scanner) emit(k kind, o op, start, line int) {
 	indent := int32(-1)
-	if s.fresh {
+	if s.atLineStart {
 		indent = s.columns(start)
-		s.fresh = false
+		s.atLineStart = false
 	}
 	s.toks = append(s.toks, token{kind: k, op: o, indent: indent, start: int32(start), end: int32(s.pos), line: int32(line), match: -1})
 }
 
-// columns counts the columns before a place on its line; a tab goes to the next
-// multiple of eight.
+// columns returns the number of columns before a position on its line. A tab advances to the next multiple of eight.
 func (s *scanner) columns(at int) int32 {
 	n := int32(0)
 	for i := s.lineStart; i < at; i++ {
@@ -153,8 +151,7 @@ func (s *scanner) word() {
 	s.emit(word, 0, start, s.line)
 }
 
-// number reads a number with its suffix: digits, letters, a point before a digit, a
-// sign after an exponent, separators.
+// number reads a number: digits, letters, separators, a point before a digit, a sign after an exponent, and a suffix.
 func (s *scanner) number() {
 	start := s.pos
 	for s.pos < len(s.src) {
@@ -186,7 +183,7 @@ const (
 	wordHead = 2
 )
 
-// wordByte says which bytes words are made of. All that is not ASCII is a letter.
+// wordByte says which bytes words consist of. All bytes outside ASCII count as letters.
 var wordByte = func() (t [256]byte) {
 	for c := range t {
 		switch {
@@ -199,24 +196,24 @@ var wordByte = func() (t [256]byte) {
 	return t
 }()
 
-// mode is something that code is nested in, or that is nested in code.
+// mode is a kind of text within code, or of code within text.
 type mode struct {
 	kind    modeKind
-	depth   int // of braces outside
+	depth   int // number of open braces outside of it
 	literal literal
 }
 
 type modeKind uint8
 
 const (
-	inCode     modeKind = iota
-	inTemplate          // an expression in a string
-	inHole              // an expression between or in tags
-	inTag               // from "<" to ">"
-	inText              // between two tags
+	inCode          modeKind = iota
+	inTemplate               // an expression in a string
+	inTagExpression          // an expression between tags or in a tag
+	inTag                    // from "<" to ">"
+	inText                   // between two tags
 )
 
-// maxModes is how deep strings and tags may nest; deeper ones are taken whole.
+// maxModes is the maximum nesting of strings and tags. If it is exceeded, the scanner switches to plain mode.
 const maxModes = 200
 
 func (s *scanner) mode() modeKind {
@@ -238,8 +235,8 @@ func (s *scanner) push(m mode) {
 
 func (s *scanner) pop() { s.modes = s.modes[:len(s.modes)-1] }
 
-// hole ends a piece of text at the brace here and begins an expression in it.
-func (s *scanner) hole(l literal, start, line, lineStart int) {
+// openExpression ends a piece of text at the present brace and begins an expression.
+func (s *scanner) openExpression(l literal, start, line, lineStart int) {
 	s.emitText(start, line, lineStart)
 	s.push(mode{kind: inTemplate, depth: s.depth, literal: l})
 	s.brace()
@@ -251,20 +248,19 @@ func (s *scanner) brace() {
 	s.emit(punct, '{', s.pos-1, s.line)
 }
 
-// resume goes on with the string or the tag in which the closing brace at start ended an
-// expression, and reports whether there is one.
+// resume continues the string or tag whose expression ended with the brace at start. It reports whether there is one.
 func (s *scanner) resume(start int) bool {
 	if len(s.modes) == 0 {
 		return false
 	}
 	m := s.modes[len(s.modes)-1]
-	if m.kind != inTemplate && m.kind != inHole || m.depth != s.depth {
+	if m.kind != inTemplate && m.kind != inTagExpression || m.depth != s.depth {
 		return false
 	}
 	s.pop()
 	s.emit(punct, '}', start, s.line)
 	if m.kind == inTemplate {
-		for n := 1; n < m.literal.holes && s.pos < len(s.src) && s.src[s.pos] == '}'; n++ {
+		for n := 1; n < m.literal.openBraces && s.pos < len(s.src) && s.src[s.pos] == '}'; n++ {
 			s.pos++
 		}
 		l := m.literal
@@ -274,7 +270,7 @@ func (s *scanner) resume(start int) bool {
 	return true
 }
 
-// tagStarts tells a tag from "less than" and from a list of types.
+// tagStarts reports whether "<" begins a tag, and not a comparison or a list of types.
 func (s *scanner) tagStarts() bool {
 	rest := s.src[s.pos+1:]
 	if rest == "" || rest[0] != '>' && wordByte[rest[0]] != wordHead {
@@ -319,7 +315,7 @@ func (s *scanner) openTag() {
 			s.pos++
 		}
 		if c := s.src[start]; c >= 'a' && c <= 'z' && (s.pos >= len(s.src) || s.src[s.pos] != '.') {
-			s.emit(text, 0, start, s.line) // an element of the page, not a component
+			s.emit(text, 0, start, s.line) // an HTML element, not a component
 			return
 		}
 		s.emit(word, 0, start, s.line)
@@ -330,7 +326,7 @@ func (s *scanner) openTag() {
 	}
 }
 
-// tag reads the next piece of a tag, or of the text between two.
+// tag reads the next piece of a tag or of the text between tags.
 func (s *scanner) tag() {
 	c, next := s.src[s.pos], byte(0)
 	if s.pos+1 < len(s.src) {
@@ -350,9 +346,9 @@ func (s *scanner) tag() {
 			s.pos++
 			s.literal(literal{quote: c, count: 1, raw: true, lines: true}, s.pos-1)
 		case c == '{':
-			s.push(mode{kind: inHole, depth: s.depth})
+			s.push(mode{kind: inTagExpression, depth: s.depth})
 			s.brace()
-		case c == '<': // types of a component
+		case c == '<': // type arguments of a component
 			s.types()
 		case c == '\n':
 			s.newline()
@@ -375,7 +371,7 @@ func (s *scanner) tag() {
 	case c == '<' && (next == '>' || wordByte[next] == wordHead):
 		s.openTag()
 	case c == '{':
-		s.push(mode{kind: inHole, depth: s.depth})
+		s.push(mode{kind: inTagExpression, depth: s.depth})
 		s.brace()
 	case c == '\n':
 		s.newline()
@@ -384,7 +380,7 @@ func (s *scanner) tag() {
 	}
 }
 
-// endTag closes an element. Where it is not in another one, it is a value like any.
+// endTag closes an element. An element that is not within another one is emitted as a value.
 func (s *scanner) endTag() {
 	s.pop()
 	if m := s.mode(); m != inTag && m != inText {
@@ -392,7 +388,7 @@ func (s *scanner) endTag() {
 	}
 }
 
-// types skips a list of types in a tag.
+// types skips a list of type arguments in a tag.
 func (s *scanner) types() {
 	depth := 0
 	for s.pos < len(s.src) {

@@ -4,16 +4,16 @@ import "strings"
 
 // literal is a form of string.
 type literal struct {
-	quote  byte
-	count  int  // of quotes at its end
-	raw    bool // a backslash is a backslash
-	double bool // two quotes stand for one
-	lines  bool // may go over lines
-	holes  int  // braces that begin an expression; 0 for none
-	dollar bool // "${" begins an expression
+	quote      byte
+	count      int  // number of quotes at its end
+	raw        bool // a backslash is an ordinary character
+	double     bool // two quotes stand for one quote
+	lines      bool // it may have several lines
+	openBraces int  // number of braces that begin an expression; 0 for none
+	dollar     bool // "${" begins an expression
 }
 
-// quote reads what begins with a quote.
+// quote reads a string or character that begins with the quote c.
 func (s *scanner) quote(c byte) {
 	start := s.pos
 	l := literal{quote: c, count: 1}
@@ -54,7 +54,7 @@ func triple(l literal, s string) literal {
 	return l
 }
 
-// rawQuotes makes a raw string of C# of three quotes or more.
+// rawQuotes turns l into a raw string of C# if s begins with three or more quotes.
 func rawQuotes(l literal, s string) literal {
 	n := 0
 	for n < len(s) && s[n] == '"' {
@@ -66,12 +66,12 @@ func rawQuotes(l literal, s string) literal {
 	return l
 }
 
-// literal reads the rest of a string, the token of which began at start, up to its
-// end or the first expression in it. A string that its line does not end is no string.
+// literal reads the rest of a string whose token begins at start, up to its end or its first expression. If the string
+// must end on its line and does not, the quote is emitted as punctuation.
 func (s *scanner) literal(l literal, start int) {
 	line, lineStart, begin := s.line, s.lineStart, s.pos
 	if !l.lines && s.pos < s.unclosed[quoteIndex(l.quote)] {
-		s.loneQuote(start)
+		s.unpairedQuote(start)
 		return
 	}
 	for s.pos < len(s.src) {
@@ -80,14 +80,14 @@ func (s *scanner) literal(l literal, start int) {
 		case c == '\n' && !l.lines:
 			s.unclosed[quoteIndex(l.quote)] = s.pos
 			s.pos, s.line, s.lineStart = begin, line, lineStart
-			s.loneQuote(start)
+			s.unpairedQuote(start)
 			return
 		case c == '\n':
 			s.line++
 			s.lineStart = s.pos + 1
 		case c == '\\' && !l.raw:
-			if s.lang.family == python && l.holes > 0 && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{' {
-				break // no escape: an expression begins, or two braces
+			if s.lang.family == python && l.openBraces > 0 && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{' {
+				break // no escape: an expression begins, or two braces stand for one
 			}
 			s.pos++
 			if s.pos < len(s.src) && s.src[s.pos] == '\r' {
@@ -107,19 +107,19 @@ func (s *scanner) literal(l literal, start int) {
 			return
 		case c == '$' && l.dollar && !s.plain && s.pos+1 < len(s.src) && s.src[s.pos+1] == '{':
 			s.pos++
-			s.hole(l, start, line, lineStart)
+			s.openExpression(l, start, line, lineStart)
 			return
-		case c == '{' && l.holes > 0 && !s.plain:
+		case c == '{' && l.openBraces > 0 && !s.plain:
 			n := 1
 			for s.pos+n < len(s.src) && s.src[s.pos+n] == '{' {
 				n++
 			}
-			if n < l.holes || l.holes == 1 && n%2 == 0 {
+			if n < l.openBraces || l.openBraces == 1 && n%2 == 0 {
 				s.pos += n - 1
 				break
 			}
 			s.pos += n - 1
-			s.hole(l, start, line, lineStart)
+			s.openExpression(l, start, line, lineStart)
 			return
 		}
 		s.pos++
@@ -143,9 +143,9 @@ func (s *scanner) emitText(start, line, lineStart int) {
 	s.lineStart = now
 }
 
-// loneQuote takes a quote without a partner for punctuation. Behind an expression in a
-// string there is none.
-func (s *scanner) loneQuote(start int) {
+// unpairedQuote emits a quote without a partner as punctuation. It does nothing after an expression in a string, where
+// there is no quote.
+func (s *scanner) unpairedQuote(start int) {
 	if start == s.pos {
 		return
 	}
@@ -164,7 +164,7 @@ func quoteIndex(c byte) int {
 	return 3
 }
 
-// lifetime reads a character of Rust, or a lifetime, which has no second quote.
+// lifetime reads a character of Rust, or a lifetime, which has no closing quote.
 func (s *scanner) lifetime() {
 	start := s.pos
 	rest := s.src[start+1:]
@@ -187,7 +187,7 @@ func (s *scanner) lifetime() {
 	s.emit(text, 0, start, s.line)
 }
 
-// prefixed reads a string with the word from start as its prefix.
+// prefixed reads a string whose prefix is the word that begins at start.
 func (s *scanner) prefixed(start int) bool {
 	prefix := s.src[start:s.pos]
 	if len(prefix) > 3 {
@@ -201,9 +201,9 @@ func (s *scanner) prefixed(start int) bool {
 		}
 		l := triple(literal{quote: quote, count: 1}, s.src[s.pos:])
 		if strings.ContainsAny(prefix, "fFtT") {
-			l.holes = 1
+			l.openBraces = 1
 		}
-		l.raw = false // even in a raw string a backslash keeps a quote from ending it
+		l.raw = false // even in a raw string, a quote after a backslash does not end it
 		s.pos += l.count
 		s.literal(l, start)
 		return true
@@ -261,7 +261,7 @@ func (s *scanner) prefixedRust(start int, prefix string, quote byte) bool {
 	return false
 }
 
-// until takes all up to an ending for the string that began at start.
+// until reads up to the given ending, for the string that began at start.
 func (s *scanner) until(ending string, start int) {
 	line, lineStart := s.line, s.lineStart
 	end := strings.Index(s.src[s.pos:], ending)
@@ -280,8 +280,7 @@ func (s *scanner) until(ending string, start int) {
 	s.emitText(start, line, lineStart)
 }
 
-// at reads what begins with an at sign or a dollar: a name in JavaScript, Java and C,
-// a string or an escaped name in C#.
+// at reads what begins with "@" or "$": a name in JavaScript, Java and C, a string or an escaped name in C#.
 func (s *scanner) at() {
 	start := s.pos
 	switch s.lang.family {
@@ -298,7 +297,7 @@ func (s *scanner) at() {
 		n, l := 0, literal{quote: '"', count: 1}
 		for s.pos+n < len(s.src) && (s.src[s.pos+n] == '$' || s.src[s.pos+n] == '@') && n < 16 {
 			if s.src[s.pos+n] == '$' {
-				l.holes++
+				l.openBraces++
 			} else {
 				l.raw, l.double, l.lines = true, true, true
 			}
@@ -326,7 +325,7 @@ func (s *scanner) at() {
 	s.punct()
 }
 
-// regexp reads a regular expression of JavaScript at a slash, if the slash begins one.
+// regexp reads a regular expression of JavaScript at a slash. It returns false if the slash does not begin one.
 func (s *scanner) regexp() bool {
 	if s.pos < s.unclosed[3] || !s.operand() {
 		return false
@@ -358,8 +357,7 @@ func (s *scanner) regexp() bool {
 	return false
 }
 
-// operand reports whether a value is due, by the token before: after a value a slash
-// divides.
+// operand reports whether the previous token requires a value next. After a value, a slash is a division.
 func (s *scanner) operand() bool {
 	n := len(s.toks)
 	if n == 0 {
@@ -392,8 +390,8 @@ func (s *scanner) operand() bool {
 	}
 }
 
-// condition reports whether the parenthesis that closes at token i is that of an if, a
-// for or a while. It looks back a bounded number of tokens.
+// condition reports whether the parenthesis that closes at token i belongs to an if, a for or a while. It looks back at
+// most 64 tokens.
 func (s *scanner) condition(i int) bool {
 	for depth, from := 0, i; i >= 0 && i > from-64; i-- {
 		switch s.toks[i].op {

@@ -18,9 +18,8 @@ func (r *reader) script() {
 	s.aliases()
 }
 
-// unit is the path of a file without its extension, which qualifies what a file of a
-// language without packages declares. A file of declarations alone (".d.ts") goes with
-// the one that it declares.
+// unit returns the path of a file without its extension. It qualifies declarations in languages without packages. A
+// declaration file (".d.ts") has the same unit as the file that it describes.
 func unit(file string) string {
 	u := strings.TrimSuffix(file, path.Ext(file))
 	switch path.Ext(file) {
@@ -32,20 +31,20 @@ func unit(file string) string {
 
 type scriptReader struct {
 	*reader
-	exports map[string]bool // declared names that a list exports
-	handed  [][2]string     // names that are exported, and what they are called here
-	depth   int
+	exports     map[string]bool // declared names in export lists
+	exportPairs [][2]string     // exported names, each with its name in the file
+	depth       int
 }
 
-// scriptContext is what declarations stand in.
+// scriptContext is the context of declarations: what encloses them.
 type scriptContext struct {
 	parent   int
 	scope    string
-	exported bool // what is here can be exported: false in what is not itself
-	all      bool // all that is declared here is exported: "declare", a file of declarations
+	exported bool // declarations here can be exported; false within something that is not exported
+	all      bool // everything declared here is exported: within "declare" or in a declaration file
 }
 
-// isModule reports whether the file imports or exports, so that its names are its own.
+// isModule reports whether the file imports or exports anything. If so, its names are not global.
 func (s *scriptReader) isModule() bool {
 	for i := range s.toks {
 		switch s.kind(i) {
@@ -103,7 +102,7 @@ func (s *scriptReader) statement(i, end int, a scriptContext) int {
 	return s.exportable(i, end, a, d, deflt)
 }
 
-// exportable reads what may follow "export".
+// exportable reads a declaration that may follow "export".
 func (s *scriptReader) exportable(i, end int, a scriptContext, d declaration, deflt bool) int {
 	for i < end && s.kind(i) == word {
 		switch w := s.text(i); w {
@@ -195,9 +194,8 @@ func (s *scriptReader) decorators(i, end int) int {
 	return i
 }
 
-// expressionEnd goes to the end of an expression or of a type: behind it stands a
-// semicolon, the end of the block, a comma if comma is set, or a line that does not go
-// on with it.
+// expressionEnd returns the end of an expression or a type. It ends at a semicolon, at the end of the block, at a comma
+// if comma is set, or before a line that does not continue it.
 func (s *scriptReader) expressionEnd(i, end int, comma bool) int {
 	for from := i; i < end; {
 		o := s.op(i)
@@ -218,7 +216,7 @@ func (s *scriptReader) expressionEnd(i, end int, comma bool) int {
 	return end
 }
 
-// typesEnd tells a list of types from two comparisons by what follows it.
+// typesEnd reports by the token after ">" whether "<…>" is a list of types and not two comparisons.
 func (s *scriptReader) typesEnd(shut int) bool {
 	switch s.op(shut + 1) {
 	case '(', ')', '>', ',', ';', '=', ']', '}', '|', '&', '{', '[', '.', ':', opArrow:
@@ -227,7 +225,7 @@ func (s *scriptReader) typesEnd(shut int) bool {
 	return s.kind(shut+1) == 0 || s.toks[min(shut+1, len(s.toks)-1)].first() || s.is(shut+1, "extends")
 }
 
-// continues reports whether the line that begins at i goes on with the one before.
+// continues reports whether the line that begins at i continues the previous line.
 func (s *scriptReader) continues(i int) bool {
 	switch p := s.toks[i-1]; p.kind {
 	case punct:
@@ -307,7 +305,7 @@ func (s *scriptReader) imports(i, end int) int {
 	return i
 }
 
-// attributes skips "with { type: 'json' }" and mutes the statement.
+// attributes skips "with { type: 'json' }" and marks the statement as no use.
 func (s *scriptReader) attributes(start, i, end int) int {
 	if (s.is(i, "with") || s.is(i, "assert")) && s.op(i+1) == '{' {
 		i = s.match(i+1) + 1
@@ -316,7 +314,7 @@ func (s *scriptReader) attributes(start, i, end int) int {
 	return i
 }
 
-// imported is a name that a file gets from another one.
+// imported is a name imported from another file.
 type imported struct {
 	name, local    string
 	all, isDefault bool
@@ -330,7 +328,7 @@ func (s *scriptReader) named(i, end int) (out []imported) {
 		}
 		n := imported{name: strings.Trim(s.text(i), `"'`)}
 		n.local = n.name
-		if s.is(i+1, "as") || s.op(i+1) == ':' { // the colon is that of a pattern with require
+		if s.is(i+1, "as") || s.op(i+1) == ':' { // the colon occurs in a pattern with require
 			n.local = s.text(i + 2)
 		}
 		n.isDefault = n.name == "default"
@@ -339,7 +337,7 @@ func (s *scriptReader) named(i, end int) (out []imported) {
 	return out
 }
 
-// from notes the import of what the string at i names.
+// from records an import from the file named by the string at i.
 func (s *scriptReader) from(start, i int, names []imported) {
 	spec := unquote(s.text(i))
 	if spec == "" {
@@ -359,7 +357,7 @@ func (s *scriptReader) from(start, i int, names []imported) {
 		case n.all:
 			s.names[s.intern(n.local)] = name{qualified: scope, module: true}
 		case n.isDefault:
-			s.names[s.intern(n.local)] = name{loose: true, value: s.intern(scope + ".default")}
+			s.names[s.intern(n.local)] = name{viaScopes: true, value: s.intern(scope + ".default")}
 			s.addScope(scope)
 		default:
 			s.names[s.intern(n.local)] = name{qualified: s.intern(scope + "." + n.name)}
@@ -367,8 +365,7 @@ func (s *scriptReader) from(start, i int, names []imported) {
 	}
 }
 
-// export reads what "export" is followed by if that is no declaration. done is false
-// for a declaration, which begins at next.
+// export reads what follows "export" if it is not a declaration. done is false for a declaration, which begins at next.
 func (s *scriptReader) export(i, end int) (next int, done bool) {
 	start := i
 	i++
@@ -378,7 +375,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 	case s.op(i) == '=':
 		if s.name(i + 1) {
 			s.exportName(s.text(i + 1))
-			s.handOn("default", s.text(i+1))
+			s.exportAs("default", s.text(i+1))
 		}
 		return s.expressionEnd(i+1, end, false), true
 	case s.is(i, "as") && s.is(i+1, "namespace"):
@@ -400,7 +397,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 			s.from(start, i+1, names)
 			if _, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(i+1))); scope != "" {
 				s.addScope(scope)
-				s.handName(as, scope)
+				s.addAlias(as, scope)
 			}
 			i += 2
 		}
@@ -414,7 +411,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 		}
 		for _, n := range names {
 			s.exportName(n.name)
-			s.handOn(n.local, n.name)
+			s.exportAs(n.local, n.name)
 		}
 		s.markNotUse(start, i)
 		return i, true
@@ -422,8 +419,7 @@ func (s *scriptReader) export(i, end int) (next int, done bool) {
 	return i, false
 }
 
-// reexport notes names that the file hands on. Whoever looks for them here finds them by
-// the scope.
+// reexport records names that the file re-exports. The scope makes them known to files that import this one.
 func (s *scriptReader) reexport(start, i int, names []imported) {
 	s.from(start, i, nil)
 	_, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(i)))
@@ -432,36 +428,36 @@ func (s *scriptReader) reexport(start, i int, names []imported) {
 	}
 	s.addScope(scope)
 	for _, n := range names {
-		s.handName(n.local, scope+"."+n.name)
+		s.addAlias(n.local, scope+"."+n.name)
 		if !n.isDefault {
 			s.use(-1, codegraph.References, scope+"."+n.name, true, s.line(start))
 		}
 	}
 }
 
-// handName notes a name that the module has of something else.
-func (s *scriptReader) handName(local, target string) {
+// addAlias records an alias in this module for something declared elsewhere.
+func (s *scriptReader) addAlias(local, target string) {
 	if local != "" && joinDotted(s.scope, local) != target {
 		s.file.Aliases = append(s.file.Aliases, codegraph.Alias{Name: s.intern(local), Target: s.intern(target)})
 	}
 }
 
-// handOn notes that the module exports what is called name in it.
-func (s *scriptReader) handOn(local, name string) {
-	s.handed = append(s.handed, [2]string{local, name})
+// exportAs records that the module exports the file's name under the name local.
+func (s *scriptReader) exportAs(local, name string) {
+	s.exportPairs = append(s.exportPairs, [2]string{local, name})
 }
 
-// aliases notes what handOn was told, now that all names are known.
+// aliases adds the aliases for the exports recorded by exportAs. It runs when all names are known.
 func (s *scriptReader) aliases() {
-	for _, h := range s.handed {
+	for _, h := range s.exportPairs {
 		imp, imported := s.names[h[1]]
 		switch _, ok := s.declared[joinDotted(s.scope, h[1])]; {
 		case imp.value != "":
-			s.handName(h[0], imp.value)
+			s.addAlias(h[0], imp.value)
 		case imported && imp.qualified != "":
-			s.handName(h[0], imp.qualified)
+			s.addAlias(h[0], imp.qualified)
 		case ok:
-			s.handName(h[0], joinDotted(s.scope, h[1]))
+			s.addAlias(h[0], joinDotted(s.scope, h[1]))
 		}
 	}
 }
@@ -473,7 +469,7 @@ func (s *scriptReader) exportName(n string) {
 	s.exports[n] = true
 }
 
-// exportNames makes exported what a list names.
+// exportNames marks the declarations in export lists as exported.
 func (s *scriptReader) exportNames() {
 	if s.exports == nil {
 		return
@@ -488,7 +484,7 @@ func (s *scriptReader) exportNames() {
 	}
 }
 
-// require reads "require('x')" at i.
+// require reads "require('x')" at i. It returns the token of the string.
 func (s *scriptReader) require(i int) (str int, ok bool) {
 	if s.is(i, "require") && s.op(i+1) == '(' && s.kind(i+2) == text && s.op(i+3) == ')' {
 		return i + 2, true
@@ -496,7 +492,7 @@ func (s *scriptReader) require(i int) (str int, ok bool) {
 	return 0, false
 }
 
-// unquote takes the quotes off a string without looking into it.
+// unquote removes the quotes of a string. It does not replace escapes.
 func unquote(s string) string {
 	if len(s) < 2 || s[0] != s[len(s)-1] {
 		return ""
@@ -504,7 +500,7 @@ func unquote(s string) string {
 	return s[1 : len(s)-1]
 }
 
-// addScope adds a scope that bare names may belong to.
+// addScope adds a scope in which bare names are looked up.
 func (r *reader) addScope(scope string) {
 	if len(r.file.Scopes) >= maxScopes {
 		return
@@ -517,5 +513,5 @@ func (r *reader) addScope(scope string) {
 	r.file.Scopes = append(r.file.Scopes, r.intern(scope))
 }
 
-// maxScopes is how many scopes one file has.
+// maxScopes is the maximum number of scopes of one file.
 const maxScopes = 64

@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// required notes the names that a require binds.
+// required records the names that a require binds.
 func (s *scriptReader) required(nameAt, str int) {
 	if s.op(nameAt) == '{' {
 		s.from(nameAt, str, s.named(nameAt+1, s.match(nameAt)))
@@ -22,13 +22,13 @@ func (s *scriptReader) required(nameAt, str int) {
 	s.from(nameAt, str, []imported{{local: s.text(nameAt), all: true}})
 	n := s.names[s.text(nameAt)]
 	if n.module {
-		n.loose = true
+		n.viaScopes = true
 		s.names[s.text(nameAt)] = n
 		s.addScope(n.qualified)
 	}
 }
 
-// parameters binds the names of a list of parameters up to the token last.
+// parameters binds the names in a parameter list, for the tokens up to last.
 func (s *scriptReader) parameters(open, last int) {
 	if s.op(open) != '(' {
 		return
@@ -48,8 +48,8 @@ func (s *scriptReader) parameters(open, last int) {
 	})
 }
 
-// bind finds what the bodies of functions declare for themselves: variables, parameters
-// of functions in them, what catch catches, names of functions and classes.
+// bind binds the local names of functions: variables, parameters of inner functions, caught errors, and names of inner
+// functions and classes.
 func (s *scriptReader) bind() {
 	var open []int
 	for i := range s.toks {
@@ -71,8 +71,8 @@ func (s *scriptReader) bind() {
 	}
 }
 
-// level is the last token of the innermost block, and false at the level of the file or of
-// a container, whose names are declarations.
+// level returns the last token of the innermost block. inner is false at file level and in a container, where names are
+// declarations.
 func (s *scriptReader) level(open []int) (last int, inner bool) {
 	for n := len(open) - 1; n >= 0 && n >= len(open)-maxBack; n-- {
 		if s.op(open[n]) == '{' {
@@ -126,16 +126,16 @@ func (s *scriptReader) bindWord(i int, open []int) {
 			s.parameters(i+1, s.bodyEnd(s.match(i+1)+1))
 		}
 	case "require", "import":
-		s.inner(i)
+		s.inlineImport(i)
 	default:
-		if s.op(i+1) == opArrow && s.op(i-1) != '.' && !(s.op(i-1) == ':' && s.op(i-2) == ')') { // that is what a function returns
+		if s.op(i+1) == opArrow && s.op(i-1) != '.' && !(s.op(i-1) == ':' && s.op(i-2) == ')') { // a function type as a return type
 			s.local(i, i, s.arrowEnd(i+2, open))
 		}
 	}
 }
 
-// inner notes an import in the middle of the code.
-func (s *scriptReader) inner(i int) {
+// inlineImport records an import within an expression.
+func (s *scriptReader) inlineImport(i int) {
 	if s.flags[i]&notUse != 0 || s.op(i-1) == '.' {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *scriptReader) inner(i int) {
 	}
 }
 
-// bindVariables reads the declarators behind "let".
+// bindVariables reads the declarators after "let".
 func (s *scriptReader) bindVariables(i, last int) {
 	for n := 0; i <= last && n < 1000; n++ {
 		var t typing
@@ -188,7 +188,7 @@ func (s *scriptReader) bindVariables(i, last int) {
 	}
 }
 
-// bodyEnd is the last token of the body that begins at i, perhaps behind a type.
+// bodyEnd returns the last token of the body that begins at i. A return type may come before the body.
 func (s *scriptReader) bodyEnd(i int) int {
 	if s.op(i) == ':' {
 		i = s.returnEnd(i+1, min(len(s.toks), i+200))
@@ -199,8 +199,8 @@ func (s *scriptReader) bodyEnd(i int) int {
 	return i
 }
 
-// bindParameters binds the parameters in parentheses, if a body follows: an arrow's, or
-// that of a method in an object.
+// bindParameters binds the parameters in parentheses if a body follows: that of an arrow function, or of a method in an
+// object.
 func (s *scriptReader) bindParameters(i int, open []int) {
 	after := s.match(i) + 1
 	switch {
@@ -219,8 +219,8 @@ func (s *scriptReader) bindParameters(i int, open []int) {
 	s.parameters(i, s.arrowEnd(after+1, open))
 }
 
-// arrowEnd is the last token of what an arrow at i-1 gives: a block, or an expression. Of
-// a long one the brackets around decide.
+// arrowEnd returns the last token of the body of an arrow function that begins at i. For a long expression, it returns
+// the end of the enclosing brackets.
 func (s *scriptReader) arrowEnd(i int, open []int) int {
 	if s.op(i) == '{' {
 		return s.match(i)
@@ -236,8 +236,8 @@ func (s *scriptReader) arrowEnd(i int, open []int) int {
 	return len(s.toks) - 1
 }
 
-// arrowBefore reports whether an arrow function may begin behind the token before i: it
-// may not behind a question mark, where the colon after the parentheses is its partner.
+// arrowBefore reports whether an arrow function may begin at i, by the token before it. It may not after a question
+// mark, because the colon after the parentheses belongs to that.
 func (s *scriptReader) arrowBefore(i int) bool {
 	switch s.op(i - 1) {
 	case '=', '(', ',', ':', '[', opArrow, opLogic:
@@ -246,14 +246,13 @@ func (s *scriptReader) arrowBefore(i int) bool {
 	return s.is(i-1, "async") || s.is(i-1, "return")
 }
 
-// binding is a name that stands for something of a function's own from one token to
-// another.
+// binding is the range of tokens in which a name is local to a function.
 type binding struct {
 	name        string // shares memory with the source
 	first, last int32
 }
 
-// local binds the word at i from one token to another.
+// local binds the word at i for the tokens from first to last.
 func (r *reader) local(i, first, last int) {
 	if r.kind(i) != word || last < first {
 		return
@@ -261,35 +260,35 @@ func (r *reader) local(i, first, last int) {
 	r.bindings = append(r.bindings, binding{r.text(i), int32(first), int32(last)})
 }
 
-// unbind takes the last binding back.
+// unbind removes the last binding.
 func (r *reader) unbind() { r.bindings = r.bindings[:len(r.bindings)-1] }
 
-// locals knows which names are bound at a token, as the tokens are gone through in order.
+// locals tracks which names are bound at the present token. Tokens are visited in order.
 type locals struct {
 	begin, end []binding
-	now        map[string]int
+	bound      map[string]int
 }
 
 func newLocals(all []binding) *locals {
-	l := &locals{begin: all, end: slices.Clone(all), now: map[string]int{}}
+	l := &locals{begin: all, end: slices.Clone(all), bound: map[string]int{}}
 	slices.SortStableFunc(l.begin, func(a, b binding) int { return int(a.first) - int(b.first) })
 	slices.SortStableFunc(l.end, func(a, b binding) int { return int(a.last) - int(b.last) })
 	return l
 }
 
-// advance goes on to token i.
+// advance moves on to token i.
 func (l *locals) advance(i int) {
 	for len(l.end) > 0 && int(l.end[0].last) < i {
-		l.now[l.end[0].name]--
+		l.bound[l.end[0].name]--
 		l.end = l.end[1:]
 	}
 	for len(l.begin) > 0 && int(l.begin[0].first) <= i {
-		l.now[l.begin[0].name]++
+		l.bound[l.begin[0].name]++
 		l.begin = l.begin[1:]
 	}
 }
 
-func (l *locals) has(name string) bool { return l.now[name] > 0 }
+func (l *locals) has(name string) bool { return l.bound[name] > 0 }
 
 // lower reports whether a name begins in lower case.
 func lower(s string) bool {
@@ -297,25 +296,25 @@ func lower(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z'
 }
 
-// upper reports whether a name begins in upper case, as those of types and constants do.
+// upper reports whether a name begins in upper case, as names of types and constants do.
 func upper(s string) bool {
 	s = strings.TrimLeft(s, "_$")
 	return s != "" && s[0] >= 'A' && s[0] <= 'Z'
 }
 
-// declaration is what a reader found. Places are tokens.
+// declaration is a declaration as a reader found it. Positions are token numbers.
 type declaration struct {
 	kind     codegraph.Kind
 	name     string
-	within   string // the scope that qualifies it
+	within   string // the qualifying scope
 	parent   int
-	first    int // with its annotations
-	head     int // without
-	stop     int // where its heading ends: the signature is up to here, without this one
+	first    int // including its annotations
+	head     int // without its annotations
+	stop     int // first token after its heading; the signature ends before it
 	last     int
 	exported bool
 	test     bool
-	doc      string // if its comment stands elsewhere
+	doc      string // if the comment is in an unusual place
 }
 
 const (
@@ -323,7 +322,7 @@ const (
 	maxDoc       = 200
 )
 
-// declare adds a declaration and returns its place in File.Decls.
+// declare adds a declaration and returns its index in File.Decls.
 func (r *reader) declare(d declaration) int {
 	d.last = min(max(d.last, d.head), len(r.toks)-1)
 	if d.doc == "" {
@@ -345,7 +344,7 @@ func (r *reader) declare(d declaration) int {
 	return n
 }
 
-// signature writes the tokens from i up to stop on one line.
+// signature returns the tokens from i up to stop on one line.
 func (r *reader) signature(i, stop int) string {
 	var b strings.Builder
 	end := int32(-1)
@@ -364,7 +363,7 @@ func (r *reader) signature(i, stop int) string {
 	return clip(strings.ToValidUTF8(b.String(), "\uFFFD"), maxSignature)
 }
 
-// clip cuts a text to at most n bytes, between characters.
+// clip cuts a text to at most n bytes, at a character boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -376,10 +375,10 @@ func clip(s string, n int) string {
 	return strings.TrimRight(s[:n], " ") + "…"
 }
 
-// exported reports whether a declaration can be seen from outside, for its members.
+// exported reports whether the members of declaration i can be visible outside the file. It is true for -1.
 func (r *reader) exported(i int) bool { return i < 0 || r.file.Decls[i].Exported }
 
-// base notes that a declaration inherits from, or implements, the type at i.
+// base records that a declaration inherits from, or implements, the type at i.
 func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 	if i >= end || r.kind(i) != word {
 		return
@@ -395,8 +394,8 @@ func (r *reader) base(from int, kind codegraph.EdgeKind, i, end int) {
 	r.own = append(r.own, ownUse{from: from, kind: kind, first: i, last: path})
 }
 
-// list calls f with each part of a list between i and end that commas separate, outside
-// of brackets and of lists of types.
+// list calls f with each element of a comma-separated list between i and end. It ignores commas in brackets and in
+// lists of types.
 func (r *reader) list(i, end int, f func(i, end int)) {
 	from := i
 	for i < end {

@@ -14,7 +14,7 @@ func (s *scriptReader) class(i, end int, d declaration, deflt bool) int {
 	return s.classBody(i-1, end, d, i)
 }
 
-// classBody reads a class from what stands behind its name.
+// classBody reads a class from the token after its name.
 func (s *scriptReader) classBody(from, end int, d declaration, i int) int {
 	if s.name(i) && !s.is(i, "implements") && i > from+1 { // "= class Name"
 		s.mark(i, notUse)
@@ -34,7 +34,7 @@ func (s *scriptReader) classBody(from, end int, d declaration, i int) int {
 	return min(s.match(open), end) + 1
 }
 
-// braceAfter finds the brace that opens a body, or end.
+// braceAfter returns the brace that opens a body, or end.
 func (s *scriptReader) braceAfter(i, end int) int {
 	for n := 0; i < end && n < 1000; n++ {
 		switch o := s.op(i); {
@@ -114,7 +114,7 @@ func (s *scriptReader) function(i, end int, d declaration, deflt bool) int {
 	return s.callable(i, end, d)
 }
 
-// callable declares what has parameters at i, and goes behind its body, if it has one.
+// callable declares a function or method whose parameters begin at i. It returns the token after the body, if any.
 func (s *scriptReader) callable(i, end int, d declaration) int {
 	types := i
 	if s.op(i) == '<' {
@@ -148,10 +148,9 @@ func (s *scriptReader) callable(i, end int, d declaration) int {
 	return i
 }
 
-// returnEnd goes behind the type that a function returns: to its body, or to the end
-// of the statement.
+// returnEnd returns the token after a return type: the body, or the end of the statement.
 func (s *scriptReader) returnEnd(i, end int) int {
-	due := true // a type is due: a brace opens one, not the body
+	due := true // a type is expected: a brace opens an object type and not the body
 	for from := i; i < end; {
 		o := s.op(i)
 		if o == '{' && !due || o == ';' || o == ',' || closes(o) || i > from && !due && s.toks[i].first() && !s.continues(i) {
@@ -170,7 +169,7 @@ func (s *scriptReader) returnEnd(i, end int) int {
 	return end
 }
 
-// members reads the members of a class, an interface or a type of an object.
+// members reads the members of a class, an interface or an object type.
 func (s *scriptReader) members(i, end, parent int, class bool) {
 	if s.depth++; s.depth > maxDepth {
 		s.depth--
@@ -210,7 +209,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 		d.name = unquote(s.text(i))
 	case s.kind(i) == number:
 		d.name = s.text(i)
-	default: // a call or an index signature, a computed name, or rubbish
+	default: // a call or an index signature, a computed name, or invalid code
 		return s.memberEnd(i, end)
 	}
 	if d.name == "" {
@@ -255,8 +254,7 @@ func (s *scriptReader) member(i, end, parent int, class bool) int {
 	return s.separator(i, end)
 }
 
-// typeLiteral mutes the names of members in the type of a property: they are not declared,
-// and are no uses.
+// typeLiteral marks the names of members in the type of a property as no uses. They are not declared, either.
 func (s *scriptReader) typeLiteral(i, end int) {
 	for ; i < end; i++ {
 		if s.kind(i) == word && (s.op(i+1) == ':' || s.op(i+1) == '?' && s.op(i+2) == ':') {
@@ -272,7 +270,7 @@ func (s *scriptReader) separator(i, end int) int {
 	return i
 }
 
-// nameFollows reports whether the word at i is a modifier of what follows.
+// nameFollows reports whether the word at i is a modifier of the next token.
 func (s *scriptReader) nameFollows(i, end int) bool {
 	if i+1 >= end {
 		return false
@@ -285,7 +283,7 @@ func (s *scriptReader) nameFollows(i, end int) bool {
 	}
 }
 
-// memberEnd skips a member without a name of its own.
+// memberEnd skips a member without a name.
 func (s *scriptReader) memberEnd(i, end int) int {
 	if s.op(i) == '<' {
 		if shut := s.angle(i); shut > 0 {
@@ -305,7 +303,7 @@ func (s *scriptReader) memberEnd(i, end int) int {
 	if s.op(i) == '<' {
 		i = max(s.angle(i), i) + 1
 	}
-	if s.op(i) == '(' { // a computed name of a method
+	if s.op(i) == '(' { // the computed name of a method
 		i, method = s.match(i)+1, true
 	}
 	switch {
@@ -393,7 +391,7 @@ func (s *scriptReader) enum(i, end int, d declaration) int {
 	return s.match(i) + 1
 }
 
-// alias reads "type A<T> = …". An object's type has members.
+// alias reads "type A<T> = …". An object type has members.
 func (s *scriptReader) alias(i, end int, d declaration) int {
 	i++
 	d.kind, d.name = codegraph.KindType, s.text(i)
@@ -428,14 +426,14 @@ func (s *scriptReader) alias(i, end int, d declaration) int {
 	return i
 }
 
-// mapped reports whether a type's brace opens "{ [K in T]: U }".
+// mapped reports whether the brace at i opens a mapped type: "{ [K in T]: U }".
 func (s *scriptReader) mapped(i int) bool {
 	for i++; s.op(i) == '-' || s.op(i) == '+' || s.is(i, "readonly"); i++ {
 	}
 	return s.op(i) == '[' && s.is(i+2, "in")
 }
 
-// aliasEnd goes to the end of a type that is not in brackets.
+// aliasEnd returns the end of a type outside of brackets.
 func (s *scriptReader) aliasEnd(i, end int) int {
 	for from := i; i < end; {
 		o := s.op(i)

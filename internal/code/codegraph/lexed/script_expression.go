@@ -6,16 +6,15 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// expression reads a statement that is none of the others. Assignments to exports and
-// to members of what the file declares are declarations, and so is what stands in a
-// function around the whole file.
+// expression reads any other statement. It declares assignments to exports and to members of what the file declares,
+// and declarations in a function that wraps the whole file.
 func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, deflt bool) int {
 	stop := max(s.expressionEnd(i, end, false), i)
 	next := stop
 	if s.op(stop) == ';' && stop < end {
 		next++
 	}
-	if next == i { // a bracket that closes nothing
+	if next == i { // an unmatched closing bracket
 		return i + 1
 	}
 	d.last = stop - 1
@@ -37,19 +36,19 @@ func (s *scriptReader) expression(i, end int, a scriptContext, d declaration, de
 	return next
 }
 
-// defaultValue reads "export default …" of what is no function or class declaration.
+// defaultValue reads "export default …" if it is not a function or class declaration.
 func (s *scriptReader) defaultValue(i, stop int, d declaration) {
 	if s.name(i) && i+1 >= stop {
 		s.exportName(s.text(i))
-		s.handOn("default", s.text(i))
+		s.exportAs("default", s.text(i))
 		return
 	}
 	d.kind, d.name, d.stop, d.exported = codegraph.KindVariable, "default", min(i+1, stop), true
 	s.value(i, stop, d)
 }
 
-// definedProperty declares the property of "Object.defineProperty(a, 'b', …)", and of a function that is called so
-// in short: "defineGetter(a, 'b', …)".
+// definedProperty declares the property in "Object.defineProperty(a, 'b', …)", and in a call of a function whose name
+// begins in the same way: "defineGetter(a, 'b', …)".
 func (s *scriptReader) definedProperty(i, stop int, d declaration) {
 	open := i + 1
 	if s.is(i, "Object") && s.op(i+1) == '.' {
@@ -87,11 +86,11 @@ func (s *scriptReader) assignments(i, stop int, d declaration) {
 	}
 }
 
-// assignment declares what the path from i to at is given.
+// assignment declares the target of an assignment: the path from i to at.
 func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	d.stop, d.exported = at+1, true
 	parts := (at-i)/2 + 1
-	s.handOnValue(i, at, value, stop)
+	s.exportValue(i, at, value, stop)
 	switch {
 	case s.is(i, "module") && s.is(i+2, "exports") && parts == 2, s.is(i, "exports") && parts == 1:
 		s.moduleExports(value, stop, d)
@@ -132,8 +131,8 @@ func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
 	s.value(value, stop, d)
 }
 
-// handOnValue notes "module.exports = a", "exports.b = a" and the same with "require('x')".
-func (s *scriptReader) handOnValue(i, at, value, stop int) {
+// exportValue records "module.exports = a", "exports.b = a" and the same with "require('x')".
+func (s *scriptReader) exportValue(i, at, value, stop int) {
 	local := "default"
 	switch {
 	case s.is(i, "module") && s.is(i+2, "exports") && at == i+2, s.is(i, "exports") && at == i:
@@ -146,19 +145,19 @@ func (s *scriptReader) handOnValue(i, at, value, stop int) {
 	}
 	if str, ok := s.require(value); ok {
 		if _, scope := s.set.scripts.resolve(s.file.Path, unquote(s.text(str))); scope != "" {
-			s.handName(local, scope+".default")
+			s.addAlias(local, scope+".default")
 			if local == "default" {
-				s.handName("*", scope)
+				s.addAlias("*", scope)
 			}
 		}
 		return
 	}
 	if s.name(value) && (value+1 >= stop || s.op(value+1) == '=') {
-		s.handOn(local, s.text(value))
+		s.exportAs(local, s.text(value))
 	}
 }
 
-// moduleExports reads the value that a CommonJS module is.
+// moduleExports reads the value assigned to module.exports.
 func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 	switch {
 	case s.name(i) && i+1 >= stop:
@@ -172,12 +171,12 @@ func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 			switch {
 			case i+1 >= end:
 				s.exportName(s.text(i))
-				s.handOn(s.text(i), s.text(i))
+				s.exportAs(s.text(i), s.text(i))
 			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end && s.text(i+2) == s.text(i):
 				s.exportName(s.text(i))
-				s.handOn(s.text(i), s.text(i))
+				s.exportAs(s.text(i), s.text(i))
 			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end:
-				s.handOn(s.text(i), s.text(i+2))
+				s.exportAs(s.text(i), s.text(i+2))
 			default:
 				s.exportedProperty(i, end)
 			}
@@ -199,8 +198,7 @@ func (s *scriptReader) moduleExports(i, stop int, d declaration) {
 	}
 }
 
-// exportedProperty declares one property of the object that a module exports, if it is
-// a function.
+// exportedProperty declares one property of the object that a module exports, if the property is a function.
 func (s *scriptReader) exportedProperty(i, end int) {
 	d := declaration{kind: codegraph.KindFunction, within: s.scope, parent: -1, first: i, head: i, last: end - 1, exported: true}
 	for s.kind(i+1) == word && (s.is(i, "async") || s.is(i, "get") || s.is(i, "set")) {
@@ -226,8 +224,8 @@ func (s *scriptReader) exportedProperty(i, end int) {
 	}
 }
 
-// wrapper finds the body of a function that is called where it stands, "(function () {
-// … })()": 0 if there is none. So is the module of a browser's script written.
+// wrapper finds the body of a function that is called where it is defined: "(function () { … })()". Scripts for
+// browsers are often written in this way. It returns 0 if there is none.
 func (s *scriptReader) wrapper(i, stop int) int {
 	for s.op(i) == '!' || s.op(i) == '+' || s.op(i) == ';' {
 		i++
@@ -261,7 +259,7 @@ func (s *scriptReader) wrapper(i, stop int) int {
 	return 0
 }
 
-// noteTestTitle notes the title of a test: describe("Cart", …).
+// noteTestTitle records the title of a test: describe("Cart", …).
 func (s *scriptReader) noteTestTitle(i int) {
 	switch s.text(i) {
 	case "describe", "it", "test", "suite", "context":
@@ -302,7 +300,7 @@ func (s *scriptReader) variables(i, end int, d declaration) int {
 		if s.op(value) == '=' {
 			value++
 			i = s.expressionEnd(value, end, true)
-			if i == value+1 && !opens(s.op(value)) { // short enough to show
+			if i == value+1 && !opens(s.op(value)) { // short enough to be shown
 				stop = i
 			}
 		} else {
@@ -322,7 +320,7 @@ func (s *scriptReader) variables(i, end int, d declaration) int {
 	return i
 }
 
-// typeEnd goes behind a type after a colon: to "=" or the end of the statement.
+// typeEnd returns the token after a type annotation: "=" or the end of the statement.
 func (s *scriptReader) typeEnd(i, end int) int {
 	for from := i; i < end; {
 		o := s.op(i)
@@ -340,8 +338,8 @@ func (s *scriptReader) typeEnd(i, end int) int {
 	return end
 }
 
-// variable declares one variable, or the names of a pattern. What is a function or a
-// class is declared as one.
+// variable declares one variable or the names of a pattern. A variable that holds a function or a class is declared as
+// one.
 func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 	if str, ok := s.require(value); ok && s.op(str+2) != '(' {
 		s.required(nameAt, str)
@@ -372,7 +370,7 @@ func (s *scriptReader) variable(nameAt, value, end, stop int, d declaration) {
 	}
 }
 
-// variableType notes the type of a declaration whose name is at nameAt: as it is written, or of its value.
+// variableType records the type of the declaration whose name is at nameAt, from its annotation or its value.
 func (s *scriptReader) variableType(decl, nameAt, value, end int) {
 	at := nameAt + 1
 	for s.op(at) == '!' || s.op(at) == '?' {
@@ -423,8 +421,8 @@ func funcKind(k codegraph.Kind) codegraph.Kind {
 	return codegraph.KindFunction
 }
 
-// functionValue tells a function, and returns where its body or its arrow's value
-// begins; 0 for another value.
+// functionValue reports whether a value is a function. It returns the token at which the body or the arrow's expression
+// begins, and 0 for any other value.
 func (s *scriptReader) functionValue(i, end int) int {
 	if s.is(i, "async") && !s.toks[min(i+1, len(s.toks)-1)].first() {
 		i++
@@ -467,7 +465,7 @@ func (s *scriptReader) functionValue(i, end int) int {
 	return arrow
 }
 
-// object declares the methods of an object that is declared at file level.
+// object declares the methods of an object at file level.
 func (s *scriptReader) object(i, end, parent int) {
 	p := s.file.Decls[parent]
 	s.list(i, end, func(i, end int) {
@@ -499,10 +497,10 @@ func (s *scriptReader) object(i, end, parent int) {
 	})
 }
 
-// pattern calls f with the names that a pattern binds, between i and end. Brackets in
-// it are gone through by the same loop, so that nesting costs no stack.
+// pattern calls f with each name that a pattern between i and end binds. It enters brackets without recursion, so deep
+// nesting needs no stack.
 func (s *scriptReader) pattern(i, end int, f func(i int)) {
-	due := true // a name or a pattern
+	due := true // a name or a pattern is expected
 	for i < end {
 		switch o := s.op(i); {
 		case o == ',' || o == opSpread:
@@ -533,8 +531,7 @@ func (s *scriptReader) pattern(i, end int, f func(i int)) {
 
 var parameterWords = words("public private protected readonly override")
 
-// partEnd goes to the comma or bracket that ends a default value, or to the "=" too
-// after a type.
+// partEnd returns the comma or bracket that ends a default value. With types, "=" ends it, too.
 func (s *scriptReader) partEnd(i, end int, types bool) int {
 	for i < end {
 		o := s.op(i)
@@ -552,9 +549,8 @@ func (s *scriptReader) partEnd(i, end int, types bool) int {
 	return end
 }
 
-// inObject reports whether a name with a colon after it is the key of a pattern: it
-// is, where the nearest open bracket before it is a brace. It looks back at most maxBack
-// tokens.
+// inObject reports whether a name before a colon is the key of an object or pattern: the innermost open bracket is a
+// brace. It looks back at most 4*maxBack tokens.
 func (s *scriptReader) inObject(i int) bool {
 	for n := 0; n < 4*maxBack && i > 0; n++ {
 		i--

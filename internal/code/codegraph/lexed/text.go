@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxLine is the longest line, in bytes, of a file that a person wrote.
+	// maxLine is the maximum length of a line in bytes; files with longer lines are generated.
 	maxLine = 64 << 10
-	// maxBytes is the longest file: places are kept in 32 bits, and no person wrote it.
+	// maxBytes is the maximum length of a file: larger files are generated, and positions have 32 bits.
 	maxBytes = 32 << 20
-	// Where most of a script is in long lines, a program has packed it.
-	packedLine  = 600
-	packedBytes = 8 << 10
+	// A script with more than minifiedBytes in lines longer than minifiedLine is minified.
+	minifiedLine  = 600
+	minifiedBytes = 8 << 10
 )
 
-// decode makes a text of a file's bytes, with a newline at the end of each line. It
-// returns a problem instead for a file that is no source, or whose lines no person wrote.
+// decode converts the bytes of a file to a text with a newline at the end of each line. It returns a problem for a file
+// that is not source code or has lines longer than maxLine.
 func decode(file string, src []byte, lang *language) (string, *codegraph.Problem) {
 	if len(src) > maxBytes {
 		return "", &codegraph.Problem{Text: fmt.Sprintf("the file is too large: %d bytes, at most %d are read", len(src), maxBytes)}
@@ -46,7 +46,7 @@ func decode(file string, src []byte, lang *language) (string, *codegraph.Problem
 	if lang.family == script {
 		text = sourcemap.Trim(text)
 	}
-	if p := packed(file, text, lang); p != nil {
+	if p := minified(file, text, lang); p != nil {
 		return "", p
 	}
 	return text, nil
@@ -60,8 +60,8 @@ func fromUTF16(b []byte, order binary.ByteOrder) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// packed reports a file that a program has packed.
-func packed(file, text string, lang *language) *codegraph.Problem {
+// minified returns a problem if the file is minified.
+func minified(file, text string, lang *language) *codegraph.Problem {
 	long := 0
 	for rest, line := text, 1; rest != ""; line++ {
 		end := strings.IndexByte(rest, '\n')
@@ -71,7 +71,7 @@ func packed(file, text string, lang *language) *codegraph.Problem {
 		if end > maxLine {
 			return &codegraph.Problem{Line: line, Text: fmt.Sprintf("the file is packed: a line has %d bytes, at most %d are read", end, maxLine)}
 		}
-		if end > packedLine {
+		if end > minifiedLine {
 			long += end
 		}
 		rest = rest[end+1:]
@@ -79,13 +79,13 @@ func packed(file, text string, lang *language) *codegraph.Problem {
 	if lang.family != script {
 		return nil
 	}
-	if base := path.Base(file); strings.Contains(base, ".min.") || long > packedBytes && long > len(text)/2 {
+	if base := path.Base(file); strings.Contains(base, ".min.") || long > minifiedBytes && long > len(text)/2 {
 		return &codegraph.Problem{Text: "the file is packed: it has no declarations of its own"}
 	}
 	return nil
 }
 
-// generated reports whether a file says that a program wrote it.
+// generated reports whether a program wrote the file, by its name or by a comment.
 func generated(file, text string) bool {
 	base := path.Base(file)
 	for _, mark := range []string{".min.js", ".min.mjs", "_pb2.py", "_pb2_grpc.py", ".pb.cc", ".pb.h", ".g.cs", ".g.i.cs", ".Designer.cs", ".generated.cs", ".generated.ts"} {
@@ -102,13 +102,13 @@ func generated(file, text string) bool {
 	return false
 }
 
-// inComment reports whether the line of a place begins as a comment does.
+// inComment reports whether the line of a position begins like a comment.
 func inComment(s string, at int) bool {
 	line := strings.TrimLeft(s[strings.LastIndexByte(s[:at], '\n')+1:at], " \t\ufeff")
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "#")
 }
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (
@@ -118,7 +118,7 @@ const (
 	punct // an operator or a bracket
 )
 
-// op is a punctuation mark: its character, or one of these.
+// op is a punctuation mark: its ASCII character, or one of these constants.
 type op uint8
 
 const (
@@ -135,35 +135,34 @@ const (
 	opStep                      // ++ --
 )
 
-// token is a piece of source that means something. Brackets know their partner: an
-// opening one has in match the last token of what it holds, itself included; a
-// closing one that closes nothing has -1.
+// token is a word, number, text or punctuation mark. match of an opening bracket is the last token within it; it is the
+// bracket itself if there is none. match of an unmatched closing bracket is -1.
 type token struct {
 	kind       kind
 	op         op
-	indent     int32 // columns before it, if it is the first on its line; else -1
-	start, end int32 // bytes
+	indent     int32 // columns before it if it is the first on its line; else -1
+	start, end int32 // byte offsets
 	line       int32
 	match      int32
 }
 
 func (t token) first() bool { return t.indent >= 0 }
 
-// comment stands before a token.
+// comment is a comment and its position among the tokens.
 type comment struct {
 	start, end    int32
 	line, endLine int32
-	tok           int32 // the token after it
-	own           bool  // nothing stands before it on its line
+	tok           int32 // the next token
+	own           bool  // it is the first thing on its line
 }
 
-// directive is a line for the preprocessor.
+// directive is a preprocessor line.
 type directive struct {
 	name string
 	rest string
 	line int32
-	tok  int32 // the token after it
-	note int   // the comment before it on lines of its own, or -1
+	tok  int32 // the next token
+	note int   // index of the comment on the lines before it; -1 for none
 }
 
 func opens(o op) bool  { return o == '(' || o == '[' || o == '{' }
@@ -181,7 +180,7 @@ func partner(o op) op {
 	return 0
 }
 
-// punctuation returns the mark at the head of s, and its length.
+// punctuation returns the punctuation mark at the beginning of s, and its length.
 func punctuation(s string) (op, int) {
 	if len(s) > 2 {
 		switch s[:3] {
@@ -212,7 +211,7 @@ func punctuation(s string) (op, int) {
 		case "==", "!=", "<=":
 			return opCompare, 2
 		case ">=":
-			if len(s) < 3 || s[2] != '=' { // a list of types may end right before an "=="
+			if len(s) < 3 || s[2] != '=' { // a list of types may end before "=="
 				return opCompare, 2
 			}
 		case "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=":
@@ -226,7 +225,7 @@ func punctuation(s string) (op, int) {
 	return op(s[0]), 1
 }
 
-// testFile reports whether a file is for tests, by its name and its folders.
+// testFile reports whether a file contains tests, by its name and folders.
 func testFile(file string, lang *language) bool {
 	base := path.Base(file)
 	stem := strings.TrimSuffix(base, path.Ext(base))
@@ -247,7 +246,7 @@ func testFile(file string, lang *language) bool {
 	}
 }
 
-// testUses tells what tests are for: what they use, and are named after.
+// testUses adds Tests edges: a test is for what it uses and is named after.
 func (r *reader) testUses() {
 	tests := false
 	for _, p := range r.places {
@@ -296,11 +295,11 @@ func (r *reader) testUses() {
 	}
 }
 
-// maxTitles is how many titles of tests are compared with what the file uses.
+// maxTitles is the maximum number of test titles that are compared with the file's uses.
 const maxTitles = 64
 
-// betterTestUse keeps the use whose name says most of what the test is named after. It must be
-// the whole of it or its beginning.
+// betterTestUse keeps the use whose name covers most of subject, the name of the test. The used name must equal subject
+// or its beginning.
 func (r *reader) betterTestUse(best map[int]codegraph.Use, d int, u codegraph.Use, used, subject string) {
 	if subject == "" || used == "" || used != subject && (len(used) < 4 || !strings.HasPrefix(subject, used)) {
 		return
@@ -311,7 +310,8 @@ func (r *reader) betterTestUse(best map[int]codegraph.Use, d int, u codegraph.Us
 	best[d] = u
 }
 
-// testedFile tells the file that the test lies beside, or imports, by its name.
+// testedFile records the file that the test is for: a file with the same name that the test file imports or lies next
+// to.
 func (r *reader) testedFile() {
 	stem, _, _ := strings.Cut(path.Base(r.file.Path), ".")
 	want := subject(stem)
@@ -335,7 +335,7 @@ func (r *reader) testedFile() {
 	}
 }
 
-// onlyTests reports whether all that a file declares is in tests.
+// onlyTests reports whether all declarations of a file are in tests.
 func (r *reader) onlyTests() bool {
 	holds := map[int]bool{} // declarations with tests in them
 	for i, p := range r.places {
@@ -354,7 +354,7 @@ func (r *reader) onlyTests() bool {
 	return true
 }
 
-// subject is what a test is named after: its name without "test", in normal form.
+// subject returns what a test is named after: its name without "test", normalized.
 func subject(n string) string {
 	s := normalName(n)
 	for _, p := range []string{"tests", "test", "spec"} {
@@ -368,7 +368,7 @@ func subject(n string) string {
 	return s
 }
 
-// normalName writes a name in lower case without what joins its words.
+// normalName returns a name in lower case without word separators.
 func normalName(n string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -381,10 +381,9 @@ func normalName(n string) string {
 	}, n)
 }
 
-// pairBrackets gives brackets their partners, and reports the line of the first one that has
-// none, or 0. Where the brackets do not fit, it tries again by the layout: a brace closes
-// what begins on a line of its indentation, and a declaration at the left margin closes
-// all but namespaces.
+// pairBrackets finds the partner of each bracket. It returns the line of the first bracket without one, or 0. If the
+// brackets don't match, it pairs them again by layout: a brace closes the block that begins on a line with the same
+// indentation, and a declaration at the left margin closes everything but namespaces.
 func pairBrackets(toks []token, src string, lang *language) (line int) {
 	line = pairBracketsStrictly(toks, lang, src)
 	if line == 0 || lang.family == python {
@@ -433,7 +432,7 @@ func pairBracketsStrictly(toks []token, lang *language, src string) (bad int) {
 	return bad
 }
 
-// closeAll ends the brackets from n on at the token last.
+// closeAll closes the brackets from index n on at the token last.
 func closeAll(toks []token, open []int, n, last int) []int {
 	for _, i := range open[n:] {
 		toks[i].match = int32(max(last, i))
@@ -441,7 +440,7 @@ func closeAll(toks []token, open []int, n, last int) []int {
 	return open[:n]
 }
 
-// pythonStart reports whether a statement begins that can't stand in brackets.
+// pythonStart reports whether a statement begins at i that can't be inside brackets.
 func pythonStart(toks []token, i int, src string) bool {
 	switch w := src[toks[i].start:toks[i].end]; w {
 	case "def", "class", "import":
@@ -452,13 +451,12 @@ func pythonStart(toks []token, i int, src string) bool {
 	return false
 }
 
-// maxBack is how many open brackets are looked at for a partner, so that the time is
-// linear.
+// maxBack is the maximum number of open brackets that are searched for a partner. It keeps the time linear.
 const maxBack = 64
 
 func pairByLayout(toks []token, src string, lang *language) {
 	var open []int
-	indent := make([]int32, len(toks)) // of the line that a token is on
+	indent := make([]int32, len(toks)) // of the line of each token
 	now := int32(0)
 	for i := range toks {
 		toks[i].match = -1
@@ -496,8 +494,8 @@ func pairByLayout(toks []token, src string, lang *language) {
 	closeAll(toks, open, 0, len(toks)-1)
 }
 
-// partnerByLayout finds what the brace at i closes: the innermost open brace, unless
-// the brace begins its line and a brace further out begins at its indentation.
+// partnerByLayout finds what the brace at i closes: the innermost open brace. If the brace is the first on its line, an
+// outer brace whose line has the same indentation is preferred.
 func partnerByLayout(toks []token, open []int, indent []int32, i int) int {
 	top := -1
 	for n := len(open) - 1; n >= max(0, len(open)-maxBack); n-- {
@@ -512,13 +510,13 @@ func partnerByLayout(toks []token, open []int, indent []int32, i int) int {
 		}
 	}
 	if top >= 0 && toks[i].first() && indent[open[top]] < toks[i].indent && toks[open[top]].line != toks[i].line {
-		return -1 // one too many, inside of what is open
+		return -1 // an extra brace within an open block
 	}
 	return top
 }
 
-// namespaceBrace reports whether a brace opens what declarations at the left margin
-// stand in.
+// namespaceBrace reports whether a brace opens a namespace or similar block, whose declarations may be at the left
+// margin.
 func namespaceBrace(toks []token, i int, src string) bool {
 	if toks[i].op != '{' {
 		return false
@@ -534,7 +532,7 @@ func namespaceBrace(toks []token, i int, src string) bool {
 	return false
 }
 
-// declarationAtMargin reports whether a declaration begins at a word at the left margin.
+// declarationAtMargin reports whether the word at the left margin begins a declaration.
 func declarationAtMargin(toks []token, i int, src string, lang *language) bool {
 	w := src[toks[i].start:toks[i].end]
 	if marginWords[w] {

@@ -1,8 +1,7 @@
 package lexed
 
-// typedLocals finds what bodies declare for themselves in the languages that write a
-// type before a name: "Type name", the parameters of lambdas, and more names after
-// commas.
+// typedLocals binds the local names of bodies in languages that write the type before the name: "Type name", parameters
+// of lambdas, and further names after commas.
 func (r *reader) typedLocals(bodies []span) {
 	for _, b := range bodies {
 		if b.last <= b.first {
@@ -41,8 +40,7 @@ func (r *reader) bodyLocals(first, end int) {
 	}
 }
 
-// csharpLocal binds a function in a function with its parameters, and "var (a, b)". It
-// reports whether one stands at i.
+// csharpLocal binds an inner function with its parameters, or "var (a, b)". It reports whether one begins at i.
 func (r *reader) csharpLocal(i, last int) bool {
 	shut := r.match(i + 1)
 	if r.is(i, "var") {
@@ -66,7 +64,7 @@ func (r *reader) csharpLocal(i, last int) bool {
 	return true
 }
 
-// around is the last token of the innermost bracket.
+// around returns the last token of the innermost open bracket, or end.
 func (r *reader) around(open []int, end int) int {
 	if len(open) == 0 {
 		return end
@@ -74,7 +72,7 @@ func (r *reader) around(open []int, end int) int {
 	return r.match(open[len(open)-1])
 }
 
-// block is the last token of the innermost braces.
+// block returns the last token of the innermost open braces, or end.
 func (r *reader) block(open []int, end int) int {
 	for n := len(open) - 1; n >= 0 && n >= len(open)-maxBack; n-- {
 		if r.op(open[n]) == '{' {
@@ -84,8 +82,8 @@ func (r *reader) block(open []int, end int) int {
 	return end
 }
 
-// declares reports whether the word at i is declared here: a type stands before it, and
-// behind it what can follow a declared name.
+// declares reports whether the word at i is a declared name: a type comes before it, and a token that can follow a
+// declared name comes after it.
 func (r *reader) declares(i int) bool {
 	if !r.name(i) {
 		return false
@@ -129,13 +127,13 @@ func (r *reader) declares(i int) bool {
 var typeKeywords = words(`int long short byte char boolean bool float double void var auto string object decimal dynamic uint ulong
 	ushort sbyte nint nuint unsigned signed const final size_t out ref in wchar_t char8_t char16_t char32_t _Bool`)
 
-// beforeTypes reports whether the ">" at i ends a list of types behind a name.
+// beforeTypes reports whether the ">" at i ends a list of types after a name.
 func (r *reader) beforeTypes(i int) bool {
 	k := r.angleBack(i)
 	return k > 0 && r.kind(k-1) == word
 }
 
-// angleBack finds the "<" of the ">" at i, at most 100 tokens back; -1 if there is none.
+// angleBack finds the "<" for the ">" at i, at most 100 tokens back. It returns -1 for none.
 func (r *reader) angleBack(i int) int {
 	depth := 0
 	for k, n := i, 0; k >= 0 && n < 100; k, n = k-1, n+1 {
@@ -153,8 +151,8 @@ func (r *reader) angleBack(i int) int {
 	return -1
 }
 
-// pointer reports whether the star at i belongs to a type: a statement or a parameter
-// begins with that type.
+// pointer reports whether the star at i belongs to a type: it follows the type at the beginning of a statement or
+// parameter.
 func (r *reader) pointer(i int) bool {
 	for n := 0; n < 4 && (r.op(i) == '*' || r.op(i) == '&' || r.op(i) == opLogic || r.is(i, "const")); n++ {
 		i--
@@ -185,7 +183,7 @@ func (r *reader) pointer(i int) bool {
 	return false
 }
 
-// moreNames binds "b" and "c" of "int a = 1, b, *c[2]".
+// moreNames binds the further names of a declaration: b and c in "int a = 1, b, *c[2]".
 func (r *reader) moreNames(i, last int) {
 	for n := 0; i <= last && n < 400; n++ {
 		switch o := r.op(i); {

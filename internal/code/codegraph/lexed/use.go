@@ -8,36 +8,36 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// useKey tells one use of a declaration from another: only the first is kept, and how many there are.
+// useKey identifies a use. Only the first use with a key is stored, with the number of uses.
 type useKey struct {
 	from int
 	kind codegraph.EdgeKind
 	name string
 }
 
-// search goes through the tokens and finds out what the names in them are.
+// search visits the tokens in order and resolves the names among them.
 type search struct {
 	*reader
 	locals *locals
-	owner  int            // the declaration that the present token is in
-	stack  []int          // those around it
-	seen   map[useKey]int // places in File.Uses
+	owner  int            // declaration that contains the present token
+	stack  []int          // declarations that enclose owner
+	seen   map[useKey]int // indices in File.Uses
 
-	types  map[string]localType // of local values
-	chains map[int][]string     // paths of what stands before the dot before a token
-	heads  map[int][]ownUse     // of declarations, what they inherit from
+	types  map[string]localType // types of local values
+	chains map[int][]string     // by token after a dot: possible paths of the value before the dot
+	bases  map[int][]ownUse     // by declaration: what it inherits from
 }
 
-// uses finds the names that the file uses.
+// uses records all names that the file uses.
 func (r *reader) uses() {
-	s := &search{reader: r, locals: newLocals(r.bindings), owner: -1, seen: map[useKey]int{}, types: map[string]localType{}, chains: map[int][]string{}, heads: map[int][]ownUse{}}
+	s := &search{reader: r, locals: newLocals(r.bindings), owner: -1, seen: map[useKey]int{}, types: map[string]localType{}, chains: map[int][]string{}, bases: map[int][]ownUse{}}
 	for i, u := range r.file.Uses {
 		s.seen[useKey{u.From, u.Kind, u.Name}] = i
 	}
 	slices.SortStableFunc(r.typings, func(a, b typing) int { return a.at - b.at })
 	for _, o := range r.own {
 		if o.kind == codegraph.Inherits {
-			s.heads[o.from] = append(s.heads[o.from], o)
+			s.bases[o.from] = append(s.bases[o.from], o)
 		}
 	}
 	order := make([]int, len(r.places))
@@ -80,7 +80,7 @@ func (r *reader) uses() {
 	}
 }
 
-// heading tells a base or an interface of a declaration.
+// heading records a base type or an interface of a declaration.
 func (s *search) heading(u ownUse) {
 	first := s.text(u.first)
 	if s.locals.has(first) && !s.typeName(u.first) || s.lang.builtin[first] && u.first == u.last && !s.isKnown(first) {
@@ -101,8 +101,7 @@ func (s *search) isKnown(n string) bool {
 	return ok
 }
 
-// path reads the name that begins at i with all its parts, tells what is used, and
-// returns the token after it.
+// path reads the whole dotted name that begins at i, records what it uses, and returns the token after it.
 func (s *search) path(i int) int {
 	first := s.text(i)
 	switch p := s.op(i - 1); p {
@@ -152,7 +151,7 @@ func (s *search) path(i int) int {
 	return end + 1
 }
 
-// pathEnd is the last word of "a.b.c" from i on.
+// pathEnd returns the last word of the dotted name that begins at i.
 func (s *search) pathEnd(i int) int {
 	for n := 0; n < 16; n++ {
 		sep := i + 1
@@ -180,7 +179,7 @@ func (s *search) pathEnd(i int) int {
 	return i
 }
 
-// called reports whether what ends at i is called, or made.
+// called reports whether the name that ends at i is called or constructed.
 func (s *search) called(i int) bool {
 	switch o := s.op(i + 1); o {
 	case '(':
@@ -219,8 +218,7 @@ func (s *search) key(i int) bool {
 	return false
 }
 
-// member tells the use of a member of a value: of a call there is no more to say than
-// the name.
+// member records the use of a member of a value. If the value's type is unknown, only the name is recorded.
 func (s *search) member(i int) int {
 	if paths := s.chains[i]; paths != nil {
 		end := s.pathEnd(i)
@@ -245,13 +243,13 @@ func (s *search) member(i int) int {
 	return i + 1
 }
 
-// noteLocalCall tells what is called of a local value.
+// noteLocalCall records what is called on a local value.
 func (s *search) noteLocalCall(i, end int, call bool) {
 	if p := s.base(i); p != "" && s.takesTypes() {
 		if end > i {
 			s.noteParts([]string{p}, i+2, end, call)
 		} else {
-			s.goOn([]string{p}, end, call)
+			s.chainCall([]string{p}, end, call)
 		}
 		return
 	}
@@ -260,7 +258,7 @@ func (s *search) noteLocalCall(i, end int, call bool) {
 	}
 }
 
-// noteSuper tells the uses of members of what the type around inherits from.
+// noteSuper records the uses of members of the base types of the enclosing type.
 func (s *search) noteSuper(i, end int) {
 	paths := s.superPaths()
 	switch {
@@ -271,12 +269,12 @@ func (s *search) noteSuper(i, end int) {
 	case s.lang.family == script && end > i:
 		s.noteParts(paths, i+2, end, s.called(end))
 	case s.lang.family == python:
-		s.goOn(paths, i, true)
+		s.chainCall(paths, i, true)
 	}
 }
 
-// noteValue tells the uses of members of a value that the file declares or imports, and reports whether there
-// are any: "current.app.name". What is known by its qualified name is left to others.
+// noteValue records the uses of members of a value that the file declares or imports, such as "current.app.name". It
+// reports whether there were any. It skips names that are known by their qualified names.
 func (s *search) noteValue(i, end int, call bool) bool {
 	if !s.takesTypes() {
 		return false
@@ -294,22 +292,22 @@ func (s *search) noteValue(i, end int, call bool) bool {
 	case q == "":
 		return false
 	case end == i:
-		if !imp.module && !imp.loose {
-			s.goOn([]string{q}, end, call)
+		if !imp.module && !imp.viaScopes {
+			s.chainCall([]string{q}, end, call)
 		}
 		return false
-	case imp.loose && !imp.module:
+	case imp.viaScopes && !imp.module:
 		s.use(codegraph.References, first, false, s.line(i))
 	case imp.module:
 		for k := i + 2; k < end; k += 2 {
 			s.useTyped(codegraph.References, joinDotted(q, s.dotted(i+2, k)), s.line(i))
 		}
-		s.goOn([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
+		s.chainCall([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
 		return false
 	case imported && !upper(first):
 		s.use(codegraph.References, q, true, s.line(i))
 	case imported || s.hasMembers(q, s.dotted(i+2, end)):
-		s.goOn([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
+		s.chainCall([]string{joinDotted(q, s.dotted(i+2, end))}, end, call)
 		return false
 	default:
 		s.use(codegraph.References, q, true, s.line(i))
@@ -318,8 +316,8 @@ func (s *search) noteValue(i, end int, call bool) bool {
 	return true
 }
 
-// noteMention tells a name that is not called, if it is certain to name something of
-// interest: something declared or imported, or a type.
+// noteMention records a name that is not called, if it certainly refers to something declared or imported, or to a
+// type.
 func (s *search) noteMention(i, end int) {
 	first := s.text(i)
 	if s.isKnown(first) || s.flags[i]&typed != 0 || s.lang.family == rust && end > i {
@@ -351,7 +349,7 @@ func (s *search) noteMention(i, end int) {
 	}
 }
 
-// noteOwnerType mentions the type of "Cart.MAX".
+// noteOwnerType records a reference to the type in "Cart.MAX".
 func (s *search) noteOwnerType(i, end int) {
 	if upper(s.text(end - 2)) {
 		if n, qualified, ok := s.resolve(i, end-2); ok {
@@ -360,8 +358,7 @@ func (s *search) noteOwnerType(i, end int) {
 	}
 }
 
-// typePosition reports whether the name from i to end is the type of the name after it,
-// or stands behind "struct".
+// typePosition reports whether the name from i to end is a type: that of the next name, or the name after "struct".
 func (s *search) typePosition(i, end int) bool {
 	switch s.text(i - 1) {
 	case "struct", "union", "enum", "class":
@@ -375,7 +372,7 @@ func (s *search) typePosition(i, end int) bool {
 	return s.name(end)
 }
 
-// self tells a use of a member of the type around: "this.total".
+// self records the use of a member of the enclosing type: "this.total".
 func (s *search) self(i, end int, call bool) {
 	if end == i {
 		return
@@ -397,7 +394,7 @@ func (s *search) self(i, end int, call bool) {
 		if member < end {
 			s.noteParts([]string{q}, member+2, end, call)
 		} else {
-			s.goOn([]string{q}, end, call)
+			s.chainCall([]string{q}, end, call)
 		}
 		return
 	}
@@ -424,8 +421,8 @@ func (s *search) self(i, end int, call bool) {
 	}
 }
 
-// typeAround is the innermost type around the present place, or that whose member it
-// is; -1 for none.
+// typeAround returns the innermost type that encloses the present token or of which the enclosing declaration is a
+// member; -1 for none.
 func (s *search) typeAround() int {
 	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
 		switch s.file.Decls[d].Kind {
@@ -437,7 +434,7 @@ func (s *search) typeAround() int {
 	return -1
 }
 
-// selfWord reports whether a word stands for the type around.
+// selfWord reports whether a word stands for the enclosing type or its instance.
 func selfWord(f family, w string) bool {
 	switch f {
 	case script, java, csharp, cfamily:
@@ -450,7 +447,7 @@ func selfWord(f family, w string) bool {
 	return false
 }
 
-// rootWord reports whether a keyword begins a path of Rust.
+// rootWord reports whether the keyword at i begins a path of Rust.
 func (s *search) rootWord(i int) bool {
 	switch s.text(i) {
 	case "crate", "super", "self":
@@ -459,7 +456,7 @@ func (s *search) rootWord(i int) bool {
 	return false
 }
 
-// use adds a use, once.
+// use records a use by the present declaration. It ignores a declaration's reference to itself.
 func (s *search) use(kind codegraph.EdgeKind, n string, qualified bool, line int) {
 	if n == "" || qualified && s.owner >= 0 && n == s.file.Decls[s.owner].Qualified && kind != codegraph.Calls && !s.sharesName() {
 		return
@@ -467,12 +464,12 @@ func (s *search) use(kind codegraph.EdgeKind, n string, qualified bool, line int
 	s.add(codegraph.Use{From: s.owner, Kind: kind, Name: n, Qualified: qualified, Line: line})
 }
 
-// sharesName reports whether the present declaration may have its name in common with a type: in TypeScript a variable does.
+// sharesName reports whether the present declaration may have the same name as a type. In TypeScript, variables may.
 func (s *search) sharesName() bool {
 	return s.lang.family == script && s.file.Decls[s.owner].Kind == codegraph.KindVariable
 }
 
-// add adds a use, or counts it if it is there.
+// add adds a use, or increments the count of an equal one.
 func (s *search) add(u codegraph.Use) {
 	key := useKey{u.From, u.Kind, u.Name}
 	if at, ok := s.seen[key]; ok {

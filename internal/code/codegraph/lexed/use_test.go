@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// TestUses names what a function f uses, and what is no use of a global g.
+// TestUses checks what a function f uses, and that a global g is not used.
 func TestUses(t *testing.T) {
 	for _, tt := range []struct{ name, file, src, want string }{
 		{"parameter", "a.ts", "const g = 1\nfunction f(g: number) { return g }", ""},
@@ -78,7 +78,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// A class with methods called test_x is one of tests only by its own name.
+// A class with methods named test_x is a test class only by its own name.
 func TestAClassWithTestMethodsIsNoTest(t *testing.T) {
 	for src, want := range map[string]bool{
 		"class Flask:\n    def test_client(self):\n        return Client(self)\n":       false,

@@ -7,37 +7,37 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// typing records the type of a name from a token on: that of an expression, or the one that an
-// annotation names. Without either, the type is unknown.
+// typing records the type of a name from one token on: the type of an expression, or the type in an annotation. Without
+// either, the type is unknown.
 type typing struct {
-	at         int    // token
-	first, end int    // tokens of the expression; none when equal
-	annotation bool   // they name a type
-	weak       bool   // it only counts where nothing is known: isinstance
-	path       string // in place of an expression
-	name       string // of a local value, which has it up to the token last
+	at         int    // token from which the type is valid
+	first, end int    // range of tokens of the expression or annotation; empty if equal
+	annotation bool   // the tokens are a type
+	weak       bool   // it is used only if no other type is known; from isinstance
+	path       string // path of the type, in place of an expression
+	name       string // a local value; its type is valid up to the token last
 	last       int
-	decl       int // a declaration in place of a local value, -1 for none: the first type counts
+	decl       int // a declaration in place of a local value, -1 for none; its first type is used
 }
 
-// localType is the type of a local value: a qualified name that may lead over others.
+// localType is the type of a local value: a qualified name that may go through other values.
 type localType struct {
 	path string
 	last int
 	weak bool
 }
 
-// typed notes the type of a declaration, from the expression or annotation before end.
+// declType records the type of a declaration from the tokens between first and end.
 func (r *reader) declType(decl, first, end int, annotation bool) {
 	if decl >= 0 && end > first {
 		r.typings = append(r.typings, typing{at: end - 1, first: first, end: end, annotation: annotation, decl: decl})
 	}
 }
 
-// takesTypes reports whether types of values are followed in the language.
+// takesTypes reports whether types of values are tracked in the file's language.
 func (r *reader) takesTypes() bool { return r.lang.family == python || r.lang.family == script }
 
-// advanceTypes goes on to token i.
+// advanceTypes moves on to token i.
 func (s *search) advanceTypes(i int) {
 	for len(s.typings) > 0 && s.typings[0].at <= i {
 		t := &s.typings[0]
@@ -78,7 +78,7 @@ func (s *search) typingPath(t *typing) string {
 	return s.valuePath(t.first, t.end)
 }
 
-// base is the path of what the word at i stands for; empty when unknown.
+// base returns the path of the value or type of the word at i; "" if unknown.
 func (s *search) base(i int) string {
 	first := s.text(i)
 	if selfWord(s.lang.family, first) {
@@ -96,7 +96,7 @@ func (s *search) base(i int) string {
 	return s.baseName(first)
 }
 
-// baseName is the path of a name that is not local.
+// baseName returns the path of a name that is not local; "" if unknown.
 func (s *search) baseName(first string) string {
 	if imp, ok := s.names[first]; ok {
 		return cmp.Or(imp.value, imp.qualified)
@@ -105,7 +105,7 @@ func (s *search) baseName(first string) string {
 	return q
 }
 
-// valuePath is the path of the value of an expression between i and end: "a.b(c).d()" of "a.b.d". Empty for what is none.
+// valuePath returns the path of an expression between i and end: "a.b.d" for "a.b(c).d()". It returns "" for others.
 func (s *search) valuePath(i, end int) string {
 	for i < end && (s.is(i, "await") || s.is(i, "new") && s.lang.family == script) {
 		i++
@@ -159,11 +159,11 @@ func (s *search) isCast(i, end int) bool {
 	return s.is(i, "cast") && s.match(i+1) == end-1 || s.op(i+1) == '.' && s.is(i+2, "cast") && s.match(i+3) == end-1
 }
 
-// wrappers are types of which what is used is mostly what they hold.
+// wrappers are types that are mostly used through the type that they wrap.
 var wrappers = words(`Optional Annotated Type type Final ClassVar Iterator Generator AsyncIterator AsyncGenerator ContextManager AbstractContextManager Awaitable
 	Coroutine Required NotRequired Promise Readonly Partial PromiseLike`)
 
-// annotated is the path of the type that stands between i and end; empty for what is not one type.
+// annotated returns the path of the type between i and end; "" if there is not exactly one type.
 func (s *search) annotated(i, end, depth int) (p string) {
 	if depth > 8 || i >= end {
 		return ""
@@ -228,18 +228,18 @@ func (s *search) annotated(i, end, depth int) (p string) {
 	return ""
 }
 
-// none reports whether nothing but the word for no value stands between i and end.
+// none reports whether the tokens between i and end are the word for no value: None, null or undefined.
 func (s *search) none(i, end int) bool {
 	return i+1 == end && (s.is(i, "None") || s.is(i, "null") || s.is(i, "undefined"))
 }
 
-// superPaths are the paths of what the type around inherits from.
+// superPaths returns the paths of the base types of the enclosing type.
 func (s *search) superPaths() (out []string) {
 	t := s.typeAround()
 	if t < 0 {
 		return nil
 	}
-	for _, b := range s.heads[t] {
+	for _, b := range s.bases[t] {
 		if p := joinDotted(s.baseName(s.text(b.first)), s.dotted(b.first+2, b.last)); p != "" && s.baseName(s.text(b.first)) != "" {
 			out = append(out, p)
 		}
@@ -247,7 +247,8 @@ func (s *search) superPaths() (out []string) {
 	return out
 }
 
-// noteParts tells the uses of the members from i to end of what has a path, and what follows a call of the last one.
+// noteParts records the uses of the members from i to end of values with the given paths, and the result of a call of
+// the last member.
 func (s *search) noteParts(paths []string, i, end int, call bool) {
 	line := s.line(i)
 	full := make([]string, 0, len(paths))
@@ -262,11 +263,11 @@ func (s *search) noteParts(paths []string, i, end int, call bool) {
 		}
 		full = append(full, p)
 	}
-	s.goOn(full, end, call)
+	s.chainCall(full, end, call)
 }
 
-// goOn notes what a call that ends a path gives, for the member behind it.
-func (s *search) goOn(paths []string, end int, call bool) {
+// chainCall records the type of a call's result for the member access that follows.
+func (s *search) chainCall(paths []string, end int, call bool) {
 	if !call || len(paths) == 0 {
 		return
 	}
@@ -289,7 +290,7 @@ func (s *search) goOn(paths []string, end int, call bool) {
 	}
 }
 
-// useTyped adds a use that leads over the types of values.
+// useTyped adds a use that is resolved through the types of values.
 func (s *search) useTyped(kind codegraph.EdgeKind, n string, line int) {
 	s.add(codegraph.Use{From: s.owner, Kind: kind, Name: n, Qualified: true, Typed: true, Line: line})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
-// big lays files of 200 functions, each of which calls 20 others, and returns the
-// documents that an indexer would write of them.
+// big writes files of 200 functions, each of which calls 20 others. docs returns the documents that an indexer would
+// write.
 func big(tb testing.TB, files int) (dir string, docs func(i int) []byte) {
 	tb.Helper()
 	dir = tb.TempDir()
@@ -57,8 +57,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// An index that is larger than what reading it takes: KEN_BIG says so, because it takes
-// a while.
+// An index larger than the memory for reading it. It only runs with KEN_BIG, because it takes a while.
 func TestBigIndex(t *testing.T) {
 	if os.Getenv("KEN_BIG") == "" {
 		t.Skip("KEN_BIG is not set")

@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// indexed is what is kept of a document until all symbols are known.
+// indexed holds the data of a document until all symbols are known.
 type indexed struct {
 	path, hash string
 	from       []string // IDs
 	refs       []ref
 	relations  []symbolRelation
-	decls      []codegraph.Decl // that the graph does not have
+	decls      []codegraph.Decl // declarations that the graph does not have
 }
 
 // ref is a reference to a symbol.
 type ref struct {
 	symbol int32
 	line   int32 // from 1
-	from   int32 // place in indexed.from; -1 for the file
+	from   int32 // index in indexed.from; -1 for the file
 	call   bool
 }
 
-// symbolRelation is that a symbol implements, stands for, or is of the type of another.
+// symbolRelation says that a symbol implements, stands for, or has the type of another one.
 type symbolRelation struct {
 	from, to       int32
 	line           int32
@@ -42,7 +42,7 @@ const (
 	roleIsDef = 1
 )
 
-// document checks a document against its file, and takes what it says.
+// document checks a document against its file and stores its data.
 func (in *reader) document(d document) {
 	p := path.Join(in.folder, d.path)
 	text, why, missing := in.content(p, d)
@@ -88,8 +88,8 @@ func (in *reader) document(d document) {
 	in.files = append(in.files, out)
 }
 
-// content reads a document's file. why says that it is not what was indexed, or, when it
-// is missing, what is the matter.
+// content reads the file of a document. why says how the file differs from the indexed one or, with missing, why it
+// can't be read.
 func (in *reader) content(p string, d document) (text []byte, why string, missing bool) {
 	if !filepath.IsLocal(filepath.FromSlash(p)) || strings.Contains(p, "\\") {
 		return nil, "the path leads out of the root", true
@@ -120,8 +120,8 @@ func (in *reader) content(p string, d document) (text []byte, why string, missin
 	return text, "", false
 }
 
-// mismatch says why a document's definitions can't be those of a file, and "" when
-// they can: their names stand where it says, nine of ten at least.
+// mismatch says why a document's definitions do not fit a file. It returns "" if they do: at least nine of ten names
+// are at their positions.
 func mismatch(c *content, list []occurrence) string {
 	right, all := 0, 0
 	for _, o := range list {
@@ -148,8 +148,8 @@ func mismatch(c *content, list []occurrence) string {
 	return ""
 }
 
-// sourceName is the name that stands in the text for one in a symbol, and "" where there is
-// none: indexers put what is not written between angle brackets.
+// sourceName returns the name in the source for a name in a symbol; "" if it is not in the source. Indexers put such
+// names between angle brackets.
 func sourceName(name string) string {
 	if rest, ok := strings.CutPrefix(name, "<get>"); ok {
 		return rest

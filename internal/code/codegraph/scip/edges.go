@@ -13,7 +13,7 @@ type edge struct {
 	kind     codegraph.EdgeKind
 }
 
-// refinement makes edges of all that was gathered, now that each symbol's node is known.
+// refinement makes the edges of all documents once the node of each symbol is known.
 func (in *reader) refinement() codegraph.Refinement {
 	out := codegraph.Refinement{Source: Source, Kinds: []codegraph.EdgeKind{codegraph.References, codegraph.Calls}, Partly: true}
 	in.placeByName()
@@ -22,7 +22,7 @@ func (in *reader) refinement() codegraph.Refinement {
 	for i := range in.files {
 		f := &in.files[i]
 		r := codegraph.RefinedFile{Path: f.path, Hash: f.hash, Decls: f.decls, Edges: in.edges(f, seen)}
-		*f = indexed{} // it may be large
+		*f = indexed{} // frees memory
 		if at, ok := byPath[r.Path]; ok {
 			old := &out.Files[at]
 			old.Decls, old.Edges = append(old.Decls, r.Decls...), append(old.Edges, r.Edges...)
@@ -40,9 +40,9 @@ func (in *reader) refinement() codegraph.Refinement {
 	return out
 }
 
-// placeByName gives nodes to symbols that no document defines although the project declares them: an indexer that
-// sees the project as an installed package, too, calls its symbols "Flask 3.1.3 flask.app/Flask#" in one place and
-// "flask 1 src.flask.app/Flask#" in another. Only Python names say without their file where they belong.
+// placeByName gives nodes to symbols of the project that no document defines. An indexer that also sees the project as
+// an installed package names its symbols in two ways: "Flask 3.1.3 flask.app/Flask#" and "flask 1
+// src.flask.app/Flask#". Only symbols of Python are complete without their file.
 func (in *reader) placeByName() {
 	for text, n := range in.numbers {
 		if in.nodes[n].id != "" {
@@ -62,7 +62,7 @@ func (in *reader) placeByName() {
 	}
 }
 
-// edges lists those of one file, each once, with its first line.
+// edges lists the edges of one file, each once, with its first line.
 func (in *reader) edges(f *indexed, kinds map[codegraph.EdgeKind]bool) []codegraph.RefinedEdge {
 	lines, times := map[edge]int32{}, map[edge]int{}
 	add := func(from, to string, kind codegraph.EdgeKind, line int32) {
@@ -100,8 +100,8 @@ func (in *reader) edges(f *indexed, kinds map[codegraph.EdgeKind]bool) []codegra
 	return out
 }
 
-// relationKind is the kind of edge for a relation. SCIP has one word for what a type
-// inherits and what it implements, and uses it for their methods too.
+// relationKind returns the kind of edge for a relation. SCIP has the same relation for inheritance and implementation,
+// for types and for their methods.
 func relationKind(from, to string, implementation bool) codegraph.EdgeKind {
 	if !implementation {
 		return codegraph.References

@@ -15,8 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
-// always is when an index was made that is younger than any file: a checkout says
-// nothing about when its files were written.
+// always is a time for an index that is newer than all files. A checkout does not keep modification times.
 var always = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // read reads an index of testdata.
@@ -56,7 +55,7 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// An index by hand.
+// Functions that build an index.
 
 func bytesField(b []byte, num protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
@@ -80,7 +79,7 @@ func (o occ) bytes() []byte {
 	return numberField(bytesField(bytesField(nil, 1, packed), 2, []byte(o.symbol)), 3, o.roles)
 }
 
-// doc is a document with a text, or none, and occurrences.
+// doc returns a document with occurrences and a text, which may be empty.
 func doc(path, text string, occs ...occ) []byte {
 	b := bytesField(nil, 1, []byte(path))
 	for _, o := range occs {
@@ -92,7 +91,7 @@ func doc(path, text string, occs ...occ) []byte {
 	return b
 }
 
-// index is an index of documents.
+// index returns an index of documents.
 func index(docs ...[]byte) []byte {
 	b := bytesField(nil, 1, bytesField(nil, 2, bytesField(bytesField(nil, 1, []byte("scip-go")), 2, []byte("1.0"))))
 	for _, d := range docs {
@@ -101,8 +100,8 @@ func index(docs ...[]byte) []byte {
 	return b
 }
 
-// lay writes files given as pairs of path and content.
-func lay(t testing.TB, pairs ...string) string {
+// writeFiles writes files given as pairs of path and content.
+func writeFiles(t testing.TB, pairs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -118,7 +117,7 @@ func lay(t testing.TB, pairs ...string) string {
 	return dir
 }
 
-// names reports whether the last part of a name stands on a line, from 1.
+// names reports whether the last part of a name is on a line, counted from 1.
 func names(text string, line int, qualified string) bool {
 	return strings.Contains(strings.Split(text, "\n")[line-1], qualified[strings.LastIndexAny(qualified, ".:")+1:])
 }

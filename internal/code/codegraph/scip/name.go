@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// languages are those of SCIP whose names differ from ours, or are worth naming.
+// languages maps names of languages in SCIP to those of codegraph.
 var languages = map[string]string{
 	"TypeScript": "typescript", "TypeScriptReact": "typescript", "typescript": "typescript", "JavaScript": "javascript", "JavaScriptReact": "javascript",
 	"javascript": "javascript", "Python": "python", "python": "python", "Java": "java", "java": "java", "CSharp": "csharp", "C#": "csharp", "Rust": "rust",
@@ -23,11 +23,11 @@ var extensions = map[string]string{
 
 func byExtension(p string) string { return extensions[path.Ext(p)] }
 
-// Kinds of symbols that say more than a suffix does, by their numbers in SCIP.
+// Kinds of symbols that are more precise than the suffix, by their numbers in SCIP.
 var (
 	interfaces = set(21, 42, 53, 56)            // Interface, Protocol, Trait, TypeClass
 	properties = set(4, 12, 15, 41, 77, 79, 81) // Attribute, EnumMember, Field, Property, StaticDataMember, StaticField, StaticProperty
-	accessors  = set(18, 45, 72)                // Getter, Setter, Accessor: methods by their suffix
+	accessors  = set(18, 45, 72)                // Getter, Setter, Accessor; their suffix is that of methods
 )
 
 func set(numbers ...uint64) map[uint64]bool {
@@ -41,8 +41,8 @@ func set(numbers ...uint64) map[uint64]bool {
 // packaged are the languages whose namespaces are packages.
 var packaged = map[string]bool{"go": true, "java": true, "python": true, "rust": true, "kotlin": true, "scala": true}
 
-// kindOf is the kind of node that a symbol is, and "" for what has none. before is the
-// word that stands before its name.
+// kindOf returns the kind of a symbol's node; "" for a symbol without one. before is the word before its name in the
+// source.
 func kindOf(s symbol, kind uint64, language, before string) codegraph.Kind {
 	n := len(s.descriptors)
 	member := false
@@ -82,8 +82,8 @@ func kindOf(s symbol, kind uint64, language, before string) codegraph.Kind {
 	return ""
 }
 
-// qualified is the name of a symbol by the conventions of the graph: a language whose
-// unit is the file has its path before the names, others their namespaces.
+// qualified returns the qualified name of a symbol. In languages where the file is the unit of scope, the path comes
+// first; in others, the namespaces.
 func qualified(s symbol, file, language string) string {
 	var spaces, names []string
 	for i, d := range s.descriptors {

@@ -8,18 +8,18 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// declarationMatcher finds the nodes of what a document defines.
+// declarationMatcher finds the nodes of the symbols that a document defines.
 type declarationMatcher struct {
 	in    *reader
 	doc   *document
 	text  *content
-	known codegraph.File // what the graph has of the file
+	known codegraph.File // what the graph has for the file
 	path  string
-	names map[string][]int // the places of the graph's declarations in known.Decls
-	lines map[int32]int32  // where symbols are defined, from 1
+	names map[string][]int // indices in known.Decls, by name
+	lines map[int32]int32  // lines of definitions, from 1, by number of the symbol
 }
 
-// kinds notes what the index says of its symbols.
+// kinds stores the kinds that the index gives to its symbols.
 func (p *declarationMatcher) kinds() {
 	for _, s := range p.doc.symbols {
 		if n := p.in.number(s.symbol); n >= 0 && s.kind != 0 {
@@ -28,16 +28,16 @@ func (p *declarationMatcher) kinds() {
 	}
 }
 
-// region is the lines of a declaration, from 0, both included.
+// region is the range of lines of a declaration, counted from 0, both inclusive.
 type region struct {
 	from, to int
 	id       int32
 	code     bool // a function or method
-	value    bool // a variable or property of which only the line is known: within code, the code goes on
+	value    bool // a variable or property of which only the line is known; within code, it does not own that line
 }
 
-// define gives the document's symbols their nodes, and returns for each line which
-// declaration it is in: a place in out.from, -1 for none.
+// define finds or makes the nodes of the document's symbols. It returns, for each line, the index in out.from of the
+// declaration that contains it; -1 for none.
 func (p *declarationMatcher) define(out *indexed) []int32 {
 	var regions []region
 	add := func(k codegraph.Kind, id string, from, to int, value bool) {
@@ -98,8 +98,7 @@ func (p *declarationMatcher) define(out *indexed) []int32 {
 	return owners(regions, len(p.text.lines))
 }
 
-// place is the graph's declaration for a definition: of its name, around its line, the
-// innermost.
+// place finds the graph's declaration for a definition: the innermost one around its line with its name.
 func (p *declarationMatcher) place(s symbol, o occurrence) (string, bool) {
 	last := s.descriptors[len(s.descriptors)-1]
 	if last.suffix == parameter || last.suffix == typeParameter {
@@ -126,7 +125,7 @@ func (p *declarationMatcher) place(s symbol, o occurrence) (string, bool) {
 	return codegraph.ID(d.Kind, d.Qualified), true
 }
 
-// fits reports whether a node's kind is what a suffix stands for.
+// fits reports whether a node's kind agrees with a suffix.
 func fits(k codegraph.Kind, s suffix) bool {
 	switch k {
 	case codegraph.KindType, codegraph.KindInterface:
@@ -137,8 +136,8 @@ func fits(k codegraph.Kind, s suffix) bool {
 	return s == term
 }
 
-// declaration makes a declaration of a definition. Its lines are those that the indexer
-// gives it, or follow from the indentation.
+// declaration makes a declaration for a definition. Its lines are those that the indexer gives or follow from the
+// indentation.
 func (p *declarationMatcher) declaration(s symbol, o occurrence, kind uint64) (codegraph.Decl, bool) {
 	before, _, _, _ := p.text.at(o.at)
 	k := kindOf(s, kind, p.language(), lastWord(before))
@@ -171,13 +170,13 @@ func (p *declarationMatcher) language() string {
 	return cmp.Or(languages[p.doc.language], p.known.Language, byExtension(p.path))
 }
 
-// lastWord is the word that ends a text.
+// lastWord returns the last word of a text.
 func lastWord(b []byte) string {
 	b = bytes.TrimRight(b, " \t")
 	return string(b[bytes.LastIndexAny(b, " \t(;{")+1:])
 }
 
-// owners says for each line in which region it is, the innermost, and -1 for none.
+// owners returns, for each line, the index of the innermost region that contains it; -1 for none.
 func owners(regions []region, lines int) []int32 {
 	slices.SortStableFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	out := make([]int32, lines)
@@ -201,7 +200,7 @@ func owners(regions []region, lines int) []int32 {
 	return out
 }
 
-// relate notes the relations of the document's symbols.
+// relate stores the relations of the document's symbols.
 func (p *declarationMatcher) relate(out *indexed) {
 	for _, s := range p.doc.symbols {
 		from := p.in.number(s.symbol)

@@ -21,10 +21,9 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Read reads an index, and the files under root that it is about, and says what they
-// refer to. The refinement counts for the names of which the index says something, in references and calls, and in implements and
-// inherits when the index has any. What is no index is an error of code invalid, and
-// then nothing is returned of it.
+// Read reads an index and the files under root to which it refers, and returns their references. The refinement covers
+// the names that the index mentions, in references and calls, and in implements and inherits if the index has any of
+// these. It returns ken.ErrInvalid, and no refinement, if r is not an index.
 func Read(r io.Reader, root string, o Options) (codegraph.Refinement, Report, error) {
 	tree, err := os.OpenRoot(root)
 	if err != nil {
@@ -52,7 +51,7 @@ func Read(r io.Reader, root string, o Options) (codegraph.Refinement, Report, er
 	return ref, in.report, nil
 }
 
-// reader gathers what the documents of an index say.
+// reader collects the data of an index.
 type reader struct {
 	tree   *os.Root
 	root   string
@@ -63,19 +62,19 @@ type reader struct {
 	tool    string
 	report  Report
 	files   []indexed
-	numbers map[string]int32  // of symbols that are not local
-	known   map[string]string // IDs of what the graph has in the files of the index, by qualified name
-	nodes   []node            // by number
+	numbers map[string]int32  // number of each symbol that is not local
+	known   map[string]string // IDs of the graph's declarations in the files of the index, by qualified name
+	nodes   []node            // by number of the symbol
 }
 
-// node is what a symbol has become so far.
+// node is the state of a symbol.
 type node struct {
-	id     string // "" as long as no definition is known
-	placed bool   // it is a node of the graph's
-	kind   uint64 // as the index has it
+	id     string // "" until a definition is known
+	placed bool   // it is a node of the graph
+	kind   uint64 // as in the index
 }
 
-// visit takes a field of the index.
+// visit reads one field of the index.
 func (in *reader) visit(num protowire.Number, v []byte) error {
 	switch num {
 	case 1:
@@ -98,8 +97,7 @@ func (in *reader) visit(num protowire.Number, v []byte) error {
 	return nil
 }
 
-// within returns where the folder that an index was made in lies in the tree, and "."
-// when it does not.
+// within returns the path in the tree of the folder for which an index was made; "." if the folder is outside.
 func (in *reader) within(project string) string {
 	u, err := url.Parse(project)
 	if err != nil || u.Scheme != "file" {
@@ -116,7 +114,7 @@ func (in *reader) within(project string) string {
 	return filepath.ToSlash(rel)
 }
 
-// number is that of a symbol, and -1 for a local one.
+// number returns the number of a symbol; -1 for a local one.
 func (in *reader) number(symbol []byte) int32 {
 	if len(symbol) == 0 || strings.HasPrefix(string(symbol[:min(6, len(symbol))]), "local ") {
 		return -1
@@ -136,42 +134,40 @@ func (in *reader) skipDocument(path, reason string) {
 	}
 }
 
-// Source is how refinements made here are marked.
+// Source is the Source of refinements made here.
 const Source = "scip"
 
-// Options tunes Read. The zero value is good for an index made in the root.
+// Options configures Read. The zero value is right for an index made in the root.
 type Options struct {
-	// File returns what the graph knows of a file, by its path from the root, so that
-	// symbols become the nodes that are there. It counts when it has the hash of the
-	// file as it is now, or none. nil, and false, leave it to the index.
+	// File returns the graph's declarations of a file, by its path from the root, so symbols are mapped to existing
+	// nodes. The result is used if it has the hash of the present file, or no hash. With nil or false, all nodes come
+	// from the index.
 	File func(path string) (codegraph.File, bool)
 
-	// Folder is where in the tree the paths of the index start, with slashes; "" stands
-	// for the folder that the index names, where it is in the tree, and else the root.
+	// Folder is the folder in the tree to which the paths of the index are relative, with slashes. "" means the folder
+	// named in the index if it is in the tree, and otherwise the root.
 	Folder string
 
-	// Made is when the index was made: files modified after it are left out. The zero
-	// time stands for when the file that is read was modified, and for no such check
-	// where r is not a file. Give the time of now to switch the check off.
+	// Made is the time at which the index was made; files modified later are left out. The zero time means the
+	// modification time of r if r is a file, and otherwise no check. Pass the present time to turn the check off.
 	Made time.Time
 }
 
-// Report counts the contents of an index, and how they were used.
+// Report counts the contents of an index and their use.
 type Report struct {
 	Tool      string `json:"tool"`      // the indexer, with its version
 	Documents int    `json:"documents"` // in the index
-	Files     int    `json:"files"`     // that still are what was indexed
+	Files     int    `json:"files"`     // documents whose files are still the indexed ones
 
-	// Missing documents have no file that can be read; Stale ones have one with
-	// another content.
+	// Missing counts documents whose file can't be read, Stale those whose file has changed.
 	Missing int `json:"missing"`
 	Stale   int `json:"stale"`
 
-	Symbols int `json:"symbols"` // defined in Files, with a node
-	Placed  int `json:"placed"`  // of them, those that are a node of the graph's
+	Symbols int `json:"symbols"` // symbols with a node that are defined in Files
+	Placed  int `json:"placed"`  // how many of them are nodes of the graph
 	Edges   int `json:"edges"`
 
-	// Left are the first documents that were left out, with the reason.
+	// Left lists the first documents that were left out, with the reason.
 	Left []Left `json:"left,omitempty"`
 }
 
@@ -183,11 +179,10 @@ type Left struct {
 
 const maxLeft = 50
 
-// maxDocument is how many bytes one document of an index may have.
+// maxDocument is the maximum size of one document in an index, in bytes.
 const maxDocument = 64 << 20
 
-// stream reads an index field by field. The slice that visit gets is good until it
-// returns.
+// stream reads an index field by field. The slice passed to visit is valid until visit returns.
 func stream(r io.Reader, visit func(num protowire.Number, v []byte) error) error {
 	in := &counter{r: bufio.NewReaderSize(r, 1<<16)}
 	var buf bytes.Buffer
@@ -220,7 +215,7 @@ func stream(r io.Reader, visit func(num protowire.Number, v []byte) error) error
 				return broken(start, fmt.Errorf("a document of %d bytes", size))
 			}
 			buf.Reset()
-			if _, err = io.CopyN(&buf, in, int64(size)); err == nil { // grows with what comes, not with what is promised
+			if _, err = io.CopyN(&buf, in, int64(size)); err == nil { // grows with the data that exists, whatever size says
 				if err = visit(num, buf.Bytes()); errors.Is(err, errWire) {
 					return broken(start, err)
 				} else if err != nil {
@@ -243,7 +238,7 @@ func broken(at int64, err error) error {
 	return fmt.Errorf("at byte %d: %w", at, err)
 }
 
-// counter counts what is read.
+// counter is a reader that counts bytes.
 type counter struct {
 	r *bufio.Reader
 	n int64

@@ -30,7 +30,7 @@ func goDoc(path, text string) []byte {
 
 const call = "function:example.com/x.G calls function:example.com/x.F 6"
 
-// What is not as it was indexed is left out and counted.
+// Documents that have changed since they were indexed are left out and counted.
 func TestWhetherAnIndexStillFits(t *testing.T) {
 	modified := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -52,7 +52,7 @@ func TestWhetherAnIndexStillFits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if tt.file != "" {
-				dir = lay(t, "x.go", tt.file)
+				dir = writeFiles(t, "x.go", tt.file)
 				if err := os.Chtimes(filepath.Join(dir, "x.go"), modified, modified); err != nil {
 					t.Fatal(err)
 				}
@@ -73,9 +73,9 @@ func TestWhetherAnIndexStillFits(t *testing.T) {
 	}
 }
 
-// The time of an index is that of its file.
+// By default, the time of an index is that of its file.
 func TestTimeOfTheIndexFile(t *testing.T) {
-	dir := lay(t, "x.go", src, "index.scip", string(index(goDoc("x.go", ""))))
+	dir := writeFiles(t, "x.go", src, "index.scip", string(index(goDoc("x.go", ""))))
 	for _, tt := range []struct {
 		index time.Duration
 		want  int
@@ -96,8 +96,8 @@ func TestTimeOfTheIndexFile(t *testing.T) {
 }
 
 func TestPathsThatLeadOut(t *testing.T) {
-	dir := lay(t, "x.go", src)
-	outside := lay(t, "secret.go", src)
+	dir := writeFiles(t, "x.go", src)
+	outside := writeFiles(t, "secret.go", src)
 	if err := os.Symlink(filepath.Join(outside, "secret.go"), filepath.Join(dir, "link.go")); err != nil {
 		t.Skip(err)
 	}
@@ -136,7 +136,7 @@ func TestFolders(t *testing.T) {
 
 func TestBrokenIndexes(t *testing.T) {
 	whole := index(goDoc("x.go", src))
-	dir := lay(t, "x.go", src)
+	dir := writeFiles(t, "x.go", src)
 	huge := protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.BytesType), 1<<40)
 	for name, in := range map[string][]byte{
 		"cut short": whole[:len(whole)-3], "text": []byte("{\"documents\": []}"), "huge": huge, "a group": {0x0b}, "no field": {0x00, 0x01},
@@ -162,9 +162,9 @@ func TestBrokenIndexes(t *testing.T) {
 	}
 }
 
-// A document may come in two parts, as for a file that two projects share.
+// A document may come in two parts, as for a file shared by two projects.
 func TestADocumentTwice(t *testing.T) {
-	dir := lay(t, "x.go", src)
+	dir := writeFiles(t, "x.go", src)
 	first := doc("x.go", src, occ{goF, 1, []uint64{2, 5, 6}}, occ{goG, 1, []uint64{4, 5, 6}})
 	second := doc("x.go", src, occ{goF, 0, []uint64{5, 1, 5, 2}})
 	ref, _, err := scip.Read(bytes.NewReader(index(first, second)), dir, scip.Options{})
@@ -174,7 +174,7 @@ func TestADocumentTwice(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	dir := lay(f, "x.go", src)
+	dir := writeFiles(f, "x.go", src)
 	f.Add(index(goDoc("x.go", "")))
 	f.Add(index(goDoc("x.go", src), goDoc("y.go", "")))
 	for _, name := range []string{"testdata/zoo/py.scip", "testdata/zoo/ts.scip"} {
@@ -208,14 +208,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestInstalledPackage reads an index whose references say the name of the installed package where the definitions
-// say that of the folder.
+// TestInstalledPackage reads an index in which references name the installed package and definitions name the folder.
 func TestInstalledPackage(t *testing.T) {
 	const helpers, use = "def go():\n    pass\n", "from shop.helpers import go\ngo()\n"
 	graph := map[string]codegraph.File{"helpers.py": {Language: "python", Decls: []codegraph.Decl{
 		{Kind: codegraph.KindFunction, Name: "go", Qualified: "shop.helpers.go", Line: 1, End: 2},
 	}}}
-	root := lay(t, "helpers.py", helpers, "use.py", use, "i.scip", string(index(
+	root := writeFiles(t, "helpers.py", helpers, "use.py", use, "i.scip", string(index(
 		doc("use.py", use, occ{"scip-python python Shop 3.1 `shop.helpers`/go().", 0, []uint64{1, 0, 2}}, occ{"scip-python python Shop 3.1 `shop.helpers`/gone().", 0, []uint64{1, 0, 2}}),
 		doc("helpers.py", helpers, occ{"scip-python python shop 1 `src.shop.helpers`/go().", 1, []uint64{0, 4, 6}}),
 	)))

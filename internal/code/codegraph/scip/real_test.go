@@ -65,8 +65,7 @@ func TestPython(t *testing.T) {
 	)
 }
 
-// A package from the registry. Every edge that the index gives stands in the text: the
-// name of what it leads to is on its line.
+// A package from the registry. For every edge of the index, the name of its target is on its line.
 func TestStore(t *testing.T) {
 	ref, report := read(t, "testdata/store", "index.scip", scip.Options{})
 	if len(ref.Files) != 3 || report.Symbols < 50 || report.Edges < 50 || report.Stale+report.Missing > 0 {
@@ -90,7 +89,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// The graph's own nodes are used where it has them.
+// Existing nodes of the graph are used.
 func TestNodesOfTheGraph(t *testing.T) {
 	graph := map[string]codegraph.File{"keeper.ts": {Language: "typescript", Decls: []codegraph.Decl{
 		{Kind: codegraph.KindVariable, Name: "rations", Qualified: "zoo.rations", Line: 5, End: 5},

@@ -2,7 +2,7 @@ package scip
 
 import "strings"
 
-// suffix is the kind of a descriptor, by what ends it.
+// suffix is the kind of a descriptor; its value is the character that ends it.
 type suffix byte
 
 const (
@@ -16,25 +16,23 @@ const (
 	typeParameter suffix = ']'
 )
 
-// descriptor is one step of a symbol's path.
+// descriptor is one element of a symbol's path.
 type descriptor struct {
 	name   string
 	suffix suffix
 }
 
-// symbol is what a SCIP symbol says:
+// symbol holds the parts of a SCIP symbol:
 //
 //	scheme manager package version descriptors
 //
-// where a space within one of the first four is doubled, and "." stands for an empty
-// one of the second to fourth.
+// A space within one of the first four parts is doubled, and "." stands for an empty second, third or fourth part.
 type symbol struct {
 	scheme, manager, pkg, version string
 	descriptors                   []descriptor
 }
 
-// parse reads a symbol. ok is false for one that is local to its document, and for one
-// that breaks the grammar.
+// parse parses a symbol. ok is false for an invalid symbol and for one that is local to its document.
 func parse(s string) (out symbol, ok bool) {
 	if strings.HasPrefix(s, "local ") {
 		return out, false
@@ -54,7 +52,7 @@ func parse(s string) (out symbol, ok bool) {
 	return out, len(out.descriptors) > 0
 }
 
-// word takes what stands before a single space.
+// word reads the text up to a single space.
 func word(s string) (w, rest string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != ' ' {
@@ -72,7 +70,7 @@ func word(s string) (w, rest string, ok bool) {
 	return "", "", false
 }
 
-// next takes a descriptor.
+// next reads a descriptor.
 func next(s string) (d descriptor, rest string, ok bool) {
 	switch s[0] {
 	case '(', '[':
@@ -90,7 +88,7 @@ func next(s string) (d descriptor, rest string, ok bool) {
 	switch d.suffix {
 	case namespace, typeName, term, meta, macro:
 		return d, s, true
-	case method: // a disambiguator may stand between
+	case method: // there may be a disambiguator in between
 		if i := strings.Index(s, ")."); i >= 0 && !strings.ContainsAny(s[:i], "`(# /") {
 			return d, s[i+2:], true
 		}
@@ -98,7 +96,7 @@ func next(s string) (d descriptor, rest string, ok bool) {
 	return d, "", false
 }
 
-// name takes an identifier, plain or between backticks, with backticks in it doubled.
+// name reads an identifier: without quotes, or between backticks with doubled backticks in it.
 func name(s string) (n, rest string, ok bool) {
 	if !strings.HasPrefix(s, "`") {
 		i := strings.IndexFunc(s, func(r rune) bool { return !simple(r) })

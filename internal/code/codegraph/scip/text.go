@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoding is in which units an index counts columns.
+// encoding is the unit in which an index counts columns.
 type encoding uint64
 
 const (
@@ -15,8 +15,8 @@ const (
 	utf32Units encoding = 3
 )
 
-// encodingOf is the encoding of a document that does not say: that of the language its
-// indexer is written in.
+// encodingOf returns the encoding of a document. If the document does not say, it is that of the language in which its
+// indexer is written.
 func encodingOf(said uint64, tool string) encoding {
 	switch e := encoding(said); {
 	case e >= utf8Units && e <= utf32Units:
@@ -27,14 +27,14 @@ func encodingOf(said uint64, tool string) encoding {
 	return utf16Units
 }
 
-// content is a file by its lines.
+// content is the text of a file, split into lines.
 type content struct {
 	text  []byte
-	lines []int32 // where each starts
+	lines []int32 // offset of each line
 	enc   encoding
 
-	last    struct{ line, col, at int } // the column that was found last: the next one is near
-	extents map[int]int                 // that were found, by the line they start on
+	last    struct{ line, col, at int } // the last column found; the next one is usually close
+	extents map[int]int                 // results of extent, by first line
 }
 
 func newContent(text []byte, enc encoding) content {
@@ -47,7 +47,7 @@ func newContent(text []byte, enc encoding) content {
 	return c
 }
 
-// line returns a line, from 0, with its end.
+// line returns line n, counted from 0, with its line end.
 func (c *content) line(n int) ([]byte, bool) {
 	if n < 0 || n >= len(c.lines) {
 		return nil, false
@@ -59,13 +59,13 @@ func (c *content) line(n int) ([]byte, bool) {
 	return c.text[c.lines[n]:end], true
 }
 
-// offset is where a column of a line starts, in bytes. n is the line's number.
+// offset returns the byte offset of a column in a line. n is the line's number.
 func (c *content) offset(n int, line []byte, col int) (int, bool) {
 	if c.enc == utf8Units {
 		return col, col <= len(line)
 	}
 	from, at := 0, 0
-	if c.last.line == n && c.last.col <= col { // a line may be a whole file
+	if c.last.line == n && c.last.col <= col { // a line may be as long as the file
 		from, at = c.last.col, c.last.at
 	}
 	for from < col {
@@ -83,8 +83,7 @@ func (c *content) offset(n int, line []byte, col int) (int, bool) {
 	return at, true
 }
 
-// at returns what a span within one line covers, and what stands before and after it
-// on the line.
+// at returns the text of a span within one line, and the text before and after it on that line.
 func (c *content) at(s span) (before, what, after []byte, ok bool) {
 	line, ok := c.line(s.line)
 	if !ok || s.endLine != s.line {
@@ -98,14 +97,14 @@ func (c *content) at(s span) (before, what, after []byte, ok bool) {
 	return line[:from], line[from:to], line[to:], true
 }
 
-// spells reports whether a name stands at a span, in quotes or not.
+// spells reports whether the text of a span is a name, with or without quotes.
 func spells(what []byte, name string) bool { return bytes.Contains(what, []byte(name)) }
 
-// maxTypeArguments is how many bytes type arguments may take.
+// maxTypeArguments is the maximum length of type arguments, in bytes.
 const maxTypeArguments = 200
 
-// called reports whether what follows a name calls it: a parenthesis, after type
-// arguments or an exclamation mark if any.
+// called reports whether the text after a name makes it a call: an opening parenthesis, possibly after type arguments
+// or an exclamation mark.
 func called(after []byte) bool {
 	after = after[:min(len(after), maxTypeArguments)]
 	after = bytes.TrimLeft(after, " \t")
@@ -134,7 +133,7 @@ func called(after []byte) bool {
 	return len(after) > 0 && after[0] == '('
 }
 
-// indent is how far a line is indented, and -1 for one without text.
+// indent returns the width of a line's indentation; -1 for a blank line.
 func indent(line []byte) int {
 	width := 0
 	for _, b := range line {
@@ -152,8 +151,8 @@ func indent(line []byte) int {
 	return -1
 }
 
-// extent is the last line of what starts on a line, by the indentation below it; a
-// closing bracket or "end" belongs to it.
+// extent returns the last line of the block that begins on a line, by the indentation of the lines below. A closing
+// bracket or "end" belongs to the block.
 func (c *content) extent(start int) int {
 	end, ok := c.extents[start]
 	if !ok {

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The parts of the messages of SCIP that are looked at. Strings share memory with the
-// message that they were read from.
+// The parts of SCIP's messages that are used. Byte slices share memory with the message.
 
 type metadata struct{ tool, version, root string }
 
@@ -26,8 +25,7 @@ type occurrence struct {
 	enclosing span
 }
 
-// span is a range of characters, from 0, the end not included. All are -1 when there is
-// none.
+// span is a range of characters, counted from 0, with the end excluded. In none, all fields are -1.
 type span struct{ line, col, endLine, endCol int }
 
 var none = span{-1, -1, -1, -1}
@@ -43,10 +41,10 @@ type relation struct {
 	reference, implementation, typeOfIts bool
 }
 
-var errWire = errors.New("a message that breaks off or has a field of the wrong kind")
+var errWire = errors.New("a message is truncated or has a field of the wrong type")
 
-// fields calls f with each field of a message: a number for a varint, bytes for what has
-// a length. Others are passed over.
+// fields calls f with each field of a message: with a number for a varint, with bytes for a field with a length. It
+// skips other fields.
 func fields(b []byte, f func(num protowire.Number, n uint64, v []byte) error) error {
 	for len(b) > 0 {
 		num, typ, size := protowire.ConsumeTag(b)
@@ -105,7 +103,7 @@ func readDocument(b []byte) (d document, err error) {
 			d.path = string(v)
 		case 2:
 			o, err := readOccurrence(v)
-			if len(o.symbol) > 0 && o.at != none { // others are for colours and diagnostics
+			if len(o.symbol) > 0 && o.at != none { // others are for highlighting and diagnostics
 				d.occurrences = append(d.occurrences, o)
 			}
 			return err
@@ -145,8 +143,8 @@ func readOccurrence(b []byte) (o occurrence, err error) {
 	return o, err
 }
 
-// numbers reads repeated numbers, packed or one by one. More than four are too many for
-// a range, and make none of it.
+// numbers reads repeated numbers, packed or one by one. Only the first four are stored; count counts all, and more than
+// four are not a valid range.
 func numbers(to *[4]int64, count *int, n uint64, packed []byte) error {
 	add := func(n uint64) {
 		if *count < len(to) {

@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// This repository, with what the go command has in its cache.
+// This repository, with the go command's cache.
 func BenchmarkCheck(b *testing.B) {
 	needGo(b)
 	b.ReportAllocs()
@@ -19,7 +19,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// One package of it, as after an edit.
+// One package, as after an edit.
 func BenchmarkCheckOnePackage(b *testing.B) {
 	needGo(b)
 	for b.Loop() {

@@ -14,10 +14,10 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// A module that is not downloaded is no reason to download it.
+// Missing modules are not downloaded.
 func TestMissingModules(t *testing.T) {
 	needGo(t)
-	dir := lay(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n\nrequire example.com/never/there v1.2.3\n-- a.go --\npackage a\n\nimport \"example.com/never/there\"\n\nfunc F() { there.X(); G() }\n\nfunc G() {}\n")
+	dir := writeTree(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n\nrequire example.com/never/there v1.2.3\n-- a.go --\npackage a\n\nimport \"example.com/never/there\"\n\nfunc F() { there.X(); G() }\n\nfunc G() {}\n")
 	ref, report, err := typed.Check(t.Context(), dir, typed.Options{})
 	if err != nil || report.Broken != 1 || !strings.Contains(report.Problems[0].Text, "not downloaded") {
 		t.Errorf("%v, %+v", err, report)
@@ -25,10 +25,10 @@ func TestMissingModules(t *testing.T) {
 	same(t, edges(ref), "function:shop.F calls function:shop.G")
 }
 
-// An error costs what depends on its place, and nothing else.
+// An error affects only what depends on it.
 func TestBrokenPackages(t *testing.T) {
 	needGo(t)
-	dir := lay(t, gomod+`
+	dir := writeTree(t, gomod+`
 -- good/good.go --
 package good
 
@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 		{"no packages", gomod, ken.CodeUnavailable, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, report, err := typed.Check(t.Context(), lay(t, tt.tree), typed.Options{})
+			_, report, err := typed.Check(t.Context(), writeTree(t, tt.tree), typed.Options{})
 			var e *ken.Error
 			if !errors.As(err, &e) || e.Code != tt.code || !strings.Contains(err.Error(), tt.msg) || !strings.Contains(ken.Hint(err), tt.try) {
 				t.Errorf("%v, %+v", err, report)
@@ -133,7 +133,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestNoToolchain(t *testing.T) {
-	dir := lay(t, gomod+"-- a.go --\npackage a\n")
+	dir := writeTree(t, gomod+"-- a.go --\npackage a\n")
 	t.Setenv("PATH", t.TempDir())
 	_, _, err := typed.Check(t.Context(), dir, typed.Options{})
 	if !errors.Is(err, ken.ErrUnavailable) || !strings.Contains(err.Error(), "toolchain") {
@@ -141,9 +141,9 @@ func TestNoToolchain(t *testing.T) {
 	}
 }
 
-// A go command that hangs costs no longer than the context allows.
+// If the go command does not end, Check returns when the context ends.
 func TestToolchainThatHangs(t *testing.T) {
-	dir := lay(t, gomod+"-- a.go --\npackage a\n")
+	dir := writeTree(t, gomod+"-- a.go --\npackage a\n")
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -157,11 +157,11 @@ func TestToolchainThatHangs(t *testing.T) {
 	}
 }
 
-// The go command may want to change go.mod and go.sum, and must not.
+// The go command would change go.mod and go.sum, but must not.
 func TestNothingIsWritten(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "")
-	dir := lay(t, "-- go.mod --\nmodule example.com/shop\n-- a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n-- b/b.go --\npackage b\n\nimport _ \"example.com/other\"\n")
+	dir := writeTree(t, "-- go.mod --\nmodule example.com/shop\n-- a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n-- b/b.go --\npackage b\n\nimport _ \"example.com/other\"\n")
 	before, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
 	needGo(t)
 	ref, _, err := typed.Check(t.Context(), dir, typed.Options{})

@@ -28,11 +28,10 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/golang"
 )
 
-// Check checks the Go modules under root and says what their files refer to. It writes
-// nothing. Errors of single packages are in the report. Where there is no go.mod, it
-// returns an error of code not_found; where there is no toolchain, the go command does
-// not answer before ctx ends, or not one package could be read, one of code
-// unavailable, with the cause.
+// Check type-checks the Go modules under root and returns what the names in their files refer to. It writes nothing.
+// Errors in single packages are in the report. It returns ken.ErrNotFound if there is no go.mod. It returns
+// ken.ErrUnavailable, with the cause, if there is no toolchain, if the go command does not answer before ctx ends, or
+// if no package could be read.
 func Check(ctx context.Context, root string, o Options) (codegraph.Refinement, Report, error) {
 	out := codegraph.Refinement{Source: Source, Kinds: []codegraph.EdgeKind{codegraph.Inherits, codegraph.Implements, codegraph.References, codegraph.Calls}}
 	o, err := o.withDefaults()
@@ -57,7 +56,7 @@ func Check(ctx context.Context, root string, o Options) (codegraph.Refinement, R
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		r, err := checkModule(ctx, tree, dir, o, files)
 		if ctx.Err() != nil {
-			return out, report, unavailable("the Go toolchain did not answer in time", "Run go list ./... to see what it waits for.", context.Cause(ctx))
+			return out, report, unavailable("the Go toolchain did not answer in time", "Run go list ./... to see the cause.", context.Cause(ctx))
 		}
 		if err != nil {
 			report.Problems = append(report.Problems, Problem{Path: filepath.ToSlash(filepath.Join(dir, "go.mod")), Text: err.Error()})
@@ -85,7 +84,7 @@ func (r *Report) add(other Report) {
 	r.Problems = append(r.Problems, other.Problems...)
 }
 
-// checkModule checks the module in a folder and adds its files.
+// checkModule checks the module in a folder and adds the results to files.
 func checkModule(ctx context.Context, tree *tree, dir string, o Options, files map[string]codegraph.RefinedFile) (Report, error) {
 	l, err := load(ctx, tree, dir)
 	if err != nil {
@@ -102,8 +101,7 @@ func unavailable(msg, try string, err error) error {
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: msg, Try: try, Err: err}
 }
 
-// tree is the repository. Files are read through os.Root, so that no link leads out of
-// it.
+// tree is the repository. Files are read through os.Root, so links can't lead outside of it.
 type tree struct {
 	path string // absolute, with links resolved
 	root *os.Root
@@ -127,11 +125,11 @@ func openTree(path string) (*tree, error) {
 	return &tree{path: abs, root: root}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (t *tree) Close() { _ = t.root.Close() }
 
-// rel returns a file's path from the root, with slashes; ok is false for one outside
-// of it, and in a vendor folder.
+// rel returns the path of a file from the root, with slashes. ok is false for a file outside the root or in a vendor
+// folder.
 func (t *tree) rel(abs string) (string, bool) {
 	rel, err := filepath.Rel(t.path, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -141,17 +139,16 @@ func (t *tree) rel(abs string) (string, bool) {
 	return rel, !vendored(rel)
 }
 
-// Source is how refinements made here are marked.
+// Source is the Source of refinements made here.
 const Source = "types"
 
-// Options tunes Check. The zero value checks everything.
+// Options configures Check. The zero value checks everything.
 type Options struct {
-	// Packages, when not empty, are those to say something of, by import path; with
-	// each come its tests. What the others declare is read all the same, because only
-	// then it is known what implements what.
+	// Packages, if not empty, restricts the results to these import paths and the packages' tests. Declarations of
+	// other packages are still read, because they are needed to find implementations.
 	Packages []string
 
-	Workers int // packages checked at a time; 0 means one a processor; negative is an error
+	Workers int // packages checked at the same time; 0 means one per processor; negative is an error
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -164,24 +161,22 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Report says what a run looked at.
+// Report is the result of a run.
 type Report struct {
 	Modules  int `json:"modules"`
-	Packages int `json:"packages"` // of which something is said; a package's tests in its name are part of it
+	Packages int `json:"packages"` // packages in the result; a package and its internal tests count once
 	Files    int `json:"files"`
 	Lines    int `json:"lines"`
 	Edges    int `json:"edges"`
 
-	// Broken counts the packages among them with errors; what could be made out of
-	// them counts all the same.
+	// Broken counts those of the packages that have errors. Results for the valid parts of them are included.
 	Broken int `json:"broken"`
 
-	// Problems are the first errors of each package that has any, in order of package
-	// and place.
+	// Problems are the first errors of each package, ordered by package and place.
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Problem is something that stood in the way.
+// Problem is an error in a package or module.
 type Problem struct {
 	Package string `json:"package,omitempty"` // import path; empty for the whole module
 	Path    string `json:"path,omitempty"`    // from the root
@@ -189,9 +184,9 @@ type Problem struct {
 	Text    string `json:"text"`
 }
 
-const problemsEach = 5 // of one package
+const problemsEach = 5 // per package
 
-// loaded is what the go command says of a module.
+// loaded is the go command's description of a module.
 type loaded struct {
 	config packages.Config
 	roots  []*packages.Package
@@ -200,8 +195,8 @@ type loaded struct {
 const graphMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule |
 	packages.NeedForTest | packages.NeedTypesSizes
 
-// load asks for the packages of the module in a folder of the tree and for all that
-// they import. No file is parsed and nothing is compiled.
+// load lists the packages of the module in a folder of the tree and everything that they import. It parses no file and
+// compiles nothing.
 func load(ctx context.Context, t *tree, dir string) (*loaded, error) {
 	abs := filepath.Join(t.path, filepath.FromSlash(dir))
 	mod := "-mod=readonly"
@@ -216,7 +211,7 @@ func load(ctx context.Context, t *tree, dir string) (*loaded, error) {
 		Mode: graphMode, Context: ctx, Dir: abs, Tests: true, BuildFlags: []string{mod}, Env: environment(work),
 	}}
 	roots, err := runGo(ctx, &l.config, "./...")
-	if work != "off" && (err != nil || noPackages(roots)) { // the module is not one of the workspace
+	if work != "off" && (err != nil || noPackages(roots)) { // the module is not part of the workspace
 		l.config.Env = environment("off")
 		roots, err = runGo(ctx, &l.config, "./...")
 	}
@@ -227,18 +222,18 @@ func load(ctx context.Context, t *tree, dir string) (*loaded, error) {
 	return l, nil
 }
 
-// environment is that of the go command: no network, no workspace but the root's own,
-// no driver of other build systems.
+// environment returns the environment of the go command: no network, no workspace other than the root's, and no driver
+// of another build system.
 func environment(work string) []string {
 	return append(os.Environ(), "GOWORK="+work, "GOPROXY=off", "GO111MODULE=on", "GOPACKAGESDRIVER=off")
 }
 
-// noPackages reports whether the go command refused all packages of a folder.
+// noPackages reports whether the go command found no package with Go files.
 func noPackages(roots []*packages.Package) bool {
 	return !slices.ContainsFunc(roots, func(p *packages.Package) bool { return len(p.GoFiles) > 0 })
 }
 
-// runGo runs the go command, and does not wait for one that hangs longer than ctx lasts.
+// runGo runs the go command. It returns when ctx ends even if the command hangs.
 func runGo(ctx context.Context, c *packages.Config, patterns ...string) ([]*packages.Package, error) {
 	type answer struct {
 		pkgs []*packages.Package
@@ -260,8 +255,8 @@ func runGo(ctx context.Context, c *packages.Config, patterns ...string) ([]*pack
 	}
 }
 
-// exportFiles asks for the export data of packages: the files by import path. Without
-// a C compiler those that need one are asked for without it.
+// exportFiles returns the files with the export data of packages, by import path. Packages that fail with cgo, for lack
+// of a C compiler, are requested again without cgo.
 func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]string, error) {
 	c := l.config
 	c.Mode, c.Tests = packages.NeedName|packages.NeedExportFile, false
@@ -285,7 +280,7 @@ func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]st
 	return found, nil
 }
 
-// goError makes an error of what the go command says: its last line tells why.
+// goError turns the output of the go command into an error. The last line of the output holds the cause.
 func goError(msg string, err error) error {
 	text := strings.TrimSpace(err.Error())
 	try := "Run go list ./... to see more."
@@ -299,7 +294,7 @@ func vendored(rel string) bool {
 	return strings.HasPrefix(rel, "vendor/") || strings.Contains(rel, "/vendor/")
 }
 
-// source is a file as it was read: what is said of it counts for this content.
+// source is the content of a file when it was read. Results refer to this content.
 type source struct {
 	path   string // from the root
 	hash   string
@@ -307,9 +302,9 @@ type source struct {
 	syntax *ast.File
 }
 
-const maxFile = 64 << 20 // bytes; the compiler's own limit is far above what people write
+const maxFile = 64 << 20 // bytes; the compiler's own limit is far above the size of any written file
 
-// read reads and parses a file. What does not parse is a problem, and the rest counts.
+// read reads and parses a file. Parse errors become problems; what could be parsed is used.
 func (p *plan) read(n *node, path string) (source, []Problem) {
 	src := source{path: path}
 	open := p.tree.readFile
@@ -339,7 +334,7 @@ func (t *tree) readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is no regular file of a usual size", path)
+		return nil, fmt.Errorf("%s is not a regular file, or is too large", path)
 	}
 	f, err := t.root.Open(path)
 	if err != nil {
@@ -349,7 +344,7 @@ func (t *tree) readFile(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// at is a place for a problem.
+// at makes a Problem at a position.
 func (p *plan) at(n *node, pos token.Pos, text string) Problem {
 	text, _, _ = strings.Cut(text, "\n")
 	where := p.fset.PositionFor(pos, false)

@@ -19,8 +19,8 @@ import (
 
 const gomod = "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n"
 
-// lay writes a tree, given as in package txtar.
-func lay(t *testing.T, text string) string {
+// writeTree writes a tree, given in the format of package txtar.
+func writeTree(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(text)).Files {
@@ -46,7 +46,7 @@ func check(t *testing.T, dir string, o typed.Options) codegraph.Refinement {
 	return ref
 }
 
-// edges shows what a refinement says, without the path of the module.
+// edges returns the edges of a refinement, without the path of the module.
 func edges(ref codegraph.Refinement, kinds ...codegraph.EdgeKind) []string {
 	var out []string
 	for _, f := range ref.Files {
@@ -123,7 +123,7 @@ func Swap(p Pair[int, Amount]) Pair[Amount, int] { return Pair[Amount, int]{Firs
 `
 
 func TestEdges(t *testing.T) {
-	same(t, edges(check(t, lay(t, shop), typed.Options{})),
+	same(t, edges(check(t, writeTree(t, shop), typed.Options{})),
 		"method:shop/cart.Pricer.Price references type:shop/money.Amount",
 		"method:shop/cart.base.add references type:shop/cart.base",
 		"method:shop/cart.base.add references property:shop/cart.base.n",
@@ -159,7 +159,7 @@ func TestEdges(t *testing.T) {
 }
 
 func TestFilesAreThoseThatWereRead(t *testing.T) {
-	dir := lay(t, shop)
+	dir := writeTree(t, shop)
 	ref := check(t, dir, typed.Options{})
 	var paths []string
 	for _, f := range ref.Files {
@@ -226,10 +226,9 @@ import (
 func Price(t *testing.T, p cart.Pricer) { p.Price() }
 `
 
-// Tests within and beside a package, what only they see, and a package that they share
-// with it.
+// Internal and external tests of a package, what only they can see, and a package that both import.
 func TestTests(t *testing.T) {
-	dir := lay(t, gomod+tests)
+	dir := writeTree(t, gomod+tests)
 	want := []string{
 		"file:cart/cart.go x", // a place to start
 		"variable:shop/cart.Hidden references function:shop/cart.hidden",
@@ -261,7 +260,7 @@ func TestTests(t *testing.T) {
 }
 
 func TestTheSameEveryTime(t *testing.T) {
-	dir := lay(t, gomod+tests)
+	dir := writeTree(t, gomod+tests)
 	first := check(t, dir, typed.Options{Workers: 1})
 	for range 3 {
 		if diff := cmp.Diff(first, check(t, dir, typed.Options{Workers: 4})); diff != "" {

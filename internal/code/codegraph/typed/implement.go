@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// implementable reports whether an interface says something about types that have its
-// methods: it has some, is no constraint, and has no type parameters.
+// implementable reports whether types can be said to implement an interface: it has methods, is no constraint, and has
+// no type parameters.
 func implementable(t *types.TypeName) bool {
 	i, ok := t.Type().Underlying().(*types.Interface)
 	if !ok || t.IsAlias() || i.NumMethods() == 0 || !i.IsMethodSet() {
@@ -20,8 +20,7 @@ func implementable(t *types.TypeName) bool {
 	return ok && named.TypeParams().Len() == 0
 }
 
-// methodIndex is a set of types by the names of their methods, so that an interface is
-// compared with few of them.
+// methodIndex indexes types by the names of their methods, so an interface is compared with few types.
 type methodIndex struct {
 	byMethod map[string][]*types.TypeName
 }
@@ -39,7 +38,7 @@ func (w *methodIndex) add(t *types.TypeName) {
 	}
 }
 
-// methods lists the names of the methods that a type or the pointer to it has.
+// methods lists the names of the methods of a type or of the pointer to it.
 func methods(t *types.Named) []string {
 	var names []string
 	if s, ok := t.Underlying().(*types.Struct); ok {
@@ -77,7 +76,7 @@ func (w *methodIndex) implementers(iface *types.TypeName) (out []*types.TypeName
 	return out
 }
 
-// interfaces lists those that a package declares.
+// interfaces lists the implementable interfaces that a package declares.
 func interfaces(pkg *types.Package) (out []*types.TypeName) {
 	for _, name := range pkg.Scope().Names() {
 		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && implementable(t) {
@@ -87,14 +86,13 @@ func interfaces(pkg *types.Package) (out []*types.TypeName) {
 	return out
 }
 
-// implementation is an edge from a type to an interface, and the type's file.
+// implementation is an edge from a type to an interface, with the path of the type's file.
 type implementation struct {
 	path string
 	codegraph.RefinedEdge
 }
 
-// implementationsOf lists the types of a world that implement an interface. ids knows what has a
-// node.
+// implementationsOf lists the types in w that implement an interface. ids returns the ID of an object; "" for none.
 func (p *plan) implementationsOf(w *methodIndex, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
 	to := ids(iface)
 	if to == "" {
@@ -115,7 +113,7 @@ func (p *plan) implementationsOf(w *methodIndex, iface *types.TypeName, ids func
 	return out
 }
 
-// id is the ID of something that a package as it is declares.
+// id returns the ID of an object declared by a package in its plain form; "" for none.
 func (p *plan) id(obj types.Object) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -128,8 +126,8 @@ func (p *plan) isOurs(pkg *types.Package) bool {
 	return p.inRepository[pkg]
 }
 
-// implements lists which types of these files implement which interfaces of the
-// repository, and which of the standard library's that it names.
+// implements lists which types in these files implement which interfaces of the repository, and which of the interfaces
+// of the standard library that the repository names.
 func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []implementation) {
 	var w methodIndex
 	var all []*types.TypeName
@@ -146,7 +144,7 @@ func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []impleme
 			if !ok {
 				continue
 			}
-			if _, spoken := files[p.fset.PositionFor(t.Pos(), false).Filename]; spoken {
+			if _, ok := files[p.fset.PositionFor(t.Pos(), false).Filename]; ok {
 				w.add(t)
 			}
 		}
@@ -157,9 +155,8 @@ func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []impleme
 	return out
 }
 
-// tests compares the types that the tests of a package declare with the interfaces of
-// the package, of what it imports and of what it names; and its other types with the
-// interfaces of its tests.
+// tests compares the types declared by a package's tests with the interfaces of the package, of its imports and of the
+// standard library if named. It also compares the package's other types with the interfaces declared by its tests.
 func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 	inTest := func(t *types.TypeName) bool {
 		return strings.HasSuffix(r.plan.fset.PositionFor(t.Pos(), false).Filename, "_test.go")
@@ -200,7 +197,7 @@ func (r *refiner) tests(pkg *types.Package) (out []implementation) {
 	return out
 }
 
-// byFile sorts edges by their files, each once, in order.
+// byFile groups edges by file. The edges of a file are sorted and unique.
 func byFile(all []implementation) map[string][]codegraph.RefinedEdge {
 	out := map[string][]codegraph.RefinedEdge{}
 	for _, e := range all {

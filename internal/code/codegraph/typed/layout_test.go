@@ -30,21 +30,21 @@ func B() { a.A() }
 func TestModulesWithinTheRoot(t *testing.T) {
 	want := "function:shop/b.B calls function:shop/a.A"
 	bmod := "-- b/go.mod --\nmodule example.com/shop/b\n\ngo 1.26\n\nrequire example.com/shop/a v0.0.0\n"
-	same(t, edges(check(t, lay(t, two+bmod+"\nreplace example.com/shop/a => ../a\n"), typed.Options{})), want)
-	same(t, edges(check(t, lay(t, two+bmod+"-- go.work --\ngo 1.26\n\nuse (\n\t./a\n\t./b\n)\n"), typed.Options{})), want)
+	same(t, edges(check(t, writeTree(t, two+bmod+"\nreplace example.com/shop/a => ../a\n"), typed.Options{})), want)
+	same(t, edges(check(t, writeTree(t, two+bmod+"-- go.work --\ngo 1.26\n\nuse (\n\t./a\n\t./b\n)\n"), typed.Options{})), want)
 	// One that the workspace leaves out.
-	same(t, edges(check(t, lay(t, two+bmod+"\nreplace example.com/shop/a => ../a\n-- go.work --\ngo 1.26\n\nuse ./a\n"), typed.Options{})), want)
+	same(t, edges(check(t, writeTree(t, two+bmod+"\nreplace example.com/shop/a => ../a\n-- go.work --\ngo 1.26\n\nuse ./a\n"), typed.Options{})), want)
 }
 
-// A workspace above the root is not seen: it may be anybody's.
+// A workspace above the root is ignored, because it may not belong to the user.
 func TestAWorkspaceAboveIsNotSeen(t *testing.T) {
-	dir := lay(t, gomod+"\nnonsense\n-- go.work --\nnonsense\n-- in/go.mod --\nmodule example.com/shop\n\ngo 1.26\n-- in/a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n")
+	dir := writeTree(t, gomod+"\nnonsense\n-- go.work --\nnonsense\n-- in/go.mod --\nmodule example.com/shop\n\ngo 1.26\n-- in/a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n")
 	t.Setenv("GOWORK", filepath.Join(dir, "go.work"))
 	same(t, edges(check(t, filepath.Join(dir, "in"), typed.Options{})), "function:shop.F calls function:shop.G")
 }
 
 func TestVendor(t *testing.T) {
-	dir := lay(t, `
+	dir := writeTree(t, `
 -- go.mod --
 module example.com/shop
 
@@ -73,16 +73,16 @@ func G() {}
 
 // Import "C" needs no C compiler.
 func TestCgo(t *testing.T) {
-	dir := lay(t, gomod+"-- a.go --\npackage a\n\n// int n;\nimport \"C\"\n\nfunc F() int { return G(int(C.n)) }\n\nfunc G(n int) int { return n }\n")
+	dir := writeTree(t, gomod+"-- a.go --\npackage a\n\n// int n;\nimport \"C\"\n\nfunc F() int { return G(int(C.n)) }\n\nfunc G(n int) int { return n }\n")
 	t.Setenv("CGO_ENABLED", "1")
 	t.Setenv("CC", "/nonexistent/cc")
 	same(t, edges(check(t, dir, typed.Options{}), codegraph.Calls), "function:shop.F calls function:shop.G")
 }
 
-// Links are not followed, and a root that is one is what it leads to.
+// Links are not followed. If the root is a link, its target is used.
 func TestLinks(t *testing.T) {
-	dir := lay(t, gomod+"-- a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n")
-	outside := lay(t, "-- b.go --\npackage a\n\nfunc H() { G() }\n")
+	dir := writeTree(t, gomod+"-- a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n")
+	outside := writeTree(t, "-- b.go --\npackage a\n\nfunc H() { G() }\n")
 	if err := os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")); err != nil {
 		t.Skip(err)
 	}

@@ -18,10 +18,9 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// Compares the references to 200 random symbols of this repository with what go/types
-// says: those of qualified names alone, of the graph made of names, of types, and of the
-// graph with types. KEN_TREES names other modules; -v shows the figures, and what is wrong or
-// missed. KEN_SEED chooses other symbols.
+// Compares the references to 200 random symbols of this repository with those of go/types: references by qualified
+// names alone, by the graph made of names, by types, and by the graph with types. KEN_TREES names other modules. With
+// -v, the figures and the wrong or missing references are logged. KEN_SEED chooses other symbols.
 func TestQuality(t *testing.T) {
 	needGo(t)
 	if testing.Short() || race.Enabled {
@@ -37,7 +36,7 @@ func TestQuality(t *testing.T) {
 }
 
 func compare(t *testing.T, root string, own bool) {
-	tr := knowTruth(t, root)
+	tr := loadTruth(t, root)
 	sample := pick(t, tr, 200)
 	tree := os.DirFS(root)
 	extract := golang.New(golang.FindModules(tree))
@@ -103,14 +102,14 @@ func pick(t *testing.T, tr *truth, n int) map[string]bool {
 	return sample
 }
 
-// syntax is what an extractor alone makes of a module.
+// syntax is the result of the extractor alone for a module.
 type syntax struct {
 	found map[reference]bool // by qualified names
 	ids   map[string]bool    // what is declared
 	top   map[string]string  // the declaration around what is declared within one
 }
 
-// reference is an edge by the declaration at the top of the file.
+// reference returns the reference of an edge from a top-level declaration.
 func (s *syntax) reference(path, from, to string) reference {
 	_, from, _ = codegraph.Split(from)
 	_, to, _ = codegraph.Split(to)
@@ -147,7 +146,7 @@ func bySyntax(t *testing.T, tr *truth, root string, extract codegraph.Extractor)
 	return s
 }
 
-// byGraph asks a graph for the references to the symbols of a sample.
+// byGraph returns a graph's references to the symbols of a sample.
 func byGraph(t *testing.T, tr *truth, s *syntax, g *codegraph.Graph, sample map[string]bool) map[reference]bool {
 	t.Helper()
 	found := map[reference]bool{}
@@ -176,8 +175,7 @@ func byGraph(t *testing.T, tr *truth, s *syntax, g *codegraph.Graph, sample map[
 	return found
 }
 
-// measure returns the share of what was found that is true, and of what is true that
-// was found.
+// measure returns precision and recall of the references found.
 func measure(t *testing.T, name string, tr *truth, sample map[string]bool, found map[reference]bool) (precision, recall float64) {
 	t.Helper()
 	var both, wrong, missed int

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// needGo skips a test visibly where there is no toolchain.
+// needGo skips a test if there is no toolchain.
 func needGo(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -20,9 +20,8 @@ func needGo(t testing.TB) {
 	}
 }
 
-// Checks the modules in the folders that KEN_TREES names (separated as in PATH), and
-// says how long that took. A folder of the module cache serves as it is: nothing is
-// written.
+// Checks the modules in the folders of KEN_TREES (separated as in PATH) and logs the time. A folder of the module cache
+// can be used, because nothing is written.
 func TestReal(t *testing.T) {
 	needGo(t)
 	trees := filepath.SplitList(os.Getenv("KEN_TREES"))

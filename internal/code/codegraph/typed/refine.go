@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/golang"
 )
 
-// outline is what one file declares, with IDs.
+// outline is the Outline of a file with the IDs of its declarations.
 type outline struct {
 	golang.Outline
 	ids []string
@@ -24,7 +24,7 @@ func (p *plan) outline(n *node, s source) outline {
 	return o
 }
 
-// define adds the objects that a file declares.
+// define adds the objects that a file declares to known.
 func (o *outline) define(info *types.Info, known map[types.Object]string) {
 	for i, name := range o.Names {
 		if obj := info.Defs[name]; obj != nil {
@@ -33,7 +33,7 @@ func (o *outline) define(info *types.Info, known map[types.Object]string) {
 	}
 }
 
-// refine checks a node whole, and lists what its files refer to.
+// refine checks a node with its function bodies, and lists what its files refer to.
 func (p *plan) refine(n *node, sources []source) (f nodeResult) {
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	c := p.config(n, func(e types.Error) {
@@ -64,7 +64,7 @@ func (p *plan) refine(n *node, sources []source) (f nodeResult) {
 	return f
 }
 
-// noteInterfaces keeps the interfaces that a node names.
+// noteInterfaces records the interfaces of the standard library that a node names.
 func (p *plan) noteInterfaces(named map[*types.TypeName]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ type edge struct {
 	kind     codegraph.EdgeKind
 }
 
-// refiner lists the edges of a node's files.
+// refiner collects the edges of a node's files.
 type refiner struct {
 	plan  *plan
 	info  *types.Info
@@ -90,7 +90,7 @@ type refiner struct {
 	seen    map[edge]int
 }
 
-// part lists the edges of one piece of a declaration.
+// part adds the edges of one piece of a declaration.
 func (r *refiner) part(part golang.Part) {
 	from := codegraph.ID(codegraph.KindFile, r.file.Path)
 	if part.From >= 0 {
@@ -121,8 +121,7 @@ func (r *refiner) part(part golang.Part) {
 	})
 }
 
-// name is the identifier that stands for an expression, less what it is instantiated
-// with.
+// name returns the identifier of the type or function that an expression names, without type arguments.
 func name(n ast.Node) *ast.Ident {
 	for {
 		switch x := n.(type) {
@@ -183,8 +182,7 @@ func (r *refiner) add(from, to string, kind codegraph.EdgeKind, pos token.Pos) {
 	r.file.Edges = append(r.file.Edges, codegraph.RefinedEdge{From: from, To: to, Kind: kind, Line: line, Times: 1})
 }
 
-// wellKnown reports whether a type is an interface of the standard library that types
-// implement.
+// wellKnown reports whether a type is an interface of the standard library that other types may implement.
 func wellKnown(t *types.TypeName) bool {
 	if !types.IsInterface(t.Type()) || !implementable(t) {
 		return false

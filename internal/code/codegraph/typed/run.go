@@ -22,16 +22,16 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// nodeResult is what was found out about a node.
+// nodeResult is the result of checking a node.
 type nodeResult struct {
 	files      []codegraph.RefinedFile
-	implements []implementation // by types of tests
+	implements []implementation // implementations by types that tests declare
 	lines      int
 	problems   []Problem
 }
 
-// run checks the nodes, each after what it imports: a worker takes the next one in
-// order and waits for those before it, which others have taken.
+// run checks the nodes, each after the nodes that it imports. Workers take nodes in order. A worker waits for the
+// imports of its node, which other workers took before.
 func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.RefinedFile) (Report, error) {
 	found := make([]nodeResult, len(p.nodes))
 	var next atomic.Int64
@@ -44,7 +44,7 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 					return
 				}
 				if ctx.Err() != nil {
-					close(p.nodes[i].ready) // nobody is to wait for it
+					close(p.nodes[i].ready) // no other worker may wait for it
 					continue
 				}
 				found[i] = p.check(p.nodes[i])
@@ -58,7 +58,7 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 	r := Report{Modules: 1}
 	var all []implementation
 	for i, n := range p.nodes {
-		if !n.full {
+		if !n.reported {
 			continue
 		}
 		f := found[i]
@@ -84,7 +84,7 @@ func (p *plan) run(ctx context.Context, workers int, files map[string]codegraph.
 	return r, nil
 }
 
-// check reads a node, makes known what it declares, and looks through its functions.
+// check reads a node, publishes what it declares, and checks its functions.
 func (p *plan) check(n *node) (f nodeResult) {
 	published := false
 	publish := func() {
@@ -94,12 +94,12 @@ func (p *plan) check(n *node) (f nodeResult) {
 		}
 	}
 	defer publish()
-	defer func() { // the type checker meets code that nobody has written before
+	defer func() { // a panic of the type checker must affect only this package
 		if r := recover(); r != nil {
 			f.problems = append(f.problems, Problem{Package: n.PkgPath, Text: fmt.Sprintf("the type checker gave up: %v", r)})
 		}
 	}()
-	f.problems = p.listed(n)
+	f.problems = p.listErrors(n)
 	var sources []source
 	for _, path := range n.files {
 		src, problems := p.read(n, path)
@@ -113,7 +113,7 @@ func (p *plan) check(n *node) (f nodeResult) {
 		p.declare(n, sources)
 	}
 	publish()
-	if n.full {
+	if n.reported {
 		r := p.refine(n, sources)
 		f.files, f.implements, f.problems = r.files, r.implements, append(f.problems, r.problems...)
 	}
@@ -122,12 +122,12 @@ func (p *plan) check(n *node) (f nodeResult) {
 
 var goVersion = lazyregexp.New(`^1(\.\d+)*$`)
 
-// config is how a node is checked.
+// config returns the configuration for checking a node. report may be nil.
 func (p *plan) config(n *node, report func(types.Error)) *types.Config {
 	c := &types.Config{
 		Importer: importer{p, n}, Sizes: p.sizes, FakeImportC: true, DisableUnusedImportCheck: true,
 		Error: func(err error) {
-			if e, ok := err.(types.Error); ok && report != nil && !e.Soft { //nolint:errorlint // it comes bare
+			if e, ok := err.(types.Error); ok && report != nil && !e.Soft { //nolint:errorlint // it is never wrapped
 				report(e)
 			}
 		},
@@ -138,7 +138,7 @@ func (p *plan) config(n *node, report func(types.Error)) *types.Config {
 	return c
 }
 
-// declare checks what a node declares, without what functions do.
+// declare checks the declarations of a node without function bodies.
 func (p *plan) declare(n *node, sources []source) {
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	c := p.config(n, nil)
@@ -171,13 +171,12 @@ func syntax(sources []source) (files []*ast.File) {
 	return files
 }
 
-// exporter reads packages from the export data that the compiler left. It is safe for
-// concurrent use.
+// exporter reads packages from the compiler's export data. It is safe for concurrent use.
 type exporter struct {
 	fset  *token.FileSet
 	files map[string]string // by import path
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	pkgs   map[string]*types.Package
 	failed map[string]error
 }
@@ -220,7 +219,7 @@ func (e *exporter) read(path string) (pkg *types.Package, err error) {
 	return gcexportdata.Read(r, e.fset, e.pkgs, path)
 }
 
-// importer finds what one node imports.
+// importer resolves the imports of one node.
 type importer struct {
 	plan *plan
 	node *node
@@ -233,7 +232,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 	}
 	imp := i.node.Imports[path]
 	if imp == nil {
-		return nil, fmt.Errorf("%s is not to be had", path)
+		return nil, fmt.Errorf("%s is not available", path)
 	}
 	m := i.plan.byID[imp.ID]
 	if m == nil {
@@ -246,22 +245,21 @@ func (i importer) Import(path string) (*types.Package, error) {
 	return m.types, nil
 }
 
-// node is a package that is read from source: as it is, as its own tests see it, or as
-// the tests of another one do.
+// node is a package that is read from source: in its plain form, or in a variant for its own tests or another package's
+// tests.
 type node struct {
 	*packages.Package
-	files []string // from the root; of one outside of it, by their absolute paths
-	own   bool     // it is the repository's
-	full  bool     // its files are spoken of
-	api   bool     // others import it, or compare with it
-	plain bool     // as it is
+	files    []string // paths from the root; absolute for a package outside of it
+	own      bool     // it belongs to the repository
+	reported bool     // its function bodies are checked and its files are in the result
+	api      bool     // other nodes import it, or compare types with it
+	plain    bool     // it is not a variant for tests
 
-	ready chan struct{}  // closed when what it declares is known
-	types *types.Package // what it declares, without functions' bodies; nil when that could not be made out
+	ready chan struct{}  // closed when its declarations are known
+	types *types.Package // its declarations, without function bodies; nil if they could not be checked
 }
 
-// plan is what is to be done for a module, in order: a node comes after what it
-// imports.
+// plan lists the work for a module. A node comes after the nodes that it imports.
 type plan struct {
 	tree  *tree
 	nodes []*node
@@ -271,16 +269,16 @@ type plan struct {
 	fset     *token.FileSet
 	external *exporter
 
-	mu           sync.RWMutex // guards what follows
+	mu           sync.RWMutex // guards the following fields
 	known        map[types.Object]string
-	inRepository map[*types.Package]bool  // what is known of
+	inRepository map[*types.Package]bool  // packages of the repository whose objects are in known
 	named        map[*types.TypeName]bool // interfaces of the standard library that the code names
 }
 
 func newPlan(t *tree, l *loaded, o Options) *plan {
 	p := &plan{tree: t, byID: map[string]*node{}, fset: token.NewFileSet(), known: map[types.Object]string{}, inRepository: map[*types.Package]bool{}, named: map[*types.TypeName]bool{}}
 	roots := map[string]bool{}
-	tested := map[string]bool{} // paths of packages that have tests within
+	tested := map[string]bool{} // paths of packages with internal tests
 	for _, r := range l.roots {
 		roots[r.ID] = true
 		if r.ForTest != "" && r.ForTest == r.PkgPath {
@@ -304,11 +302,11 @@ func newPlan(t *tree, l *loaded, o Options) *plan {
 		path := strings.TrimSuffix(pkg.PkgPath, "_test")
 		wanted := len(o.Packages) == 0 || slices.Contains(o.Packages, pkg.PkgPath) || slices.Contains(o.Packages, path)
 		owner := n.plain && !tested[pkg.PkgPath] || pkg.ForTest != "" && pkg.ForTest == path
-		n.full = roots[pkg.ID] && owner && wanted
+		n.reported = roots[pkg.ID] && owner && wanted
 		n.api = n.plain
 	})
 	for _, n := range slices.Backward(p.nodes) {
-		if !n.full && !n.api {
+		if !n.reported && !n.api {
 			continue
 		}
 		for _, imp := range n.Imports {
@@ -317,13 +315,12 @@ func newPlan(t *tree, l *loaded, o Options) *plan {
 			}
 		}
 	}
-	p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool { return !n.full && !n.api })
+	p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool { return !n.reported && !n.api })
 	return p
 }
 
-// importsAny reports whether a package that is not the repository's imports what is, be
-// it by others that do. It is read from source as well: its export data would speak of
-// other types than those of the source.
+// importsAny reports whether a package from outside the repository imports packages of the repository, also indirectly.
+// Such a package is read from source as well, because its export data would refer to different type objects.
 func (p *plan) importsAny(pkg *packages.Package) bool {
 	for _, imp := range pkg.Imports {
 		if p.byID[imp.ID] != nil {
@@ -333,8 +330,7 @@ func (p *plan) importsAny(pkg *packages.Package) bool {
 	return false
 }
 
-// sources lists the files of a package; own is false for one that is not the
-// repository's.
+// sources lists the files of a package. own is false for a package from outside the repository.
 func (t *tree) sources(pkg *packages.Package) (files []string, own bool) {
 	for _, f := range pkg.GoFiles {
 		rel, ok := t.rel(f)
@@ -346,7 +342,7 @@ func (t *tree) sources(pkg *packages.Package) (files []string, own bool) {
 	return files, len(files) > 0
 }
 
-// exports finds the export data of what the nodes import and is not read from source.
+// exports finds the export data of imported packages that are not read from source.
 func (p *plan) exports(ctx context.Context, l *loaded) error {
 	paths := map[string]bool{}
 	for _, n := range p.nodes {
@@ -364,8 +360,8 @@ func (p *plan) exports(ctx context.Context, l *loaded) error {
 	return nil
 }
 
-// listed are the errors that the go command has for a package, as problems.
-func (p *plan) listed(n *node) (out []Problem) {
+// listErrors returns the errors that the go command reported for a package.
+func (p *plan) listErrors(n *node) (out []Problem) {
 	for _, e := range n.Errors {
 		if e.Kind != packages.ListError {
 			continue

@@ -12,12 +12,11 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// reference is that a declaration at the top of a file names a symbol, both by
-// qualified names.
+// reference says that a top-level declaration names a symbol. Both are qualified names.
 type reference struct{ path, from, to string }
 
-// truth is what go/types says, by another way than Check's: everything is read from
-// source at once, and symbols are told apart by where they are declared.
+// truth holds the references found by go/types in another way than in Check: everything is read from source at once,
+// and symbols are identified by their position.
 type truth struct {
 	root    string
 	fset    *token.FileSet
@@ -26,9 +25,8 @@ type truth struct {
 	files   map[string]bool
 }
 
-// knowTruth reads a module whole. What it imports is read without the bodies of
-// functions.
-func knowTruth(t *testing.T, root string) *truth {
+// loadTruth reads a module completely, and its imports without function bodies.
+func loadTruth(t *testing.T, root string) *truth {
 	t.Helper()
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -72,7 +70,7 @@ func knowTruth(t *testing.T, root string) *truth {
 
 func (tr *truth) at(p token.Pos) string { return tr.fset.PositionFor(p, false).String() }
 
-// declare names what a file declares, by the syntax around it.
+// declare records the declarations of a file with the enclosing syntax.
 func (tr *truth) declare(p *packages.Package, f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -109,7 +107,7 @@ func (tr *truth) declare(p *packages.Package, f *ast.File) {
 	}
 }
 
-// function is a function's name after that of its package.
+// function returns the name of a function after that of its package.
 func function(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return d.Name.Name
@@ -119,7 +117,7 @@ func function(d *ast.FuncDecl) string {
 	return strings.TrimRight(t, ")") + "." + d.Name.Name
 }
 
-// use notes what a file refers to, by the declaration at the top of the file.
+// use records the references in a file, by top-level declaration.
 func (tr *truth) use(p *packages.Package, f *ast.File) {
 	path := filepath.ToSlash(tr.fset.File(f.FileStart).Name()[len(tr.root)+1:])
 	for _, d := range f.Decls {

@@ -17,23 +17,21 @@ import (
 	"github.com/kenlayer/ken/internal/code/plan"
 )
 
-// When nobody of a command's process group is left to write and its output does not end,
-// somebody who left the group has it: it is read until nothing comes for drain, and for
-// drains times as long at most.
+// If no process of a command's group is left and its output does not end, a process outside the group holds it open.
+// Then output is read until none comes for drainIdle, and for at most maxDrains times drainIdle.
 const (
-	drain  = time.Second
-	drains = 10
+	drainIdle = time.Second
+	maxDrains = 10
 )
 
-// command runs an agent's command until it ends or ctx does, whose cause it returns
-// then.
+// command runs an agent's command until it ends or ctx does. In the second case it returns the cause of ctx.
 func (r *run) command(ctx context.Context, a plan.Agent, out io.Writer) error {
-	// The group is ended here, so that ctx must not kill its first process alone.
+	// The whole group is ended below, so ctx must not kill only the first process.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), a.Command[0], a.Command[1:]...)
 	cmd.Dir = r.o.Root
 	cmd.Env = append(os.Environ(), "KEN_AGENT="+a.Name, "KEN_PLAN="+r.o.ID)
 	ownGroup(cmd)
-	// A pipe of our own: that of package exec is waited for as long as any process has it.
+	// With the pipe of package exec, Wait would block as long as any process holds it open.
 	from, to, err := os.Pipe()
 	if err != nil {
 		return err
@@ -48,16 +46,16 @@ func (r *run) command(ctx context.Context, a plan.Agent, out io.Writer) error {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(io.MultiWriter(out, counter{&read}), from) // ends with the pipe, whatever ends that
+		_, _ = io.Copy(io.MultiWriter(out, counter{&read}), from) // ends when the pipe is closed, by whichever side
 	}()
 	err = r.waitFor(ctx, cmd)
 	r.endGroupRest(cmd.Process)
 	last := read.Load()
-	for range drains {
+	for range maxDrains {
 		select {
 		case <-copied:
 			return err
-		case <-time.After(drain):
+		case <-time.After(drainIdle):
 		}
 		now := read.Load()
 		if now == last {
@@ -70,7 +68,7 @@ func (r *run) command(ctx context.Context, a plan.Agent, out io.Writer) error {
 	return err
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter struct{ n *atomic.Int64 }
 
 func (c counter) Write(p []byte) (int, error) {
@@ -80,20 +78,20 @@ func (c counter) Write(p []byte) (int, error) {
 
 // waitFor waits for a command, and ends it when ctx is done.
 func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
-	var how error // set when it has exited
+	var exitErr error // set once it has exited
 	exited := make(chan struct{})
 	go func() {
-		how = cmd.Wait()
+		exitErr = cmd.Wait()
 		close(exited)
 	}()
 	select {
 	case <-exited:
-		return describeExit(how)
+		return describeExit(exitErr)
 	case <-ctx.Done():
 	}
 	select {
-	case <-exited: // both at once
-		return describeExit(how)
+	case <-exited: // both happened at once
+		return describeExit(exitErr)
 	default:
 	}
 	endGroup(cmd.Process, false)
@@ -106,28 +104,28 @@ func (r *run) waitFor(ctx context.Context, cmd *exec.Cmd) error {
 	return context.Cause(ctx)
 }
 
-// endGroupRest ends what a command has left in its group. The group's number can't be
-// another's meanwhile: numbers come round after thousands of processes.
+// endGroupRest ends the processes that a command left in its group. The number of the group can't be reused in the
+// meantime, because process numbers repeat only after thousands of processes.
 func (r *run) endGroupRest(p *os.Process) {
 	if !groupLives(p) {
 		return
 	}
 	endGroup(p, false)
-	patience := time.NewTimer(r.o.Grace)
-	defer patience.Stop()
+	grace := time.NewTimer(r.o.Grace)
+	defer grace.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for groupLives(p) {
 		select {
 		case <-look.C:
-		case <-patience.C:
+		case <-grace.C:
 			endGroup(p, true)
 			return
 		}
 	}
 }
 
-// describeExit says how a command ended.
+// describeExit returns an error that says how a command ended.
 func describeExit(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("its command ended with %s", exit.ProcessState)
@@ -135,7 +133,7 @@ func describeExit(err error) error {
 	return err
 }
 
-// outcomeOf says what became of an agent that has ended.
+// outcomeOf records the outcome of an agent that has ended.
 func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 	a := r.steps[e.step].Agent
 	err := e.err
@@ -146,8 +144,8 @@ func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 	case err == nil:
 		r.finish(e.step, Succeeded, "")
 		for _, k := range r.after[e.step] {
-			if n := &r.nodes[k]; n.wanted {
-				if n.waits--; n.waits == 0 {
+			if n := &r.nodes[k]; n.selected {
+				if n.waitingFor--; n.waitingFor == 0 {
 					at, _ := slices.BinarySearch(r.ready, k)
 					r.ready = slices.Insert(r.ready, at, k)
 				}
@@ -155,28 +153,28 @@ func (r *run) outcomeOf(ctx context.Context, e finishedStep) {
 		}
 	case e.err != nil && ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())):
 		reason := "the run was stopped while it worked"
-		if r.over != "" {
-			reason = r.over
+		if r.stopReason != "" {
+			reason = r.stopReason
 		}
 		r.finish(e.step, Stopped, reason)
 	default:
 		clean, _ := guardrail.Redact(err.Error())
 		r.finish(e.step, Failed, clean)
 		r.skip(e.step)
-		if r.o.FailFast && r.over == "" {
-			r.over = "stopped because " + a.Name + " failed"
+		if r.o.FailFast && r.stopReason == "" {
+			r.stopReason = "stopped because " + a.Name + " failed"
 			r.stop(errStopped)
 		}
 	}
 }
 
-// errStopped is the cause of a context that ended because an agent failed.
+// errStopped is the cause of a context that was cancelled because an agent failed.
 var errStopped = errors.New("stopped")
 
-// skip ends all who need the work of a step.
+// skip marks the agents that need the work of a step as skipped.
 func (r *run) skip(step int) {
 	for _, k := range r.after[step] {
-		if n := &r.nodes[k]; n.wanted && n.State == "" {
+		if n := &r.nodes[k]; n.selected && n.State == "" {
 			n := &r.nodes[step]
 			var token plan.Token
 			for _, need := range r.steps[k].Needs {
@@ -195,7 +193,7 @@ func (r *run) skip(step int) {
 	}
 }
 
-// missing says which file of an agent is not there.
+// missing returns an error that names the files that an agent should have produced and that do not exist.
 func (r *run) missing(a plan.Agent) error {
 	var errs []error
 	for _, t := range a.Produces {
@@ -204,25 +202,25 @@ func (r *run) missing(a plan.Agent) error {
 		}
 		switch _, err := r.files.Stat(t.Name); {
 		case errors.Is(err, fs.ErrNotExist):
-			errs = append(errs, fmt.Errorf("it ended well, but %s is not there", t))
+			errs = append(errs, fmt.Errorf("its command succeeded, but %s is not there", t))
 		case err != nil:
-			errs = append(errs, fmt.Errorf("it ended well, but %s can't be used: %w", t, err))
+			errs = append(errs, fmt.Errorf("its command succeeded, but %s can't be used: %w", t, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// finish notes the end of an agent.
+// finish records the end of an agent.
 func (r *run) finish(step int, s State, reason string) {
 	n := &r.nodes[step]
 	ran := n.State == Running
 	n.State, n.Reason = s, reason
 	if ran {
-		n.Ended, n.Log = r.o.Now(), r.keep.log(n.Agent)
+		n.Ended, n.Log = r.o.Now(), r.store.log(n.Agent)
 	}
 	r.done++
 	if s != Kept {
-		r.keep.remember(r.steps[step].Agent, &n.Outcome)
+		r.store.remember(r.steps[step].Agent, &n.Outcome)
 	}
 	r.notify(n)
 }
@@ -235,21 +233,21 @@ func (r *run) notify(n *node) {
 	r.o.Progress(e)
 }
 
-// What is kept of an agent's output, in bytes: so much from its start, so much from its
-// end. chunk is how much is looked through for secrets at a time.
+// Limits for an agent's stored output, in bytes: logHead from its start, logTail from its end. chunk is the amount that
+// is searched for secrets at a time.
 const (
 	logHead = 4 << 20
 	logTail = 1 << 20
 	chunk   = 64 << 10
 )
 
-// logFile is an agent's output on disk. A nil one keeps nothing.
+// logFile is an agent's output on disk. A nil logFile stores nothing.
 type logFile struct {
 	file  *os.File
-	held  []byte // of the head, not yet written
-	room  int    // left in the head
-	tail  []byte // behind the head: at least its last logTail bytes
-	after int    // bytes behind the head
+	held  []byte // part of the head that is not written yet
+	room  int    // bytes left in the head
+	tail  []byte // output after the head: at least its last logTail bytes
+	after int    // number of bytes after the head
 }
 
 func newLog(f *os.File) *logFile { return &logFile{file: f, room: logHead} }
@@ -277,20 +275,20 @@ func (l *logFile) write(p []byte) error {
 	return err
 }
 
-// writeCleaned writes text without what looks like a secret.
+// writeCleaned writes text with secrets redacted.
 func (l *logFile) writeCleaned(text []byte) error {
 	clean, _ := guardrail.Redact(string(text))
 	_, err := l.file.WriteString(clean)
 	return err
 }
 
-// close writes what is still held.
+// close writes the remaining output and closes the file.
 func (l *logFile) close() error {
 	if l == nil {
 		return nil
 	}
 	var err error
-	if left := l.after - logTail; left > 0 { // the middle, up to the end of a line
+	if left := l.after - logTail; left > 0 { // skip the middle, up to the end of a line
 		tail := l.tail[len(l.tail)-logTail:]
 		_, whole, ok := bytes.Cut(tail, []byte{'\n'})
 		if !ok {

@@ -21,8 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/race"
 )
 
-// short is a grace and a timeout for commands that will not end otherwise: nothing here
-// depends on how long it is.
+// short is the grace and timeout for commands that do not end otherwise. No test depends on its length.
 const short = 50 * time.Millisecond
 
 // shell is an agent whose command is a script.
@@ -31,8 +30,8 @@ func shell(t *testing.T, lists, script string) plan.Agent {
 	return agent(t, lists, "sh", "-c", script)
 }
 
-// do runs agents in a project of their own.
-func do(t *testing.T, o runner.Options, agents ...plan.Agent) (*runner.Report, error) {
+// runAgents runs agents in a new project.
+func runAgents(t *testing.T, o runner.Options, agents ...plan.Agent) (*runner.Report, error) {
 	t.Helper()
 	if o.Root == "" {
 		o.Root = t.TempDir()
@@ -46,14 +45,14 @@ func do(t *testing.T, o runner.Options, agents ...plan.Agent) (*runner.Report, e
 	return runner.Run(t.Context(), planOf(t, agents...), o)
 }
 
-// said gathers output, and calls a function for lines that begin with a word.
-type said struct {
+// outputRecorder collects output, and calls a function for lines that begin with a given word.
+type outputRecorder struct {
 	mu    sync.Mutex
 	lines []string
 	on    map[string]func(line string)
 }
 
-func (s *said) tell(agent, line string) {
+func (s *outputRecorder) tell(agent, line string) {
 	s.mu.Lock()
 	s.lines = append(s.lines, agent+"|"+line)
 	s.mu.Unlock()
@@ -63,9 +62,9 @@ func (s *said) tell(agent, line string) {
 	}
 }
 
-// gone fails if a process that a test has started lives on. What has ended and is waited
-// for by nobody counts as gone.
-func gone(t *testing.T, pid string) {
+// requireExited fails if a process started by a test is still running. A process that has ended but was not waited for counts as
+// ended.
+func requireExited(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(pid))
 	if err != nil {
@@ -87,8 +86,8 @@ func gone(t *testing.T, pid string) {
 func TestCommand(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("FROM_PARENT", "yes")
-	var s said
-	r, err := do(t, runner.Options{Root: root, ID: "run-7", Output: s.tell},
+	var s outputRecorder
+	r, err := runAgents(t, runner.Options{Root: root, ID: "run-7", Output: s.tell},
 		shell(t, "a: -> file:out/b", `echo "$KEN_AGENT $KEN_PLAN $FROM_PARENT"; pwd -P >&2; cat; mkdir out; printf x > out/b; printf 'no end\r'`))
 	if err != nil || !r.OK() {
 		t.Fatal(err, reasonOf(r, "a"))
@@ -107,10 +106,10 @@ func TestCommand(t *testing.T) {
 
 func TestCommandsThatFail(t *testing.T) {
 	noExec := agent(t, "not-there: ->", "no-such-program-anywhere")
-	r, err := do(t, runner.Options{}, shell(t, "status: -> artifact:s", "exit 3"), shell(t, "killed: ->", "kill -9 $$"), noExec,
+	r, err := runAgents(t, runner.Options{}, shell(t, "status: -> artifact:s", "exit 3"), shell(t, "killed: ->", "kill -9 $$"), noExec,
 		agent(t, "no-program: ->", "./missing/x"), shell(t, "fine: ->", "true"), shell(t, "after: artifact:s ->", "true"))
-	if err != nil || became(r) != "status:failed killed:failed not-there:failed no-program:failed fine:succeeded after:skipped" {
-		t.Fatal(err, became(r))
+	if err != nil || outcomeLine(r) != "status:failed killed:failed not-there:failed no-program:failed fine:succeeded after:skipped" {
+		t.Fatal(err, outcomeLine(r))
 	}
 	for name, want := range map[string]string{"status": "its command ended with exit status 3", "killed": "its command ended with signal: killed",
 		"not-there": "executable file not found", "no-program": "no such file"} {
@@ -120,7 +119,7 @@ func TestCommandsThatFail(t *testing.T) {
 	}
 }
 
-// A command that hangs is asked to end, with what it has started, and killed if it won't.
+// A command that does not end is asked to end, with its children, and killed if it does not.
 func TestCommandsThatHang(t *testing.T) {
 	for name, script := range map[string]string{
 		"it ends":                    `sleep 1000 & echo "child $!"; wait`,
@@ -130,14 +129,14 @@ func TestCommandsThatHang(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			child := ""
-			s := said{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
+			s := outputRecorder{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
 			a := shell(t, "a: -> artifact:a", script)
 			a.Timeout = 10 * short
-			r, err := do(t, runner.Options{Output: s.tell}, a, shell(t, "b: -> artifact:b", "true"))
-			if err != nil || became(r) != "a:failed b:succeeded" || reasonOf(r, "a") != "took longer than 500ms and was ended" {
-				t.Error(err, became(r), reasonOf(r, "a"))
+			r, err := runAgents(t, runner.Options{Output: s.tell}, a, shell(t, "b: -> artifact:b", "true"))
+			if err != nil || outcomeLine(r) != "a:failed b:succeeded" || reasonOf(r, "a") != "took longer than 500ms and was ended" {
+				t.Error(err, outcomeLine(r), reasonOf(r, "a"))
 			}
-			gone(t, child)
+			requireExited(t, child)
 		})
 	}
 }
@@ -145,44 +144,44 @@ func TestCommandsThatHang(t *testing.T) {
 func TestCancelEndsCommands(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	root, child := t.TempDir(), ""
-	s := said{on: map[string]func(string){"child": func(line string) { child = line[len("child "):]; cancel() }}}
+	s := outputRecorder{on: map[string]func(string){"child": func(line string) { child = line[len("child "):]; cancel() }}}
 	p := planOf(t, shell(t, "a: -> artifact:a", `trap 'echo bye; exit 0' TERM; sleep 1000 & echo "child $!"; wait`), shell(t, "b: artifact:a ->", "true"))
 	r, err := runner.Run(ctx, p, runner.Options{Root: root, Output: s.tell, State: filepath.Join(root, "state")})
-	if !errors.Is(err, context.Canceled) || became(r) != "a:stopped b:stopped" {
-		t.Fatal(err, became(r))
+	if !errors.Is(err, context.Canceled) || outcomeLine(r) != "a:stopped b:stopped" {
+		t.Fatal(err, outcomeLine(r))
 	}
 	if !strings.Contains(read(t, root, "state", "plan", "a.log"), "bye\n") {
 		t.Error("it was not asked to end")
 	}
-	gone(t, child)
+	requireExited(t, child)
 	if strings.Contains(read(t, root, "state", "plan.json"), string(runner.Succeeded)) {
 		t.Error("somebody succeeded")
 	}
 }
 
-// What a command leaves behind, holding its output open, is ended: the run is not held up.
+// Processes that a command leaves behind with its output open are ended, so the run does not wait for them.
 func TestGrandchildren(t *testing.T) {
 	for name, script := range map[string]string{"polite": "sleep 1000", "stubborn": `trap '' TERM; while :; do sleep 1000; done`, "elsewhere": "exec >/dev/null 2>&1; sleep 1000"} {
 		t.Run(name, func(t *testing.T) {
 			child := ""
-			s := said{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
-			r, err := do(t, runner.Options{Output: s.tell}, agent(t, "a: -> artifact:a", "sh", "-c", `sh -c "$0" & echo "child $!"`, script), shell(t, "b: -> artifact:b", "true"))
+			s := outputRecorder{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
+			r, err := runAgents(t, runner.Options{Output: s.tell}, agent(t, "a: -> artifact:a", "sh", "-c", `sh -c "$0" & echo "child $!"`, script), shell(t, "b: -> artifact:b", "true"))
 			if err != nil || !r.OK() {
 				t.Fatal(err, reasonOf(r, "a"))
 			}
-			gone(t, child)
+			requireExited(t, child)
 		})
 	}
 }
 
-// One that has left the group is not found, and not waited for either.
+// A process that has left the group is neither ended nor waited for.
 func TestGrandchildrenThatLeft(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
 	}
 	child := ""
-	s := said{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
-	r, err := do(t, runner.Options{Output: s.tell}, shell(t, "a: -> artifact:a", `mkfifo gate; setsid sh -c 'echo "child $$"; echo >gate; exec sleep 1000' & read x <gate`))
+	s := outputRecorder{on: map[string]func(string){"child": func(line string) { child = line[len("child "):] }}}
+	r, err := runAgents(t, runner.Options{Output: s.tell}, shell(t, "a: -> artifact:a", `mkfifo gate; setsid sh -c 'echo "child $$"; echo >gate; exec sleep 1000' & read x <gate`))
 	if err != nil || !r.OK() {
 		t.Fatal(err, reasonOf(r, "a"))
 	}
@@ -195,11 +194,11 @@ func TestGrandchildrenThatLeft(t *testing.T) {
 	}
 }
 
-// The start and the end are kept of an output that is long, and all of it is shown.
+// Of a long output, the beginning and the end are stored, but all of it is shown.
 func TestLongOutput(t *testing.T) {
 	size := race.Pick(100_000_000, 20_000_000)
 	lines, last := 0, ""
-	r, err := do(t, runner.Options{Output: func(_, line string) { lines++; last = line }},
+	r, err := runAgents(t, runner.Options{Output: func(_, line string) { lines++; last = line }},
 		shell(t, "a: -> artifact:a", fmt.Sprintf(`echo first; yes 'a line of some length, as commands print them all day' | head -c %d; echo; echo last`, size)))
 	if err != nil || !r.OK() {
 		t.Fatal(err, reasonOf(r, "a"))
@@ -220,20 +219,20 @@ func TestLongOutput(t *testing.T) {
 
 func TestOneLineWithoutEnd(t *testing.T) {
 	total, pieces := 0, 0
-	r, err := do(t, runner.Options{Output: func(_, line string) { total += len(line); pieces++ }}, shell(t, "a: -> artifact:a", `head -c 10000000 /dev/zero`))
+	r, err := runAgents(t, runner.Options{Output: func(_, line string) { total += len(line); pieces++ }}, shell(t, "a: -> artifact:a", `head -c 10000000 /dev/zero`))
 	if err != nil || !r.OK() || total != 10_000_000 || pieces < 100 {
-		t.Error(err, became(r), total, pieces)
+		t.Error(err, outcomeLine(r), total, pieces)
 	}
 	if info, err := os.Stat(r.Outcomes[0].Log); err != nil || info.Size() > 6_000_000 {
 		t.Error(info.Size(), err)
 	}
 }
 
-// Secrets stay out of what is kept, wherever reads and pieces end.
+// Secrets are redacted in stored output, wherever reads and chunks end.
 func TestLogsHoldNoSecrets(t *testing.T) {
 	root, secret := t.TempDir(), "ghp_"+"x7Kq9ZtR2mV5bN8cW1yL4dF6hJ3sP0gQaUeI"
 	put(t, root, "says", strings.Repeat(strings.Repeat("word ", 100)+"\ntoken: "+secret+"\n", race.Pick(4000, 400)))
-	r, err := do(t, runner.Options{Root: root}, agent(t, "a: -> artifact:a", "cat", "says"), agent(t, "b: ->", "sh", "-c", "exit 1 # "+secret), agent(t, "c: -> artifact:c", "/x/"+secret))
+	r, err := runAgents(t, runner.Options{Root: root}, agent(t, "a: -> artifact:a", "cat", "says"), agent(t, "b: ->", "sh", "-c", "exit 1 # "+secret), agent(t, "c: -> artifact:c", "/x/"+secret))
 	if err != nil {
 		t.Fatal(err)
 	}

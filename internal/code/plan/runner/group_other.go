@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Where there are no process groups, a command is on its own.
+// ownGroup does nothing: this system has no process groups.
 func ownGroup(*exec.Cmd) {}
 
 func endGroup(p *os.Process, _ bool) { _ = p.Kill() }

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/plan/runner"
 )
 
-// agent reads "name: requires -> produces", tokens separated by spaces.
+// agent parses "name: requires -> produces", with tokens separated by spaces.
 func agent(t testing.TB, s string, command ...string) plan.Agent {
 	t.Helper()
 	name, lists, _ := strings.Cut(s, ": ")
@@ -51,10 +51,10 @@ func planned(t testing.TB, lines ...string) *plan.Plan {
 	return planOf(t, all...)
 }
 
-// work is what agents do in place of commands.
+// work holds functions that agents run in place of commands.
 type work map[string]func(ctx context.Context) error
 
-// trace notes who does what, in which order.
+// trace records the order in which agents run.
 type trace struct {
 	mu    sync.Mutex
 	notes []string
@@ -74,7 +74,7 @@ func (tr *trace) take() string {
 	return all
 }
 
-// start does the work of agents; one without any is done at once.
+// start runs the functions of agents. An agent without one succeeds at once.
 func (w work) start(tr *trace) func(context.Context, plan.Agent, io.Writer) error {
 	return func(ctx context.Context, a plan.Agent, _ io.Writer) error {
 		if tr != nil {
@@ -91,14 +91,14 @@ var errWork = errors.New("no coffee")
 
 func failing(context.Context) error { return errWork }
 
-// forever works until it is stopped.
+// forever runs until its context ends.
 func forever(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// became are the outcomes in a line.
-func became(r *runner.Report) string {
+// outcomeLine returns the outcomes of a report on one line.
+func outcomeLine(r *runner.Report) string {
 	var all []string
 	for _, o := range r.Outcomes {
 		all = append(all, o.Agent+":"+string(o.State))

@@ -17,35 +17,35 @@ import (
 
 var chain = []string{"a: -> file:a", "b: file:a -> artifact:b", "c: artifact:b -> artifact:c", "x: -> artifact:x"}
 
-// bench is a project in which plans run.
-type bench struct {
+// testProject is a project in which plans run.
+type testProject struct {
 	t           *testing.T
 	root, state string
 	tr          trace
 	work        work
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *testProject {
 	root := t.TempDir()
 	put(t, root, "a", "")
-	return &bench{t: t, root: root, state: filepath.Join(root, ".ken", "state"), work: work{}}
+	return &testProject{t: t, root: root, state: filepath.Join(root, ".ken", "state"), work: work{}}
 }
 
-func (b *bench) options(resume bool, agents ...string) runner.Options {
+func (b *testProject) options(resume bool, agents ...string) runner.Options {
 	return runner.Options{Root: b.root, State: b.state, ID: "r1", Workers: 1, Resume: resume, Agents: agents, Start: b.work.start(&b.tr)}
 }
 
-// run returns who was started, and what became of all.
-func (b *bench) run(p *plan.Plan, resume bool, agents ...string) (started, end string) {
+// run returns which agents were started, and the outcome of all.
+func (b *testProject) run(p *plan.Plan, resume bool, agents ...string) (started, end string) {
 	b.t.Helper()
 	r, err := runner.Run(b.t.Context(), p, b.options(resume, agents...))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return b.tr.take(), became(r)
+	return b.tr.take(), outcomeLine(r)
 }
 
-func (b *bench) expect(p *plan.Plan, resume bool, want string, agents ...string) {
+func (b *testProject) expect(p *plan.Plan, resume bool, want string, agents ...string) {
 	b.t.Helper()
 	if got, end := b.run(p, resume, agents...); got != want {
 		b.t.Errorf("started %q, want %q; %s", got, want, end)
@@ -67,7 +67,7 @@ func TestResume(t *testing.T) {
 	b.expect(p, true, "", "b")
 }
 
-// The work of those that come after one that runs again is not believed any more.
+// If an agent runs again, the agents after it must run again, too.
 func TestResumeAfterWhatItNeedsRanAgain(t *testing.T) {
 	b := newBench(t)
 	p := planned(t, chain...)
@@ -82,7 +82,7 @@ func TestResumeAfterWhatItNeedsRanAgain(t *testing.T) {
 	b.expect(p, true, "a b c")
 }
 
-// A run that is stopped has not done again what it was to do again.
+// After a stopped run, agents that it should have run again still run again.
 func TestResumeAfterARunThatWasStopped(t *testing.T) {
 	b := newBench(t)
 	p := planned(t, chain...)
@@ -170,13 +170,13 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// Who damages it while a run goes on is told, once, and the run goes on.
+// If the state is damaged during a run, an error is reported once, and the run continues.
 func TestStateThatIsLostMeanwhile(t *testing.T) {
 	b := newBench(t)
 	b.work["a"] = func(context.Context) error { put(t, b.state, "plan.json", "mine"); return nil }
 	r, err := runner.Run(t.Context(), planned(t, chain...), b.options(false))
 	if !errors.Is(err, ken.ErrUnavailable) || strings.Count(err.Error(), "plan.json") != 1 || !r.OK() || read(t, b.state, "plan.json") != "mine" {
-		t.Error(err, became(r))
+		t.Error(err, outcomeLine(r))
 	}
 }
 
@@ -218,7 +218,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 				t.Error("the link was not replaced by the log")
 			}
 			if tt.link == "plan" && (r.OK() || !strings.Contains(reasonOf(r, "a"), "is no folder")) {
-				t.Error(became(r), reasonOf(r, "a"))
+				t.Error(outcomeLine(r), reasonOf(r, "a"))
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An output of any length takes the same room in memory.
+// Memory use does not depend on the length of the output.
 func TestLogIsBounded(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -28,7 +28,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// What ends in the tail is whole, wherever it ends.
+// Lines in the tail are complete, wherever the tail begins.
 func TestLogAroundItsBounds(t *testing.T) {
 	for _, size := range []int{0, 1, chunk - 1, chunk, 2*chunk + 1, logHead - 1, logHead, logHead + 1, logHead + logTail, logHead + logTail + 1, logHead + 3*logTail} {
 		path := filepath.Join(t.TempDir(), "log")

@@ -15,12 +15,10 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Run carries a plan out and returns when nothing runs any more. That an agent failed is
-// in the report and no error. Errors: ctx's, with a report, when it ended first;
-// ken.ErrInvalid for options that are wrong and for an agent without a command;
-// ken.ErrNotFound for an agent that is not in the plan; ken.ErrHeld while another Run
-// works with the same State; ken.ErrCorrupt for a plan.json that can't be read, which is
-// left alone. Nothing was started if there is no report.
+// Run runs a plan and returns when all agents have ended. A failed agent is in the report and is not an error. Errors:
+// that of ctx, with a report, if ctx ended first; ken.ErrInvalid for invalid options and for an agent without a
+// command; ken.ErrNotFound for an agent that is not in the plan; ken.ErrHeld while another Run uses the same State;
+// ken.ErrCorrupt for a plan.json that can't be read, which is not changed. Without a report, nothing was started.
 func Run(ctx context.Context, p *plan.Plan, o Options) (*Report, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -33,50 +31,50 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer r.files.Close()
-	if r.keep, err = openState(&r.o); err != nil {
+	if r.store, err = openState(&r.o); err != nil {
 		return nil, err
 	}
 	r.choose()
 	if err := r.startable(); err != nil {
-		return nil, errors.Join(err, r.keep.close())
+		return nil, errors.Join(err, r.store.close())
 	}
 	report := &Report{ID: o.ID, Started: r.o.Now()}
-	r.errs = append(r.errs, r.keep.begin(report.Started))
+	r.errs = append(r.errs, r.store.begin(report.Started))
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.stop = stop
 	r.loop(inner)
 	report.Ended = r.o.Now()
 	report.Outcomes = r.outcomes()
-	r.errs = append(r.errs, r.keep.end(report.Ended), r.keep.close(), ctx.Err())
+	r.errs = append(r.errs, r.store.end(report.Ended), r.store.close(), ctx.Err())
 	return report, errors.Join(r.errs...)
 }
 
-// run is a plan on its way. One goroutine has it; agents send to ended.
+// run is the state of a run. One goroutine uses it; agents report to ended.
 type run struct {
 	o     Options
 	steps []plan.Step
-	after [][]int // who needs the work of each
+	after [][]int // by step: the steps that need its work
 	files *projectfile.Folder
-	keep  *stateStore
+	store *stateStore
 	stop  context.CancelCauseFunc
 	out   output
 
-	nodes []node // of steps
-	ready []int  // those that can start, in the order of the plan
-	busy  int
-	done  int
-	total int
-	over  string // why nobody is started any more; "" while the run goes on
-	ended chan finishedStep
-	errs  []error
+	nodes      []node // by step
+	ready      []int  // steps that can start, in the order of the plan
+	busy       int
+	done       int
+	total      int
+	stopReason string // reason why no more agents are started; "" while the run continues
+	ended      chan finishedStep
+	errs       []error
 }
 
 type node struct {
 	Outcome
-	wanted    bool
-	waits     int  // for how many others
-	forgotten bool // what is remembered of it
+	selected   bool
+	waitingFor int  // number of steps that it waits for
+	discarded  bool // its saved state was removed
 }
 
 type finishedStep struct {
@@ -91,7 +89,7 @@ func newRun(p *plan.Plan, o Options) (*run, error) {
 	}
 	steps := p.Steps()
 	r := &run{o: o, steps: steps, after: make([][]int, len(steps)), nodes: make([]node, len(steps)), total: len(names), ended: make(chan finishedStep)}
-	r.out.tell = o.Output
+	r.out.emit = o.Output
 	at := make(map[string]int, len(steps))
 	for i, s := range steps {
 		n := &r.nodes[i]
@@ -103,33 +101,33 @@ func newRun(p *plan.Plan, o Options) (*run, error) {
 			}
 			from := at[need.From]
 			if k := r.after[from]; len(k) == 0 || k[len(k)-1] != i { // once, however many tokens it is
-				n.waits++
+				n.waitingFor++
 				r.after[from] = append(k, i)
 			}
 		}
 	}
 	for _, name := range names {
-		r.nodes[at[name]].wanted = true
+		r.nodes[at[name]].selected = true
 	}
 	return r, nil
 }
 
-// choose decides who is done already, and what is not to be believed any more: the work
-// of those who start, and of all who need it.
+// choose decides which agents need not run again. It removes the saved state of the agents that start, and of all that
+// need their work.
 func (r *run) choose() {
-	for i := range r.nodes { // who is needed comes first: whoever needs one that starts is forgotten before its turn
+	for i := range r.nodes { // needed agents come first, so the state of an agent is removed before its turn if one that it needs starts
 		n := &r.nodes[i]
 		switch {
-		case !n.wanted:
-		case r.o.Resume && r.keep.succeeded(r.steps[i].Agent) && r.missing(r.steps[i].Agent) == nil:
+		case !n.selected:
+		case r.o.Resume && r.store.succeeded(r.steps[i].Agent) && r.missing(r.steps[i].Agent) == nil:
 			n.State = Kept
-			n.Log = r.keep.log(n.Agent)
+			n.Log = r.store.log(n.Agent)
 			for _, k := range r.after[i] {
-				r.nodes[k].waits--
+				r.nodes[k].waitingFor--
 			}
 		default:
 			r.discard(i)
-			if n.waits == 0 {
+			if n.waitingFor == 0 {
 				r.ready = append(r.ready, i)
 			}
 		}
@@ -138,21 +136,21 @@ func (r *run) choose() {
 
 func (r *run) discard(step int) {
 	n := &r.nodes[step]
-	if n.forgotten {
+	if n.discarded {
 		return
 	}
-	n.forgotten = true
-	r.keep.forget(n.Agent)
+	n.discarded = true
+	r.store.forget(n.Agent)
 	for _, k := range r.after[step] {
 		r.discard(k)
 	}
 }
 
-// startable refuses agents that nothing starts.
+// startable returns an error for agents without a command if there is no Start.
 func (r *run) startable() error {
 	var errs []error
 	for i, s := range r.steps {
-		if n := &r.nodes[i]; r.o.Start == nil && n.wanted && n.State != Kept && len(s.Agent.Command) == 0 {
+		if n := &r.nodes[i]; r.o.Start == nil && n.selected && n.State != Kept && len(s.Agent.Command) == 0 {
 			errs = append(errs, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].command", s.Index), Msg: "missing: " + s.Agent.Name + " can't be run",
 				Try: "Give it a command, or name the agents to run."})
 		}
@@ -160,7 +158,7 @@ func (r *run) startable() error {
 	return errors.Join(errs...)
 }
 
-// loop starts and ends agents until there is nothing left to do.
+// loop starts and ends agents until all are done.
 func (r *run) loop(ctx context.Context) {
 	for i := range r.nodes {
 		if r.nodes[i].State == Kept {
@@ -169,10 +167,10 @@ func (r *run) loop(ctx context.Context) {
 	}
 	cancelled := ctx.Done()
 	for {
-		if ctx.Err() != nil && r.over == "" {
-			r.over = "the run was stopped"
+		if ctx.Err() != nil && r.stopReason == "" {
+			r.stopReason = "the run was stopped"
 		}
-		for r.over == "" && r.busy < r.o.Workers && len(r.ready) > 0 {
+		for r.stopReason == "" && r.busy < r.o.Workers && len(r.ready) > 0 {
 			r.begin(ctx, r.ready[0])
 			r.ready = r.ready[1:]
 		}
@@ -183,14 +181,14 @@ func (r *run) loop(ctx context.Context) {
 		case e := <-r.ended:
 			r.busy--
 			r.outcomeOf(ctx, e)
-			r.errs = append(r.errs, r.keep.save())
+			r.errs = append(r.errs, r.store.save())
 		case <-cancelled:
 			cancelled = nil
 		}
 	}
 	for i := range r.nodes {
-		if n := &r.nodes[i]; n.wanted && n.State == "" {
-			r.finish(i, Stopped, r.over)
+		if n := &r.nodes[i]; n.selected && n.State == "" {
+			r.finish(i, Stopped, r.stopReason)
 		}
 	}
 }
@@ -203,19 +201,19 @@ func (r *run) begin(ctx context.Context, step int) {
 	go func() { r.ended <- finishedStep{step, r.work(ctx, r.steps[step].Agent)} }()
 }
 
-// errTimeout is the cause of a context whose agent took too long.
+// errTimeout is the cause of a context whose agent exceeded its timeout.
 var errTimeout = errors.New("took too long")
 
-// work does the work of an agent.
+// work runs one agent.
 func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
 	if a.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeout)
 		defer cancel()
 	}
-	log, err := r.keep.create(a.Name)
+	log, err := r.store.create(a.Name)
 	if err != nil {
-		return fmt.Errorf("keep its output: %w", err)
+		return fmt.Errorf("store its output: %w", err)
 	}
 	out := &lines{agent: a.Name, to: &r.out, log: log}
 	start := r.o.Start
@@ -234,43 +232,41 @@ func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
 
 func (r *run) outcomes() (all []Outcome) {
 	for i := range r.nodes {
-		if n := &r.nodes[i]; n.wanted {
+		if n := &r.nodes[i]; n.selected {
 			all = append(all, n.Outcome)
 		}
 	}
 	return all
 }
 
-// DefaultWorkers is how many agents run at once unless somebody says otherwise, and
-// MaxWorkers the most.
+// DefaultWorkers is the default number of agents that run at the same time. MaxWorkers is the maximum.
 const (
 	DefaultWorkers = 4
 	MaxWorkers     = 256
 )
 
-// DefaultGrace is how long a command may take to end when it is asked to.
+// DefaultGrace is the time that a command has to end after it was asked to.
 const DefaultGrace = 5 * time.Second
 
-// Options say how a plan is carried out. Root must be given.
+// Options configures Run. Root is required.
 type Options struct {
 	Root  string // the project's folder
-	State string // the folder for what is kept; "" keeps nothing, and keeps nobody else out
+	State string // folder of the stored state; "" stores nothing and takes no lock
 	ID    string // of the run, for KEN_PLAN
 
-	Agents   []string // these and those whose work they need; empty is all
-	Workers  int      // agents at once, 1 to MaxWorkers; 0 is DefaultWorkers
-	Resume   bool     // start nobody who is done
+	Agents   []string // these and the agents whose work they need; empty means all
+	Workers  int      // agents at the same time, 1 to MaxWorkers; 0 means DefaultWorkers
+	Resume   bool     // do not start agents that are done
 	FailFast bool     // stop everything when an agent fails
 	Grace    time.Duration
 
-	// Start does the work of an agent until ctx ends, and returns nil when it is done.
-	// What it writes to out, from one goroutine at a time, is the agent's output. nil
-	// runs the agent's command.
+	// Start runs an agent until ctx ends, and returns nil on success. It writes the agent's output to out, from one
+	// goroutine at a time. If Start is nil, the agent's command is run.
 	Start func(ctx context.Context, a plan.Agent, out io.Writer) error
 
-	Progress func(Event)              // called by one goroutine at a time; nil tells nobody
-	Output   func(agent, line string) // each line without its end, by one goroutine at a time; may be nil
-	Now      func() time.Time         // nil is time.Now
+	Progress func(Event)              // called from one goroutine at a time; may be nil
+	Output   func(agent, line string) // called with each line without its end, from one goroutine at a time; may be nil
+	Now      func() time.Time         // nil means time.Now
 }
 
 func (o *Options) complete() error {
@@ -289,7 +285,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// State is where an agent stands.
+// State is the state of an agent.
 type State string
 
 // States of an agent.
@@ -297,25 +293,25 @@ const (
 	Running   State = "running"
 	Succeeded State = "succeeded"
 	Failed    State = "failed"
-	Skipped   State = "skipped" // somebody whose work it needs failed
-	Stopped   State = "stopped" // the run ended before it did
-	Kept      State = "kept"    // succeeded in an earlier run
+	Skipped   State = "skipped" // an agent whose work it needs failed
+	Stopped   State = "stopped" // the run ended before the agent did
+	Kept      State = "kept"    // it succeeded in an earlier run
 )
 
-// Event says that an agent has come to a state.
+// Event reports that an agent has reached a state.
 type Event struct {
 	Time   time.Time
 	Agent  string
 	Stage  int
 	State  State
-	Reason string        // why it failed, was skipped or stopped; "" else
-	Took   time.Duration // of those that ran
-	Log    string        // the file with its output; "" if none is kept
-	Done   int           // agents of the run that have come to their end
+	Reason string        // why it failed, was skipped or stopped; otherwise ""
+	Took   time.Duration // running time, for agents that ran
+	Log    string        // path of the file with its output; "" if none is stored
+	Done   int           // agents of the run that have ended
 	Total  int           // agents of the run
 }
 
-// Outcome is what became of an agent.
+// Outcome is the final state of an agent.
 type Outcome struct {
 	Agent   string
 	Stage   int
@@ -326,7 +322,7 @@ type Outcome struct {
 	Log     string
 }
 
-// Report is what became of a run: its agents in the order of the plan.
+// Report is the result of a run, with its agents in the order of the plan.
 type Report struct {
 	ID       string
 	Started  time.Time
@@ -334,7 +330,7 @@ type Report struct {
 	Outcomes []Outcome
 }
 
-// Count returns how many agents came to a state.
+// Count returns the number of agents with a state.
 func (r *Report) Count(s State) (n int) {
 	for _, o := range r.Outcomes {
 		if o.State == s {
@@ -344,41 +340,41 @@ func (r *Report) Count(s State) (n int) {
 	return n
 }
 
-// OK reports whether all agents are done.
+// OK reports whether all agents have succeeded, now or in an earlier run.
 func (r *Report) OK() bool { return r.Count(Succeeded)+r.Count(Kept) == len(r.Outcomes) }
 
-// output is where the lines of all agents come together.
+// output serializes the lines of all agents.
 type output struct {
 	mu   sync.Mutex // guards calls of tell
-	tell func(agent, line string)
+	emit func(agent, line string)
 }
 
-// maxLine is where a line is cut that doesn't end, in bytes.
+// maxLine is the maximum length of a line in bytes. Longer lines are split.
 const maxLine = 64 << 10
 
-// lines cuts what an agent writes into lines.
+// lines splits an agent's output into lines.
 type lines struct {
-	agent string
-	to    *output
-	log   *logFile
-	begun []byte // a line without its end
-	err   error  // the log's
+	agent   string
+	to      *output
+	log     *logFile
+	partial []byte // the beginning of an unfinished line
+	err     error  // error of the log
 }
 
-// Write never fails: a command must not die of a log that can't be written.
+// Write implements io.Writer. It never fails, because a command must not fail when its log can't be written.
 func (l *lines) Write(p []byte) (int, error) {
 	if l.err == nil {
 		l.err = l.log.write(p)
 	}
-	if l.to.tell == nil {
+	if l.to.emit == nil {
 		return len(p), nil
 	}
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
-		if room := maxLine - len(l.begun); len(line) > room {
+		if room := maxLine - len(l.partial); len(line) > room {
 			line, after, ended = rest[:room], rest[room:], true
 		}
-		l.begun = append(l.begun, line...)
+		l.partial = append(l.partial, line...)
 		if rest = after; ended {
 			l.flush()
 		}
@@ -389,13 +385,13 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) flush() {
 	l.to.mu.Lock()
 	defer l.to.mu.Unlock()
-	l.to.tell(l.agent, string(bytes.TrimSuffix(l.begun, []byte{'\r'})))
-	l.begun = l.begun[:0]
+	l.to.emit(l.agent, string(bytes.TrimSuffix(l.partial, []byte{'\r'})))
+	l.partial = l.partial[:0]
 }
 
-// close hands over the last line, and returns what went wrong with the log.
+// close passes on the last line and returns the errors of the log.
 func (l *lines) close() error {
-	if len(l.begun) > 0 {
+	if len(l.partial) > 0 {
 		l.flush()
 	}
 	return errors.Join(l.err, l.log.close())

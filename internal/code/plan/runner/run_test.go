@@ -21,7 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 )
 
-// An agent starts when what it needs is made, and not when the stage before is over.
+// An agent starts when everything that it requires is made, before the previous stage has ended.
 func TestAgentsStartAsSoonAsTheyCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := planned(t, "slow: -> artifact:slow", "quick: -> artifact:quick", "after: artifact:quick -> artifact:after", "last: artifact:slow artifact:after ->")
@@ -33,7 +33,7 @@ func TestAgentsStartAsSoonAsTheyCan(t *testing.T) {
 			return nil
 		}})
 		if err != nil || !r.OK() {
-			t.Fatal(err, became(r))
+			t.Fatal(err, outcomeLine(r))
 		}
 		if got := tr.take(); got != "slow@0s quick@0s after@1s last@1h0m0s" && got != "quick@0s slow@0s after@1s last@1h0m0s" {
 			t.Error(got)
@@ -95,7 +95,7 @@ func TestFailure(t *testing.T) {
 	if err != nil || r.OK() {
 		t.Fatal(err)
 	}
-	if got := became(r); got != "a:failed d:succeeded b:skipped e:succeeded c:skipped" {
+	if got := outcomeLine(r); got != "a:failed d:succeeded b:skipped e:succeeded c:skipped" {
 		t.Error(got)
 	}
 	for name, want := range map[string]string{"a": "no coffee", "b": "needs artifact:a of a, which failed", "c": "needs artifact:b of b, which was skipped", "e": ""} {
@@ -113,7 +113,7 @@ func TestFailFast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := became(r); got != "a:failed busy:stopped done:succeeded slow:stopped next:stopped" {
+		if got := outcomeLine(r); got != "a:failed busy:stopped done:succeeded slow:stopped next:stopped" {
 			t.Error(got)
 		}
 		if got := reasonOf(r, "busy"); got != "stopped because a failed" {
@@ -134,7 +134,7 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if got := became(r); got != "a:stopped c:succeeded b:stopped d:succeeded" {
+		if got := outcomeLine(r); got != "a:stopped c:succeeded b:stopped d:succeeded" {
 			t.Error(got)
 		}
 	})
@@ -145,13 +145,13 @@ func TestTimeout(t *testing.T) {
 		a := agent(t, "a: -> artifact:a")
 		a.Timeout = 10 * time.Minute
 		r, err := runner.Run(t.Context(), planOf(t, a, agent(t, "b: artifact:a ->"), agent(t, "c: ->")), runner.Options{Root: t.TempDir(), Start: work{"a": forever}.start(nil)})
-		if err != nil || became(r) != "a:failed c:succeeded b:skipped" || reasonOf(r, "a") != "took longer than 10m0s and was ended" {
-			t.Error(err, became(r), reasonOf(r, "a"))
+		if err != nil || outcomeLine(r) != "a:failed c:succeeded b:skipped" || reasonOf(r, "a") != "took longer than 10m0s and was ended" {
+			t.Error(err, outcomeLine(r), reasonOf(r, "a"))
 		}
 	})
 }
 
-// Who ends well without having made its files has failed.
+// An agent that succeeds without making its files has failed.
 func TestProductsMustBeThere(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "elsewhere/real", "x")
@@ -160,14 +160,14 @@ func TestProductsMustBeThere(t *testing.T) {
 	}
 	r, err := runner.Run(t.Context(), planned(t, "a: -> file:made/a.md artifact:x symbol:S"), runner.Options{Root: root, Start: work{"a": func(context.Context) error { put(t, root, "made/a.md", ""); return nil }}.start(nil)})
 	if err != nil || !r.OK() {
-		t.Error(err, became(r), reasonOf(r, "a"))
+		t.Error(err, outcomeLine(r), reasonOf(r, "a"))
 	}
 	p := planned(t, "b: -> file:none.md file:none2.md", "c: -> file:link", "d: -> file:elsewhere", "e: file:none.md ->")
 	r, err = runner.Run(t.Context(), p, runner.Options{Root: root, Start: work{}.start(nil)})
-	if err != nil || became(r) != "b:failed c:failed d:succeeded e:skipped" {
-		t.Error(err, became(r))
+	if err != nil || outcomeLine(r) != "b:failed c:failed d:succeeded e:skipped" {
+		t.Error(err, outcomeLine(r))
 	}
-	if got := reasonOf(r, "b"); got != "it ended well, but file:none.md is not there\nit ended well, but file:none2.md is not there" {
+	if got := reasonOf(r, "b"); got != "its command succeeded, but file:none.md is not there\nits command succeeded, but file:none2.md is not there" {
 		t.Error(got)
 	}
 	if got := reasonOf(r, "c"); !strings.Contains(got, "symbolic link") {
@@ -179,8 +179,8 @@ func TestOnlySomeAgents(t *testing.T) {
 	var tr trace
 	p := planned(t, "a: -> artifact:a", "b: artifact:a -> artifact:b", "c: artifact:b ->", "d: artifact:a ->")
 	r, err := runner.Run(t.Context(), p, runner.Options{Root: t.TempDir(), Agents: []string{"b"}, Start: work{}.start(&tr)})
-	if err != nil || tr.take() != "a b" || became(r) != "a:succeeded b:succeeded" {
-		t.Error(err, became(r))
+	if err != nil || tr.take() != "a b" || outcomeLine(r) != "a:succeeded b:succeeded" {
+		t.Error(err, outcomeLine(r))
 	}
 	if _, err := runner.Run(t.Context(), p, runner.Options{Root: t.TempDir(), Agents: []string{"z"}, Start: work{}.start(&tr)}); !errors.Is(err, ken.ErrNotFound) || tr.take() != "" {
 		t.Error(err)
@@ -217,7 +217,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// A reason may come from anywhere, and is kept.
+// Reasons can contain any text and are stored, so secrets in them are redacted.
 func TestReasonsHoldNoSecrets(t *testing.T) {
 	secret := "ghp_" + "x7Kq9ZtR2mV5bN8cW1yL4dF6hJ3sP0gQaUeI"
 	state := filepath.Join(t.TempDir(), "state")
@@ -229,8 +229,8 @@ func TestReasonsHoldNoSecrets(t *testing.T) {
 	}
 }
 
-// Whatever the plan, whoever fails and however long they take: nobody starts before what
-// it needs is made, nobody starts twice, and all come to an end.
+// With any plan, failures and durations: no agent starts before its requirements are made, none starts twice, and all
+// end.
 func TestRandomRuns(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for range race.Pick(300, 40) {
@@ -272,7 +272,7 @@ func TestRandomRuns(t *testing.T) {
 				return nil
 			}})
 			if err != nil || len(r.Outcomes) != n {
-				t.Fatal(err, became(r))
+				t.Fatal(err, outcomeLine(r))
 			}
 			for _, o := range r.Outcomes {
 				if ok := o.State == runner.Succeeded && !fails[o.Agent] || o.State == runner.Failed && fails[o.Agent] || o.State == runner.Skipped; !ok {

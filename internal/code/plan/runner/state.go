@@ -20,26 +20,26 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// Names in the folder of the state.
+// Names of files in the folder State.
 const (
 	stateName = "plan.json"
 	lockName  = "plan.lock"
 	logFolder = "plan"
 )
 
-// stateStore remembers who succeeded. A nil one remembers nothing.
+// stateStore stores which agents succeeded. A nil stateStore stores nothing.
 type stateStore struct {
 	dir    string
 	id     string
 	folder *projectfile.Folder
 	root   *os.Root
 	lock   *flock.Flock
-	was    []byte // plan.json as it is on disk; nil if there is none
-	broken bool   // it can't be written
+	onDisk []byte // content of plan.json on disk; nil if it does not exist
+	broken bool   // writing it has failed
 	stateFile
 }
 
-// openState takes the state for a run.
+// openState opens the state and takes its lock for a run.
 func openState(o *Options) (_ *stateStore, err error) {
 	if o.State == "" {
 		return nil, nil
@@ -47,7 +47,7 @@ func openState(o *Options) (_ *stateStore, err error) {
 	k := &stateStore{dir: o.State, id: o.ID}
 	defer func() {
 		if err != nil {
-			_ = k.close() // what is told is why it can't be used
+			_ = k.close() // the first error is reported
 		}
 	}()
 	if err := makeFolder(o.Root, k.dir); err != nil {
@@ -82,13 +82,13 @@ func openState(o *Options) (_ *stateStore, err error) {
 	return k, nil
 }
 
-// makeFolder makes the folder of the state, which is private to this machine.
+// makeFolder creates the folder for the state, which must not be committed or shared.
 func makeFolder(root, dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	err := trust.Mark(root, dir)
-	if err == nil || errors.Is(err, ken.ErrUnavailable) { // then it is known to this process alone
+	if err == nil || errors.Is(err, ken.ErrUnavailable) { // in this case only this process knows the folder
 		err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
 	}
 	if err != nil {
@@ -97,26 +97,26 @@ func makeFolder(root, dir string) error {
 	return nil
 }
 
-// heldBy says who has the state.
+// heldBy returns an error that names the process that holds the lock.
 func (k *stateStore) heldBy(readErr error) error {
 	who := ""
-	if readErr == nil && k.was != nil && k.Run.Ended.IsZero() {
+	if readErr == nil && k.onDisk != nil && k.Run.Ended.IsZero() {
 		who = fmt.Sprintf(": process %d on %s, since %s", k.Run.PID, k.Run.Host, k.Run.Started.UTC().Format(time.DateTime+" UTC"))
 	}
-	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is at work here" + who, Try: "Wait until it is done, or stop it."}
+	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is active here" + who, Try: "Wait until it is done, or stop it."}
 }
 
-// begin writes who runs.
+// begin records the start of a run.
 func (k *stateStore) begin(now time.Time) error {
 	if k == nil {
 		return nil
 	}
-	host, _ := os.Hostname() // "" is as good as any
+	host, _ := os.Hostname() // "" is acceptable
 	k.Run = runInfo{ID: k.id, PID: os.Getpid(), Host: host, Started: now.UTC()}
 	return k.save()
 }
 
-// end writes that nobody runs.
+// end records the end of a run.
 func (k *stateStore) end(now time.Time) error {
 	if k == nil {
 		return nil
@@ -125,7 +125,7 @@ func (k *stateStore) end(now time.Time) error {
 	return k.save()
 }
 
-// close lets go of the state.
+// close releases the lock and closes the folder.
 func (k *stateStore) close() error {
 	if k == nil {
 		return nil
@@ -143,7 +143,7 @@ func (k *stateStore) close() error {
 	return errors.Join(errs...)
 }
 
-// log is the file with an agent's output, "" where none is kept.
+// log returns the path of an agent's log; "" if none is stored.
 func (k *stateStore) log(agent string) string {
 	if k == nil {
 		return ""
@@ -151,7 +151,7 @@ func (k *stateStore) log(agent string) string {
 	return filepath.Join(k.dir, logFolder, agent+".log")
 }
 
-// create makes an agent's log anew. What has its name, a link included, goes.
+// create creates an agent's log. It replaces a file or link with that name.
 func (k *stateStore) create(agent string) (*logFile, error) {
 	if k == nil {
 		return nil, nil
@@ -170,7 +170,7 @@ func (k *stateStore) create(agent string) (*logFile, error) {
 	return newLog(f), nil
 }
 
-// maxState bounds plan.json: far beyond what a thousand agents leave.
+// maxState is the maximum size of plan.json in bytes, far above that for a thousand agents.
 const maxState = 16 << 20
 
 // stateFile is plan.json.
@@ -190,7 +190,7 @@ type runInfo struct {
 
 type savedAgent struct {
 	State    State     `json:"state"`
-	Declared string    `json:"declared"` // a hash of what it declares
+	Declared string    `json:"declared"` // hash of the agent's declaration
 	Started  time.Time `json:"started,omitzero"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Reason   string    `json:"reason,omitempty"`
@@ -198,7 +198,7 @@ type savedAgent struct {
 
 const memoryVersion = 1
 
-// read reads plan.json, if there is one.
+// read reads plan.json if it exists.
 func (k *stateStore) read() error {
 	k.stateFile = stateFile{Version: memoryVersion, Agents: map[string]savedAgent{}}
 	f, err := k.folder.Read(stateName, maxState)
@@ -218,7 +218,7 @@ func (k *stateStore) read() error {
 	case m.Version != memoryVersion:
 		return k.damaged(fmt.Errorf("version %d, and not %d", m.Version, memoryVersion))
 	}
-	k.was, k.Run = f.Bytes, m.Run
+	k.onDisk, k.Run = f.Bytes, m.Run
 	if m.Agents != nil {
 		k.Agents = m.Agents
 	}
@@ -226,12 +226,11 @@ func (k *stateStore) read() error {
 }
 
 func (k *stateStore) damaged(err error) error {
-	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was left alone",
-		Try: "Delete the file: then it is not known who succeeded before, and all agents run.", Err: err}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was not changed",
+		Try: "Delete the file; all agents then run again.", Err: err}
 }
 
-// save writes plan.json, if it has changed. After it failed once it does nothing: one
-// complaint is enough.
+// save writes plan.json if it has changed. After a failure it does nothing, so the error is reported once.
 func (k *stateStore) save() error {
 	if k == nil || k.broken {
 		return nil
@@ -240,14 +239,14 @@ func (k *stateStore) save() error {
 	if err != nil {
 		return err
 	}
-	if b = append(b, '\n'); bytes.Equal(b, k.was) {
+	if b = append(b, '\n'); bytes.Equal(b, k.onDisk) {
 		return nil
 	}
-	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.was, Now: b}); err != nil {
+	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.onDisk, Now: b}); err != nil {
 		k.broken = true
-		return fmt.Errorf("remember who succeeded: %w", err)
+		return fmt.Errorf("save which agents succeeded: %w", err)
 	}
-	k.was = b
+	k.onDisk = b
 	return nil
 }
 
@@ -271,12 +270,12 @@ func (k *stateStore) remember(a plan.Agent, o *Outcome) {
 	}
 }
 
-// declared is a hash of what makes an agent's work what it is: not how long it may take.
+// declared returns a hash of the parts of an agent that affect its work. The timeout does not.
 func declared(a plan.Agent) string {
 	a.Timeout = 0
 	b, err := json.Marshal(a)
 	if err != nil {
-		panic("runner: " + err.Error()) // texts alone
+		panic("runner: " + err.Error()) // can't happen: all fields are strings
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

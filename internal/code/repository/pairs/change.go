@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// change is what a commit added to files that are indexed.
+// change is what a commit added to indexed files.
 type change struct {
 	sha, subject string
 	files        []string
@@ -22,13 +22,13 @@ type change struct {
 }
 
 const (
-	maxAdded    = 1200 // bytes of added lines of one commit, or a line more
-	maxPerFile  = 400  // of which from one file
-	maxTouched  = 30   // files; a commit that touches more is about none of them
+	maxAdded    = 1200 // bytes of added lines per commit, plus at most one line
+	maxPerFile  = 400  // bytes per file of these
+	maxTouched  = 30   // files; the subject of a commit that touches more describes none of them
 	maxDiffLine = 2000 // bytes; the rest of a longer line is left out
 )
 
-// addChange adds the pair of a commit's subject and the lines that it added.
+// addChange adds the pair of a commit's subject and its added lines.
 func (m *miner) addChange(c change) {
 	if len(c.files) == 0 || len(c.files) > maxTouched {
 		return
@@ -38,12 +38,11 @@ func (m *miner) addChange(c change) {
 	}
 }
 
-// logFormat starts a commit: a byte that starts no line of a patch, the hash and
-// the subject, each ended by a NUL.
+// logFormat begins each commit with a byte that can't begin a line of a patch, followed by the hash and the subject,
+// each terminated by a NUL.
 const logFormat = "%x01%H%x00%s%x00"
 
-// diffs reads the newest n commits without merges and hands on what each added to
-// known files, newest first.
+// diffs reads the newest n commits without merges and calls emit with what each added to known files, newest first.
 func diffs(ctx context.Context, root string, n int, known map[string]bool, emit func(change)) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +66,7 @@ func diffs(ctx context.Context, root string, n int, known map[string]bool, emit 
 	}
 	failed := parsePatches(out, known, emit)
 	if failed != nil {
-		stop() // the rest is left unread
+		stop() // the rest is not needed
 	}
 	return errors.Join(failed, cmd.Wait())
 }
@@ -113,18 +112,18 @@ func parsePatches(r io.Reader, known map[string]bool, emit func(change)) error {
 type patches struct {
 	in    *bufio.Reader
 	known map[string]bool
-	file  string // that the hunks are of; "" for one that is not known
-	taken int    // bytes of it
+	file  string // file of the present hunks; "" for an unknown one
+	taken int    // bytes read from it
 }
 
-// hasContent reports a line that tells something: no bracket alone, and no import.
+// hasContent reports whether a line has content: it is not only a bracket, and not an import.
 func hasContent(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.ContainsFunc(line, unicode.IsLetter) && !strings.HasPrefix(line, "package ") && !strings.HasPrefix(line, "import ") &&
 		!strings.HasPrefix(line, "from ") && (line[0] != '"' || line[len(line)-1] != '"')
 }
 
-// line reads a line without its end, and only the start of a long one.
+// line reads a line without its end. It drops the rest of a long line.
 func (p *patches) line() (string, error) {
 	var b []byte
 	for {
@@ -141,7 +140,7 @@ func (p *patches) line() (string, error) {
 	}
 }
 
-// patch reads what starts with a line outside of hunks.
+// patch reads a line outside of hunks.
 func (p *patches) patch(c *change, line string) error {
 	switch {
 	case strings.HasPrefix(line, "diff "):
@@ -160,7 +159,7 @@ func (p *patches) patch(c *change, line string) error {
 	return nil
 }
 
-// hunk reads as many lines as its head announces, whatever they look like.
+// hunk reads the number of lines announced in the head of a hunk, whatever their content.
 func (p *patches) hunk(c *change, head string) error {
 	f := strings.Fields(head)
 	if len(f) < 4 {
@@ -192,7 +191,7 @@ func (p *patches) hunk(c *change, head string) error {
 	return nil
 }
 
-// lineCount reads the count of "-12,3" or "+7", where 1 goes without saying.
+// lineCount parses the count in "-12,3" or "+7"; without a count it is 1.
 func lineCount(s, sign string) (int, error) {
 	rest, ok := strings.CutPrefix(s, sign)
 	if !ok {

@@ -9,13 +9,11 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// comment is a doc comment: as it stands in the text, and what its first
-// paragraph says.
+// comment is a doc comment: its text in the source, and its first paragraph.
 type comment struct{ raw, summary string }
 
-// goComments returns the doc comments of a chunk of Go: of the package, of
-// declarations, and of the specifications in a group. A chunk is whole
-// declarations, or a part of one, of which the parser reads as much as it can.
+// goComments returns the doc comments in a chunk of Go: of the package, of declarations, and of specifications in a
+// group. A chunk consists of whole declarations or of a part of one, which the parser reads as far as it can.
 func goComments(text string) []comment {
 	src, from := text, 0
 	if !packageClause.MatchString(text) {
@@ -33,7 +31,7 @@ func goComments(text string) []comment {
 			return
 		}
 		at, end := fset.PositionFor(g.Pos(), false).Offset-from, fset.PositionFor(g.End(), false).Offset-from
-		if at < 0 || end > len(text) || at >= end { // the parser counts a carriage return less
+		if at < 0 || end > len(text) || at >= end { // the parser does not count carriage returns
 			return
 		}
 		if said := paragraph(g.Text()); said != "" {
@@ -67,17 +65,17 @@ func goComments(text string) []comment {
 
 var packageClause = lazyregexp.New(`(?m)^package \w+`)
 
-// paragraph is the first paragraph of a text on one line.
+// paragraph returns the first paragraph of a text on one line.
 func paragraph(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// docString is a triple-quoted string at the head of what it describes.
+// docString matches a triple-quoted string at the beginning of what it describes.
 var docString = lazyregexp.New("(?s)^[^\"'`]{0,400}?:[ \t]*\r?\n[ \t]*[rRuU]?(\"\"\"(.+?)\"\"\"|'''(.+?)''')")
 
-// comments returns the doc comment of a chunk in any other language: the comment
-// that it starts with, and the doc string of the definition at its head.
+// comments returns the doc comments in a chunk of any other language: the comment at its beginning, and the doc string
+// of the definition at its beginning.
 func comments(text string) []comment {
 	var out []comment
 	if c := leadingComment(text); c.summary != "" {
@@ -92,7 +90,7 @@ func comments(text string) []comment {
 	return out
 }
 
-// dedent takes the indentation off all lines.
+// dedent removes the indentation of all lines.
 func dedent(s string) string {
 	var b strings.Builder
 	for l := range strings.Lines(s) {
@@ -102,10 +100,10 @@ func dedent(s string) string {
 	return b.String()
 }
 
-// leadingComment is the comment at the start of a text: lines that begin with a mark, or
-// a block up to its end.
+// leadingComment returns the comment at the beginning of a text: lines that begin with a comment mark, or a block
+// comment.
 func leadingComment(text string) comment {
-	var said strings.Builder
+	var body strings.Builder
 	end, block := 0, ""
 	for l := range strings.Lines(text) {
 		t := strings.TrimSpace(l)
@@ -125,16 +123,16 @@ func leadingComment(text string) comment {
 			t = strings.TrimSpace(strings.TrimLeft(t, "*"))
 		}
 		if !directive(t) {
-			said.WriteString(t + "\n")
+			body.WriteString(t + "\n")
 		}
 	}
-	if block != "" { // never closed: it is no comment
+	if block != "" { // it is not closed, so it is no comment
 		return comment{}
 	}
-	return comment{text[:end], paragraph(said.String())}
+	return comment{text[:end], paragraph(body.String())}
 }
 
-// opensComment reports whether a line starts a comment: what it says, and what closes
+// opensComment reports whether a line begins a comment. body is the text of the comment; closes is the mark that ends
 // it, "" for the end of the line.
 func opensComment(t string) (body, closes string, ok bool) {
 	for _, mark := range []struct{ open, close string }{{"/*", "*/"}, {"<!--", "-->"}, {"{-", "-}"}, {"///", ""}, {"//!", ""}, {"//", ""}, {"#", ""},
@@ -151,7 +149,7 @@ func opensComment(t string) (body, closes string, ok bool) {
 
 var cDirective = lazyregexp.New(`^\s*(?:include|define|ifdef|ifndef|if|endif|else|pragma|undef)\b`)
 
-// directive reports what is in a comment for a tool.
+// directive reports whether the text of a comment is meant for a tool.
 func directive(s string) bool {
 	for _, p := range []string{"go:", "nolint", "eslint", "noqa", "type:", "pylint", "-*-", "vim:", "Copyright", "SPDX-", "@ts-"} {
 		if strings.HasPrefix(s, p) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// addDocument adds a file's or a commit's passages and pairs.
+// addDocument adds the passages and pairs of a file or commit.
 func (m *miner) addDocument(d repository.Document) {
 	if strings.HasPrefix(d.Path, "git:") {
 		m.addMessage(d)
@@ -50,7 +50,7 @@ func (m *miner) addSection(file string, c *ken.Claim) (int, bool) {
 		return 0, false
 	}
 	titles := headings(c)
-	for at := len(titles) - 1; at >= 0; at-- { // "Limits" alone says little: with what it is under
+	for at := len(titles) - 1; at >= 0; at-- { // "Limits" alone says little, so the parent heading is added
 		if q := strings.Join(titles[at:], ": "); len(analysis.Terms(q)) >= minQuestion {
 			m.pair(strings.ReplaceAll(q, " · ", ", "), SourceHeading, file, nil, i)
 			break
@@ -59,7 +59,7 @@ func (m *miner) addSection(file string, c *ken.Claim) (int, bool) {
 	return i, true
 }
 
-// headings are the titles that a chunk stands under, outermost first.
+// headings returns the titles of a chunk, outermost first.
 func headings(c *ken.Claim) []string {
 	parts := strings.Split(c.Heading, analysis.HeadingSeparator)[1:]
 	return slices.DeleteFunc(parts, func(s string) bool { return strings.HasPrefix(s, "Status: ") })
@@ -67,7 +67,7 @@ func headings(c *ken.Claim) []string {
 
 var decisionFolder = lazyregexp.New(`(?i)(?:^|/)(?:adrs?|decisions?|rfcs?)/`)
 
-// decisionTitle is the first heading of a decision record, "" for other files.
+// decisionTitle returns the first heading of a decision record; "" for other files.
 func decisionTitle(d repository.Document) string {
 	if !decisionFolder.MatchString(d.Path) {
 		return ""
@@ -83,7 +83,7 @@ func decisionTitle(d repository.Document) string {
 
 var recordNumber = lazyregexp.New(`^(?i:(?:adr|rfc|decision)[- ]?)?\d+\s*[:.–—-]\s*`)
 
-// addCode adds a passage of code without its doc comments, and a pair for each.
+// addCode adds a passage of code without its doc comments, and a pair for each comment.
 func (m *miner) addCode(file string, c *ken.Claim, found []comment) (int, bool) {
 	text := c.Text
 	for _, f := range found {
@@ -99,20 +99,20 @@ func (m *miner) addCode(file string, c *ken.Claim, found []comment) (int, bool) 
 	return i, true
 }
 
-// withoutName takes the name of what is described off the start of a Go comment: a
-// person who asks does not know it yet.
-func withoutName(said string, names []string) string {
-	first, rest, ok := strings.Cut(said, " ")
+// withoutName removes the declared name from the beginning of a Go comment, because a person who searches does not know
+// the name yet.
+func withoutName(text string, names []string) string {
+	first, rest, ok := strings.Cut(text, " ")
 	if ok && slices.ContainsFunc(names, func(n string) bool { return n == first || strings.HasSuffix(n, "."+first) }) {
 		return rest
 	}
-	if pkg, ok := strings.CutPrefix(said, "Package "); ok {
-		_, said, _ = strings.Cut(pkg, " ")
+	if pkg, ok := strings.CutPrefix(text, "Package "); ok {
+		_, text, _ = strings.Cut(pkg, " ")
 	}
-	return said
+	return text
 }
 
-// pathWords is what a path says: the words of its name, and of its folder.
+// pathWords returns the words of a file's name and its folder.
 func pathWords(p string) string {
 	base := strings.TrimSuffix(path.Base(p), path.Ext(p))
 	words := analysis.SplitIdentifier(base)
@@ -124,11 +124,10 @@ func pathWords(p string) string {
 
 var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
 
-// plainSubject is a commit's subject without the package or the type before it.
+// plainSubject returns a commit's subject without the prefix for package or type.
 func plainSubject(s string) string { return scopePrefix.ReplaceAllString(strings.TrimSpace(s), "") }
 
-// addMessage adds a commit's message without its subject; where nothing but files
-// remains, there is no passage.
+// addMessage adds a commit's message without its subject. If only the list of files remains, there is no passage.
 func (m *miner) addMessage(d repository.Document) {
 	var all []int
 	title := ""

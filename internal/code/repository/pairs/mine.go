@@ -22,18 +22,16 @@ const (
 	SourceCommitCode = "commit code"
 )
 
-// Options tunes Mine. The zero value is the default; negative numbers count as 0.
+// Options configures Mine. The zero value is the default. Negative numbers count as 0.
 type Options struct {
-	// Index says what of the repository is read, as for search. Its Progress is
-	// told of the files and commits.
+	// Index says what is read from the repository, as for search. Its Progress reports files and commits.
 	Index repository.Options
-	// PerFile is the most pairs of one file; 0 means 40. What is taken is spread
-	// over the file.
+	// PerFile is the maximum number of pairs per file; 0 means 40. They are spread evenly over the file.
 	PerFile int
-	// Max is the most pairs in all; 0 means 20,000, which tune in a few minutes.
+	// Max is the maximum number of all pairs; 0 means 20,000. Tuning with so many takes a few minutes.
 	Max int
-	// Diffs is of how many newest commits the added lines are read; 0 means 500.
-	// None are where Index.NoHistory is set.
+	// Diffs is the number of newest commits whose added lines are read; 0 means 500. With Index.NoHistory, none are
+	// read.
 	Diffs int
 }
 
@@ -42,25 +40,25 @@ const (
 	defaultMax     = 20_000
 	defaultDiffs   = 500
 
-	maxQuestion = 400 // bytes of a pair's question, or a little less
+	maxQuestion = 400 // maximum bytes of a pair's question
 	minQuestion = 2   // terms
 	minPassage  = 5   // terms
-	maxSame     = 2   // pairs with one question; a heading that is on more says nothing
+	maxSame     = 2   // maximum pairs with the same question; a heading that occurs more often says nothing
 )
 
-// Report says what mining found and what it left out.
+// Report is the result of mining.
 type Report struct {
 	Files   int    `json:"files"`
 	Commits int    `json:"commits"`
 	History string `json:"history,omitempty"` // why there is no git history; empty when there is
 	Mined   int    `json:"mined"`             // pairs before the limits
-	Common  int    `json:"common"`            // left out, because their question is everywhere
-	Over    int    `json:"over"`              // left out, because of PerFile and Max
+	Common  int    `json:"common"`            // left out because their question occurs too often
+	Over    int    `json:"over"`              // left out because of PerFile and Max
 	Secrets int    `json:"secrets"`           // redacted
 }
 
-// Mine reads the repository in root. Errors are those of repository.Index, and the
-// context's own; git that is missing or fails only leaves the history out.
+// Mine reads the repository in root. Errors are those of repository.Index and of ctx. If git is missing or fails, only
+// the history is left out.
 func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error) {
 	o.PerFile, o.Max, o.Diffs = orDefault(o.PerFile, defaultPerFile), orDefault(o.Max, defaultMax), orDefault(o.Diffs, defaultDiffs)
 	var s sink
@@ -93,15 +91,14 @@ func Mine(ctx context.Context, root string, o Options) (adapt.Set, Report, error
 	return adapt.Set{Passages: m.passages, Pairs: m.pairs}, m.report, nil
 }
 
-// miner gathers passages and pairs.
+// miner collects passages and pairs.
 type miner struct {
 	passages []string
 	pairs    []adapt.Pair
 	report   Report
 }
 
-// passage adds a text that can be found, and returns its number; false when there
-// is too little in it to be found.
+// passage adds a passage and returns its number. It returns false if the text has too few terms to be found.
 func (m *miner) passage(text string) (int, bool) {
 	text = m.clean(text)
 	if len(analysis.Terms(text)) < minPassage {
@@ -111,7 +108,7 @@ func (m *miner) passage(text string) (int, bool) {
 	return len(m.passages) - 1, true
 }
 
-// pair adds a pair whose question says enough.
+// pair adds a pair, unless its question has too few terms.
 func (m *miner) pair(q, src, file string, touches []string, passages ...int) {
 	q = strings.Join(strings.Fields(m.clean(q)), " ")
 	if len(q) > maxQuestion {
@@ -130,8 +127,7 @@ func (m *miner) clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// dropCommon leaves out pairs whose question others have too ("Usage"), and those
-// that are there already.
+// dropCommon removes pairs whose question occurs too often ("Usage"), and duplicates.
 func (m *miner) dropCommon() {
 	count := map[string]int{}
 	for _, p := range m.pairs {
@@ -150,7 +146,7 @@ func (m *miner) dropCommon() {
 	})
 }
 
-// limit keeps at most perFile pairs of a file and most in all, spread evenly.
+// limit keeps at most perFile pairs per file and at most most in all, evenly spread.
 func (m *miner) limit(perFile, most int) {
 	var out []adapt.Pair
 	for at := 0; at < len(m.pairs); {
@@ -166,7 +162,7 @@ func (m *miner) limit(perFile, most int) {
 	m.pairs = out
 }
 
-// spread takes n of the pairs at even distances.
+// spread returns n of the pairs at even distances.
 func spread(pairs []adapt.Pair, n int) []adapt.Pair {
 	if len(pairs) <= n {
 		return pairs
@@ -185,10 +181,10 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// sink keeps everything that is indexed.
+// sink stores all indexed documents.
 type sink struct{ docs []repository.Document }
 
-// DocumentHashes implements repository.Sink: nothing is known.
+// DocumentHashes implements repository.Sink. The sink is empty at first.
 func (*sink) DocumentHashes(context.Context) (map[string]repository.Known, error) { return nil, nil }
 
 // PutDocuments implements repository.Sink.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// plainSpelling writes a name without what traces and signatures have in it: "nats.(*Conn).Drain" as
-// "nats.Conn.Drain", "example%2ego" as "example.go", "Set[...].Add" as "Set.Add".
+// plainSpelling removes the notation of traces and signatures from a name: "nats.(*Conn).Drain" becomes
+// "nats.Conn.Drain", "example%2ego" becomes "example.go", and "Set[...].Add" becomes "Set.Add".
 func plainSpelling(s string) string {
 	if !strings.ContainsAny(s, "(%[") || strings.Contains(s, " ") {
 		return s
@@ -19,37 +19,41 @@ func plainSpelling(s string) string {
 	return strings.TrimPrefix(s, "(")
 }
 
-// Bounds on the declarations of one name that are examined for the meaning of a written name. A
-// turn waits for them.
+// Limits for the declarations of one name that a lookup examines. They bound the time that a turn waits.
 const (
-	maxSpoken = 256  // that fit
-	maxCommon = 1024 // in all
+	maxMatches  = 256  // matches
+	maxExamined = 1024 // declarations examined
 )
 
-// spoken finds what a name with a dot means that is no qualified name and no end of one: a name that a package
-// hands on (flask.Flask) or that begins with a package's clause (nats.Conn), a member that a type inherits
-// (Flask.route), a member of what is usually called so: the receiver of Go's methods (nc.Drain), values whose type is
-// known (app.run), types of about that name (engine.Use, ctx.Abort); last, the only member that is called so.
-// The first of these that fits anything decides.
-func (v *View) spoken(name string) []int32 {
+// resolveInformal resolves a name with a dot that is neither a qualified name nor the end of one. It tries, in this order:
+//
+//   - a name that a package re-exports (flask.Flask) or that begins with a package's clause (nats.Conn);
+//   - a member that a type inherits (Flask.route);
+//   - a method of Go by its receiver's usual name (nc.Drain);
+//   - a member of values with that name, by their type (app.run);
+//   - a member of types with a similar name (engine.Use, ctx.Abort);
+//   - the only member with that name.
+//
+// The first with any match is used.
+func (v *View) resolveInformal(name string) []int32 {
 	first, rest, ok := strings.Cut(name, ".")
 	if !ok || first == "" || rest == "" || strings.ContainsAny(rest, "/:# ") || len(name) > maxName {
 		return nil
 	}
-	if i := strings.LastIndexByte(name, '/'); i >= 0 { // the dots of a path are no ends of names
+	if i := strings.LastIndexByte(name, '/'); i >= 0 { // dots in the path are no separators
 		dir, last := name[:i+1], name[i+1:]
 		if first, rest, ok = strings.Cut(last, "."); !ok {
 			return nil
 		}
 		first = dir + first
 	}
-	s := speaker{v: v}
+	s := informalResolver{v: v}
 	for fam := range v.fams {
 		r := newResolver(v)
 		r.u = &unit{fam: uint8(fam)}
 		s.resolvers = append(s.resolvers, r)
 	}
-	for _, look := range []func(first, rest string) []int32{s.handedOn, s.ofTypes, s.ofReceivers, s.ofValues, s.ofAbout, s.onlyMember} {
+	for _, look := range []func(first, rest string) []int32{s.reexported, s.ofTypes, s.ofReceivers, s.ofValues, s.ofSimilarTypes, s.onlyMember} {
 		if found := look(first, rest); len(found) > 0 {
 			return found
 		}
@@ -57,13 +61,13 @@ func (v *View) spoken(name string) []int32 {
 	return nil
 }
 
-type speaker struct {
+type informalResolver struct {
 	v         *View
 	resolvers []*resolver // one for each family of languages
 }
 
-// at adds what a path means, in any language.
-func (s *speaker) at(out []int32, path string) []int32 {
+// at appends the nodes to which a path resolves in any family of languages.
+func (s *informalResolver) at(out []int32, path string) []int32 {
 	for _, r := range s.resolvers {
 		if end, _ := r.last(path, eReferences); end.node >= 0 && !slices.Contains(out, end.node) {
 			out = append(out, end.node)
@@ -72,8 +76,8 @@ func (s *speaker) at(out []int32, path string) []int32 {
 	return out
 }
 
-// handedOn finds what packages and modules of a name have, whether they declare it or not.
-func (s *speaker) handedOn(first, rest string) (out []int32) {
+// reexported resolves names that packages and modules declare or re-export.
+func (s *informalResolver) reexported(first, rest string) (out []int32) {
 	if out = s.at(nil, first+"."+rest); len(out) > 0 {
 		return out
 	}
@@ -100,9 +104,9 @@ func (s *speaker) handedOn(first, rest string) (out []int32) {
 	return out
 }
 
-// nodes lists the nodes of a bare name that the repository has and that fit, at most maxSpoken of
-// the first maxCommon.
-func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
+// nodes lists the nodes with a bare name that are in the repository, not only in tests, and for which fits returns
+// true: at most maxMatches of the first maxExamined.
+func (s *informalResolver) nodes(name string, fits func(n *node) bool) (out []int32) {
 	x, ok := s.v.names.find(name)
 	if !ok {
 		return nil
@@ -113,26 +117,26 @@ func (s *speaker) nodes(name string, fits func(n *node) bool) (out []int32) {
 			out = append(out, i)
 		}
 		examined++
-		return len(out) < maxSpoken && examined < maxCommon
+		return len(out) < maxMatches && examined < maxExamined
 	})
 	return out
 }
 
 func isTypeNode(n *node) bool { return n.kind == kType || n.kind == kInterface }
 
-// ofTypes finds members that types of a name inherit.
-func (s *speaker) ofTypes(first, rest string) (out []int32) {
+// ofTypes finds members that the types with a name inherit.
+func (s *informalResolver) ofTypes(first, rest string) (out []int32) {
 	name := first + "." + rest
 	for _, i := range s.v.named(ownerOf(name), true) {
-		if n := s.v.nodes.at(i); isTypeNode(n) && n.flags&testOnly == 0 && len(out) < maxSpoken {
+		if n := s.v.nodes.at(i); isTypeNode(n) && n.flags&testOnly == 0 && len(out) < maxMatches {
 			out = s.at(out, s.v.text(n.qual)+"."+lastPart(name))
 		}
 	}
 	return out
 }
 
-// ofReceivers finds methods of Go whose receiver is called so.
-func (s *speaker) ofReceivers(first, rest string) []int32 {
+// ofReceivers finds methods of Go by the name of their receiver.
+func (s *informalResolver) ofReceivers(first, rest string) []int32 {
 	begin := "func (" + first + " "
 	return s.nodes(rest, func(n *node) bool {
 		return n.kind == kMethod && slices.ContainsFunc(n.places, func(p place) bool {
@@ -145,8 +149,8 @@ func (s *speaker) ofReceivers(first, rest string) []int32 {
 	})
 }
 
-// ofValues finds members of what the values that are called so have as their type.
-func (s *speaker) ofValues(first, rest string) (out []int32) {
+// ofValues finds members of the types of all values with a name. It keeps those that most of these values have.
+func (s *informalResolver) ofValues(first, rest string) (out []int32) {
 	x, ok := s.v.names.find(first)
 	if !ok {
 		return nil
@@ -166,7 +170,7 @@ func (s *speaker) ofValues(first, rest string) (out []int32) {
 			}
 		}
 		looked++
-		return looked < maxSpoken
+		return looked < maxMatches
 	})
 	most := 0
 	for i, n := range counts {
@@ -178,8 +182,9 @@ func (s *speaker) ofValues(first, rest string) (out []int32) {
 	return slices.DeleteFunc(out, func(i int32) bool { return counts[i] < most })
 }
 
-// ofAbout finds members of types whose name is, begins, ends or is shortened like a word in lower case.
-func (s *speaker) ofAbout(first, rest string) []int32 {
+// ofSimilarTypes finds members of types with a name like first in lower case: equal to it, beginning or ending with it, or
+// shortened to it. Only the most similar types count.
+func (s *informalResolver) ofSimilarTypes(first, rest string) []int32 {
 	if first != strings.ToLower(first) || len(first) < 2 {
 		return nil
 	}
@@ -215,8 +220,8 @@ func (s *speaker) ofAbout(first, rest string) []int32 {
 	return found
 }
 
-// onlyMember finds the only member that is called so.
-func (s *speaker) onlyMember(first, rest string) []int32 {
+// onlyMember finds the only member with a name.
+func (s *informalResolver) onlyMember(first, rest string) []int32 {
 	if first != strings.ToLower(first) || strings.Contains(rest, ".") || len(rest) < minUnique || commonMembers[strings.ToLower(rest)] {
 		return nil
 	}
@@ -226,7 +231,7 @@ func (s *speaker) onlyMember(first, rest string) []int32 {
 	return nil
 }
 
-// compareFound orders what a name may stand for: what ships before what only tests declare, then by the edges that lead there.
+// compareFound orders matches: first those declared outside of tests, then by incoming edges, then by ID.
 func (v *View) compareFound(a, b int32) int {
 	x, y := v.nodes.at(a), v.nodes.at(b)
 	return cmp.Or(cmp.Compare(x.flags&testOnly, y.flags&testOnly), cmp.Compare(len(y.in), len(x.in)), v.compare(a, b))
