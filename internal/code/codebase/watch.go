@@ -70,10 +70,11 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 			f.overflowed = true
 			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
+			first := len(f.pending) == 0
 			if !f.handleEvent(ctx, e) {
 				continue
 			}
-			if len(f.pending) == 1 {
+			if first {
 				late.Reset(maxWait)
 			}
 			quiet.Reset(quietPeriod)
