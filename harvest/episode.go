@@ -280,7 +280,7 @@ func (r *harvestRun) reinforceKnown(ctx context.Context, c *ken.Claim) (bool, er
 		evidence = nil
 	}
 	if err := r.o.Store.Reinforce(ctx, known.ID, evidence, r.actor()); err != nil {
-		return true, fmt.Errorf("count an episode up: %w", err)
+		return true, fmt.Errorf("raise the count of an episode: %w", err)
 	}
 	return true, nil
 }

@@ -92,12 +92,12 @@ func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string
 	case errors.Is(err, ken.ErrNotFound):
 		return nil
 	case err != nil:
-		return fmt.Errorf("find what was taken back: %w", err)
+		return fmt.Errorf("find the withdrawn claim: %w", err)
 	case was.ID == id || was.Constraint || !slices.Contains([]ken.Status{ken.StatusObserved, ken.StatusInferred}, was.Status):
 		return nil
 	}
 	if err := r.o.Store.Supersede(ctx, was.ID, id); err != nil {
-		return fmt.Errorf("supersede what was taken back: %w", err)
+		return fmt.Errorf("supersede the withdrawn claim: %w", err)
 	}
 	add(&r.out.Superseded, was.ID)
 	return nil

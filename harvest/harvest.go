@@ -365,7 +365,7 @@ func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto u
 	}
 	if h.o.OnHarvested != nil {
 		if err := h.o.OnHarvested(ctx, tr.Info, &out); err != nil {
-			h.o.Log.Warn("tell of a harvest", "cause", err, "try", ken.Hint(err))
+			h.o.Log.Warn("run the hook of a finished harvest", "cause", err, "try", ken.Hint(err))
 		}
 	}
 	return out, h.o.Journal.Harvested(ctx, tr.Info.ID, upto, out)

@@ -40,7 +40,7 @@ func (r *harvestRun) amendAccounts(ctx context.Context) error {
 		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: mostAccounts,
 			Filter: ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}})
 		if err != nil {
-			return fmt.Errorf("find episodes that tell an old value: %w", err)
+			return fmt.Errorf("find episodes with an old value: %w", err)
 		}
 		for i := range found {
 			e := &found[i]
@@ -120,7 +120,7 @@ func (r *harvestRun) dropReplaced(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("take a replaced claim out of an episode: %w", err)
+			return fmt.Errorf("remove a replaced claim from an episode: %w", err)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (r *harvestRun) withdrawUnconfirmed(ctx context.Context) error {
 		case errors.Is(err, ken.ErrNotFound):
 			continue
 		case err != nil:
-			return fmt.Errorf("look up what was kept at once: %w", err)
+			return fmt.Errorf("find a statement that was stored before the harvest: %w", err)
 		case c.Status != ken.StatusObserved || c.Constraint || c.RuleCandidate || slices.Contains(confirmed, c.ID) || len(c.Evidence) > 1 ||
 			c.AssignedBy == ken.AssignedByOperator:
 			continue

@@ -205,7 +205,7 @@ func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Cla
 		return withOwnerSource(c.Owner, claim), nil
 	}
 	if why := filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
-		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it holds no longer since it was found: " + rejectReason(why),
+		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it became invalid after the search: " + rejectReason(why),
 			Try: "Look at its history."}
 	}
 	return withOwnerSource(c.Owner, claim), nil
@@ -213,7 +213,7 @@ func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Cla
 
 func rejectReason(why ken.CutReason) string {
 	if why == "" {
-		return "it is no constraint any more"
+		return "it is no longer a constraint"
 	}
 	return string(why)
 }
@@ -223,7 +223,7 @@ func rejectReason(why ken.CutReason) string {
 func taskReminder(c ken.Claim, now time.Time) (ken.Claim, error) {
 	t, ok := task.Of(c, now)
 	if !ok || t.Status.Over() || t.Expired {
-		return c, &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "there is nothing to do about it any more", Try: "Look at it with ken tasks show."}
+		return c, &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "the task is done or has expired", Try: "Look at it with ken tasks show."}
 	}
 	c.Heading = "Task " + t.ID + ", " + string(t.Status)
 	if !t.ExpiresAt.IsZero() {

@@ -128,7 +128,7 @@ func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		l.o.Log.Info("the code graph is built again", "cause", err)
+		l.o.Log.Info("the code graph is rebuilt", "cause", err)
 	}
 	report, err := c.base.Build(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func manyChanges(r *codegraph.Report) bool { return r.Changed+r.Removed > 16+r.F
 
 func (l *Layer) saveCode() {
 	if err := l.code.base.Save(); err != nil {
-		l.o.Log.Info("the code graph is not kept for the next start", "cause", err)
+		l.o.Log.Info("the code graph could not be saved", "cause", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func (l *Layer) followCode(ctx context.Context) {
 		return
 	}
 	if err := l.code.base.Watch(ctx, func(paths []string) { l.updateCode(ctx, paths) }); err != nil {
-		l.o.Log.Warn("files are not followed; what tool calls write is noticed all the same", "cause", err)
+		l.o.Log.Warn("files are not watched; only changes by tool calls are noticed", "cause", err)
 	}
 }
 
@@ -266,7 +266,7 @@ func (l *Layer) checkTypes(ctx context.Context) {
 	case ctx.Err() != nil:
 	case errors.Is(err, ken.ErrNotFound): // the project has no Go code
 	case err != nil:
-		l.o.Log.Info("the code graph goes by names", "cause", err)
+		l.o.Log.Info("the code graph has no type information", "cause", err)
 	case report.Edges > 0:
 		l.saveCode()
 	}

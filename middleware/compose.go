@@ -30,7 +30,7 @@ const (
 // the receipt names the stage that was late.
 func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]placedBlock, *turnDecision) {
 	if l.overdue.Load() >= maxOverdue {
-		return l.blocksInMemory(ctx, c, "turn: the turns before it are not done yet")
+		return l.blocksInMemory(ctx, c, "turn: too many earlier turns are not composed yet")
 	}
 	type blocks struct {
 		earlier []placedBlock
@@ -165,7 +165,7 @@ func (l *Layer) reusableBlock(ctx context.Context, c *modelCall) *turnDecision {
 // already holds. d is nil if the block is not known.
 func (l *Layer) upstreamDecision(c *modelCall, d *turnDecision) *turnDecision {
 	if d == nil {
-		return &turnDecision{receipt: l.emptyReceipt(c.turn, "what is asked is upstream, and its knowledge with it")}
+		return &turnDecision{receipt: l.emptyReceipt(c.turn, "the provider holds the question and its block already")}
 	}
 	return l.reusedDecision(c, d)
 }

@@ -383,7 +383,7 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("measure how far to trust the embedder", "owner", owner, "cause", err, "try", ken.Hint(err))
+		l.o.Log.Warn("measure the embedder's quality", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }
 
@@ -404,7 +404,7 @@ func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, s
 func applyCalibration(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
 	o = c.Apply(o)
 	if c.Harms() && words && o.Order == retriever.OrderEvidence {
-		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)
+		return o, fmt.Sprintf("calibrated: vector search with %s finds less here than keyword search alone", c.Model)
 	}
 	return o, cause
 }

@@ -45,7 +45,7 @@ const (
 )
 
 // errInProgress means that this process or another one has already begun the erasure.
-var errInProgress = errors.New("it was begun before")
+var errInProgress = errors.New("the erasure has already begun")
 
 // begin writes the record. It returns errInProgress if an unfinished one exists.
 func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
@@ -227,7 +227,7 @@ func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	e.record.Pending.Failed, e.record.Pending.Process = e.out.Pending, ""
 	_ = e.saveRecord(context.WithoutCancel(ctx)) // this fails too if the disk is full
 	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.record.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
-		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.record.Claim + " goes on at once."}
+		Try: "Make room on the disk, or fix the cause. Ken continues in the background and when the store is opened next; ken forget " + e.record.Claim + " continues at once."}
 }
 
 // report fills in e.out with what was erased.
@@ -276,7 +276,7 @@ func (e *erasure) carryOut(ctx context.Context) error {
 		e.record.Told = union(e.record.Told, e.out.Sessions)
 		e.record.Pending = &forgotten.Pending{Process: e.l.process}
 		if err := e.saveRecord(ctx); err != nil {
-			return fmt.Errorf("note how far it is: %w", err)
+			return fmt.Errorf("save the progress of the erasure: %w", err)
 		}
 	}
 	if err := e.s.Compact(ctx); err != nil {
@@ -286,7 +286,7 @@ func (e *erasure) carryOut(ctx context.Context) error {
 	e.record.Pending = nil
 	if err := e.saveRecord(ctx); err != nil {
 		e.record.Pending = pending
-		return fmt.Errorf("note that it is done: %w", err)
+		return fmt.Errorf("save that the erasure is complete: %w", err)
 	}
 	return nil
 }
@@ -443,7 +443,7 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 		if rest, ok := e.matcher.Redact(c); ok {
 			id, err := e.s.WriteClaim(ctx, rest) // the key prevents a second copy
 			if err != nil {
-				return fmt.Errorf("write the rest of a claim: %w", err)
+				return fmt.Errorf("rewrite an episode without the forgotten part: %w", err)
 			}
 			if !slices.Contains(e.out.Redacted, id) {
 				e.out.Redacted = append(e.out.Redacted, id)

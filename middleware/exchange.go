@@ -319,7 +319,7 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	again.Body, _ = again.GetBody() // GetBody of a byte reader never fails
 	resp, err = base.RoundTrip(again)
 	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
-		x.layer.o.Log.Info("this model takes no two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+		x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
 	}
 	return resp, err
 }

@@ -284,17 +284,17 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	case it.Kind == "":
 		e.Why = place + ". It has been forgotten since, and with it how it was found."
 	case it.Kind == budgeter.KindSymbol && it.Signals[retriever.SignalDistance] > 0:
-		e.Why = place + ", found by " + foundBy(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is related to a symbol that the turn names. It describes the files as they were then."
 	case it.Kind == budgeter.KindSymbol:
-		e.Why = place + ", found by " + foundBy(it.Legs) + ": the turn names it. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": the turn names it. It describes the files as they were then."
 	case it.Kind == budgeter.KindObjectives:
-		e.Why = place + ", and says what the project aims at: files of the project say so."
+		e.Why = place + ", and states the project's objectives, from files of the project."
 	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
 		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is a decision about a symbol that the turn names."
 	case it.State == ItemMade:
-		e.Why = place + ", and says where the session stands: the conversation had lost it."
+		e.Why = place + ", and is the session's checkpoint: the conversation had lost its past."
 	case it.Memory:
-		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryReason(it.Legs) + "."
+		e.Why = place + ", in the memory part, which is filled beside the matches for the question: " + memoryReason(it.Legs) + "."
 	case it.Constraint && relation != "":
 		e.Why = place + ", whatever the ranking says: it is " + relation + "."
 	case relation != "":
@@ -330,11 +330,11 @@ var cutReasons = map[ken.CutReason]struct{ why, try string }{
 	ken.CutStatus:    {"It was a hypothesis, disputed or superseded then, and no turn gets such a claim.", "Approve or verify it, if it is true."},
 	ken.CutTier:      {"It was weaker than the agent's weight admits.", "Add evidence to it, or set retrieval.weight to default."},
 	ken.CutTrust:     {"Its least trusted evidence was below retrieval.min_trust.", "Lower retrieval.min_trust, or have a person verify it."},
-	ken.CutExpired:   {"Its time was over.", "Learn it again with another date, if it still holds."},
-	ken.CutFloor:     {"There was not enough evidence that it bears on the question.", "Ask with more of its words, or lower retrieval.floor."},
-	ken.CutDuplicate: {"The context held it already.", ""},
-	ken.CutBudget:    {"It did not fit beside what is stronger or bears on the question more.", "Raise budget.chars, or shorten it."},
-	ken.CutPool:      {"Others bore on the question more than it.", "Ask with more of its words."},
+	ken.CutExpired:   {"It had expired.", "Learn it again with another date, if it still holds."},
+	ken.CutFloor:     {"It did not match the question well enough.", "Ask with more of its words, or lower retrieval.floor."},
+	ken.CutDuplicate: {"The conversation contained it already.", ""},
+	ken.CutBudget:    {"Stronger or more relevant claims used up the budget.", "Raise budget.chars, or shorten it."},
+	ken.CutPool:      {"Other claims matched the question better.", "Ask with more of its words."},
 	ken.CutLate:      {"It arrived after the deadline of the turn.", "Raise retrieval.deadline, or look at ken doctor for a slow embedder."},
 }
 
@@ -359,7 +359,7 @@ func (x *explainer) absent(then *claimLife) {
 	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
 	case x.record.Mode == ken.ModeNone:
-		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+causeOrUnknown(x.record.Cause)+"."
+		e.Verdict, e.Why = VerdictSilent, "That turn searched nothing: "+causeOrUnknown(x.record.Cause)+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -369,7 +369,7 @@ func (x *explainer) absent(then *claimLife) {
 	case then.expired:
 		x.cut(ken.CutExpired, "")
 	default:
-		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.searchDescription()
+		e.Verdict, e.Why = VerdictUnseen, "No source found it among its best matches: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
 }
@@ -385,7 +385,7 @@ func causeOrUnknown(cause string) string {
 func (x *explainer) searchDescription() string {
 	s := &x.record.Signals
 	words := slices.Concat(s.Keywords, s.Symbols, s.Entities, s.Failures)
-	out := "nothing of the question was kept"
+	out := "the receipt has no words of the question"
 	if len(words) > 0 {
 		out = "the question was read as " + strings.Join(words, ", ")
 	}

@@ -155,7 +155,7 @@ func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.
 		return nil
 	}
 	if _, err := l.Operator().SyncMemory(ctx, ""); err != nil {
-		return fmt.Errorf("forgotten, but MEMORY.md may still tell of it: %w", err)
+		return fmt.Errorf("forgotten, but MEMORY.md may still contain it: %w", err)
 	}
 	return nil
 }

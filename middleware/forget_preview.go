@@ -160,7 +160,7 @@ func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.Clai
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("look for what else says so: %w", err)
+		return nil, fmt.Errorf("find claims that say the same: %w", err)
 	}
 	taken := map[string]bool{}
 	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {

@@ -110,7 +110,7 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
 	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
-		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
+		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is not a regular file of the project", Try: "Remove the link."}
 	}
 	t := ownerStore{l.Layer, l.cfg.Knowledge.Owner}
 	own, err := l.userLines(ctx, t, path)
@@ -236,7 +236,7 @@ func (l *Layer) runStatements(ctx context.Context) {
 		select {
 		case st := <-l.statements.waiting:
 			if err := caught.Run(func() error { return l.learnStatement(ctx, st) }); err != nil && ctx.Err() == nil {
-				l.o.Log.Debug("learn what a user stated; the harvest will", "session", st.session, "cause", err)
+				l.o.Log.Debug("learn a user's statement; the harvest will retry it", "session", st.session, "cause", err)
 			}
 		case <-ctx.Done():
 			return

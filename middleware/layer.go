@@ -195,7 +195,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	err, release := stateErr, func() {}
 	if err == nil {
 		if err := l.cfg.MakeState(l.o.Root); err != nil {
-			l.o.Log.Warn("the state will not be known again", "cause", err, "try", ken.Hint(err))
+			l.o.Log.Warn("mark the state folder as made by this user", "cause", err, "try", ken.Hint(err))
 		}
 		_, release, err = l.Store(ctx, "")
 	}

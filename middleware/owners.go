@@ -257,7 +257,7 @@ func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK 
 		s := got[owner]
 		switch {
 		case s == nil:
-			st.degrade(owner, fmt.Errorf("what it shares was not there within %s", a.wait))
+			st.degrade(owner, fmt.Errorf("its shared knowledge did not arrive within %s", a.wait))
 			continue
 		case s.err != nil:
 			s.release()

@@ -350,7 +350,7 @@ func (l *Layer) notOverPerson(ctx context.Context, owner, key string) error {
 		return nil
 	}
 	if err == nil && had.Support(nil).Trust == ken.TrustOperator {
-		err = &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key", Try: "Use another key, or leave Agent out of the turn if it is a person's word."}
+		err = &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person's claim has this key", Try: "Use another key, or leave Agent out of the turn if a person states it."}
 	}
 	return err
 }

@@ -261,7 +261,7 @@ func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, 
 		return ken.Turn{}, err
 	}
 	if rec.Session == "" {
-		return ken.Turn{}, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "the turn had no session, so nobody kept its messages",
+		return ken.Turn{}, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "the turn had no session, so its messages were not stored",
 			Try: "Name the session in requests, and journal it: see middleware.journal."}
 	}
 	tr, err := l.Journal(owner).Read(ctx, rec.Session)
@@ -284,8 +284,8 @@ func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, 
 }
 
 func errMessagesGone() error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "the messages of that turn are gone, or were never kept",
-		Try: "Take a newer turn: messages go some time after their session was harvested, and with what was forgotten."}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "the messages of that turn were deleted or never stored",
+		Try: "Take a newer turn: messages are deleted some time after their session was harvested, and by ken forget."}
 }
 
 // userMessageOf returns the index of the user message that a turn answered; false if it no longer

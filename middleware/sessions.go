@@ -486,7 +486,7 @@ func (l *Layer) announceProcess() {
 		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID returned the name of another process
 			l.process = name + "." + strconv.Itoa(n)
 		default:
-			l.o.Log.Warn("other processes may take this one's sessions for left behind", "cause", err)
+			l.o.Log.Warn("other processes may treat this one's sessions as abandoned", "cause", err)
 			return
 		}
 	}
@@ -520,7 +520,7 @@ func (l *Layer) withdrawProcess() error {
 // sweepDeadProcesses deletes the announcements of dead processes.
 func (l *Layer) sweepDeadProcesses() {
 	if _, err := alive.Sweep(l.processesPath(), time.Now()); err != nil {
-		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
+		l.o.Log.Warn("remove the announcements of dead processes", "cause", err)
 	}
 }
 

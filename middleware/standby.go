@@ -134,7 +134,7 @@ func (l *Layer) questionCalibration(owner string, q *question) *calibrate.Calibr
 }
 
 // noVectors is the cause in receipts of a search by words alone while no record has a vector.
-const noVectors = "nothing has a vector yet: run ken index"
+const noVectors = "no record has a vector yet: run ken index"
 
 // degraded describes which records the vector search could not compare; "" if none.
 func (q *question) degraded() string {
@@ -145,7 +145,7 @@ func (q *question) degraded() string {
 	if q.joined != nil {
 		why += ", the others are compared by " + q.joined.old.Model()
 		if err := q.joined.failure(); err != nil {
-			why += "; this turn was compared by that alone: " + err.Error()
+			why += "; this turn used only that model: " + err.Error()
 		}
 	}
 	return why

@@ -182,7 +182,7 @@ func (s *server) call(ctx context.Context, name string, req *mcp.CallToolRequest
 	}
 	for _, id := range res.Changed {
 		if err := s.s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: tools.ClaimURI + id}); err != nil {
-			s.o.Log.Warn("tell of a changed claim", "cause", err)
+			s.o.Log.Warn("notify of a changed claim", "cause", err)
 		}
 	}
 	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
@@ -202,7 +202,7 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest) tools.P
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: stage,
 			Progress: float64(done), Total: float64(total)})
 		if err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("tell of progress", "cause", err)
+			s.o.Log.Warn("report progress", "cause", err)
 		}
 	}
 }
