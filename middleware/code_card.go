@@ -114,9 +114,9 @@ func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 
 // Bounds of a card's content.
 const (
-	maxCardChars = 600 // members that are listed
-	maxMembers   = 8   // users that are listed, for each kind of use
-	maxUsers     = 3   // users of a kind that are named
+	maxCardChars = 600 // characters
+	maxMembers   = 8   // members that are listed
+	maxUsers     = 3   // users that are listed, for each kind of use
 	maxRefs      = 48  // edges from which users are chosen
 )
 

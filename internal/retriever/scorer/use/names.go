@@ -9,10 +9,10 @@ import (
 
 // names holds the names by which items can be cited.
 type names struct {
-	ids     []string        // in lower case; "" if the source identifies no item
-	sources []string        // short ids that other texts contain
-	used    map[string]bool // of the items, to look for short ids in them
-	texts   []string        // of the items, for short ids in them
+	ids     []string        // letters and digits of the items' ids
+	sources []string        // in lower case; "" if the source identifies no item
+	used    map[string]bool // short ids that other texts contain
+	texts   []string        // of the items, to look for short ids in them
 }
 
 // leastID is the minimum length of a short id; see package budgeter.
