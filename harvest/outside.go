@@ -11,23 +11,23 @@ import (
 	"github.com/kenlayer/ken/internal/guardrail/taint"
 )
 
-// outsideTexts are the external claims that a session's model was shown. What the session left
-// because of them is no more trusted than they are, and goes when they are forgotten.
+// outsideTexts holds the external claims that a session's model was shown. Claims derived from them
+// get no more trust than they have, and are deleted when they are forgotten.
 type outsideTexts struct {
 	set     *taint.Set
-	said    []string        // by the user, who may say the same
-	flagged map[string]bool // claims that calls of the session repeat
+	said    []string        // user messages, which may say the same
+	flagged map[string]bool // ids of claims that calls of the session repeat
 }
 
-// maxOutside bounds the external claims that a session is compared with, and those that a claim
-// names as what it was derived from.
+// maxOutside is the maximum number of external claims that a session is compared with. maxDerived
+// is the maximum number of claims that a claim lists as its origin.
 const (
 	maxOutside = 64
 	maxDerived = 8
 )
 
-// readOutside reads which external claims the session was shown, and leaves out the calls that
-// repeat them.
+// readOutside reads which external claims the session was shown, and removes the calls that repeat
+// them.
 func (r *harvestRun) readOutside(ctx context.Context) error {
 	if err := r.removeTainted(ctx); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (r *harvestRun) readOutside(ctx context.Context) error {
 	return nil
 }
 
-// repeats returns the external claims that a text repeats, though the user said nothing like it.
+// repeats returns the external claims that a text repeats and that the user did not state.
 func (o *outsideTexts) repeats(text string) (ids []string) {
 	if o.set == nil || o.set.Len() == 0 || text == "" {
 		return nil
@@ -74,13 +74,13 @@ func (o *outsideTexts) repeats(text string) (ids []string) {
 	return ids
 }
 
-// tellsFlagged reports whether a text repeats a claim that a call of the session repeated: such
-// a call and its command are not told.
+// tellsFlagged reports whether a text repeats a claim that a call of the session repeated. Such a
+// call and its command must not be described.
 func (o *outsideTexts) tellsFlagged(text string) bool {
 	return slices.ContainsFunc(o.repeats(text), func(id string) bool { return o.flagged[id] })
 }
 
-// withoutFlagged leaves out the sentences of a summary that tell of a flagged call.
+// withoutFlagged removes the sentences of a summary that describe a flagged call.
 func (o *outsideTexts) withoutFlagged(summary string) string {
 	if len(o.flagged) == 0 {
 		return summary
@@ -100,8 +100,8 @@ func (o *outsideTexts) withoutFlagged(summary string) string {
 	return strings.Join(lines, "\n")
 }
 
-// derivation is evidence of the external claims that a text of the session rests on: those that
-// it repeats and, for what tells of the whole session, those that the agent acted on.
+// derivation returns evidence for the external claims that a text is based on: those that it
+// repeats and, if whole is set, those that the agent acted on in the session.
 func (r *harvestRun) derivation(text string, whole bool) (out []ken.Evidence) {
 	ids := r.outside.repeats(text)
 	if whole {
@@ -119,8 +119,8 @@ func (r *harvestRun) derivation(text string, whole bool) (out []ken.Evidence) {
 	return out
 }
 
-// trustFlows makes claims that were read of tool calls rest on the external claims that they
-// repeat, and leaves out those that tell of a flagged call.
+// trustFlows adds the external claims that they repeat as evidence to claims from tool calls. It
+// drops claims that describe a flagged call.
 func (r *harvestRun) trustFlows(claims []ken.Claim) []ken.Claim {
 	var out []ken.Claim
 	for _, c := range claims {
