@@ -254,16 +254,16 @@ func (o *openings) correct(r *reply, n int) {
 // answerFingerprints returns the fingerprints of an answer. Clients may send it back without the
 // white space around it, or with other ids of its calls.
 func answerFingerprints(m *ken.Message) session.First {
-	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
+	dialogue := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
 	print := func() string {
 		h := sha256.New()
-		hashMessage(h, &said)
+		hashMessage(h, &dialogue)
 		return hex.EncodeToString(h.Sum(nil)[:16])
 	}
 	first := session.First{Exact: print()}
-	if len(said.ToolCalls) > 0 {
-		for i := range said.ToolCalls {
-			said.ToolCalls[i].ID = ""
+	if len(dialogue.ToolCalls) > 0 {
+		for i := range dialogue.ToolCalls {
+			dialogue.ToolCalls[i].ID = ""
 		}
 		first.Loose = print()
 	}
@@ -276,20 +276,20 @@ func answerFingerprints(m *ken.Message) session.First {
 // conversation.
 func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	t := &st.Turn
-	said := dialogueOf(t.Messages)
-	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(said) == 0 {
+	dialogue := dialogueOf(t.Messages)
+	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(dialogue) == 0 {
 		return time.Time{}
 	}
-	key := startOf(t, said[0])
+	key := startOf(t, dialogue[0])
 	at, known := l.conversationStarts.get(key)
 	if known {
 		return at
 	}
-	anew, err := l.lacksPast(ctx, t, said)
+	restarted, err := l.lacksPast(ctx, t, dialogue)
 	if err != nil { // treated like a conversation that has its past; the next turn asks again
 		return at
 	}
-	if anew {
+	if restarted {
 		at = l.now()
 	}
 	if st.dryRun == nil && !t.Incognito {
@@ -300,7 +300,7 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 
 // lacksPast reports whether the harvest of the turn's session read messages that the conversation
 // does not contain.
-func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
+func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, dialogue []*ken.Message) (bool, error) {
 	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	switch {
@@ -310,7 +310,7 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	case info.Harvested.IsZero():
 		return false, nil
-	case len(said) == 1: // no message precedes the question
+	case len(dialogue) == 1: // no message precedes the question
 		return true, nil
 	}
 	tr, err := j.Read(ctx, t.Session)
@@ -318,5 +318,5 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	}
 	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })
-	return !hasMessage(past, said[0]), nil
+	return !hasMessage(past, dialogue[0]), nil
 }

@@ -47,7 +47,7 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 		}
 	}
 	o, noVector := applyCalibration(c, retrieval, settings.Middleware.Keyword, cause)
-	ask.off(noVector)
+	ask.disable(noVector)
 	return c, o, ask
 }
 

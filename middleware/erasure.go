@@ -121,7 +121,7 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 	}
 	if len(rec.Pending.Claims) > 0 {
 		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
-		if err := e.giveWords(ctx); err != nil {
+		if err := e.addRecipients(ctx); err != nil {
 			return Forgotten{}, err
 		}
 	}
@@ -157,8 +157,8 @@ func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) 
 	}
 }
 
-// giveWords sets which sessions had the claims, so that the matcher recognizes single words in them.
-func (e *erasure) giveWords(ctx context.Context) error {
+// addRecipients sets which sessions had the claims, so that the matcher recognizes single words in them.
+func (e *erasure) addRecipients(ctx context.Context) error {
 	turns, sessions, err := e.sessions.given(ctx, e.record.IDs()...)
 	if err != nil {
 		return err
@@ -233,21 +233,21 @@ func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 // report fills in e.out with what was erased.
 func (e *erasure) report() {
 	e.out.Given = e.record.Given
-	went := e.out.Claims
+	deletedBefore := e.out.Claims
 	e.out.Claims = e.record.IDs()
-	for _, id := range went {
+	for _, id := range deletedBefore {
 		if !slices.Contains(e.out.Claims, id) {
 			e.out.Claims = append(e.out.Claims, id)
 		}
 	}
 	if e.record.Pending == nil {
 		e.out.Files = e.record.Files
-		e.out.Sessions, e.out.Looked = e.record.Told, eraseLooked
+		e.out.Sessions, e.out.Looked = e.record.Told, erasedPlaces
 	}
 }
 
-// eraseLooked lists the places that contain nothing after an erasure.
-var eraseLooked = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
+// erasedPlaces lists the places that contain nothing after an erasure.
+var erasedPlaces = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
 	"receipts", "attention", "running conversations", "generated evaluation sets", "MEMORY.md", "free pages of the store"}
 
 // saveRecord writes the record to the shelf.
@@ -304,7 +304,7 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	if err := e.forgetClaims(ctx); err != nil {
 		return false, err
 	}
-	if err := e.giveWords(ctx); err != nil { // more turns may have received it
+	if err := e.addRecipients(ctx); err != nil { // more turns may have received it
 		return false, err
 	}
 	running, err := e.l.otherHarvests(ctx, e.sessions, "")
@@ -359,7 +359,7 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 		return len(r.others) > 0, nil
 	}
 	last := e.s.Seq()
-	var say []ken.Claim
+	var matching []ken.Claim
 	looked := map[string]bool{}
 	for ev, err := range e.s.Events(ctx, e.seq+1) {
 		if err != nil {
@@ -381,12 +381,12 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 			return false, err
 		}
 		if c.Kind != ken.KindDocument && e.matcher.MatchClaim(&c) {
-			say = append(say, c)
+			matching = append(matching, c)
 		}
 	}
 	e.seq = last
-	e.addClaims(say)
-	return len(say) > 0, nil
+	e.addClaims(matching)
+	return len(matching) > 0, nil
 }
 
 // addClaims adds claims to those that the erasure deletes.

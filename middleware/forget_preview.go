@@ -139,8 +139,8 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 	}
 	r := &deletionScope{}
 	for range most {
-		goes := r.ids()
-		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+		doomed := r.ids()
+		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, doomed); err != nil || len(r.claims) == max(1, len(doomed)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -153,10 +153,10 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 }
 
 // newDeletionScope reads all claims once. It finds those that say what root says, and those that
-// were derived from any of them. given are the sessions that got the text. goes are the ids of
+// were derived from any of them. given are the sessions that got the text. doomed are the ids of
 // claims that are deleted in any case: a word that only these claims have counts as unique.
-func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
-	r := &deletionScope{matcher: matcher, root: root, knownIDs: goes}
+func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, doomed []string) (*deletionScope, error) {
+	r := &deletionScope{matcher: matcher, root: root, knownIDs: doomed}
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
@@ -222,10 +222,10 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		maybe  []ken.Claim // claims of sessions that got the claim
 		err    error       // why the batch could not be examined
 	}
-	telling := distinctiveWords(&r.root)
+	distinctive := distinctiveWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
-	look := func(b *batch) error {
+	examine := func(b *batch) error {
 		var kept []ken.Claim
 		for i := range b.claims {
 			switch c := &b.claims[i]; {
@@ -234,9 +234,9 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				kept = append(kept, *c)
 			case r.matcher.IsRecipient(c.Session):
 				b.maybe = append(b.maybe, *c)
-			case len(telling) > 0 && !slices.Contains(r.knownIDs, c.ID):
+			case len(distinctive) > 0 && !slices.Contains(r.knownIDs, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
-					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
+					if distinctive[string(w)] && !slices.Contains(b.shared, string(w)) {
 						b.shared = append(b.shared, string(w))
 					}
 				})
@@ -249,12 +249,12 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for b := range todo {
-				b.err = caught.Run(func() error { return look(b) })
+				b.err = caught.Run(func() error { return examine(b) })
 			}
 		})
 	}
 	now := &batch{}
-	hand := func() {
+	sendBatch := func() {
 		batches = append(batches, now)
 		todo <- now
 		now = &batch{}
@@ -273,10 +273,10 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 			}
 		}
 		if now.claims = append(now.claims, c); len(now.claims) == scanBatch {
-			hand()
+			sendBatch()
 		}
 	}
-	hand()
+	sendBatch()
 	close(todo)
 	wg.Wait()
 	if failed != nil {
@@ -288,11 +288,11 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		}
 		r.others = append(r.others, b.claims...)
 		for _, w := range b.shared {
-			delete(telling, w)
+			delete(distinctive, w)
 		}
 	}
-	r.uniqueWords = slices.Sorted(maps.Keys(telling))
-	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(telling))
+	r.uniqueWords = slices.Sorted(maps.Keys(distinctive))
+	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(distinctive))
 	for _, b := range batches {
 		for i := range b.maybe {
 			if r.matcher.MatchClaim(&b.maybe[i]) {

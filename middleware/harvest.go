@@ -87,12 +87,12 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 	if d.model != nil || l.cfg.Harvest.Model == config.HarvestOff {
 		return nil
 	}
-	told := false
+	advised := false
 	err := t.View(ctx, func(r store.ShelfReader) error {
-		told = len(r.Get(adviceKey)) > 0
+		advised = len(r.Get(adviceKey)) > 0
 		return nil
 	})
-	if err != nil || told {
+	if err != nil || advised {
 		return err
 	}
 	if err := t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(adviceKey, []byte("1")) }); err != nil {

@@ -154,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	engineErr := l.openNode(ctx)
-	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onHold, OnPutAway: l.onPutAway, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
+	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onStoreHeld, OnPutAway: l.onStoreClosed, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
@@ -317,8 +317,8 @@ func (l *Layer) catchPanics(what string, f func()) func() {
 	}
 }
 
-// onHold is called when this process becomes the holder of an owner's store.
-func (l *Layer) onHold(owner string) {
+// onStoreHeld is called when this process becomes the holder of an owner's store.
+func (l *Layer) onStoreHeld(owner string) {
 	if owner != l.cfg.Knowledge.Owner {
 		return
 	}
@@ -328,9 +328,9 @@ func (l *Layer) onHold(owner string) {
 	}
 }
 
-// onPutAway is called after this process has closed an owner's store. It drops the owner's cached
+// onStoreClosed is called after this process has closed an owner's store. It drops the owner's cached
 // state, which is read again when needed.
-func (l *Layer) onPutAway(owner string) {
+func (l *Layer) onStoreClosed(owner string) {
 	l.learners.drop(owner)
 	l.sessionsMu.Lock()
 	d := l.sessions[owner]

@@ -207,7 +207,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 				}
 				ask := l.questionFor(s.view, cause, settings.Retrieval.Deadline)
 				o, noVector := applyCalibration(l.questionCalibration(owner, &ask), retrieval, settings.Middleware.Keyword, cause)
-				ask.off(noVector)
+				ask.disable(noVector)
 				o.Sources = l.legs(settings, s.view, &t.Signals, ask.embedder)
 				s.found = retriever.New(s.view, o).Retrieve(ctx, t)
 				return nil

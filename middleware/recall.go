@@ -133,7 +133,7 @@ func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, no
 		}
 	case mode == "" && noVector != "": // the calibration found that keyword search alone finds more
 		cause = noVector
-	case ask.nothing():
+	case ask.lacksVectors():
 		cause = noVectors
 	default:
 		legs = append(legs, retriever.Vector(p, ask.embedder))
@@ -328,15 +328,15 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 	if t.Agent != "" {
 		asked := ken.Claim{Text: text}
 		fill(&asked)
-		if err := l.notOverPerson(ctx, t.Owner, asked.Key); err != nil {
+		if err := l.refusePersonsKey(ctx, t.Owner, asked.Key); err != nil {
 			return "", err
 		}
 	}
 	return l.Operator().Handle(t).Learn(ctx, text, []ken.Evidence{word}, fill)
 }
 
-// notOverPerson returns ErrRefused if a person wrote the claim with this key.
-func (l *Layer) notOverPerson(ctx context.Context, owner, key string) error {
+// refusePersonsKey returns ErrRefused if a person wrote the claim with this key.
+func (l *Layer) refusePersonsKey(ctx context.Context, owner, key string) error {
 	if key == "" {
 		return nil
 	}

@@ -173,7 +173,7 @@ func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
 	thought := telemetry.Reasoning{Event: "reasoning", Timestamp: now, SessionID: t.Session, Turn: t.ID, ReasoningTokens: a.Usage.Reasoning,
 		ReasoningChars: a.Thought + max(0, utf8.RuneCountInString(a.Message.Text)-utf8.RuneCountInString(said))}
 	end := telemetry.TurnEnd{Event: "turn_end", Timestamp: now, SessionID: t.Session, Turn: t.ID, AnswerChars: utf8.RuneCountInString(said),
-		ToolCalls: len(a.Message.ToolCalls), Finish: finishWord(a.Finish), Failed: !h.OK || a.Err != "", InputTokens: a.Usage.Input, CachedTokens: a.Usage.Cached,
+		ToolCalls: len(a.Message.ToolCalls), Finish: finishReason(a.Finish), Failed: !h.OK || a.Err != "", InputTokens: a.Usage.Input, CachedTokens: a.Usage.Cached,
 		OutputTokens: a.Usage.Output}
 	events := []any{end}
 	if thought.ReasoningChars+thought.ReasoningTokens > 0 {
@@ -187,8 +187,8 @@ func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
 	}
 }
 
-// finishWord returns the reason why a model stopped if it is one short word; "" otherwise.
-func finishWord(s string) string {
+// finishReason returns the reason why a model stopped if it is one short word; "" otherwise.
+func finishReason(s string) string {
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) }) {
 		return ""
 	}

@@ -103,35 +103,35 @@ func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config)
 	if !l.usesSession(t) {
 		return r, key
 	}
-	said := dialogueOf(t.Messages)
-	if len(said) == 0 {
+	dialogue := dialogueOf(t.Messages)
+	if len(dialogue) == 0 {
 		return r, key
 	}
-	key = startOf(t, said[0])
+	key = startOf(t, dialogue[0])
 	if r, _ = l.recoveries.get(key); r.given {
 		return r, key
 	}
-	return l.decideRecovery(ctx, t, said, r, c), key
+	return l.decideRecovery(ctx, t, dialogue, r, c), key
 }
 
 // result returns the text for a turn; false if there is none.
 func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
 
 // decideRecovery decides about a conversation that got no checkpoint yet.
-func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
-	if l.o.Brief && len(said) > 1 { // the process that served the first message did this
+func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, dialogue []*ken.Message, r recovery, c *config.Config) recovery {
+	if l.o.Brief && len(dialogue) > 1 { // the process that served the first message did this
 		return r
 	}
 	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
-	missing := info.Messages - len(said)
+	missing := info.Messages - len(dialogue)
 	if err != nil || missing-r.allowedMissing < minMissing { // a session without a journal has nothing to restore
 		return r
 	}
 	if l.recorder.flush(ctx) != nil { // a question whose answer is not journaled yet would look unanswered
 		return r
 	}
-	if tr, err := j.Read(ctx, t.Session); err != nil || matchesBeginning(tr.Entries, said) || matchesBeginning(answeredEntries(tr.Entries), said) {
+	if tr, err := j.Read(ctx, t.Session); err != nil || matchesBeginning(tr.Entries, dialogue) || matchesBeginning(answeredEntries(tr.Entries), dialogue) {
 		r.allowedMissing = missing
 		return r
 	}
@@ -160,15 +160,15 @@ func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 // differently. Its first message is the session's, and the message before the last user message is
 // at the same position. The middle is not compared, because compacting it moves the messages after
 // it.
-func matchesBeginning(entries []session.Entry, said []*ken.Message) bool {
-	last := len(said) - 1
-	for last > 0 && said[last].Role != "user" {
+func matchesBeginning(entries []session.Entry, dialogue []*ken.Message) bool {
+	last := len(dialogue) - 1
+	for last > 0 && dialogue[last].Role != "user" {
 		last--
 	}
 	if last == 0 { // the first message was sent again, or something else begins
-		return hasAt(entries, said[0], 0)
+		return hasAt(entries, dialogue[0], 0)
 	}
-	return hasAt(entries, said[0], 0) && hasAt(entries, said[last-1], last-1)
+	return hasAt(entries, dialogue[0], 0) && hasAt(entries, dialogue[last-1], last-1)
 }
 
 // answeredEntries returns the entries without questions that are followed by another question. If a

@@ -209,7 +209,7 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 		Carried: l.carriedFocus(ctx, st),
 		Named:   st.code.named,
 		Beside:  st.code.nearby,
-		Done:    recentDeeds(st.Read),
+		Done:    recentToolCalls(st.Read),
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 		Opens:   len(st.history.itemHashes) == 0,
@@ -220,20 +220,20 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	return q
 }
 
-// Bounds of recentDeeds.
+// Bounds of recentToolCalls.
 const (
-	recentMessages = 12
-	recentCalls    = 8
-	deedBytes      = 1024 // bytes of a call's arguments
+	recentMessages  = 12
+	recentCalls     = 8
+	maxCallArgBytes = 1024 // bytes of a call's arguments
 )
 
-// recentDeeds returns the tool calls of a conversation's last messages, the latest first. The rules
+// recentToolCalls returns the tool calls of a conversation's last messages, the latest first. The rules
 // about what they touch also apply to the next step.
-func recentDeeds(msgs []ken.Message) (out []string) {
+func recentToolCalls(msgs []ken.Message) (out []string) {
 	for i := len(msgs) - 1; i >= max(0, len(msgs)-recentMessages); i-- {
 		for _, call := range msgs[i].ToolCalls {
 			if len(out) < recentCalls {
-				out = append(out, call.Name+" "+call.Arguments[:min(len(call.Arguments), deedBytes)])
+				out = append(out, call.Name+" "+call.Arguments[:min(len(call.Arguments), maxCallArgBytes)])
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, a
 	r.Focal = focalNames(found.Focal)
 	r.Ranking, r.Explored = found.Ranking, found.Explored
 	r.Mode = found.Mode
-	if ask.nothing() && noVector == "" && r.Mode == ken.ModeHybrid {
+	if ask.lacksVectors() && noVector == "" && r.Mode == ken.ModeHybrid {
 		r.Mode, found.Cause = ken.ModeKeyword, noVectors
 	}
 	if !st.Signals.Asks {

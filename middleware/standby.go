@@ -107,12 +107,12 @@ func (l *Layer) questionFor(p store.Projections, noVector string, deadline time.
 	return q
 }
 
-// nothing reports whether the store has records but none has a vector. The embedder is asked even
+// lacksVectors reports whether the store has records but none has a vector. The embedder is asked even
 // then, because its error may be the cause.
-func (q *question) nothing() bool { return q.total > 0 && q.embedded == 0 && q.joined == nil }
+func (q *question) lacksVectors() bool { return q.total > 0 && q.embedded == 0 && q.joined == nil }
 
-// off switches the vector search off if noVector is not "".
-func (q *question) off(noVector string) {
+// disable switches the vector search off if noVector is not "".
+func (q *question) disable(noVector string) {
 	if noVector != "" {
 		q.embedder, q.noVector = nil, noVector
 	}

@@ -51,16 +51,16 @@ func (l Operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
 // check compares tool calls with the session's external claims. The receiver may be nil.
-func (sus *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
-	if sus == nil {
+func (external *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+	if external == nil {
 		return nil
 	}
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
+	external.mu.Lock()
+	defer external.mu.Unlock()
 	for _, c := range calls {
-		matches := sus.newer.Check(c.Arguments, trusted)
-		if sus.older != nil {
-			for _, m := range sus.older.Check(c.Arguments, trusted) {
+		matches := external.newer.Check(c.Arguments, trusted)
+		if external.older != nil {
+			for _, m := range external.older.Check(c.Arguments, trusted) {
 				if !slices.ContainsFunc(matches, func(have taint.Match) bool { return have.ID == m.ID }) {
 					matches = append(matches, m)
 				}
@@ -208,24 +208,24 @@ func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
 	if s.byKey == nil {
 		s.byKey, s.recent = map[string]*list.Element{}, list.New()
 	}
-	sus := &sessionTaints{key: key, newer: taint.NewSet()}
-	s.byKey[key] = s.recent.PushFront(sus)
-	return sus
+	external := &sessionTaints{key: key, newer: taint.NewSet()}
+	s.byKey[key] = s.recent.PushFront(external)
+	return external
 }
 
 // addWords adds to the word count of a session, and drops other sessions if there are too many
 // words.
-func (s *taintMemory) addWords(sus *sessionTaints, by int) {
+func (s *taintMemory) addWords(external *sessionTaints, by int) {
 	if by == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.byKey[sus.key]; !ok || el.Value != sus { // the session was dropped since
+	if el, ok := s.byKey[external.key]; !ok || el.Value != external { // the session was dropped since
 		return
 	}
 	s.words += by
-	sus.words += by
+	external.words += by
 	for s.words > maxAllTaintWords && s.recent.Len() > 1 || s.recent.Len() > maxTaintSessions {
 		last := s.recent.Remove(s.recent.Back()).(*sessionTaints)
 		delete(s.byKey, last.key)
@@ -233,39 +233,39 @@ func (s *taintMemory) addWords(sus *sessionTaints, by int) {
 	}
 }
 
-// size returns the number of words. The caller holds sus.mu.
-func (sus *sessionTaints) size() int {
-	n := sus.newer.Words()
-	if sus.older != nil {
-		n += sus.older.Words()
+// size returns the number of words. The caller holds external.mu.
+func (external *sessionTaints) size() int {
+	n := external.newer.Words()
+	if external.older != nil {
+		n += external.older.Words()
 	}
 	return n
 }
 
 // add adds the external items and returns by how many words the set grew.
-func (sus *sessionTaints) add(items []ken.Item) int {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	before := sus.size()
+func (external *sessionTaints) add(items []ken.Item) int {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	before := external.size()
 	for i := range items {
 		it := &items[i]
-		if !isExternal(it) || sus.newer.Has(it.ID) {
+		if !isExternal(it) || external.newer.Has(it.ID) {
 			continue
 		}
-		if sus.newer.Len() >= maxTaintTexts || sus.newer.Words() >= maxTaintWords {
-			sus.older, sus.newer = sus.newer, taint.NewSet()
+		if external.newer.Len() >= maxTaintTexts || external.newer.Words() >= maxTaintWords {
+			external.older, external.newer = external.newer, taint.NewSet()
 		}
-		sus.newer.Add(it.ID, it.Text)
+		external.newer.Add(it.ID, it.Text)
 	}
-	return sus.size() - before
+	return external.size() - before
 }
 
 // takeUnreported removes and returns the taints that no header has reported.
-func (sus *sessionTaints) takeUnreported() []answerTaints {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	out := sus.unreported
-	sus.unreported = nil
+func (external *sessionTaints) takeUnreported() []answerTaints {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	out := external.unreported
+	external.unreported = nil
 	return out
 }
 
@@ -273,11 +273,11 @@ func (sus *sessionTaints) takeUnreported() []answerTaints {
 const maxUnreported = 8
 
 // addUnreported stores taints for the header of the next response.
-func (sus *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	if len(sus.unreported) < maxUnreported {
-		sus.unreported = append(sus.unreported, answerTaints{turn, taints})
+func (external *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	if len(external.unreported) < maxUnreported {
+		external.unreported = append(external.unreported, answerTaints{turn, taints})
 	}
 }
 
@@ -291,23 +291,23 @@ func (l *Layer) observeBlocks(t *ken.Turn, blocks []placedBlock) *sessionTaints 
 		if !slices.ContainsFunc(blocks, hasExternal) {
 			return nil
 		}
-		sus := &sessionTaints{newer: taint.NewSet()}
+		external := &sessionTaints{newer: taint.NewSet()}
 		for _, p := range blocks {
-			sus.add(p.receipt.Items)
+			external.add(p.receipt.Items)
 		}
-		return sus
+		return external
 	}
-	sus := l.taintMemory.get(t.Owner, t.Session)
+	external := l.taintMemory.get(t.Owner, t.Session)
 	for _, p := range blocks { // for known items this is one lookup each
 		if !hasExternal(p) {
 			continue
 		}
-		if sus == nil {
-			sus = l.taintMemory.getOrCreate(t.Owner, t.Session)
+		if external == nil {
+			external = l.taintMemory.getOrCreate(t.Owner, t.Session)
 		}
-		l.taintMemory.addWords(sus, sus.add(p.receipt.Items))
+		l.taintMemory.addWords(external, external.add(p.receipt.Items))
 	}
-	return sus
+	return external
 }
 
 // observeItems adds external items that a session's model read other than through a block.
@@ -315,8 +315,8 @@ func (l *Layer) observeItems(owner, session string, items []ken.Item) {
 	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return isExternal(&it) }) {
 		return
 	}
-	sus := l.taintMemory.getOrCreate(owner, session)
-	l.taintMemory.addWords(sus, sus.add(items))
+	external := l.taintMemory.getOrCreate(owner, session)
+	l.taintMemory.addWords(external, external.add(items))
 }
 
 // taintCode is the error code of a refusal.

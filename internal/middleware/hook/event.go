@@ -115,7 +115,7 @@ func (e *Event) messages(ctx context.Context) []ken.Message {
 
 // result returns what a tool printed, or why it failed.
 func (e *Event) result(ctx context.Context) string {
-	return cmp.Or(plain(ctx, e.Error, maxDepth), e.Failure, plain(ctx, e.Response, maxDepth), plain(ctx, e.Output, maxDepth))
+	return cmp.Or(resultText(ctx, e.Error, maxDepth), e.Failure, resultText(ctx, e.Response, maxDepth), resultText(ctx, e.Output, maxDepth))
 }
 
 // maxDepth is the maximum nesting at which a tool's result is read, because each level is parsed
@@ -126,9 +126,9 @@ const maxDepth = 8
 // read.
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
-// plain returns the text of a tool's result, which may be a string, a list of parts or an object.
+// resultText returns the text of a tool's result, which may be a string, a list of parts or an object.
 // Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
-func plain(ctx context.Context, raw json.RawMessage, depth int) string {
+func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -141,7 +141,7 @@ func plain(ctx context.Context, raw json.RawMessage, depth int) string {
 		var s string
 		if json.Unmarshal(raw, &s) == nil {
 			if nested := strings.TrimSpace(s); strings.HasPrefix(nested, "{") && json.Valid([]byte(nested)) {
-				return plain(ctx, json.RawMessage(nested), depth-1)
+				return resultText(ctx, json.RawMessage(nested), depth-1)
 			}
 			return s
 		}
@@ -171,7 +171,7 @@ func plain(ctx context.Context, raw json.RawMessage, depth int) string {
 func joined(ctx context.Context, parts []json.RawMessage, depth int) string {
 	var lines []string
 	for _, p := range parts {
-		if s := plain(ctx, p, depth); s != "" {
+		if s := resultText(ctx, p, depth); s != "" {
 			lines = append(lines, s)
 		}
 	}
@@ -232,15 +232,15 @@ func answerIn(b []byte) string {
 		if content == nil {
 			content = row.Content
 		}
-		if s := said(content); s != "" {
+		if s := messageText(content); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// said returns the texts of a message's content, without reasoning and tool calls.
-func said(content json.RawMessage) string {
+// messageText returns the texts of a message's content, without reasoning and tool calls.
+func messageText(content json.RawMessage) string {
 	var s string
 	if json.Unmarshal(content, &s) == nil {
 		return s

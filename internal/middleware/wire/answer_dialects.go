@@ -399,7 +399,7 @@ func (h *responsesReader) finish() {
 	// The output of a hosted shell separates a model's items.
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {
-			h.a.Message.Text = lines(h.a.Message.Text, m.Text)
+			h.a.Message.Text = joinLines(h.a.Message.Text, m.Text)
 			h.a.Message.ToolCalls = append(h.a.Message.ToolCalls, m.ToolCalls...)
 		}
 	}
@@ -418,7 +418,7 @@ func (s *streamedItem) addTo(r *Request) {
 	for _, t := range s.texts {
 		if t.Len() > 0 {
 			a := r.assistant()
-			a.Text = lines(a.Text, t.String())
+			a.Text = joinLines(a.Text, t.String())
 		}
 	}
 	if strings.HasSuffix(it.kind, "_call") {

@@ -17,7 +17,7 @@ func system(v value) string {
 	s = ""
 	for _, p := range parts {
 		if p.Ref == "" && !strings.HasPrefix(p.Text, "x-anthropic-billing-header:") {
-			s = lines(s, p.Text)
+			s = joinLines(s, p.Text)
 		}
 	}
 	return s
@@ -92,14 +92,14 @@ func (r *Request) userTurn(v, inside value) {
 	case blocks > 0 && len(m.Parts) == 0, dropAgentText(&m):
 		return
 	case results > 0:
-		at = behind(resume, end)
+		at = afterResults(resume, end)
 	}
 	r.add(m, at)
 }
 
-// behind returns the place after a message's tool results. The API requires results first, directly
+// afterResults returns the place after a message's tool results. The API requires results first, directly
 // after their calls.
-func behind(resume, end int) place {
+func afterResults(resume, end int) place {
 	if resume == 0 { // the user's text comes before the results
 		return place{separate: spot{at: end, before: "," + textPart, after: `"}`},
 			merged: spot{at: end, before: "," + textPart, after: `\n\n"}`}}
@@ -173,7 +173,7 @@ func readBlock(v value) (b block) {
 func (b *block) addTo(m *ken.Message) {
 	switch {
 	case b.kind == "text":
-		m.Text = lines(m.Text, b.text)
+		m.Text = joinLines(m.Text, b.text)
 	case b.isCall():
 		m.ToolCalls = append(m.ToolCalls, ken.ToolCall{ID: b.id, Name: b.name, Arguments: b.input.raw()})
 	}

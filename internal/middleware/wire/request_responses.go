@@ -78,7 +78,7 @@ func readItem(v value) (it item) {
 func (r *Request) item(v value, it *item) {
 	switch {
 	case it.kind == "message", it.kind == "" && it.role != "":
-		r.said(v, it)
+		r.messageItem(v, it)
 	case strings.HasSuffix(it.kind, "_call_output"):
 		m := ken.Message{Role: "tool", ToolCallID: it.callID}
 		m.Text, m.Parts = output(it.output)
@@ -89,13 +89,13 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// said adds a message item.
-func (r *Request) said(v value, it *item) {
+// messageItem adds a message item.
+func (r *Request) messageItem(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {
 	case "assistant":
 		a := r.assistant()
-		a.Text = lines(a.Text, s)
+		a.Text = joinLines(a.Text, s)
 	case "user":
 		m := ken.Message{Role: "user", Text: s, Parts: parts}
 		if dropAgentText(&m) {
@@ -145,7 +145,7 @@ func output(v value) (string, []ken.Part) {
 	v.each(func(_ string, v value) bool {
 		p := part(v)
 		if p.Type == "" && v.isObject() {
-			if s := lines(v.get("stdout").text(), v.get("stderr").text()); s != "" {
+			if s := joinLines(v.get("stdout").text(), v.get("stderr").text()); s != "" {
 				p = ken.Part{Type: "text", Text: s}
 			}
 		}
@@ -155,8 +155,8 @@ func output(v value) (string, []ken.Part) {
 	return joinTexts(out), out
 }
 
-// lines joins two texts with a newline, unless one is empty.
-func lines(a, b string) string {
+// joinLines joins two texts with a newline, unless one is empty.
+func joinLines(a, b string) string {
 	switch {
 	case a == "":
 		return b

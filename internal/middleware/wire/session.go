@@ -130,14 +130,14 @@ func beginning(owner, salt string, r *Request) string {
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		if m.Role == "user" {
-			said(field, m)
+			writeMessage(field, m)
 			return guess + hex.EncodeToString(h.Sum(nil)[:16])
 		}
 	}
 	return ""
 }
 
-func said(field func(string), m *ken.Message) {
+func writeMessage(field func(string), m *ken.Message) {
 	field(m.Text)
 	for _, p := range m.Parts {
 		if p.Ref != "" {
