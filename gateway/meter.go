@@ -25,8 +25,8 @@ type meter struct {
 // Bounds in bytes of what a meter keeps: of a compressed answer, and of the end of an embeddings
 // answer.
 const (
-	maxPacked = 4 << 20
-	maxTail   = 1 << 10
+	maxCompressed = 4 << 20
+	maxTail       = 1 << 10
 )
 
 // newMeter returns the meter of an answer; nil if it has no usage to read.
@@ -56,7 +56,7 @@ func (c *call) newMeter(resp *http.Response) *meter {
 func (m *meter) add(p []byte) {
 	m.bytes += int64(len(p))
 	if m.compressed != nil {
-		if m.compressed.Len()+len(p) <= maxPacked {
+		if m.compressed.Len()+len(p) <= maxCompressed {
 			m.compressed.Write(p)
 		}
 		return

@@ -155,11 +155,11 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 	if c.exchange != nil {
 		c.setHeaders(resp.Header)
 		c.exchange.Guard(resp, c.settings.cfg.Taint, g.countTaint)
-		var heard func(middleware.ObservedAnswer) // nil avoids needless work
+		var onAnswer func(middleware.ObservedAnswer) // nil avoids needless work
 		if c.client != nil {
-			heard = spanEnder(c.client, resp.StatusCode)
+			onAnswer = spanEnder(c.client, resp.StatusCode)
 		}
-		c.exchange.Listen(resp, heard)
+		c.exchange.Listen(resp, onAnswer)
 	}
 	c.w.early = resp.ContentLength < 0
 	return nil

@@ -34,7 +34,7 @@ func (c *call) proxy() *fault {
 		if f := c.previewCount(); f != nil {
 			return f
 		}
-	case socketRoute, noSocket:
+	case socketRoute, httpOnly:
 		if f := c.prepareSocket(); f != nil {
 			return f
 		}

@@ -16,7 +16,7 @@ const (
 	model                    // pass on, with knowledge
 	count                    // pass on, with the knowledge that the model call would get
 	socketRoute              // pass on, with knowledge in the messages of the WebSocket
-	noSocket                 // a WebSocket on a path that supports only HTTP
+	httpOnly                 // a WebSocket on a path that supports only HTTP
 	embeddings               // pass on, or serve here
 	models                   // pass on, or serve here
 	api
@@ -62,7 +62,7 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 		if d, ok := wire.DialectOf(raw); ok && d == wire.Responses {
 			return socketRoute, d, "/v1/responses (websocket)"
 		} else if ok {
-			return noSocket, d, patterns[d]
+			return httpOnly, d, patterns[d]
 		}
 	}
 	if r.Method == http.MethodPost {

@@ -71,7 +71,7 @@ func (c *call) prepareSocket() *fault {
 	if c.headers.off {
 		return nil
 	}
-	if c.route == noSocket {
+	if c.route == httpOnly {
 		c.g.upgradeRefused.Do(func() {
 			c.g.o.Log.Warn("a client asked for a WebSocket on a route that accepts only HTTP", "route", c.pattern)
 		})

@@ -53,11 +53,11 @@ func (r *response) begin(text []byte) {
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
 	r.exchange.Guard(resp, r.settings.cfg.Taint, r.g.countTaint)
-	var heard func(middleware.ObservedAnswer)
+	var onAnswer func(middleware.ObservedAnswer)
 	if r.client != nil {
-		heard = spanEnder(r.client, resp.StatusCode)
+		onAnswer = spanEnder(r.client, resp.StatusCode)
 	}
-	r.exchange.Listen(resp, heard)
+	r.exchange.Listen(resp, onAnswer)
 	r.stream.start(resp.Body)
 }
 

@@ -143,9 +143,9 @@ func (c *call) desk(s store.Engine) *operator.Desk {
 // A caller with the right write but not operate is treated as an agent: nothing that it sends
 // counts as a person's statement, and nothing that it sends gets into every turn.
 
-// word returns the caller's own assertion as evidence: a person's with the right operate, otherwise
+// assertion returns the caller's own assertion as evidence: a person's with the right operate, otherwise
 // an agent's.
-func (c *call) word() ken.Evidence {
+func (c *call) assertion() ken.Evidence {
 	if c.operator() {
 		return ken.FromHumanAssertion(c.who.Name, c.api.o.Now().UTC(), "")
 	}

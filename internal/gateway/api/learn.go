@@ -75,7 +75,7 @@ func (a *API) learn(c *call) (*reply, error) {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
 	if want.Evidence == nil {
-		want.Evidence = []ken.Evidence{c.word()}
+		want.Evidence = []ken.Evidence{c.assertion()}
 	}
 	want.Evidence = c.callerEvidence(want.Evidence)
 	return c.withStore(func(s store.Engine) (*reply, error) {

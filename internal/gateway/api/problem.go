@@ -99,8 +99,8 @@ func problemf(code problemCode, format string, args ...any) *failure {
 	return &failure{code: code, detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf converts an error to a problem. tell reports whether the error must be logged.
-func problemOf(err error) (p Problem, header map[string]string, tell bool) {
+// problemOf converts an error to a problem. mustLog reports whether the error must be logged.
+func problemOf(err error) (p Problem, header map[string]string, mustLog bool) {
 	code := codeInternal
 	var f *failure
 	var e *ken.Error
@@ -117,15 +117,15 @@ func problemOf(err error) (p Problem, header map[string]string, tell bool) {
 	}
 	switch code {
 	case codeInternal: // the error's text is for operators only
-		p.Detail, p.Field, p.Try, tell = "", "", "Look at the log of the process that answered.", true
+		p.Detail, p.Field, p.Try, mustLog = "", "", "Look at the log of the process that answered.", true
 	case codeCorrupt:
-		tell = true
+		mustLog = true
 	case codeHeld, codeUnavailable:
 		header = map[string]string{"Retry-After": "1"}
 	}
 	t, _ := typeOf(code)
 	p.Type, p.Title, p.Status, p.Code = t.Type, t.Title, t.Status, string(code)
-	return p, header, tell
+	return p, header, mustLog
 }
 
 // ProblemOf converts an error to the problem with which the API answers. Its reader is an operator,

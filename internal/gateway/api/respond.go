@@ -132,8 +132,8 @@ func (s *startedWriter) flush() {
 
 // refuse answers with an error as a problem.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, c *call, err error) {
-	p, header, tell := problemOf(err)
-	if tell && r.Context().Err() == nil {
+	p, header, mustLog := problemOf(err)
+	if mustLog && r.Context().Err() == nil {
 		id := ""
 		if c.route != nil {
 			id = c.route.id
