@@ -97,7 +97,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 // compare sets the cosine of every entry, also of those that were found only by their words, and
 // what the cosines of its neighbours add. It returns the part of the pool that has no neighbours,
 // 0..1.
-func (r *Retriever) compare(pool []*entry, answers []answer) (alone float64) {
+func (r *Retriever) compare(pool []*entry, answers []answer) (isolated float64) {
 	for _, a := range answers {
 		if a.name != SourceVector || a.res.Query == nil {
 			continue
@@ -110,10 +110,10 @@ func (r *Retriever) compare(pool []*entry, answers []answer) (alone float64) {
 			pool[i].rank.cosine = r.likeness(c)
 		}
 		if r.o.Weights.Context > 0 {
-			alone = r.compareNear(pool, a.res.Query)
+			isolated = r.compareNear(pool, a.res.Query)
 		}
 	}
-	return alone
+	return isolated
 }
 
 // Weight of the neighbours' cosines, relative to the record's own.
@@ -128,7 +128,7 @@ const (
 // third as much for single facts and functions as for messages of a conversation.
 //
 // It returns the part of the pool that has no neighbours, 0..1.
-func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) {
+func (r *Retriever) compareNear(pool []*entry, query []float32) (isolated float64) {
 	single := 0
 	var refs []store.Ref
 	var weights []float64
@@ -148,7 +148,7 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) 
 		if ends[i] = len(refs); len(before)+len(after) == 0 {
 			single++
 		}
-		e.rank.alone = w * e.rank.cosine * (absent(before) + contextAfter*absent(after))
+		e.rank.isolated = w * e.rank.cosine * (absent(before) + contextAfter*absent(after))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)
@@ -187,16 +187,16 @@ const (
 // trustInCosines returns how much a cosine of 1 counts relative to a keyword score of 1. Embeddings
 // help where the records use other words than the question: the fewer of its words they have, the
 // more cosines count. They also count more if the best cosine is unusually high. Chosen on the
-// development sets, for which no fixed weight works as well: docs/decisions/0009 and 0034. alone is
+// development sets, for which no fixed weight works as well: docs/decisions/0009 and 0034. isolated is
 // the part of the pool that has no neighbours.
-func trustInCosines(pool []*entry, alone float64) float64 {
+func trustInCosines(pool []*entry, isolated float64) float64 {
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share = math.Max(share, e.rank.share)
 		cosine = math.Max(cosine, e.rank.cosine)
 	}
 	out := cosine / usualCosine // how unusual the best cosine is
-	return (trustAlways + trustMissing*(1+alone)*(1-share)) * out * out
+	return (trustAlways + trustMissing*(1+isolated)*(1-share)) * out * out
 }
 
 // Floor for playbooks, on the scale of evidence. Chosen on the collection in testdata, for turns
@@ -252,7 +252,7 @@ func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 			m.excluded[h.Ref] = ken.CutFloor
 		}
 	}
-	r.liken(list, found)
+	r.setLikeness(list, found)
 	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
 	for _, p := range list {
 		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
@@ -301,9 +301,9 @@ func termValues(playbooks answer, found []answer) []float64 {
 	return out
 }
 
-// liken sets each playbook's likeness to the question, and the evidence from its likeness and
+// setLikeness sets each playbook's likeness to the question, and the evidence from its likeness and
 // words. If the likeness is unknown, playbookCosine is assumed.
-func (r *Retriever) liken(list []playbookMatch, found []answer) {
+func (r *Retriever) setLikeness(list []playbookMatch, found []answer) {
 	for i := range list {
 		list[i].cosine = playbookCosine
 	}

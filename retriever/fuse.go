@@ -134,7 +134,7 @@ func (out *Result) Merge(owner string, other *Result, topK int) {
 		other.Candidates[i].Owner = owner
 	}
 	mine, theirs := out.parts(), other.parts()
-	knowledge, rest := out.byEvidence(mine[2], theirs[2], other.Evidence, topK)
+	knowledge, rest := out.mergeByEvidence(mine[2], theirs[2], other.Evidence, topK)
 	for i := range rest {
 		out.Cut = append(out.Cut, ken.Cut{ID: rest[i].Row.ID, Reason: ken.CutPool})
 	}
@@ -155,10 +155,10 @@ func (out *Result) parts() (p [3][]Candidate) {
 	return p
 }
 
-// byEvidence merges two sorted lists. It returns the first n candidates and the rest. A score is
+// mergeByEvidence merges two sorted lists. It returns the first n candidates and the rest. A score is
 // relative to the best of its own store, so the scores of the store with less evidence are scaled
 // down.
-func (out *Result) byEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
+func (out *Result) mergeByEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
 	if most := max(out.Evidence, evidence); len(mine) > 0 && len(theirs) > 0 && most > 0 { // otherwise no floor applies
 		scale(mine, out.Evidence/most)
 		scale(theirs, evidence/most)
@@ -205,14 +205,14 @@ var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1,
 // ranking holds the values that the ranker computed for one entry. signals names them for the
 // receipt.
 type ranking struct {
-	keyword float64 // BM25 score with context, relative to the best of the turn, 0..1
-	share   float64 // part of the query's terms that the record has, weighted by rarity, 0..1
-	content float64 // for a piece of a file: share without words that only phrase the question: see contentShare
-	cosine  float64 // centred cosine to the question, 0 or more; see Retriever.likeness
-	near    float64 // added by the cosines of its neighbours
-	alone   float64 // added by its own cosine for missing neighbours; not evidence, so the floor ignores it
-	manner  float64 // sum of the signals about the record's manner and date
-	// likeness is the sum of cosine, near and alone, times the turn's trust in cosines.
+	keyword  float64 // BM25 score with context, relative to the best of the turn, 0..1
+	share    float64 // part of the query's terms that the record has, weighted by rarity, 0..1
+	content  float64 // for a piece of a file: share without words that only phrase the question: see contentShare
+	cosine   float64 // centred cosine to the question, 0 or more; see Retriever.likeness
+	near     float64 // added by the cosines of its neighbours
+	isolated float64 // added by its own cosine for missing neighbours; not evidence, so the floor ignores it
+	manner   float64 // sum of the signals about the record's manner and date
+	// likeness is the sum of cosine, near and isolated, times the turn's trust in cosines.
 	likeness float64
 	prior    float64  // factor on keyword and likeness by the record's origin, 0..1
 	score    float64  // sorts the pool
@@ -224,9 +224,9 @@ type ranking struct {
 	named float64              // part of the query's terms that are in the name of its entity, 0..1
 }
 
-// had returns the part of the query's terms that the record has, in its text or in the name of its
+// totalShare returns the part of the query's terms that the record has, in its text or in the name of its
 // entity.
-func (r *ranking) had() float64 { return math.Max(r.share, r.named) }
+func (r *ranking) totalShare() float64 { return math.Max(r.share, r.named) }
 
 // shortWords is the number of words below which a record with a question counts as only a question.
 const shortWords = 75
@@ -310,7 +310,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	var origins *originPriors // parsed from the question if there is a piece of a file
 	for _, e := range pool {
 		k := &e.rank
-		k.likeness = trust * (k.cosine + k.near + k.alone)
+		k.likeness = trust * (k.cosine + k.near + k.isolated)
 		if k.prior = 1; e.ofFile() {
 			k.likeness = w.Cosine * fileLikeness * k.cosine
 			if origins == nil {

@@ -41,7 +41,7 @@ type playbooksSource struct {
 
 func (playbooksSource) Name() string { return SourcePlaybooks }
 
-func (playbooksSource) prompt() {}
+func (playbooksSource) immediate() {}
 
 func (l playbooksSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindPlaybook)

@@ -14,15 +14,15 @@ import (
 // There may be many similar episodes, one for each session with the same goal. The functions below
 // keep them from crowding out the records that answer a turn.
 
-// mostLook limits how many hits a source examines, as a multiple of its limit.
-const mostLook = 64
+// maxLookFactor limits how many hits a source examines, as a multiple of its limit.
+const maxLookFactor = 64
 
-// pastEpisodes calls search with rising limits until there are limit hits, or no more. At most most
+// limitEpisodes calls search with rising limits until there are limit hits, or no more. At most most
 // of them may be episodes. If the filter accepts only episodes, there is no such restriction.
-func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
+func limitEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
 	kind := kindsOf(p)
-	for look := limit; ; look *= 4 {
-		res, err := search(look)
+	for n := limit; ; n *= 4 {
+		res, err := search(n)
 		if err != nil || len(f.Kinds) == 1 && f.Kinds[0] == ken.KindEpisode {
 			return res, err
 		}
@@ -34,7 +34,7 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 			}
 			return false
 		})
-		if episodes <= most || len(res.Hits) >= limit || found < look || look >= mostLook*limit {
+		if episodes <= most || len(res.Hits) >= limit || found < n || n >= maxLookFactor*limit {
 			res.Hits = res.Hits[:min(len(res.Hits), limit)]
 			return res, nil
 		}
@@ -269,7 +269,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	keyword, vector := sourcesOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
-		share, cosine = math.Max(share, e.rank.had()), math.Max(cosine, e.rank.cosine)
+		share, cosine = math.Max(share, e.rank.totalShare()), math.Max(cosine, e.rank.cosine)
 	}
 	if !keyword {
 		share = absentShare
@@ -288,7 +288,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 		if e.ofFile() {
 			turn = files.admits(e, r.o.Floor)
 		}
-		if turn && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
+		if turn && (e.rank.totalShare() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
 			below = append(below, e)

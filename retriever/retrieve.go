@@ -55,7 +55,7 @@ type Turn struct {
 // lost to a deadline.
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 	out := Result{MS: make(map[string]float64, len(r.o.Sources)+1)}
-	r.look(ctx, &t, &out)
+	r.searchStructure(ctx, &t, &out)
 	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
 		answers = append(answers, answer{SourceLate, store.Result{Hits: late.Hits}}) // the records it refused were cut by another turn's filter
@@ -126,7 +126,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 
 	s.readmitRules(ruled)
 	pool := s.admit(memory.fuse(found, r.o.K)) // records that are memory already are not admitted again
-	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
+	out.Retrieved = out.Rules + out.Memory + countNonRules(pool, ruled)
 	for _, e := range recent {
 		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
 			out.Retrieved++
@@ -172,12 +172,12 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 // best sorts the pool. It returns the records above the floor, at most TopK, and those for
 // Options.Nearest. Rules that apply in any case count for the turn's evidence but are not returned.
 func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) (best, near []*entry) {
-	pool = s.capped(pool, r.o.Pool, ruled)
+	pool = s.limitPool(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	weighFiles(pool)
 	r.order(pool, found)
 	r.rerank(ctx, pool, t, s.out)
-	s.grade(pool, ruled)
+	s.scoreRules(pool, ruled)
 	pool = r.answers(ctx, pool, t, s, ruled)
 	pool, near = r.floor(pool, found, s, ruled)
 	near = r.nearest(near, len(pool), found, t, s)
@@ -275,9 +275,9 @@ type sourceResult struct {
 	ms     float64
 }
 
-// prompt marks a source that answers in microseconds, without a search. It runs in the turn's
+// immediate marks a source that answers in microseconds, without a search. It runs in the turn's
 // goroutine, beside the searches, because another goroutine would cost more than the work.
-type prompt interface{ prompt() }
+type immediate interface{ immediate() }
 
 // ask runs the sources concurrently until the deadline. Each gets its own copy of the filter, so
 // that none can change what another one uses.
@@ -291,7 +291,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	for i, leg := range r.o.Sources {
 		filters[i] = t.Filter
 		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session, Began: t.Began}
-		if _, ok := leg.(prompt); ok {
+		if _, ok := leg.(immediate); ok {
 			continue
 		}
 		if ctx.Err() != nil { // nobody is waiting, not even for late hits
@@ -312,7 +312,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 		}()
 	}
 	for i, leg := range r.o.Sources {
-		if _, ok := leg.(prompt); ok && wait.Err() == nil {
+		if _, ok := leg.(immediate); ok && wait.Err() == nil {
 			rep := search(wait, leg, &queries[i])
 			rep.source = i
 			replies <- rep

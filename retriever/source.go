@@ -62,7 +62,7 @@ func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, erro
 	if q.Context > 0 {
 		limit = max(contextDepth, limit)
 	}
-	res, err := pastEpisodes(l.p, q.Filter, limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Keyword(ctx, text, q.Filter, limit) })
+	res, err := limitEpisodes(l.p, q.Filter, limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Keyword(ctx, text, q.Filter, limit) })
 	if err != nil {
 		return res, err
 	}
@@ -113,7 +113,7 @@ func (l vectorSource) Search(ctx context.Context, q *Query) (store.Result, error
 	if len(vecs) != 1 || vecs[0] == nil {
 		return store.Result{}, nil // the vocabulary has none of its words
 	}
-	return pastEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
+	return limitEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
 }
 
 // Pinned returns the source of the records that belong in every turn.
@@ -123,7 +123,7 @@ type pinnedSource struct{ p store.Projections }
 
 func (pinnedSource) Name() string { return SourcePinned }
 
-func (pinnedSource) prompt() {}
+func (pinnedSource) immediate() {}
 
 func (l pinnedSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	res, err := l.p.Pinned(ctx, q.Filter, pinnedLimit)
@@ -174,8 +174,8 @@ func (s *candidateFilter) readmitRules(ruled map[store.Ref]bool) {
 	}
 }
 
-// capped returns the first n entries of a pool, plus all rules. It cuts the others.
-func (s *candidateFilter) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
+// limitPool returns the first n entries of a pool, plus all rules. It cuts the others.
+func (s *candidateFilter) limitPool(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
 	in := pool[:0]
 	for _, e := range pool {
 		switch {
@@ -191,9 +191,9 @@ func (s *candidateFilter) capped(pool []*entry, n int, ruled map[store.Ref]bool)
 	return in
 }
 
-// grade sets the scores of rules that sources found by their words too. Rules come first whatever
+// scoreRules sets the scores of rules that sources found by their words too. Rules come first whatever
 // their score.
-func (s *candidateFilter) grade(pool []*entry, ruled map[store.Ref]bool) {
+func (s *candidateFilter) scoreRules(pool []*entry, ruled map[store.Ref]bool) {
 	if len(ruled) == 0 {
 		return
 	}

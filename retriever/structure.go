@@ -24,9 +24,9 @@ const (
 // apply.
 const structureWait = time.Second
 
-// look finds the turn's entities, and the rules and attributes under them. A turn without a
+// searchStructure finds the turn's entities, and the rules and attributes under them. A turn without a
 // question gets nothing; one that resumes its session gets the rules about the session's entities.
-func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
+func (r *Retriever) searchStructure(ctx context.Context, t *Turn, out *Result) {
 	if r.o.Structure == nil || !t.Signals.Asks && !t.Signals.Resumes {
 		return
 	}
@@ -199,8 +199,8 @@ func (r *ranking) structured() float64 {
 	return r.place.Weight * r.place.Near
 }
 
-// unruled counts the entries that are not rules.
-func unruled(pool []*entry, ruled map[store.Ref]bool) (n int) {
+// countNonRules counts the entries that are not rules.
+func countNonRules(pool []*entry, ruled map[store.Ref]bool) (n int) {
 	for _, e := range pool {
 		if !ruled[e.ref] {
 			n++
@@ -242,19 +242,19 @@ type sessionsSource struct{ p store.Projections }
 
 func (sessionsSource) Name() string { return SourceSessions }
 
-func (sessionsSource) prompt() {}
+func (sessionsSource) immediate() {}
 
 func (l sessionsSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindEpisode)
 	if !ok {
 		return store.Result{}, nil
 	}
-	for look := q.Limit + 1; ; look *= 4 { // a long session may have several episodes
-		res, err := l.p.Newest(ctx, &f, look)
+	for n := q.Limit + 1; ; n *= 4 { // a long session may have several episodes
+		res, err := l.p.Newest(ctx, &f, n)
 		if err != nil {
 			return res, err
 		}
-		whole := len(res.Hits) < look
+		whole := len(res.Hits) < n
 		if res.Hits, err = l.others(ctx, res.Hits, q); err != nil {
 			return res, err
 		}

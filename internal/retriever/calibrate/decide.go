@@ -36,8 +36,8 @@ const (
 	chance  = 0.1   // part of keyword search's result; an encoder below it is broken, or for another language
 )
 
-// doubt is the quantile of the normal distribution for a one-sided 97.5 % interval.
-const doubt = 1.96
+// normalQuantile is the quantile of the normal distribution for a one-sided 97.5 % interval.
+const normalQuantile = 1.96
 
 // decide sets the fields that follow from the questions. table reports whether the embedder is a
 // table of words, as opposed to a sentence encoder.
@@ -86,8 +86,8 @@ func figures(out []outcome, rank func(*outcome) int) (f Figures) {
 	return Figures{f.RecallAt10 / n, f.MRR / n}
 }
 
-// fewest is the minimum number of questions for an interval. With fewer, nothing is certain.
-const fewest = 30
+// minQuestions is the minimum number of questions for an interval. With fewer, nothing is certain.
+const minQuestions = 30
 
 // difference returns the mean of a paired difference, with its interval.
 func difference(out []outcome, of func(*outcome) float64) Interval {
@@ -98,10 +98,10 @@ func difference(out []outcome, of func(*outcome) float64) Interval {
 		squares += d * d
 	}
 	mean := sum / math.Max(1, n)
-	if n < fewest {
+	if n < minQuestions {
 		return Interval{mean, -1, 1}
 	}
-	half := doubt * math.Sqrt(math.Max(0, squares/n-mean*mean)/(n-1))
+	half := normalQuantile * math.Sqrt(math.Max(0, squares/n-mean*mean)/(n-1))
 	return Interval{mean, mean - half, mean + half}
 }
 
@@ -124,7 +124,7 @@ func usual(all []searched) float64 {
 			cosines = append(cosines, all[i].cosine)
 		}
 	}
-	if len(cosines) < fewest {
+	if len(cosines) < minQuestions {
 		return 0
 	}
 	slices.Sort(cosines)

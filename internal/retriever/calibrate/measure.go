@@ -23,14 +23,14 @@ type meter struct {
 	filter  ken.Filter
 }
 
-// patience replaces a turn's deadline, so that the load of the machine does not matter.
-const patience = time.Minute
+// searchDeadline replaces a turn's deadline, so that the load of the machine does not matter.
+const searchDeadline = time.Minute
 
 func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.Filter) *meter {
 	if o.Weights == nil {
 		o.Weights = &retriever.DefaultWeights
 	}
-	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, patience, retriever.OrderEvidence, nil
+	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, searchDeadline, retriever.OrderEvidence, nil
 	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
 }
 

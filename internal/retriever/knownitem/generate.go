@@ -43,7 +43,7 @@ func Generate(ctx context.Context, seq iter.Seq2[ken.Claim, error], o Options) (
 		c.add(&claim, o.Filter.Reject(claim.Facts()) == "")
 	}
 	m := newMaker(ctx, c, &o)
-	m.deal()
+	m.makeAll()
 	set := Set{Questions: interleave(m.made, o.Kinds), Read: c.read, Lacking: map[Kind]int{}}
 	for i, k := range o.Kinds {
 		if lack := o.share(i) - len(m.made[k]); lack > 0 {
@@ -64,17 +64,17 @@ func (o *Options) share(i int) int {
 
 // maker makes questions and records which claims and texts were used.
 type maker struct {
-	ctx   context.Context
-	c     *collection
-	o     *Options
-	names []string // names of the sources
-	by    map[string][]kept
-	made  map[Kind][]Question
-	used  map[string]bool // claims that were used, by id
-	said  map[string]bool // texts of the questions so far
-	turn  map[Kind]int    // by kind, the index into names of the next source
-	next  map[place]int   // index of the first claim not tried yet
-	quiet map[Kind]*unanswered
+	ctx           context.Context
+	c             *collection
+	o             *Options
+	names         []string // names of the sources
+	by            map[string][]kept
+	made          map[Kind][]Question
+	used          map[string]bool // claims that were used, by id
+	said          map[string]bool // texts of the questions so far
+	turn          map[Kind]int    // by kind, the index into names of the next source
+	next          map[place]int   // index of the first claim not tried yet
+	withoutAnswer map[Kind]*unanswered
 }
 
 // place is a kind and a source.
@@ -87,7 +87,7 @@ func newMaker(ctx context.Context, c *collection, o *Options) *maker {
 	m := &maker{ctx: ctx, c: c, o: o, made: map[Kind][]Question{}, used: map[string]bool{}, said: map[string]bool{},
 		turn: map[Kind]int{}, next: map[place]int{}}
 	m.names, m.by = c.sources()
-	m.quiet = map[Kind]*unanswered{KindAbsent: m.absent(), KindSmallTalk: m.smallTalk()}
+	m.withoutAnswer = map[Kind]*unanswered{KindAbsent: m.absent(), KindSmallTalk: m.smallTalk()}
 	return m
 }
 
@@ -95,9 +95,9 @@ func newMaker(ctx context.Context, c *collection, o *Options) *maker {
 // small collection the others leave some claims for them.
 var scarcity = []Kind{KindHeading, KindQuestion, KindParaphrase, KindKeyword, KindAbsent, KindSmallTalk}
 
-// deal makes questions of the kinds in turn until each has its share. Then it makes more of the
+// makeAll makes questions of the kinds in turn until each has its share. Then it makes more of the
 // kinds with an answer until there are o.N.
-func (m *maker) deal() {
+func (m *maker) makeAll() {
 	want := map[Kind]int{}
 	for i, k := range m.o.Kinds {
 		want[k] = m.o.share(i)
@@ -132,7 +132,7 @@ func (m *maker) rounds(wants func(Kind) bool, n int) int {
 // one makes the next question of a kind, from the sources in turn.
 func (m *maker) one(k Kind) (Question, bool) {
 	if !k.Answered() {
-		return m.quiet[k].next(m)
+		return m.withoutAnswer[k].next(m)
 	}
 	for range m.names {
 		source := m.names[m.turn[k]%len(m.names)]

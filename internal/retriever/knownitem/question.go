@@ -113,7 +113,7 @@ func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string
 	default:
 		text, hidden = title(claim)
 	}
-	if text == "" || looksLikeCode(text) || len(analysis.Terms(text)) < 2 || !c.singles(text) {
+	if text == "" || looksLikeCode(text) || len(analysis.Terms(text)) < 2 || !c.identifies(text) {
 		return "", ""
 	}
 	q := Question{Want: claim.ID, Hidden: hidden}

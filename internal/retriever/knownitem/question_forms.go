@@ -22,7 +22,7 @@ func question(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden str
 			continue
 		}
 		for _, ask := range forms {
-			if q := ask(who, s); askable(q) && c.singles(q) && len(analysis.Terms(q)) >= 2 {
+			if q := ask(who, s); askable(q) && c.identifies(q) && len(analysis.Terms(q)) >= 2 {
 				return q, ""
 			}
 		}

@@ -71,16 +71,16 @@ func typed(w string) bool {
 	return len(w) <= 32 && letters >= 2 && digits <= 4 && digits <= letters || letters == 0 && digits == 4 || letters == 1 && len(w) > 1 && len(w) <= 6
 }
 
-// telling sorts words by weight, the most distinctive first.
-func telling(words []word) []word {
+// byWeight sorts words by weight, the most distinctive first.
+func byWeight(words []word) []word {
 	out := slices.Clone(words)
 	slices.SortStableFunc(out, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
 	return out
 }
 
-// singles reports whether the words of a question identify a claim: if words were distributed at
+// identifies reports whether the words of a question identify a claim: if words were distributed at
 // random, less than one other claim would have all of them.
-func (c *collection) singles(text string) bool {
+func (c *collection) identifies(text string) bool {
 	sum := 0.0
 	for _, t := range analysis.Terms(text) {
 		if c.has[t] > 0 {
@@ -101,7 +101,7 @@ func keyword(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden stri
 	if len(words) < minWords {
 		return "", ""
 	}
-	best := telling(words)
+	best := byWeight(words)
 	best = best[:min(len(best), 10)]
 	n := min(3+rng.IntN(3), len(best)-1)
 	chosen := []word{best[rng.IntN(min(3, len(best)))]} // always one of the rarest
@@ -121,17 +121,17 @@ func keyword(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden stri
 			out = append(out, parts...)
 			continue
 		}
-		out = append(out, spelt(w.text))
+		out = append(out, asTyped(w.text))
 	}
 	text = strings.Join(out, " ")
-	if !c.singles(text) {
+	if !c.identifies(text) {
 		return "", ""
 	}
 	return text, ""
 }
 
-// spelt returns a word as people type it: in lower case, except for identifiers, which they copy.
-func spelt(w string) string {
+// asTyped returns a word as people type it: in lower case, except for identifiers, which they copy.
+func asTyped(w string) string {
 	if strings.ContainsFunc(w[1:], unicode.IsUpper) && strings.ContainsFunc(w, unicode.IsLower) {
 		return w
 	}
@@ -220,9 +220,9 @@ func bases(w string) []base {
 	return out
 }
 
-// bend removes the ending of a plural, so that the word differs from the text. Other words stay
+// singular removes the ending of a plural, so that the word differs from the text. Other words stay
 // unchanged.
-func bend(w string) string {
+func singular(w string) string {
 	if len(w) < 5 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
@@ -362,7 +362,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 		}
 		keep := map[int]bool{} // the most distinctive words, and those with a synonym
 		replaced := 0
-		for n, w := range telling(words) {
+		for n, w := range byWeight(words) {
 			if n < 6 {
 				keep[w.at] = true
 			}
@@ -377,7 +377,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 				if low != w.text { // a name or an identifier
 					low = strings.Join(analysis.SplitIdentifier(w.text), " ")
 				}
-				out = append(out, bend(low))
+				out = append(out, singular(low))
 			}
 		}
 		if replaced == 0 || len(out) < 3 {
@@ -387,7 +387,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 			out = append([]string{who}, out...)
 		}
 		text = openings[rng.IntN(len(openings))] + strings.Join(out, " ")
-		if c.singles(text) {
+		if c.identifies(text) {
 			return text, ""
 		}
 	}

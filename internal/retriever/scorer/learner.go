@@ -362,7 +362,7 @@ func (l *Learner) recordOf(tx store.ShelfReader, id string, now time.Time, ch *c
 		return tally{at: now.Unix()}, true
 	}
 	t, ok := decodeTally(b)
-	return t.faded(now, l.o.HalfLife), ok
+	return t.decayed(now, l.o.HalfLife), ok
 }
 
 // move adds to a slot's counters.
@@ -375,7 +375,7 @@ func (l *Learner) move(tx store.ShelfReader, slot uint64, shown, used float32, n
 		if t, ok = decodeTally(b); !ok {
 			return
 		}
-		t = t.faded(now, l.o.HalfLife)
+		t = t.decayed(now, l.o.HalfLife)
 	}
 	t = t.plus(shown, used)
 	ch.slots[slot] = &t
@@ -425,7 +425,7 @@ func (ch *changes) write(tx store.ShelfTx) error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(ch.slots)) {
 		t := ch.slots[slot]
-		if t != nil && t.shown < least {
+		if t != nil && t.shown < minShown {
 			ch.slots[slot], t = nil, nil
 		}
 		if err := put(tx, keySlot(slot), t); err != nil {

@@ -246,15 +246,15 @@ type Scorer interface {
 // DefaultDeadline is the default time that a turn waits for a scorer.
 const DefaultDeadline = 5 * time.Millisecond
 
-// maxBehind is the maximum number of calls of a scorer in progress, so that a scorer that hangs is
+// maxInFlight is the maximum number of calls of a scorer in progress, so that a scorer that hangs is
 // not called again and again.
-const maxBehind = 8
+const maxInFlight = 8
 
 // Guard calls a scorer so that its failures do no harm. It is safe for concurrent use.
 type Guard struct {
 	scorer   Scorer
 	deadline time.Duration
-	behind   atomic.Int32 // number of calls in progress
+	inFlight atomic.Int32 // number of calls in progress
 }
 
 // NewGuard returns a guard of s. A deadline of 0 or less means DefaultDeadline.
@@ -281,8 +281,8 @@ func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, erro
 		}
 		return order, err
 	}
-	if g.behind.Add(1) > maxBehind {
-		g.behind.Add(-1)
+	if g.inFlight.Add(1) > maxInFlight {
+		g.inFlight.Add(-1)
 		return nil, errors.New("earlier calls have not returned")
 	}
 	type answer struct {
@@ -292,7 +292,7 @@ func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, erro
 	done := make(chan answer, 1)
 	own := slices.Clone(c)
 	go func() {
-		defer g.behind.Add(-1)
+		defer g.inFlight.Add(-1)
 		var a answer
 		defer func() {
 			if p := recover(); p != nil {

@@ -147,7 +147,7 @@ func (l *Learner) Counts(entity, aspect string) (shown, used float64) {
 	if !ok {
 		return 0, 0
 	}
-	t = t.faded(l.o.Now(), l.o.HalfLife)
+	t = t.decayed(l.o.Now(), l.o.HalfLife)
 	return float64(t.shown), float64(t.used)
 }
 
@@ -162,14 +162,14 @@ func (l *Learner) Earlier(c []Features, now time.Time) {
 			if f.Entity == 0 {
 				f.Entity, f.Aspect = t.entity, t.aspect
 			}
-			t = t.faded(now, l.o.HalfLife)
+			t = t.decayed(now, l.o.HalfLife)
 			f.Shown, f.Used = float64(t.shown), float64(t.used)
 		}
 		if f.Entity == 0 {
 			continue
 		}
 		if t, ok := l.slots[pair(f.Entity, f.Aspect)]; ok {
-			t = t.faded(now, l.o.HalfLife)
+			t = t.decayed(now, l.o.HalfLife)
 			f.SlotShown, f.SlotUsed = float64(t.shown), float64(t.used)
 		}
 	}
@@ -192,7 +192,7 @@ func (l *Learner) Forget(ctx context.Context, ids ...string) error {
 				continue
 			}
 			if t, ok := decodeTally(b); ok && t.entity != 0 {
-				t = t.faded(now, l.o.HalfLife)
+				t = t.decayed(now, l.o.HalfLife)
 				l.move(tx, t.slot(), -t.shown, -t.used, now, &ch)
 			}
 			ch.records[id] = nil
@@ -216,8 +216,8 @@ type tally struct {
 	aspect      uint32
 }
 
-// faded returns a tally decayed to now: by half in each half-life. An earlier time changes nothing.
-func (t tally) faded(now time.Time, halfLife time.Duration) tally {
+// decayed returns a tally decayed to now: by half in each half-life. An earlier time changes nothing.
+func (t tally) decayed(now time.Time, halfLife time.Duration) tally {
 	age := time.Duration(now.Unix()-t.at) * time.Second
 	if age <= 0 || halfLife <= 0 {
 		return t
@@ -233,8 +233,8 @@ func (t tally) plus(shown, used float32) tally {
 	return t
 }
 
-// least is the value of shown below which a slot's tally is deleted.
-const least = 0.01
+// minShown is the value of shown below which a slot's tally is deleted.
+const minShown = 0.01
 
 func (t tally) slot() uint64 { return pair(t.entity, t.aspect) }
 

@@ -37,7 +37,7 @@ func corrected(next string, uses []ken.Use, r *reading) (items []int) {
 		return used
 	}
 	named := map[int]bool{}
-	for _, t := range analysis.Tokens(nil, head(next, maxNext)) {
+	for _, t := range analysis.Tokens(nil, prefix(next, maxNext)) {
 		if at, ok := r.at[t.Term]; ok {
 			named[int(r.terms[at].was)] = true // shared terms identify no item
 		}
@@ -53,7 +53,7 @@ func corrected(next string, uses []ken.Use, r *reading) (items []int) {
 // Objects reports whether a user's message says that what was said before is wrong. If Next does
 // not object, Judge returns the same as without Next.
 func Objects(text string) bool {
-	low := strings.ToLower(strings.TrimSpace(head(text, maxNext)))
+	low := strings.ToLower(strings.TrimSpace(prefix(text, maxNext)))
 	low = strings.ReplaceAll(low, "’", "'")
 	begins := func(list []string) bool {
 		for _, p := range list {
@@ -69,7 +69,7 @@ func Objects(text string) bool {
 	if begins(objections) {
 		return true
 	}
-	beginning := head(low, 160)
+	beginning := prefix(low, 160)
 	if at := strings.IndexByte(beginning, '?'); at >= 0 { // a question is not a complaint
 		beginning = beginning[:0]
 	}

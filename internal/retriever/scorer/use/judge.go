@@ -31,7 +31,7 @@ func Judge(x Exchange) []ken.Use {
 	r := newReading(x.Items)
 	room := maxBefore
 	for i := len(x.Before) - 1; i >= 0 && room > 0; i-- {
-		text := head(x.Before[i].Text, room)
+		text := prefix(x.Before[i].Text, room)
 		room -= len(text)
 		r.known(text)
 		r.names.known(text, x.Before[i].Role != "assistant")
@@ -43,7 +43,7 @@ func Judge(x Exchange) []ken.Use {
 	room = maxAnswer
 	for i := range x.Answer {
 		m := &x.Answer[i]
-		text := head(m.Text, room)
+		text := prefix(m.Text, room)
 		room -= len(text)
 		if m.Role != "assistant" {
 			r.known(text)
@@ -85,8 +85,8 @@ func answered(msgs []ken.Message) bool {
 	return false
 }
 
-// head returns at most most bytes of a text.
-func head(text string, most int) string { return text[:min(len(text), max(most, 0))] }
+// prefix returns at most most bytes of a text.
+func prefix(text string, most int) string { return text[:min(len(text), max(most, 0))] }
 
 // succeeded reports whether the messages in after contain a successful result of the call. number
 // is the index of the call in its message, for results without an id.
@@ -107,7 +107,7 @@ func succeeded(after []ken.Message, c *ken.ToolCall, number int) bool {
 // failed reports whether the result of a tool call says that the call failed.
 func failed(result string) bool {
 	text := strings.ToLower(strings.TrimSpace(result))
-	start := head(text, 200)
+	start := prefix(text, 200)
 	for _, p := range []string{"error", "failed", "failure", "fatal", "traceback", "panic:", "exception", `{"error"`, `{"is_error":true`, "permission denied", "command not found", "--- fail"} {
 		if strings.HasPrefix(start, p) {
 			return true

@@ -30,15 +30,15 @@ func newNames(items []ken.Item) names {
 		}
 	}
 	for i, s := range n.sources {
-		if count[s] > 1 || n.elsewhere(i, s, items) {
+		if count[s] > 1 || n.inOtherItem(i, s, items) {
 			n.sources[i] = ""
 		}
 	}
 	return n
 }
 
-// elsewhere reports whether another item contains a source.
-func (n *names) elsewhere(item int, source string, items []ken.Item) bool {
+// inOtherItem reports whether another item contains a source.
+func (n *names) inOtherItem(item int, source string, items []ken.Item) bool {
 	if source == "" {
 		return false
 	}

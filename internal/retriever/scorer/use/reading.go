@@ -143,7 +143,7 @@ func weightOf(text string, t analysis.Token) float64 {
 		return weighNumber
 	case digits > 0, joint, upper > 0 && upper < letters-1, marks > 0 && upper > 0:
 		return weighIdentifier
-	case letters > 1 && upper == letters-1 && capital(word), capital(word) && within(text, t.Start):
+	case letters > 1 && upper == letters-1 && capital(word), capital(word) && insideSentence(text, t.Start):
 		return weighName
 	case marks > 0 && letters >= 8:
 		return weighCompound
@@ -160,8 +160,8 @@ func capital(word string) bool {
 	return unicode.IsUpper(c)
 }
 
-// within reports whether a position is not at the beginning of a sentence.
-func within(text string, at int) bool {
+// insideSentence reports whether a position is not at the beginning of a sentence.
+func insideSentence(text string, at int) bool {
 	before := strings.TrimRight(text[:at], " \t\"'`*(")
 	if before == "" {
 		return false
@@ -196,16 +196,16 @@ func (r *reading) readAnswer(text string) {
 			if joined, ok := r.joined[n]; ok && !joined {
 				r.joined[n] = true
 				k.weight += weighTogether
-				k.firm += together(it.weight, r.terms[lastTerm].weight)
+				k.firm += pairWeight(it.weight, r.terms[lastTerm].weight)
 			}
 		}
 		last, lastTerm, lastItem = t.Pos, at, it.owner
 	}
 }
 
-// together returns the weight of two adjacent terms in addition to that of identifiers among them.
+// pairWeight returns the weight of two adjacent terms in addition to that of identifiers among them.
 // A term is in two pairs at most.
-func together(a, b float64) float64 {
+func pairWeight(a, b float64) float64 {
 	sum := weighTogether
 	for _, w := range [...]float64{a, b} {
 		if w < weighIdentifier {
@@ -240,7 +240,7 @@ func (r *reading) repeats(item int) bool {
 // called returns the items of which a call's arguments contain an identifier that no other text
 // has.
 func (r *reading) called(arguments string) (items []int) {
-	text := unescape.Replace(head(arguments, maxAnswer))
+	text := unescape.Replace(prefix(arguments, maxAnswer))
 	r.tokens = analysis.Tokens(r.tokens[:0], text)
 	var firm map[int32]float64
 	seen := map[int32]bool{}
@@ -265,7 +265,7 @@ func (r *reading) called(arguments string) (items []int) {
 			continue
 		}
 		if _, ok := r.joined[neighbours{it.owner, lastTerm, at}]; ok && lastItem == it.owner {
-			firm[it.owner] += together(it.weight, r.terms[lastTerm].weight)
+			firm[it.owner] += pairWeight(it.weight, r.terms[lastTerm].weight)
 		}
 		last, lastTerm, lastItem = t.Pos, at, it.owner
 	}
