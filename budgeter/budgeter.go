@@ -167,7 +167,7 @@ func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 		x, y := &candidates[i], &candidates[j]
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), byStrength(&x.Item, &y.Item), cmp.Compare(i, j))
 	})
-	slices.SortFunc(knowledge, by(byStanding))
+	slices.SortFunc(knowledge, by(byKnowledgeRank))
 	slices.SortFunc(memory, by(byMemory))
 	return constraints, knowledge, memory
 }
@@ -200,11 +200,11 @@ func partOf(c *Candidate) int {
 	return knowledgePart
 }
 
-// byStanding orders knowledge. It is like byStrength with two exceptions. What the user said ranks
+// byKnowledgeRank orders knowledge. It is like byStrength with two exceptions. What the user said ranks
 // like text of files, before reports of tools and agents: its tier only says that nothing proves
 // it, not that the user is unsure. And a decision ranks like other pieces of files.
-func byStanding(x, y *ken.Item) int {
-	a, b := standing(x), standing(y)
+func byKnowledgeRank(x, y *ken.Item) int {
+	a, b := knowledgeRank(x), knowledgeRank(y)
 	switch {
 	case a[0] != b[0]:
 		return b[0] - a[0]
@@ -214,8 +214,8 @@ func byStanding(x, y *ken.Item) int {
 	return byFused(x, y)
 }
 
-// standing returns the tier and the trust with which an item is sorted as knowledge.
-func standing(it *ken.Item) [2]int {
+// knowledgeRank returns the tier and the trust with which an item is sorted as knowledge.
+func knowledgeRank(it *ken.Item) [2]int {
 	tier, trust := it.Tier, trust(it)
 	if tier == ken.Assumed && trust == ken.TrustOperator {
 		tier = ken.Inferred

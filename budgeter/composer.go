@@ -72,14 +72,14 @@ func (c *composer) add(order []int32, memory bool, room *int) {
 			continue
 		}
 		if *room < leastPart {
-			c.noRoom(i, memory, "no room left")
+			c.cutForRoom(i, memory, "no room left")
 			continue
 		}
 		p, lack, dup, ok := c.try(i, memory, *room)
 		switch {
 		case !ok, dup:
 		case lack != "":
-			c.noRoom(i, memory, lack)
+			c.cutForRoom(i, memory, lack)
 		default:
 			c.shown.add(p.item.ID)
 			c.take(&p, room)
@@ -163,8 +163,8 @@ func size(need int, unit string, left int) string {
 	return strconv.Itoa(need) + unit + strconv.Itoa(left) + " left"
 }
 
-// noRoom cuts a candidate that does not fit, unless it may be tried again as memory.
-func (c *composer) noRoom(i int32, memory bool, detail string) {
+// cutForRoom cuts a candidate that does not fit, unless it may be tried again as memory.
+func (c *composer) cutForRoom(i int32, memory bool, detail string) {
 	if !memory && c.candidates[i].OrMemory {
 		c.spilled = append(c.spilled, i)
 		return
@@ -182,7 +182,7 @@ func (c *composer) take(p *piece, room *int) {
 // fresh reports whether neither the block nor the conversation has the item; otherwise it cuts the
 // item. A caller that takes the item must call c.shown.add.
 func (c *composer) fresh(i int32, p *piece, words []uint64) bool {
-	if other, dup := c.shown.already(p.item.ID, words); dup {
+	if other, dup := c.shown.duplicateOf(p.item.ID, words); dup {
 		c.cut(i, ken.CutDuplicate, other)
 		return false
 	}

@@ -46,7 +46,7 @@ func (c *composer) addConstraints(order []int32, others bool) {
 		}
 	}
 	if c.block.OverflowedConstraints > 0 {
-		c.warnOf(len(order))
+		c.reserveWarning(len(order))
 	}
 	if len(list) == 0 {
 		return
@@ -108,8 +108,8 @@ func (c *composer) restore(list []*compressed, chars, tokens int) {
 	}
 }
 
-// warnOf reserves room for the line about up to n missing constraints, if there is enough.
-func (c *composer) warnOf(n int) {
+// reserveWarning reserves room for the line about up to n missing constraints, if there is enough.
+func (c *composer) reserveWarning(n int) {
 	if c.warn {
 		return
 	}
@@ -124,7 +124,7 @@ func (c *composer) warnOf(n int) {
 // returns the others and their size. Verified ones keep their full text if it fits, and others only
 // their first sentence.
 func (c *composer) overflow(list []*compressed, others bool) (kept []*compressed, chars, tokens int) {
-	c.warnOf(c.block.OverflowedConstraints + len(list)) // for the longest possible line
+	c.reserveWarning(c.block.OverflowedConstraints + len(list)) // for the longest possible line
 	room, share := c.room, c.tokens
 	if others {
 		room, share = int(float64(room)*ruleShare), int(float64(share)*ruleShare)

@@ -11,7 +11,7 @@ import (
 // articles are ignored.
 type shownText struct {
 	items []shownItem
-	words []uint64 // the words last passed to already
+	words []uint64 // the words last passed to duplicateOf
 	arena []uint64 // the words of items, followed by those that were read last
 	taken int      // length of the part of arena that belongs to items
 }
@@ -31,12 +31,12 @@ func (s *shownText) read(it *ken.Item) []uint64 {
 	return s.arena[s.taken:]
 }
 
-// already returns the id of an item that says everything that words say, if there is one, and
+// duplicateOf returns the id of an item that says everything that words say, if there is one, and
 // stores words for add. An item does if it has the same words in the same order, or one in ten more
 // at most, of which none changes the meaning: numbers, symbols, negations and conditions. A
 // replaced word is never the same, so "production" and "staging", or the 15th and the 16th, are
 // different statements.
-func (s *shownText) already(id string, words []uint64) (other string, dup bool) {
+func (s *shownText) duplicateOf(id string, words []uint64) (other string, dup bool) {
 	s.words = words
 	for i := range s.items {
 		if have := &s.items[i]; have.id == id || covers(have.words, words) {
@@ -46,7 +46,7 @@ func (s *shownText) already(id string, words []uint64) (other string, dup bool) 
 	return "", false
 }
 
-// add adds the words that were last passed to already.
+// add adds the words that were last passed to duplicateOf.
 func (s *shownText) add(id string) {
 	if inArena := len(s.words) > 0 && len(s.arena) > s.taken && &s.words[0] == &s.arena[s.taken]; inArena {
 		s.taken += len(s.words)
@@ -64,7 +64,7 @@ func covers(have, words []uint64) bool {
 		switch {
 		case len(words) > 0 && words[0] == h:
 			words = words[1:]
-		case left == 0 || h&matters != 0 || turning[h]:
+		case left == 0 || h&essential != 0 || meaningChangers[h]:
 			return false
 		default:
 			left--
@@ -73,9 +73,9 @@ func covers(have, words []uint64) bool {
 	return len(words) == 0
 }
 
-// matters marks a word that must not be missing: it contains a digit, is a symbol, was contracted,
+// essential marks a word that must not be missing: it contains a digit, is a symbol, was contracted,
 // or is a single character of a script that doesn't separate words.
-const matters = 1
+const essential = 1
 
 const (
 	fnvOffset = 14695981039346656037
@@ -87,11 +87,11 @@ func hash(word string) uint64 {
 	for _, r := range word {
 		h = (h ^ uint64(r)) * fnvPrime
 	}
-	return h &^ matters
+	return h &^ essential
 }
 
-// turning contains words that change the meaning of a statement when they are added.
-var turning = func() map[uint64]bool {
+// meaningChangers contains words that change the meaning of a statement when they are added.
+var meaningChangers = func() map[uint64]bool {
 	m := map[uint64]bool{}
 	for _, w := range []string{
 		"not", "no", "never", "none", "nor", "neither", "nothing", "nobody", "cannot", "without", "except", "unless", "only",
@@ -127,7 +127,7 @@ func appendWords(dst []uint64, text string) []uint64 {
 		i += size
 		switch kind {
 		case digit:
-			flag = matters
+			flag = essential
 			fallthrough
 		case letter:
 			h = (h ^ uint64(r)) * fnvPrime
@@ -139,7 +139,7 @@ func appendWords(dst []uint64, text string) []uint64 {
 				after := first(text[i:])
 				if r == '\'' || r == '’' {
 					if after == letter {
-						flag = matters
+						flag = essential
 						continue
 					}
 				} else if after == digit && '0' <= prev && prev <= '9' {
@@ -153,15 +153,15 @@ func appendWords(dst []uint64, text string) []uint64 {
 			}
 		}
 		if length > 0 {
-			dst = appendWord(dst, h&^matters|flag, length)
+			dst = appendWord(dst, h&^essential|flag, length)
 			h, flag, length = fnvOffset, 0, 0
 		}
 		if kind == symbol {
-			dst = append(dst, (fnvOffset^uint64(r))*fnvPrime|matters)
+			dst = append(dst, (fnvOffset^uint64(r))*fnvPrime|essential)
 		}
 	}
 	if length > 0 {
-		dst = appendWord(dst, h&^matters|flag, length)
+		dst = appendWord(dst, h&^essential|flag, length)
 	}
 	return dst
 }

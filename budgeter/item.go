@@ -273,7 +273,7 @@ func method(it *ken.Item, most int, show string) string {
 	if utf8.RuneCountInString(it.Text) <= most || !strings.HasSuffix(text, ellipsis) {
 		return text
 	}
-	note := "\nThis is the beginning only. Before following it, " + reach(it, show)
+	note := "\nThis is the beginning only. Before following it, " + whereToRead(it, show)
 	if n := most - utf8.RuneCountInString(note); n > most/2 {
 		return body(it.Text, n) + note
 	}
@@ -282,20 +282,20 @@ func method(it *ken.Item, most int, show string) string {
 
 // pointer returns the text that replaces a playbook that does not fit.
 func pointer(it *ken.Item, show string) string {
-	return "This playbook fits the turn, and does not fit here. Before going on, " + reach(it, show)
+	return "This playbook fits the turn, and does not fit here. Before going on, " + whereToRead(it, show)
 }
 
-// reach says where the complete playbook is.
-func reach(it *ken.Item, show string) string {
-	var ways []string
+// whereToRead says where the complete playbook is.
+func whereToRead(it *ken.Item, show string) string {
+	var variants []string
 	if it.Source != "" {
-		ways = append(ways, "read "+line(it.Source, maxSource))
+		variants = append(variants, "read "+line(it.Source, maxSource))
 	}
 	if name, ok := strings.CutPrefix(it.Key, playbookKey); ok && show != "" {
-		ways = append(ways, "run: "+show+" "+line(name, maxHeading))
+		variants = append(variants, "run: "+show+" "+line(name, maxHeading))
 	}
-	if len(ways) == 0 {
+	if len(variants) == 0 {
 		return "ask for it by its id."
 	}
-	return strings.Join(ways, ", or ") + "."
+	return strings.Join(variants, ", or ") + "."
 }

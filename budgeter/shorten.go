@@ -142,12 +142,12 @@ const maxTries = 256
 func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block string) bool) Rewritten {
 	o = o.withDefaults()
 	var out Rewritten
-	var ways [][]string // the possible texts of each item, headers included
+	var variants [][]string // the possible texts of each item, headers included
 	sum := utf8.RuneCountInString(preamble) + utf8.RuneCountInString(closing)
 	for i := range items {
 		sum += items[i].Item.Chars
-		if w := items[i].ways(&o); len(w) > 0 {
-			ways = append(ways, w)
+		if w := items[i].variants(&o); len(w) > 0 {
+			variants = append(variants, w)
 		} else {
 			out.Missing = append(out.Missing, i)
 		}
@@ -156,13 +156,13 @@ func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block s
 	if overflowed > 0 && sum < chars {
 		warning = overflowLine(overflowed)
 	}
-	if chars == 0 || len(ways) == 0 && warning == "" {
+	if chars == 0 || len(variants) == 0 && warning == "" {
 		return out
 	}
-	at, texts := make([]int, len(ways)), make([]string, len(ways))
+	at, texts := make([]int, len(variants)), make([]string, len(variants))
 	for try := 0; try < maxTries; try++ {
-		for i := range ways {
-			texts[i] = ways[i][at[i]]
+		for i := range variants {
+			texts[i] = variants[i][at[i]]
 		}
 		block := framed(warning, texts)
 		if try == 0 {
@@ -172,17 +172,17 @@ func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block s
 			out.Text, out.Proved = block, true
 			break
 		}
-		if !next(at, ways) {
+		if !next(at, variants) {
 			break
 		}
 	}
 	return out
 }
 
-// next advances at to the next combination of ways; false after the last one.
-func next(at []int, ways [][]string) bool {
+// next advances at to the next combination of variants; false after the last one.
+func next(at []int, variants [][]string) bool {
 	for i := range at {
-		if at[i]++; at[i] < len(ways[i]) {
+		if at[i]++; at[i] < len(variants[i]) {
 			return true
 		}
 		at[i] = 0
@@ -190,10 +190,10 @@ func next(at []int, ways [][]string) bool {
 	return false
 }
 
-// ways returns the texts that an item may have had in its block, the most likely first: those that
+// variants returns the texts that an item may have had in its block, the most likely first: those that
 // are both in Texts and made from the claim, then the other Texts, then the others made from the
 // claim.
-func (k *Kept) ways(o *Options) []string {
+func (k *Kept) variants(o *Options) []string {
 	item, session := k.Item, ""
 	if k.Claim != nil {
 		complete(&item, k.Claim)

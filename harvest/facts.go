@@ -41,12 +41,12 @@ func (r *harvestRun) facts(ctx context.Context) error {
 			r.out.Dropped[dropNoMessage]++
 			continue
 		}
-		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.tellsFlagged(s.Text+"\n"+s.Quote) {
+		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.repeatsFlagged(s.Text+"\n"+s.Quote) {
 			r.out.Dropped[dropTainted]++
 			continue
 		}
 		var err error
-		switch in, heard := told.judge(s, e); heard {
+		switch in, kind := told.judge(s, e); kind {
 		case consolidate.Novel:
 			err = r.learn(ctx, s, e)
 		case consolidate.Confirmed:
@@ -73,15 +73,15 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 		return err
 	}
 	r.changed = append(r.changed, res.Action.Changed...)
-	if err := r.takeBack(ctx, s, res.ID); err != nil {
+	if err := r.supersedeWithdrawn(ctx, s, res.ID); err != nil {
 		return err
 	}
 	return r.record(ctx, &res)
 }
 
-// takeBack supersedes the claim that a statement of the same session withdraws. It may have been
+// supersedeWithdrawn supersedes the claim that a statement of the same session withdraws. It may have been
 // stored during the session.
-func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string) error {
+func (r *harvestRun) supersedeWithdrawn(ctx context.Context, s *draft.Statement, id string) error {
 	if s.Was == "" || id == "" {
 		return nil
 	}
@@ -314,12 +314,12 @@ func newInjectedText(injected []session.Injection) *injectedText {
 func (t *injectedText) judge(s *draft.Statement, e *session.Entry) (*session.Injection, consolidate.EchoKind) {
 	user := e.Message.Role == "user"
 	for _, text := range []string{s.Text, s.Quote} {
-		id, heard := t.echo.Judge(text, user)
-		if heard == consolidate.Novel {
+		id, kind := t.echo.Judge(text, user)
+		if kind == consolidate.Novel {
 			continue
 		}
 		if in := t.first[id]; !user || !in.At.After(e.At) {
-			return in, heard
+			return in, kind
 		}
 	}
 	return nil, consolidate.Novel

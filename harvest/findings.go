@@ -25,7 +25,7 @@ func (r *harvestRun) findings(ctx context.Context) error {
 	if r.o.Ingest {
 		found = append(found, finding.Ingest(r.tr, r.o.Tools, r.o.IngestChars)...)
 	}
-	ids, err := r.write(ctx, "finding", r.trustFlows(found), r.planFinding)
+	ids, err := r.write(ctx, "finding", r.addDerivations(found), r.planFinding)
 	r.out.Findings = ids
 	return err
 }
@@ -83,7 +83,7 @@ func coveredBy(e ken.Evidence) func(ken.Evidence) bool {
 // patterns writes candidates for patterns and reinforces known patterns, once per session, whether
 // a person has approved them or not. A rejected pattern stays rejected.
 func (r *harvestRun) patterns(ctx context.Context) error {
-	ids, err := r.write(ctx, "pattern", r.trustFlows(pattern.Extract(r.tr, r.o.Tools)), r.planPattern)
+	ids, err := r.write(ctx, "pattern", r.addDerivations(pattern.Extract(r.tr, r.o.Tools)), r.planPattern)
 	r.out.Patterns = ids
 	return err
 }

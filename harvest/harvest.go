@@ -27,7 +27,7 @@ type harvestRun struct {
 	confirmed  []string                  // claims that statements of the draft confirm, in addition to those in out
 	changed    []consolidate.ValueChange // the changes of values that statements of the draft report
 	tainting   []string                  // external claims that calls of the session repeat, each once
-	outside    outsideTexts
+	outside    externalTexts
 }
 
 // Harvest writes the claims from a transcript and returns the outcome, including claims that an
@@ -53,9 +53,9 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.amendAccounts}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.noteChangedValues}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
-	if err := r.readOutside(ctx); err != nil {
+	if err := r.readExternal(ctx); err != nil {
 		return r.out, err
 	}
 	d, err := r.draft(ctx, progress)

@@ -10,12 +10,12 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 )
 
-// mostAccounts is the maximum number of episodes that are searched for a changed value.
-const mostAccounts = 10
+// maxAmended is the maximum number of episodes that are searched for a changed value.
+const maxAmended = 10
 
-// amendAccounts adds notes to episodes of this and earlier sessions about values that this session
+// noteChangedValues adds notes to episodes of this and earlier sessions about values that this session
 // changed. Episodes may contain values that the claims of their sessions don't.
-func (r *harvestRun) amendAccounts(ctx context.Context) error {
+func (r *harvestRun) noteChangedValues(ctx context.Context) error {
 	if len(r.tr.Entries) == 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (r *harvestRun) amendAccounts(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("find a learned claim: %w", err)
 		}
-		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: mostAccounts,
+		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: maxAmended,
 			Filter: ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}})
 		if err != nil {
 			return fmt.Errorf("find episodes with an old value: %w", err)

@@ -26,13 +26,13 @@ const injectedPrefix = "[Pipeline Knowledge]"
 func Analyze(messages []ken.Message) ken.Signals {
 	last := lastUser(messages, len(messages))
 	if last < 0 {
-		return silent("")
+		return noSignals("")
 	}
 	text := window(body(messages[last]))
 	var buf [48]word
 	words := lex(buf[:0], text)
 	if smallTalk(words) {
-		s := silent(question(text, words))
+		s := noSignals(question(text, words))
 		s.Resumes = resumes(words) && !answered(messages[:last])
 		return s
 	}
@@ -89,7 +89,7 @@ func (f *findings) empty() bool {
 	return len(f.keywords.items)+len(f.symbols.items)+len(f.entities.items)+len(f.failures.items) == 0
 }
 
-func silent(q string) ken.Signals {
+func noSignals(q string) ken.Signals {
 	return ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}, Question: q}
 }
 
@@ -187,7 +187,7 @@ func question(text string, words []word) string {
 	b.WriteString(head)
 	for i := range words {
 		w := &words[i]
-		if w.start < from || w.end > to || !reports(w, exceptionName(w.text) != "") && !errorCode(w.text) {
+		if w.start < from || w.end > to || !isReport(w, exceptionName(w.text) != "") && !errorCode(w.text) {
 			continue
 		}
 		start := from + strings.LastIndexByte(text[from:w.start], '\n') + 1
@@ -242,13 +242,13 @@ func clipTail(s string, n int) string {
 	return s[start:]
 }
 
-// goingOn lists the words of small talk that ask to continue earlier work.
-var goingOn = set(`continue proceed carry keep going go next`)
+// resumeWords lists the words of small talk that ask to continue earlier work.
+var resumeWords = set(`continue proceed carry keep going go next`)
 
 // resumes reports whether small talk asks to continue earlier work.
 func resumes(words []word) bool {
 	for i := range words {
-		if goingOn[words[i].low] {
+		if resumeWords[words[i].low] {
 			return true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // findEntities ranks names: text that is quoted, mentioned with an @, in backticks, before a
 // possessive, or capitalized inside a sentence. It ignores code, whose names are symbols.
 func findEntities(out *ranking, text string, words []word) {
-	shout := shouted(words)
+	shout := mostlyCapitals(words)
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
 		switch {
@@ -29,7 +29,7 @@ func findEntities(out *ranking, text string, words []word) {
 			}
 		case !shout && names(words, i):
 			last := sequence(words, i)
-			if last > i || solid(words, i) {
+			if last > i || isName(words, i) {
 				out.add(text[w.start:words[last].end], 3)
 			}
 			i = last
@@ -72,10 +72,10 @@ func sequence(words []word, i int) int {
 	return last
 }
 
-// solid reports whether the single capitalized word at i is a name. Inside a sentence it always is.
+// isName reports whether the single capitalized word at i is a name. Inside a sentence it always is.
 // At a sentence's start it must be an acronym, own something, be addressed, or be followed by a
 // verb.
-func solid(words []word, i int) bool {
+func isName(words []word, i int) bool {
 	w := &words[i]
 	if w.possessive || acronym(w.text) {
 		return true
@@ -118,8 +118,8 @@ func owner(words []word, i int) bool {
 	return true
 }
 
-// shouted reports whether capitals mean nothing in a text, because most words have one.
-func shouted(words []word) bool {
+// mostlyCapitals reports whether capitals mean nothing in a text, because most words have one.
+func mostlyCapitals(words []word) bool {
 	capitals, n := 0, 0
 	for i := range words {
 		if w := &words[i]; !w.code && !w.unspaced {

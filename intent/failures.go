@@ -49,7 +49,7 @@ func (f *failures) scan(text string, words []word, prose bool) {
 			continue
 		}
 		switch {
-		case reports(w, name != ""):
+		case isReport(w, name != ""):
 			covered = f.phrase(text, words, i, i, i+12)
 		case prose && !w.code && name == "" && (failureWords[w.low] || negatedWork(words, i)):
 			covered = f.phrase(text, words, max(i-2, covered+1), i, i+4)
@@ -85,9 +85,9 @@ func (f *failures) phrase(text string, words []word, a, i, b int) int {
 	return last
 }
 
-// reports reports whether w begins a report: an exception or failure word before a colon, at the
+// isReport reports whether w begins a report: an exception or failure word before a colon, at the
 // start of a line or in capitals.
-func reports(w *word, exception bool) bool {
+func isReport(w *word, exception bool) bool {
 	if exception {
 		return w.colon
 	}

@@ -150,7 +150,7 @@ func (l *lexer) add(start, end int, run bool) {
 	w.low = bare(w.text)
 	l.words = append(l.words, w)
 	l.lineStart, l.comma, l.quoted = false, false, 0
-	l.opens = strings.HasPrefix(tail, ".") && !title(w.text) || w.colon
+	l.opens = strings.HasPrefix(tail, ".") && !isAbbreviation(w.text) || w.colon
 }
 
 // contraction removes a possessive ending and detects a contracted "not".
@@ -193,8 +193,8 @@ func cutVerb(s, head, tail string) string {
 	return s
 }
 
-// title reports whether s is an abbreviation whose full stop does not end a sentence.
-func title(s string) bool {
+// isAbbreviation reports whether s is an abbreviation whose full stop does not end a sentence.
+func isAbbreviation(s string) bool {
 	switch s {
 	case "Dr", "Mr", "Mrs", "Ms", "Prof", "St", "vs", "No", "e.g", "i.e", "cf":
 		return true

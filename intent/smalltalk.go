@@ -95,7 +95,7 @@ func greeted(words []word, i int) bool {
 func matches(words []word, phrase string) int {
 	n := 0
 	for p := range strings.FieldsSeq(phrase) {
-		if n == len(words) || !spoken(&words[n], p) {
+		if n == len(words) || !equalWord(&words[n], p) {
 			return 0
 		}
 		n++
@@ -103,8 +103,8 @@ func matches(words []word, phrase string) int {
 	return n
 }
 
-// spoken reports whether a word equals p, which may be a contraction of "is".
-func spoken(w *word, p string) bool {
+// equalWord reports whether a word equals p, which may be a contraction of "is".
+func equalWord(w *word, p string) bool {
 	p, s := strings.CutSuffix(p, "'s")
 	return s == w.possessive && len(w.text) == len(p) && utf8.ValidString(w.text) && strings.EqualFold(w.text, p)
 }
