@@ -19,8 +19,8 @@ const (
 	DefaultOpenFor  = 30 * time.Second
 )
 
-// ErrOpen is wrapped by the error of every call that a breaker refused: nothing
-// was tried.
+// ErrOpen is wrapped by the error of every call that a breaker refused. A refused call does not
+// reach the dependency.
 var ErrOpen = errors.New("the circuit is open")
 
 // State is the state of a breaker. The zero value is closed.
@@ -43,30 +43,30 @@ func (s State) String() string {
 	return "state(" + strconv.Itoa(int(s)) + ")"
 }
 
-// MarshalText writes the name.
+// MarshalText implements encoding.TextMarshaler. It returns the name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Change is one move from a state to another.
+// Change is a change of state.
 type Change struct {
 	Name     string // the breaker's
 	From, To State
-	Cause    error // the last failure; nil when To is Closed
+	Cause    error // the last failure; nil if To is Closed
 }
 
-// Options configures a breaker. The zero value is the default.
+// Options configures a breaker. The zero value means the defaults.
 type Options struct {
-	// Name starts the messages, such as "embeddings"; "" means "breaker".
+	// Name begins the error messages, such as "embeddings"; "" means "breaker".
 	Name string
-	// Failures in a row open the breaker; <= 0 means 5.
+	// Failures is the number of consecutive failures that opens the breaker; <= 0 means 5.
 	Failures int
-	// OpenFor is how long it stays open before a probe may pass; <= 0 means 30 s.
+	// OpenFor is how long the breaker stays open before a probe may pass; <= 0 means 30 s.
 	OpenFor time.Duration
-	// ProbesOnly refuses ordinary calls while half-open as well: only Probe may
-	// find out whether the dependency is back.
+	// ProbesOnly refuses ordinary calls while half-open too, so that only Probe tests whether the
+	// dependency works again.
 	ProbesOnly bool
-	// OnChange hears of every change of state, in order, one call at a time. It
-	// runs on the goroutine of a call to the breaker after the locks are
-	// released, so it may use the breaker; a slow one delays that call.
+	// OnChange is called for every change of state, in order, one call at a time. It runs in the
+	// goroutine of a call to the breaker after the locks are released, so it may use the breaker; a
+	// slow one delays that call.
 	OnChange func(Change)
 }
 
@@ -79,8 +79,8 @@ type Breaker struct {
 	state     State      // as of the latest change
 	last      error      // see LastError
 	opened    error      // the failure that opened it the last time; kept when it closes
-	changes   []Change   // not told yet
-	notifying bool       // some goroutine is in OnChange
+	changes   []Change   // changes that OnChange was not called for yet
+	notifying bool       // a goroutine is calling OnChange
 }
 
 // New returns a closed breaker.
@@ -97,8 +97,8 @@ func New(o Options) *Breaker {
 	b := &Breaker{opts: o}
 	b.gate = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: o.Name,
-		// The gate is half-open strictly after its timeout; a probe timed for exactly
-		// OpenFor must find it half-open.
+		// The gate becomes half-open strictly after its timeout, but a probe exactly after OpenFor
+		// must find it half-open.
 		Timeout:     max(o.OpenFor-1, 1),
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errCancelled) },
@@ -109,18 +109,18 @@ func New(o Options) *Breaker {
 	return b
 }
 
-// Outcomes that are not fn's own error.
+// Outcomes other than an error of fn.
 var (
-	errCancelled = errors.New("cancelled by the caller") // says nothing about the dependency
+	errCancelled = errors.New("cancelled by the caller") // not a failure of the dependency
 	errNoReturn  = errors.New("the call did not return")
 )
 
-// Do calls fn unless the breaker is open or half-open with its probe taken, and
-// returns fn's error as it is. A refusal is a *ken.Error of code unavailable that
-// wraps ErrOpen and names the failure that opened the breaker. A context that has
-// already ended returns its error; fn is not called and nothing is counted.
+// Do calls fn and returns its error unchanged, unless the breaker is open, or half-open with its
+// probe taken. Then it returns a *ken.Error of code unavailable that wraps ErrOpen and has the
+// failure that opened the breaker. If ctx has already ended, Do returns its error without calling
+// fn, and counts nothing.
 //
-// A panic in fn counts as a failure and goes on to the caller.
+// A panic in fn counts as a failure and is passed on to the caller.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
 	if b.opts.ProbesOnly {
 		if err := b.Err(); err != nil {
@@ -130,9 +130,9 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	return b.run(ctx, fn)
 }
 
-// Probe is Do for the background: the call that may find out, while the breaker
-// is half-open, whether the dependency is back. While it is open, Probe is
-// refused like Do; while closed, it is an ordinary call.
+// Probe is Do for background calls. While the breaker is half-open, it tests whether the dependency
+// works again. While the breaker is open, Probe is refused like Do; while it is closed, Probe is an
+// ordinary call.
 func (b *Breaker) Probe(ctx context.Context, fn func(context.Context) error) error {
 	return b.run(ctx, fn)
 }
@@ -146,7 +146,7 @@ func (b *Breaker) run(ctx context.Context, fn func(context.Context) error) error
 		b.notify()
 		return b.refusal()
 	}
-	// What stays in place when fn panics or ends the goroutine.
+	// The outcome if fn panics or ends the goroutine.
 	outcome := errNoReturn
 	defer func() {
 		b.note(outcome)
@@ -161,9 +161,9 @@ func (b *Breaker) run(ctx context.Context, fn func(context.Context) error) error
 	return err
 }
 
-// note keeps the outcome for LastError. A success while the breaker isn't closed
-// is a straggler from before it opened, or the probe, which closes the breaker
-// and clears the error then.
+// note stores the outcome for LastError. It ignores a success while the breaker isn't closed: that
+// is a late result from before it opened, or the probe, which closes the breaker and thereby clears
+// the error.
 func (b *Breaker) note(outcome error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,7 +174,7 @@ func (b *Breaker) note(outcome error) {
 	}
 }
 
-// changed runs under the gate's lock, so it only writes down what tell will say.
+// changed is called with the gate's lock held, so it only queues the change for notify.
 func (b *Breaker) changed(to State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,8 +190,8 @@ func (b *Breaker) changed(to State) {
 	b.state = to
 }
 
-// notify hands pending changes to OnChange in order, with no lock held. A call that
-// finds another one telling leaves its own changes to it.
+// notify calls OnChange for the queued changes, in order and without holding a lock. If another
+// goroutine is already doing this, notify leaves the changes to it.
 func (b *Breaker) notify() {
 	for b.notifyOne() {
 	}
@@ -216,22 +216,22 @@ func (b *Breaker) notifyOne() bool {
 	return true
 }
 
-// State returns the current state. Time alone moves an open breaker to half-open.
+// State returns the current state. An open breaker becomes half-open by the passing of time alone.
 func (b *Breaker) State() State {
 	s := stateOf(b.gate.State())
 	b.notify()
 	return s
 }
 
-// LastError is the latest failure, nil once a call has succeeded after it.
+// LastError returns the latest failure; nil if a call has succeeded after it.
 func (b *Breaker) LastError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last
 }
 
-// Err returns what an ordinary call would be refused with, nil while the breaker
-// is closed.
+// Err returns the error with which an ordinary call would be refused; nil while the breaker is
+// closed.
 func (b *Breaker) Err() error {
 	if b.State() == Closed {
 		return nil
@@ -239,8 +239,8 @@ func (b *Breaker) Err() error {
 	return b.refusal()
 }
 
-// Cause says in words why calls are refused, for receipts and people, and is ""
-// while the breaker is closed.
+// Cause returns a text that says why calls are refused, for receipts and people; "" while the
+// breaker is closed.
 func (b *Breaker) Cause() string {
 	if b.State() == Closed {
 		return ""

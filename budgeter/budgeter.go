@@ -17,77 +17,76 @@ const (
 	DefaultPlaybookChars = 3000
 )
 
-// Grace is how much longer than the turn constraints may be loaded together: they lie
-// in memory or in a file at hand, and a turn that has ended is better late than without
-// its rules.
+// Grace is the additional time for loading constraints after the turn's context has ended.
+// Constraints are in memory or in a local file, and a late turn is better than one without its
+// rules.
 const Grace = 250 * time.Millisecond
 
-// KindCheckpoint is the kind of an item that says where its own session stands. It
-// is no claim: it is made for the turn, and has no life beyond it.
+// KindCheckpoint is the kind of an item with the state of its own session. It is made for one turn
+// and is not a claim.
 const KindCheckpoint ken.Kind = "checkpoint"
 
-// KindObjectives is the kind of an item that says what the project aims at. It is no
-// claim either: files say so.
+// KindObjectives is the kind of an item with the project's objectives. It is made from files and is
+// not a claim.
 const KindObjectives ken.Kind = "objectives"
 
-// KindSymbol is the kind of an item that says what a symbol of the code is, and who
-// depends on it. It is no claim: files say so, and it is made of them for the turn.
+// KindSymbol is the kind of an item that describes a symbol of the code and its users. It is made
+// from files for one turn and is not a claim.
 const KindSymbol ken.Kind = "symbol"
 
-// Made reports a kind of items that are made for the turn: they are no claims that
-// could be looked up, disputed or forgotten.
+// Made reports whether items of a kind are made for the turn. They are not claims, so they can't be
+// looked up, disputed or forgotten.
 func Made(k ken.Kind) bool { return k == KindCheckpoint || k == KindObjectives || k == KindSymbol }
 
-// Candidate is something that may enter the block.
+// Candidate is an item that may get into the block.
 type Candidate struct {
 	// Item has ID, Kind, Tier, Trust, Fused, Legs, Signals, CreatedAt and
 	// Constraint set. Source, Heading, Text and Key may be empty if Load is set.
 	Item ken.Item
-	// Memory puts it into the memory part, behind everything else and with a limit
-	// of its own. A constraint is never memory.
+	// Memory puts the item into the memory part, after everything else and with its own limit. A
+	// constraint is never memory.
 	Memory bool
-	// OrMemory tries what has no room elsewhere again as memory.
+	// OrMemory tries the item again as memory if it does not fit elsewhere.
 	OrMemory bool
-	// Distance of a constraint is how far what it rules is from what the turn is about:
-	// the nearest come first, before tier and trust.
+	// Distance is, for a constraint, the distance between the entity that it is about and the
+	// entities of the turn. The nearest come first, before tier and trust count.
 	Distance int
-	// MaxChars replaces Options.MaxItemChars for this one; 0 leaves that. In memory it counts
-	// nothing.
+	// MaxChars replaces Options.MaxItemChars for this item; 0 means no replacement. It does not
+	// apply to memory.
 	MaxChars int
-	// Version is another number after every change of the claim; 0 is unknown. See
-	// Options.Cache.
+	// Version changes with every change of the claim; 0 means unknown. See Options.Cache.
 	Version uint64
-	// Load fetches the claim when its turn comes and there is room left, once in
-	// each part of the block that it is tried in; nil means that Item is complete.
-	// An error leaves the candidate out.
+	// Load reads the claim when the candidate is considered and there is room, once for each part
+	// of the block in which it is tried. Nil means that Item is complete. After an error the
+	// candidate is left out.
 	Load func(ctx context.Context) (ken.Claim, error)
 }
 
-// Options bound a block. The zero value is the default; all limits are exact.
+// Options limits a block. The zero value means the defaults. No limit is ever exceeded.
 type Options struct {
 	Chars        int // code points of the frame and everything but memory; <= 0 means DefaultChars
 	MemoryChars  int // code points of the memory part; 0 means DefaultMemoryChars, < 0 leaves memory out
-	MaxItemChars int // code points of an item's text, longer ones are shortened; <= 0 means DefaultMaxItemChars
-	// PlaybookChars is MaxItemChars for a playbook in memory, if it is more: half a
-	// method is no method. <= 0 means DefaultPlaybookChars.
+	MaxItemChars int // maximum number of code points of an item's text; longer ones are shortened; <= 0 means DefaultMaxItemChars
+	// PlaybookChars replaces MaxItemChars for a playbook in memory, if it is larger, because half a
+	// method misleads. <= 0 means DefaultPlaybookChars.
 	PlaybookChars int
-	// Show is the command line that prints a playbook whole, given its name. The
-	// block mentions it where a playbook does not fit; empty leaves it out.
+	// Show is the command that prints a complete playbook, without the playbook's name. The block
+	// has it where a playbook does not fit; "" leaves it out.
 	Show string
 
-	Tokens int              // of the whole block, on top of the limits in characters; <= 0 sets no limit
-	Count  func(string) int // counts tokens; nil counts one for each byte, which no tokenizer exceeds
+	Tokens int              // limit for the whole block, in addition to the limits in characters; <= 0 means none
+	Count  func(string) int // counts tokens; nil counts one per byte, which no tokenizer exceeds
 
-	// Excerpt returns what of a document's text bears on the turn, in at most so many code
-	// points; nil takes the beginning.
+	// Excerpt returns the part of a document's text that is relevant to the turn, at most most code
+	// points. Nil takes the beginning.
 	Excerpt func(text string, most int) string
 
-	MinTier ken.Tier // cuts what is weaker, except constraints and checkpoints
-	// Seen reports whether the context holds the item with exactly this text
-	// already; nil means that it holds nothing.
+	MinTier ken.Tier // cuts items with a lower tier, except constraints and checkpoints
+	// Seen reports whether the conversation already contains the item with exactly this text. Nil
+	// means that it contains nothing.
 	Seen func(id, text string) bool
-	// Cache keeps memory from turn to turn; nil keeps nothing. Blocks are the same
-	// with and without it.
+	// Cache keeps rendered memory items from turn to turn; nil keeps none. Blocks are the same with
+	// and without it.
 	Cache *Cache
 }
 
@@ -108,37 +107,35 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Block is the message of a turn, and the account of how it came about.
+// Block is the message of a turn, with the items in it and those that were cut.
 type Block struct {
-	Text   string     // "" when nothing fits: there is never a bare frame
-	Chars  int        // code points of Text: the items' Chars, and the frame's own
-	Tokens int        // of Text, when Options had a counter
+	Text   string     // "" if nothing fits, never only the frame
+	Chars  int        // code points of Text: the items' Chars plus the frame
+	Tokens int        // tokens of Text, if Options has a counter
 	Items  []ken.Item // in the order of the block
 	Cut    []ken.Cut  // in the order in which they were considered
-	// OverflowedConstraints counts the constraints that did not fit even
-	// compressed, or could not be read. The block says so in its own words as well.
+	// OverflowedConstraints is the number of constraints that did not fit even when compressed, or
+	// could not be read. The block's text mentions it too.
 	OverflowedConstraints int
 }
 
-// Compose fills a block. Constraints come first, the nearest before others, then what
-// is strongest: by tier, trust, fused score, newest and id, in this order; what the user said
-// stands beside what files say. What does not fit is cut and
-// the next is tried. Constraints are compressed for one another, step by step,
-// before any is cut: white space first, then headings and sources, then all but the
-// first sentences of those that are not verified. No sentence is cut. If that is not
-// enough, the nearest and strongest are there, in two thirds of the room where anything
-// else bears on the turn, and a line says how many are missing.
+// Compose fills a block. Constraints come first, the nearest before others, then the strongest
+// items: by tier, trust, fused score, age (newest first) and id. What the user said ranks like text
+// of files. An item that does not fit is cut, and the next one is tried. Before any constraint is
+// cut, all are compressed step by step: first white space, then headings and sources, then all but
+// the first sentences of those that are not verified. No sentence is cut. If that is not enough,
+// the nearest and strongest are included, in two thirds of the room if there are other relevant
+// items, and a line says how many are missing.
 //
-// Memory follows within its own limit: a checkpoint, shortened until it fits; then
-// hot claims, newest first; whatever else is memory, in the order above; playbooks,
-// best first; and episodes, newest first, each as a digest of a few lines. A
-// playbook that has no room is named, with where to read it.
+// Memory follows within its own limit: a checkpoint, shortened until it fits; then hot claims,
+// newest first; other memory in the order above; playbooks, best first; and episodes, newest first,
+// each as a digest of a few lines. A playbook that does not fit is named, with where to read it.
 //
-// A candidate that can't be loaded is cut: as ken.CutStatus when the claim is gone,
-// and as ken.CutLate otherwise, with the error as the detail. Once ctx has ended,
-// nothing is loaded any more and what was complete is used; but constraints are, for
-// Grace more. One that could not be loaded, or has no text to show, overflows.
-// Compose keeps nothing of candidates; the maps inside of items are shared.
+// A candidate that can't be loaded is cut: with ken.CutStatus if the claim was deleted, otherwise
+// with ken.CutLate and the error as the detail. After ctx has ended, only constraints are still
+// loaded, for at most Grace, and other candidates are used only if they are complete. A constraint
+// that could not be loaded, or has no text, overflows. Compose keeps no reference to candidates,
+// but the maps of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	o = o.withDefaults()
 	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), cancelGrace: func() {}}
@@ -153,8 +150,8 @@ func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	return c.finish()
 }
 
-// order returns the indexes of constraints, knowledge and memory, each in the
-// order in which they are considered.
+// order returns the indexes of constraints, knowledge and memory, each in the order in which they
+// are considered.
 func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 	parts := [...]*[]int32{constraintPart: &constraints, knowledgePart: &knowledge, memoryPart: &memory}
 	for i := range candidates {
@@ -170,12 +167,12 @@ func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 		x, y := &candidates[i], &candidates[j]
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), byStrength(&x.Item, &y.Item), cmp.Compare(i, j))
 	})
-	slices.SortFunc(knowledge, by(byStanding))
+	slices.SortFunc(knowledge, by(byKnowledgeRank))
 	slices.SortFunc(memory, by(byMemory))
 	return constraints, knowledge, memory
 }
 
-// merge puts further candidates into the order of memory.
+// merge adds further candidates to the sorted memory.
 func merge(candidates []Candidate, memory, more []int32) []int32 {
 	if len(more) == 0 {
 		return memory
@@ -203,11 +200,11 @@ func partOf(c *Candidate) int {
 	return knowledgePart
 }
 
-// byStanding orders knowledge: like byStrength, but for two things. What the user said stands
-// beside what files say, before what tools and agents report: its tier says that nothing
-// proves it, not that the user is unsure. And a decision stands beside the other pieces of files.
-func byStanding(x, y *ken.Item) int {
-	a, b := standing(x), standing(y)
+// byKnowledgeRank orders knowledge. It is like byStrength with two exceptions. What the user said ranks
+// like text of files, before reports of tools and agents: its tier only says that nothing proves
+// it, not that the user is unsure. And a decision ranks like other pieces of files.
+func byKnowledgeRank(x, y *ken.Item) int {
+	a, b := knowledgeRank(x), knowledgeRank(y)
 	switch {
 	case a[0] != b[0]:
 		return b[0] - a[0]
@@ -217,8 +214,8 @@ func byStanding(x, y *ken.Item) int {
 	return byFused(x, y)
 }
 
-// standing returns the tier and the trust that an item has in the order of knowledge.
-func standing(it *ken.Item) [2]int {
+// knowledgeRank returns the tier and the trust with which an item is sorted as knowledge.
+func knowledgeRank(it *ken.Item) [2]int {
 	tier, trust := it.Tier, trust(it)
 	if tier == ken.Assumed && trust == ken.TrustOperator {
 		tier = ken.Inferred
@@ -229,7 +226,7 @@ func standing(it *ken.Item) [2]int {
 	return [2]int{int(tier), int(trust)}
 }
 
-// byStrength puts the strongest first.
+// byStrength sorts the strongest first.
 func byStrength(x, y *ken.Item) int {
 	switch {
 	case x.Tier != y.Tier:
@@ -240,7 +237,7 @@ func byStrength(x, y *ken.Item) int {
 	return byFused(x, y)
 }
 
-// byFused puts what bears on the turn best first.
+// byFused sorts the most relevant first.
 func byFused(x, y *ken.Item) int {
 	if x.Fused != y.Fused {
 		return cmp.Compare(y.Fused, x.Fused)
@@ -248,13 +245,13 @@ func byFused(x, y *ken.Item) int {
 	return byAge(x, y)
 }
 
-// byAge puts the newest first.
+// byAge sorts the newest first.
 func byAge(x, y *ken.Item) int {
 	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(x.ID, y.ID))
 }
 
-// byMemory puts what the session can't go on without first, and what is merely
-// good to know last.
+// byMemory sorts by kind: first what the session can't continue without, last what is only useful
+// to know.
 func byMemory(x, y *ken.Item) int {
 	rank := memoryRank(x.Kind)
 	if d := cmp.Compare(rank, memoryRank(y.Kind)); d != 0 {
@@ -273,7 +270,7 @@ const (
 	recoveryRank = iota
 	goalRank
 	hotRank
-	approvedRank // patterns, objectives, and kinds that nothing is known of
+	approvedRank // patterns, objectives, and unknown kinds
 	playbookRank
 	episodeRank
 )

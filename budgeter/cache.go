@@ -7,28 +7,27 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// maxKept bounds a cache: some megabytes.
+// maxKept is the maximum number of cached items: some megabytes.
 const maxKept = 4096
 
-// Cache keeps how claims look that are memory in every turn, so that they are
-// loaded, cleaned and rendered once and not each time: what has no room is then
-// told by its size alone. It is safe for concurrent use. A version of a claim that
-// is no longer asked for lies in it until others need the room.
+// Cache keeps the rendered form of claims that are memory in every turn. So they are loaded,
+// cleaned and rendered once, and whether one fits can be decided by its size. It is safe for
+// concurrent use. An old version of a claim stays in the cache until its place is needed.
 type Cache struct {
 	mu sync.RWMutex // guards m
 	m  map[cacheKey]*rendered
 }
 
-// cacheKey is all that the look of an item depends on.
+// cacheKey has everything that the rendered form of an item depends on.
 type cacheKey struct {
 	id      string
 	version uint64
 	short   string
-	tier    ken.Tier // which decays
-	most    int      // characters of its text
+	tier    ken.Tier // decays over time
+	most    int      // maximum characters of the text
 }
 
-// rendered is an item as it looks in a block. It is not changed.
+// rendered is an item as it appears in a block. It is immutable.
 type rendered struct {
 	piece piece
 	words []uint64
@@ -37,8 +36,8 @@ type rendered struct {
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{m: map[cacheKey]*rendered{}} }
 
-// keeps reports whether a candidate for memory may be kept: playbooks, episodes and
-// checkpoints look different from turn to turn.
+// keeps reports whether a memory candidate may be cached. Playbooks, episodes and checkpoints may
+// not, because their form depends on the turn.
 func (c *Cache) keeps(cand *Candidate) bool {
 	if c == nil || cand.Version == 0 {
 		return false
@@ -60,7 +59,7 @@ func (c *Cache) get(k cacheKey) *rendered {
 
 func (c *Cache) put(k cacheKey, p *piece, words []uint64) {
 	r := &rendered{piece: *p, words: slices.Clone(words)}
-	r.piece.item.Legs, r.piece.item.Signals = nil, nil // of one turn
+	r.piece.item.Legs, r.piece.item.Signals = nil, nil // they belong to one turn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.m) >= maxKept {
@@ -72,7 +71,7 @@ func (c *Cache) put(k cacheKey, p *piece, words []uint64) {
 	c.m[k] = r
 }
 
-// as is the piece in a turn that found the item in its own way.
+// as returns the cached piece with the scores that the item has in this turn.
 func (r *rendered) as(found *ken.Item) piece {
 	p := r.piece
 	p.item.Fused, p.item.Legs, p.item.Signals = found.Fused, found.Legs, found.Signals

@@ -13,44 +13,44 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// composer is the state of one Compose.
+// composer is the state of one call of Compose.
 type composer struct {
 	ctx        context.Context
 	o          Options
 	candidates []Candidate
 	short      []string
 
-	room       int      // code points left for everything but memory
+	room       int      // code points left for everything except memory
 	memoryRoom int      // code points left for memory
-	tokens     int      // left for the whole block, where there is a limit
+	tokens     int      // tokens left for the whole block, if there is a limit
 	texts      []string // of block.Items, headers included
-	spilled    []int32  // knowledge without room that is to be tried as memory
+	spilled    []int32  // knowledge that did not fit and is tried again as memory
 	shown      shownText
-	warn       bool // there is room for the line about constraints that did not fit
+	warn       bool // there is room for the line about missing constraints
 	block      Block
 
-	grace       context.Context // what constraints are loaded within once ctx has ended; nil before
+	grace       context.Context // context for loading constraints after ctx has ended; nil before
 	cancelGrace func()
 }
 
-// piece is an item as it would stand in the block.
+// piece is a rendered item.
 type piece struct {
 	item   ken.Item
 	text   string // header included
 	tokens int
 }
 
-// measure sets out the room that the frame leaves.
+// measure computes the room that the frame leaves.
 func (c *composer) measure() {
 	c.room = c.o.Chars - len(preamble) - len(closing)
 	c.memoryRoom = c.o.MemoryChars
 	c.tokens = c.o.Tokens - c.count(preamble) - c.count(closing)
-	if c.room < 0 { // not even the frame
+	if c.room < 0 { // not even the frame fits
 		c.memoryRoom = 0
 	}
 }
 
-// count counts tokens where there is a limit, and returns 0 where there is none.
+// count returns the number of tokens if there is a limit; 0 otherwise.
 func (c *composer) count(s string) int {
 	switch {
 	case c.o.Tokens <= 0:
@@ -61,10 +61,10 @@ func (c *composer) count(s string) int {
 	return c.o.Count(s)
 }
 
-// leastPart is less than any item takes: the header's fixed fields and a character.
+// leastPart is less than the size of any item: the fixed fields of the header and one character.
 const leastPart = len("\n[k:1] Guessed | undated\nx\n")
 
-// add takes the candidates that fit into a part of the block, in order.
+// add takes the candidates that fit into a part of the block, in the given order.
 func (c *composer) add(order []int32, memory bool, room *int) {
 	for _, i := range order {
 		if it := &c.candidates[i].Item; it.Tier < c.o.MinTier && !isCheckpoint(it, memory) {
@@ -72,14 +72,14 @@ func (c *composer) add(order []int32, memory bool, room *int) {
 			continue
 		}
 		if *room < leastPart {
-			c.noRoom(i, memory, "no room left")
+			c.cutForRoom(i, memory, "no room left")
 			continue
 		}
 		p, lack, dup, ok := c.try(i, memory, *room)
 		switch {
 		case !ok, dup:
 		case lack != "":
-			c.noRoom(i, memory, lack)
+			c.cutForRoom(i, memory, lack)
 		default:
 			c.shown.add(p.item.ID)
 			c.take(&p, room)
@@ -87,8 +87,8 @@ func (c *composer) add(order []int32, memory bool, room *int) {
 	}
 }
 
-// try renders a candidate and returns what it lacks to be taken, "" for nothing. One
-// that can't be loaded or is a duplicate is cut.
+// try renders a candidate. lack says what is missing for it to fit; "" if it fits. It cuts a
+// candidate that can't be loaded or is a duplicate.
 func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, dup, ok bool) {
 	keep := memory && c.o.Cache.keeps(&c.candidates[i])
 	if keep {
@@ -102,7 +102,7 @@ func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, du
 	if !ok {
 		return p, "", false, false
 	}
-	if keep { // also what does not fit now: it need not be loaded again to be told so
+	if keep { // cached even if it does not fit now, so that it need not be loaded again to find that out
 		e.clean()
 		p = e.piece(0)
 		words := c.shown.read(&p.item)
@@ -122,7 +122,7 @@ func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, du
 	return p, lack, dup, true
 }
 
-// fit renders an item and judges it.
+// fit renders an item and checks whether it fits.
 func (c *composer) fit(i int32, e *entry, room int) (p piece, lack string, dup bool) {
 	if len(e.item.Text) > room {
 		if n := utf8.RuneCountInString(e.item.Text); n > room {
@@ -142,8 +142,8 @@ func (c *composer) fit(i int32, e *entry, room int) (p piece, lack string, dup b
 	return p, lack, dup
 }
 
-// judge says what an item lacks to be taken. One that is a duplicate is cut. words
-// are the item's own.
+// judge returns what is missing for an item to fit; "" if it fits. It cuts duplicates. words are
+// the item's words.
 func (c *composer) judge(i int32, p *piece, words []uint64, room int) (lack string, dup bool) {
 	if p.item.Chars > room {
 		return size(p.item.Chars, " characters, ", room), false
@@ -163,8 +163,8 @@ func size(need int, unit string, left int) string {
 	return strconv.Itoa(need) + unit + strconv.Itoa(left) + " left"
 }
 
-// noRoom cuts a candidate, unless it may be tried again as memory.
-func (c *composer) noRoom(i int32, memory bool, detail string) {
+// cutForRoom cuts a candidate that does not fit, unless it may be tried again as memory.
+func (c *composer) cutForRoom(i int32, memory bool, detail string) {
 	if !memory && c.candidates[i].OrMemory {
 		c.spilled = append(c.spilled, i)
 		return
@@ -179,10 +179,10 @@ func (c *composer) take(p *piece, room *int) {
 	c.texts = append(c.texts, p.text)
 }
 
-// fresh reports whether the block and the context lack the item, and cuts it
-// otherwise. Who takes it tells c.said.
+// fresh reports whether neither the block nor the conversation has the item; otherwise it cuts the
+// item. A caller that takes the item must call c.shown.add.
 func (c *composer) fresh(i int32, p *piece, words []uint64) bool {
-	if other, dup := c.shown.already(p.item.ID, words); dup {
+	if other, dup := c.shown.duplicateOf(p.item.ID, words); dup {
 		c.cut(i, ken.CutDuplicate, other)
 		return false
 	}
@@ -200,8 +200,7 @@ func (c *composer) cut(i int32, why ken.CutReason, detail string) {
 	c.block.Cut = append(c.block.Cut, ken.Cut{ID: c.candidates[i].Item.ID, Reason: why, Detail: detail})
 }
 
-// load completes a candidate, with the text that a part of the block shows of it
-// where there is so much room.
+// load loads a candidate and shortens its text for a part of the block, with room code points left.
 func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 	cand := &c.candidates[i]
 	item := cand.Item
@@ -228,8 +227,8 @@ func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 	return e, true
 }
 
-// show takes of the item's text what a part of the block shows of it, where there is so
-// much room. session is the one that it comes from.
+// show sets the item's text to the part of it that is shown, with room code points left. session is
+// the claim's session.
 func (e *entry) show(o *Options, session string, room int) {
 	item := e.item
 	switch kind := item.Kind; {
@@ -249,10 +248,10 @@ func (e *entry) show(o *Options, session string, room int) {
 	}
 }
 
-// leastExcerpt is the least room, in code points, into which a document is shortened.
+// leastExcerpt is the minimum room, in code points, for which a document is shortened.
 const leastExcerpt = 400
 
-// excerpt returns what of the whole text bears on the turn, in at most so many code points.
+// excerpt returns the part of the full text that is relevant to the turn, at most most code points.
 func (e *entry) excerpt(o *Options, most int) string {
 	if o.Excerpt == nil {
 		return body(e.full, most)
@@ -260,7 +259,7 @@ func (e *entry) excerpt(o *Options, most int) string {
 	return body(o.Excerpt(e.full, most), most)
 }
 
-// claim fetches a candidate's claim, as long as there is time.
+// claim loads a candidate's claim, until ctx ends or, for a constraint, until Grace is over.
 func (c *composer) claim(cand *Candidate) (claim ken.Claim, err error) {
 	if err = c.ctx.Err(); err == nil {
 		if claim, err = cand.Load(c.ctx); err == nil || c.ctx.Err() == nil {
@@ -285,8 +284,8 @@ func isCheckpoint(it *ken.Item, memory bool) bool { return memory && it.Kind == 
 func (c *composer) finish() Block {
 	b := &c.block
 	b.Text = c.write()
-	// Tokens were added up part by part. Should the whole come to more, which
-	// tokenizers hardly ever do, the last items make room.
+	// Tokens were summed per part. If the whole block has more, which is very rare with tokenizers,
+	// the last items are removed.
 	for c.o.Tokens > 0 && c.count(b.Text) > c.o.Tokens {
 		last := len(b.Items) - 1
 		if last < 0 {
@@ -321,7 +320,7 @@ func (c *composer) write() string {
 	return framed(warning, c.texts)
 }
 
-// framed is the block of some items, headers included.
+// framed returns the block with these items, headers included.
 func framed(warning string, texts []string) string {
 	size := len(preamble) + len(warning) + len(closing)
 	for _, t := range texts {
@@ -338,19 +337,18 @@ func framed(warning string, texts []string) string {
 	return b.String()
 }
 
-// Bounds of a digest: what a person would say of a past session in passing. Three
-// of them take a quarter of the memory part.
+// Limits of a digest, which is about what a person would mention of a past session. Three digests
+// take a quarter of the memory part.
 const (
 	digestChars  = 700
 	digestLines  = 10
-	digestLine   = 60               // a line is not shortened below this, the last ones go instead
-	digestSource = 20 * digestChars // of the episode, that a digest is made from
+	digestLine   = 60               // minimum length of a line; if more is needed, the last lines are dropped
+	digestSource = 20 * digestChars // the part of an episode from which the digest is made
 )
 
-// digest shortens an episode to a few lines: the first ones, each as long as all
-// of them can be, so that one that goes on and on does not push out what the
-// others say. What the assistant said is left out: a summary has what came of it,
-// and its prose in a later prompt is taken for an example to follow.
+// digest shortens an episode to its first few lines, all limited to the same length, so that a long
+// line does not displace the others. It leaves out what the assistant said: the summary has the
+// results, and models imitate an assistant's prose in a later prompt.
 func digest(text string) string {
 	lines := withoutAssistant(text)
 	lines = lines[:min(len(lines), digestLines)]
@@ -374,7 +372,7 @@ func digest(text string) string {
 	return b.String()
 }
 
-// fairShare is the largest size at which all together take at most so much.
+// fairShare returns the largest limit for single sizes at which their total is at most total.
 func fairShare(sizes []int, total int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, n := range sorted {
@@ -386,9 +384,9 @@ func fairShare(sizes []int, total int) int {
 	return digestChars
 }
 
-// withoutAssistant returns the lines of a text that say something, without those
-// that the assistant speaks in: from a line that begins with its name to the next
-// that begins with something else's, or an empty one.
+// withoutAssistant returns the non-empty lines of a text without those spoken by the assistant:
+// from a line that begins with its name to the next line that begins with another label, or to an
+// empty line.
 func withoutAssistant(text string) []string {
 	var out []string
 	speaking := false
@@ -412,8 +410,8 @@ func withoutAssistant(text string) []string {
 
 var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "agent": true}
 
-// labelOf returns what stands before a line's colon, in lower case, when it could
-// be a speaker or a section: a word or two, however marked up.
+// labelOf returns the text before a line's colon, in lower case, if it may be a speaker or a
+// section: one or two words, with any markup.
 func labelOf(l string) string {
 	head, _, ok := strings.Cut(strings.Replace(l, "：", ":", 1), ":")
 	if !ok || len(head) > 60 {
@@ -426,12 +424,12 @@ func labelOf(l string) string {
 	return strings.ToLower(head)
 }
 
-// attributed names the session that an episode is of in its source.
+// attributed returns a source of an episode that names its session.
 func attributed(source, session string) string {
 	switch {
 	case session == "" || strings.Contains(source, session):
 		return source
-	case source == "" || strings.HasPrefix(source, "session"): // the date stands beside it
+	case source == "" || strings.HasPrefix(source, "session"): // the date is in the header too
 		return "session " + session
 	}
 	return source + ", session " + session

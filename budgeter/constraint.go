@@ -2,7 +2,7 @@ package budgeter
 
 import "github.com/kenlayer/ken"
 
-// compressed is a constraint in all its lengths; those not needed yet are empty.
+// compressed holds a constraint in all its lengths. Those that are not needed yet are empty.
 type compressed struct {
 	index  int32
 	entry  entry
@@ -19,19 +19,18 @@ func (c *composer) at(k *compressed, level int) *piece {
 	return p
 }
 
-// ruleShare is how much of the room constraints may take that don't all fit: the rest is
-// for what else bears on the turn.
+// ruleShare is the part of the room that constraints may take if they don't all fit. The rest is
+// for other relevant items.
 const ruleShare = 2.0 / 3
 
-// addConstraints takes all constraints, compressed as far as it takes to make
-// them fit. If nothing makes all of them fit, the nearest and strongest are there, within
-// ruleShare of the room where others need some.
+// addConstraints takes all constraints, compressed as much as necessary. If they don't fit even
+// then, it takes the nearest and strongest, within ruleShare of the room if there are other items.
 func (c *composer) addConstraints(order []int32, others bool) {
 	var list []*compressed
 	for _, i := range order {
 		e, ok := c.load(i, false, c.room)
 		if !ok {
-			if last := c.block.Cut[len(c.block.Cut)-1]; last.Reason != ken.CutStatus { // else it is no rule any more
+			if last := c.block.Cut[len(c.block.Cut)-1]; last.Reason != ken.CutStatus { // otherwise it is no longer a rule
 				c.block.OverflowedConstraints++
 			}
 			continue
@@ -39,7 +38,7 @@ func (c *composer) addConstraints(order []int32, others bool) {
 		e.clean()
 		k := &compressed{index: i, entry: e}
 		p := c.at(k, 0)
-		bare := p.item // a rule is said again by its text, whatever stands above it
+		bare := p.item // a rule with the same text is a duplicate, whatever its heading
 		bare.Heading = ""
 		if c.fresh(i, p, c.shown.read(&bare)) {
 			c.shown.add(p.item.ID)
@@ -47,7 +46,7 @@ func (c *composer) addConstraints(order []int32, others bool) {
 		}
 	}
 	if c.block.OverflowedConstraints > 0 {
-		c.warnOf(len(order))
+		c.reserveWarning(len(order))
 	}
 	if len(list) == 0 {
 		return
@@ -67,8 +66,8 @@ func (c *composer) addConstraints(order []int32, others bool) {
 	}
 }
 
-// compress sets the lowest levels at which the whole list fits, and returns what it takes
-// then. What is verified keeps its text as long as that is enough.
+// compress sets the lowest levels at which the whole list fits, and returns the size. Verified
+// constraints keep their full text as long as that is possible.
 func (c *composer) compress(list []*compressed) (fits bool, chars, tokens int) {
 	for _, verified := range []int{wholeLevel, maxLevel} {
 		for level := 0; level <= maxLevel; level++ {
@@ -93,7 +92,8 @@ func (c *composer) has(chars, tokens int) bool {
 	return chars <= c.room && (c.o.Tokens <= 0 || tokens <= c.tokens)
 }
 
-// restore gives what room is left back to the strongest constraints.
+// restore uses the remaining room to raise the strongest constraints to lower levels of
+// compression.
 func (c *composer) restore(list []*compressed, chars, tokens int) {
 	for _, k := range list {
 		now := c.at(k, k.level)
@@ -108,9 +108,8 @@ func (c *composer) restore(list []*compressed, chars, tokens int) {
 	}
 }
 
-// warnOf makes room for the line that says that up to n constraints are missing, if
-// there is so much.
-func (c *composer) warnOf(n int) {
+// reserveWarning reserves room for the line about up to n missing constraints, if there is enough.
+func (c *composer) reserveWarning(n int) {
 	if c.warn {
 		return
 	}
@@ -121,11 +120,11 @@ func (c *composer) warnOf(n int) {
 	}
 }
 
-// overflow cuts the constraints that do not fit, makes room for the line that says so,
-// and returns the others with what they take: those that are verified with their whole
-// text, and others with their first sentence, as long as there is no room left.
+// overflow cuts the constraints that do not fit and reserves room for the line about them. It
+// returns the others and their size. Verified ones keep their full text if it fits, and others only
+// their first sentence.
 func (c *composer) overflow(list []*compressed, others bool) (kept []*compressed, chars, tokens int) {
-	c.warnOf(c.block.OverflowedConstraints + len(list)) // as long as the line gets
+	c.reserveWarning(c.block.OverflowedConstraints + len(list)) // for the longest possible line
 	room, share := c.room, c.tokens
 	if others {
 		room, share = int(float64(room)*ruleShare), int(float64(share)*ruleShare)
@@ -149,7 +148,7 @@ func (c *composer) overflow(list []*compressed, others bool) (kept []*compressed
 		kept = append(kept, k)
 	}
 	if !c.warn {
-		c.room = chars // without the warning, nothing weaker takes the room
+		c.room = chars // without the warning, no weaker item may take the room
 	}
 	return kept, chars, tokens
 }

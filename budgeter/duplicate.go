@@ -7,13 +7,13 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// shownText holds the words of the block's items so far, as hashes. Case, punctuation and
+// shownText holds hashes of the words of the items in the block so far. Case, punctuation and
 // articles are ignored.
 type shownText struct {
 	items []shownItem
-	words []uint64 // under consideration
-	arena []uint64 // the words of items, and behind them those that were read last
-	taken int      // how much of arena belongs to items
+	words []uint64 // the words last passed to duplicateOf
+	arena []uint64 // the words of items, followed by those that were read last
+	taken int      // length of the part of arena that belongs to items
 }
 
 type shownItem struct {
@@ -21,23 +21,22 @@ type shownItem struct {
 	words []uint64
 }
 
-// read returns the words of an item. They are good until the next read.
+// read returns the words of an item. They are valid until the next read.
 func (s *shownText) read(it *ken.Item) []uint64 {
 	s.arena = s.arena[:s.taken]
-	if it.Kind != ken.KindDocument { // the heading of a file's piece begins with its path
+	if it.Kind != ken.KindDocument { // the heading of a piece of a file begins with its path
 		s.arena = appendWords(s.arena, it.Heading)
 	}
 	s.arena = appendWords(s.arena, it.Text)
 	return s.arena[s.taken:]
 }
 
-// already returns the id of the item that says all that these words say, if there
-// is one, and considers the words from now on. That is so when they, in their order, are the item's
-// own, or leave out one in ten at most and none of those that turn a statement
-// round: numbers, symbols, negations and conditions. A word in place of another is
-// never the same, so that "production" and "staging", or the 15th and the 16th,
-// stay two statements.
-func (s *shownText) already(id string, words []uint64) (other string, dup bool) {
+// duplicateOf returns the id of an item that says everything that words say, if there is one, and
+// stores words for add. An item does if it has the same words in the same order, or one in ten more
+// at most, of which none changes the meaning: numbers, symbols, negations and conditions. A
+// replaced word is never the same, so "production" and "staging", or the 15th and the 16th, are
+// different statements.
+func (s *shownText) duplicateOf(id string, words []uint64) (other string, dup bool) {
 	s.words = words
 	for i := range s.items {
 		if have := &s.items[i]; have.id == id || covers(have.words, words) {
@@ -47,7 +46,7 @@ func (s *shownText) already(id string, words []uint64) (other string, dup bool) 
 	return "", false
 }
 
-// add keeps the words that already was last asked about.
+// add adds the words that were last passed to duplicateOf.
 func (s *shownText) add(id string) {
 	if inArena := len(s.words) > 0 && len(s.arena) > s.taken && &s.words[0] == &s.arena[s.taken]; inArena {
 		s.taken += len(s.words)
@@ -55,9 +54,9 @@ func (s *shownText) add(id string) {
 	s.items = append(s.items, shownItem{id, s.words[:len(s.words):len(s.words)]})
 }
 
-// covers reports whether have says all that words say.
+// covers reports whether have says everything that words say.
 func covers(have, words []uint64) bool {
-	left := len(have) - len(words) // words of have that may be missing
+	left := len(have) - len(words) // number of words of have that may be missing
 	if len(words) == 0 || left < 0 || left*10 > len(have) {
 		return false
 	}
@@ -65,7 +64,7 @@ func covers(have, words []uint64) bool {
 		switch {
 		case len(words) > 0 && words[0] == h:
 			words = words[1:]
-		case left == 0 || h&matters != 0 || turning[h]:
+		case left == 0 || h&essential != 0 || meaningChangers[h]:
 			return false
 		default:
 			left--
@@ -74,9 +73,9 @@ func covers(have, words []uint64) bool {
 	return len(words) == 0
 }
 
-// matters marks a word that can't be left out: it holds a digit, is a symbol, was
-// contracted, or is a single character of a script that doesn't separate words.
-const matters = 1
+// essential marks a word that must not be missing: it contains a digit, is a symbol, was contracted,
+// or is a single character of a script that doesn't separate words.
+const essential = 1
 
 const (
 	fnvOffset = 14695981039346656037
@@ -88,11 +87,11 @@ func hash(word string) uint64 {
 	for _, r := range word {
 		h = (h ^ uint64(r)) * fnvPrime
 	}
-	return h &^ matters
+	return h &^ essential
 }
 
-// turning are words that turn a statement round when put into it.
-var turning = func() map[uint64]bool {
+// meaningChangers contains words that change the meaning of a statement when they are added.
+var meaningChangers = func() map[uint64]bool {
 	m := map[uint64]bool{}
 	for _, w := range []string{
 		"not", "no", "never", "none", "nor", "neither", "nothing", "nobody", "cannot", "without", "except", "unless", "only",
@@ -107,13 +106,13 @@ var turning = func() map[uint64]bool {
 	return m
 }()
 
-// articles say nothing, wherever they stand.
+// articles are always ignored.
 var articles = [...]uint64{hash("a"), hash("an"), hash("the")}
 
 // appendWords appends the words of text as hashes.
 func appendWords(dst []uint64, text string) []uint64 {
 	h, flag, length := uint64(fnvOffset), uint64(0), 0
-	var prev rune // the last character of the word
+	var prev rune // the previous character of the word
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		var kind class
@@ -128,19 +127,19 @@ func appendWords(dst []uint64, text string) []uint64 {
 		i += size
 		switch kind {
 		case digit:
-			flag = matters
+			flag = essential
 			fallthrough
 		case letter:
 			h = (h ^ uint64(r)) * fnvPrime
 			length++
 			prev = r
 			continue
-		case inside: // of a number or a contraction
+		case inside: // inside a number or a contraction
 			if length > 0 {
 				after := first(text[i:])
 				if r == '\'' || r == '’' {
 					if after == letter {
-						flag = matters
+						flag = essential
 						continue
 					}
 				} else if after == digit && '0' <= prev && prev <= '9' {
@@ -148,21 +147,21 @@ func appendWords(dst []uint64, text string) []uint64 {
 					continue
 				}
 			}
-		case sign: // a minus before a number, a "not" before a name
+		case sign: // a minus before a number, or a "not" before a name
 			if length == 0 && first(text[i:]) != gap {
 				kind = symbol
 			}
 		}
 		if length > 0 {
-			dst = appendWord(dst, h&^matters|flag, length)
+			dst = appendWord(dst, h&^essential|flag, length)
 			h, flag, length = fnvOffset, 0, 0
 		}
 		if kind == symbol {
-			dst = append(dst, (fnvOffset^uint64(r))*fnvPrime|matters)
+			dst = append(dst, (fnvOffset^uint64(r))*fnvPrime|essential)
 		}
 	}
 	if length > 0 {
-		dst = appendWord(dst, h&^matters|flag, length)
+		dst = appendWord(dst, h&^essential|flag, length)
 	}
 	return dst
 }
@@ -178,16 +177,16 @@ func appendWord(dst []uint64, h uint64, length int) []uint64 {
 	return append(dst, h)
 }
 
-// class is what a character does to a word.
+// class is the role of a character in a word.
 type class uint8
 
 const (
-	gap    class = iota // ends it
-	letter              // is part of it
-	digit               // is part of it, and it matters
-	symbol              // is a word by itself
-	inside              // is part of it between digits or letters
-	sign                // is a symbol at the start of a word
+	gap    class = iota // ends a word
+	letter              // part of a word
+	digit               // part of a word, which then matters
+	symbol              // a word of its own
+	inside              // part of a word between digits or letters
+	sign                // a symbol at the start of a word
 )
 
 var ascii, lower = func() (classes [128]class, lower [128]byte) {
@@ -213,7 +212,7 @@ var ascii, lower = func() (classes [128]class, lower [128]byte) {
 
 func classify(r rune) class {
 	switch {
-	case 0x4e00 <= r && r <= 0x9fff: // most of what the next case is for
+	case 0x4e00 <= r && r <= 0x9fff: // the largest part of the next case
 		return symbol
 	case r == '’':
 		return inside
@@ -230,7 +229,7 @@ func classify(r rune) class {
 	return gap
 }
 
-// first classifies the first character of s, and an empty s as a gap.
+// first returns the class of the first character of s; gap for an empty s.
 func first(s string) class {
 	if s == "" {
 		return gap

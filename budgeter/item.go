@@ -14,25 +14,25 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Limits of the header's free fields, in code points.
+// Limits of the header's free-text fields, in code points.
 const (
 	maxSource  = 120
 	maxHeading = 160
 )
 
-// entry is an item that was loaded.
+// entry is a candidate after it was loaded.
 type entry struct {
-	item  ken.Item // its text as body returns it
-	whole string   // the text that item's stands for, as it would be shown elsewhere; "" when it is its own
+	item  ken.Item // with the text that is shown
+	whole string   // the text that would be shown elsewhere, if item's text replaces it; "" otherwise
 	short string
-	// memory marks the item in its header: a line above the memory part would be one
-	// that content could forge.
+	// memory marks the item as memory in its header. Content could forge a title line above the
+	// memory part.
 	memory bool
 	most   int    // Candidate.MaxChars
-	full   string // the text as it was loaded
+	full   string // the complete text
 }
 
-// complete fills in what only the claim knows.
+// complete sets the fields that come from the claim.
 func complete(item *ken.Item, c *ken.Claim) {
 	item.Key, item.Heading, item.Text = c.Key, c.Heading, c.Text
 	item.Source = cmp.Or(c.Source, c.SourceType)
@@ -43,26 +43,26 @@ func complete(item *ken.Item, c *ken.Claim) {
 	}
 }
 
-// clean makes the header's free fields fit to be shown.
+// clean makes the header's free-text fields safe to show.
 func (e *entry) clean() {
-	e.item.Source = strings.ReplaceAll(line(e.item.Source, maxSource), "|", "/") // it can't pose as two fields
+	e.item.Source = strings.ReplaceAll(line(e.item.Source, maxSource), "|", "/") // so that it can't look like two fields
 	e.item.Heading = line(e.item.Heading, maxHeading)
 }
 
-// shownWhole is whole as a block shows it.
+// shownWhole returns whole in the form in which a block shows it.
 func (e entry) shownWhole() string {
 	e.item.Text = e.whole
 	return e.piece(0).item.Text
 }
 
-// overhead is what the item takes beside its text, in code points.
+// overhead returns the item's size without its text, in code points.
 func (e entry) overhead() int {
 	e.item.Text = "x"
 	return e.piece(0).item.Chars - 1
 }
 
-// body returns at most so many code points of a text, without looking at much
-// more of it than that.
+// body returns at most most code points of a text. It does not read much more of a long text than
+// that.
 func body(text string, most int) string {
 	for window := 8 * most; ; window *= 4 {
 		if window >= len(text) {
@@ -78,7 +78,7 @@ func body(text string, most int) string {
 	}
 }
 
-// line returns text on one line, at most so many code points.
+// line returns text on one line, at most most code points.
 func line(text string, most int) string {
 	if text == "" {
 		return ""
@@ -86,7 +86,7 @@ func line(text string, most int) string {
 	return guardrail.Neutralize(excerpt(squeeze(guardrail.Sanitize(text)), most))
 }
 
-// squeeze makes every run of white space a single space.
+// squeeze replaces each run of white space by a single space.
 func squeeze(text string) string {
 	plain := true
 	for i := range len(text) {
@@ -148,8 +148,8 @@ func (e entry) piece(level int) piece {
 	b.WriteString(it.Text)
 	b.WriteByte('\n')
 	text := b.String()
-	// What content can choose is made harmless in one piece: a marker could be
-	// spread over the end of the heading and the start of the text.
+	// Everything that content can influence is neutralized together, because a marker could be
+	// split between the end of the heading and the beginning of the text.
 	if tail := guardrail.Neutralize(text[free:]); tail != text[free:] {
 		text = text[:free] + tail
 	}
@@ -158,8 +158,8 @@ func (e entry) piece(level int) piece {
 	return piece{item: *it, text: text}
 }
 
-// shownHeading returns what a heading says that neither source nor text do: of a piece of a
-// file it leaves out the path, and the last title where the text has it.
+// shownHeading returns the part of a heading that is neither in the source nor in the text. For a
+// piece of a file it leaves out the path, and the last title if the text has it.
 func shownHeading(it *ken.Item) string {
 	if it.Kind != ken.KindDocument {
 		return it.Heading
@@ -184,7 +184,7 @@ const (
 	closing = guardrail.FrameClose
 )
 
-// overflowLine tells the reader that rules are missing which it can't see.
+// overflowLine returns the line about n missing constraints.
 func overflowLine(n int) string {
 	if n == 1 {
 		return "Warning: 1 constraint that applies did not fit and is not shown; ken constraint list shows all.\n"
@@ -192,19 +192,18 @@ func overflowLine(n int) string {
 	return "Warning: " + strconv.Itoa(n) + " constraints that apply did not fit and are not shown; ken constraint list shows all.\n"
 }
 
-// IsBlock reports whether text is a block and nothing else, as a message is that
-// the layer added to a conversation.
+// IsBlock reports whether text is a complete block and nothing else, such as a message that the
+// layer added to a conversation.
 func IsBlock(text string) bool {
 	return strings.HasPrefix(text, guardrail.FrameOpen+"\n") && strings.HasSuffix(text, "\n"+guardrail.FrameClose)
 }
 
-// shortSizes are how many letters and digits a short id has: the first unless two ids
-// end alike.
+// shortSizes are the possible lengths of a short id, in letters and digits. The first is used
+// unless two ids have the same end.
 var shortSizes = [...]int{6, 8, 12, 20, 32}
 
-// shortIDs returns what stands for each candidate's id in the block: its last six
-// letters and digits, and more of them where two ids end alike. Ids that differ in
-// nothing but punctuation or case can't be told apart.
+// shortIDs returns the short id of each candidate: its last six letters and digits, or more if two
+// ids have the same end. Ids that differ only in punctuation or case get the same short id.
 func shortIDs(candidates []Candidate) []string {
 	short := make([]string, len(candidates))
 	todo := make([]int, len(candidates))
@@ -212,7 +211,7 @@ func shortIDs(candidates []Candidate) []string {
 		todo[i] = i
 	}
 	for _, size := range shortSizes {
-		holder := make(map[string]string, len(todo)) // short to whole id, "" for more than one
+		holder := make(map[string]string, len(todo)) // by short id, the complete id; "" if there are several
 		for _, i := range todo {
 			id := candidates[i].Item.ID
 			short[i] = tail(ending(&candidates[i].Item), size)
@@ -234,8 +233,8 @@ func shortIDs(candidates []Candidate) []string {
 	return short
 }
 
-// ending returns the string whose last characters are an item's short id: its id, or for a
-// symbol a hash of the id, because the id itself would be cut in the middle of a word.
+// ending returns the string whose end is an item's short id. That is the id or, for a symbol, a
+// hash of the id, because the end of the id itself would begin in the middle of a word.
 func ending(it *ken.Item) string {
 	if it.Kind != KindSymbol {
 		return it.ID
@@ -244,7 +243,7 @@ func ending(it *ken.Item) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tail returns the last n letters and digits of an id, which may be anything.
+// tail returns the last n letters and digits of an id, which may contain any characters.
 func tail(id string, n int) string {
 	if end := id[max(0, len(id)-n):]; strings.IndexFunc(end, func(r rune) bool { return shown(r) != r }) < 0 {
 		return end
@@ -253,7 +252,7 @@ func tail(id string, n int) string {
 	return end[max(0, len(end)-n):]
 }
 
-// shown returns how a short id shows r, and -1 for not at all.
+// shown returns the form of r in a short id, and -1 if short ids omit it.
 func shown(r rune) rune {
 	switch {
 	case '0' <= r && r <= '9', 'a' <= r && r <= 'z':
@@ -267,37 +266,36 @@ func shown(r rune) rune {
 // playbookKey is the prefix of a playbook's key. The playbook's name follows.
 const playbookKey = "playbook:"
 
-// method returns a playbook's text, or as much of its start as fits into so many
-// code points with a last line that says where the rest is: nobody should follow
-// half a method without knowing that it is half.
+// method returns a playbook's text, or its beginning with a last line that says where the rest is.
+// The result has at most most code points. Nobody should follow half a method without knowing it.
 func method(it *ken.Item, most int, show string) string {
 	text := body(it.Text, most)
 	if utf8.RuneCountInString(it.Text) <= most || !strings.HasSuffix(text, ellipsis) {
 		return text
 	}
-	note := "\nThis is the beginning only. Before following it, " + reach(it, show)
+	note := "\nThis is the beginning only. Before following it, " + whereToRead(it, show)
 	if n := most - utf8.RuneCountInString(note); n > most/2 {
 		return body(it.Text, n) + note
 	}
 	return text
 }
 
-// pointer stands for a playbook that has no room.
+// pointer returns the text that replaces a playbook that does not fit.
 func pointer(it *ken.Item, show string) string {
-	return "This playbook fits the turn, and does not fit here. Before going on, " + reach(it, show)
+	return "This playbook fits the turn, and does not fit here. Before going on, " + whereToRead(it, show)
 }
 
-// reach says where all of a playbook is to be had.
-func reach(it *ken.Item, show string) string {
-	var ways []string
+// whereToRead says where the complete playbook is.
+func whereToRead(it *ken.Item, show string) string {
+	var variants []string
 	if it.Source != "" {
-		ways = append(ways, "read "+line(it.Source, maxSource))
+		variants = append(variants, "read "+line(it.Source, maxSource))
 	}
 	if name, ok := strings.CutPrefix(it.Key, playbookKey); ok && show != "" {
-		ways = append(ways, "run: "+show+" "+line(name, maxHeading))
+		variants = append(variants, "run: "+show+" "+line(name, maxHeading))
 	}
-	if len(ways) == 0 {
+	if len(variants) == 0 {
 		return "ask for it by its id."
 	}
-	return strings.Join(ways, ", or ") + "."
+	return strings.Join(variants, ", or ") + "."
 }

@@ -10,9 +10,9 @@ import (
 
 func dup(a, b string) bool {
 	var s shownText
-	s.already("a", s.read(&ken.Item{ID: "a", Text: a}))
+	s.duplicateOf("a", s.read(&ken.Item{ID: "a", Text: a}))
 	s.add("a")
-	_, dup := s.already("b", s.read(&ken.Item{ID: "b", Text: b}))
+	_, dup := s.duplicateOf("b", s.read(&ken.Item{ID: "b", Text: b}))
 	return dup
 }
 

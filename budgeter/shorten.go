@@ -12,9 +12,9 @@ import (
 
 const ellipsis = " …"
 
-// excerpt returns text, or as much of its start as fits into so many code points
-// with an ellipsis: up to the end of a line or a sentence when that keeps at least
-// half, else up to the end of a word, else as it comes.
+// excerpt returns text, or its beginning with an ellipsis if it is longer than most code points. It
+// ends at the end of a line or sentence if that keeps at least half, otherwise at the end of a
+// word, otherwise anywhere.
 func excerpt(text string, most int) string {
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text
@@ -34,7 +34,7 @@ func excerpt(text string, most int) string {
 	return strings.TrimRightFunc(cut, unicode.IsSpace) + ellipsis
 }
 
-// lastBorder returns the end of the last line or sentence in cut, which rest follows.
+// lastBorder returns the end of the last line or sentence in cut. rest is the text after cut.
 func lastBorder(cut, rest string) int {
 	if strings.HasPrefix(rest, "\n") || endsSentence(cut, rest) {
 		return len(cut)
@@ -52,8 +52,8 @@ func lastBorder(cut, rest string) int {
 	return 0
 }
 
-// endsSentence reports whether a sentence ends where head ends. A stop that a
-// lower-case letter follows belongs to an abbreviation.
+// endsSentence reports whether a sentence ends at the end of head. A full stop before a lower-case
+// letter belongs to an abbreviation.
 func endsSentence(head, rest string) bool {
 	r, _ := utf8.DecodeLastRuneInString(head)
 	switch r {
@@ -86,14 +86,14 @@ func sentences(text string, n int) string {
 	return text
 }
 
-// Levels of compression: at wholeLevel the text is whole, and at maxLevel nothing more
-// can be taken from an item. A sentence is never cut: half a rule is another rule.
+// Levels of compression. Up to wholeLevel the text is complete. At maxLevel nothing more can be
+// removed. Sentences are never cut, because half a rule is a different rule.
 const (
 	wholeLevel = 3
 	maxLevel   = 5
 )
 
-// compress shortens the entry. Each level includes the ones before it.
+// compress shortens the entry. Each level includes the previous ones.
 func (e *entry) compress(level int) {
 	it := &e.item
 	if level >= 1 {
@@ -113,41 +113,41 @@ func (e *entry) compress(level int) {
 	}
 }
 
-// Kept is an item of a block that was written before, and what is known of its words.
+// Kept is an item of an earlier block, with what is known about its text.
 type Kept struct {
-	// Item is as Compose returned it, if need be without Key, Source, Heading and Text.
+	// Item is the item that Compose returned. Key, Source, Heading and Text may be missing.
 	Item ken.Item
-	// Claim is the claim behind Item, as it was then. It is nil for an item that is no
+	// Claim is the claim behind Item at the time of the block. It is nil for an item that is not a
 	// claim; such an item has Source and Heading.
 	Claim *ken.Claim
-	// Texts are the possible texts of Item, the likeliest first.
+	// Texts are possible texts of Item, the most likely first.
 	Texts []string
 }
 
-// Rewritten is a block that was written again.
+// Rewritten is a reconstructed block.
 type Rewritten struct {
-	Text    string // the proved one, else the likeliest; without the items in Missing
+	Text    string // the proved text, otherwise the most likely one; without the items in Missing
 	Proved  bool
-	Missing []int // indexes of the items of which no text is known that has the length it had
+	Missing []int // indexes of the items for which no known text has the right length
 }
 
-// maxTries bounds how many blocks Rewrite writes to find one that is proved.
+// maxTries is the maximum number of blocks that Rewrite writes to find the proved one.
 const maxTries = 256
 
-// Rewrite writes a block again from what a receipt says of it: it chooses nothing. What
-// a receipt does not say, as how far a constraint was compressed, or how many letters
-// stand for an id, is told by the number of characters that each item took and the whole
-// block, chars. overflowed is the block's OverflowedConstraints. Where that leaves
-// several, proves says which it was. Of o it takes MaxItemChars, PlaybookChars and Show.
+// Rewrite reconstructs a block from its receipt. It selects nothing. A receipt does not say how
+// much a constraint was compressed, or how long its short id was; these follow from the number of
+// characters of each item and of the whole block, chars. overflowed is the block's
+// OverflowedConstraints. If several texts are possible, proves reports which one is right. Rewrite
+// uses MaxItemChars, PlaybookChars and Show of o.
 func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block string) bool) Rewritten {
 	o = o.withDefaults()
 	var out Rewritten
-	var ways [][]string // the texts of each item that may be it, headers included
+	var variants [][]string // the possible texts of each item, headers included
 	sum := utf8.RuneCountInString(preamble) + utf8.RuneCountInString(closing)
 	for i := range items {
 		sum += items[i].Item.Chars
-		if w := items[i].ways(&o); len(w) > 0 {
-			ways = append(ways, w)
+		if w := items[i].variants(&o); len(w) > 0 {
+			variants = append(variants, w)
 		} else {
 			out.Missing = append(out.Missing, i)
 		}
@@ -156,13 +156,13 @@ func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block s
 	if overflowed > 0 && sum < chars {
 		warning = overflowLine(overflowed)
 	}
-	if chars == 0 || len(ways) == 0 && warning == "" {
+	if chars == 0 || len(variants) == 0 && warning == "" {
 		return out
 	}
-	at, texts := make([]int, len(ways)), make([]string, len(ways))
+	at, texts := make([]int, len(variants)), make([]string, len(variants))
 	for try := 0; try < maxTries; try++ {
-		for i := range ways {
-			texts[i] = ways[i][at[i]]
+		for i := range variants {
+			texts[i] = variants[i][at[i]]
 		}
 		block := framed(warning, texts)
 		if try == 0 {
@@ -172,17 +172,17 @@ func Rewrite(items []Kept, overflowed, chars int, o Options, proves func(block s
 			out.Text, out.Proved = block, true
 			break
 		}
-		if !next(at, ways) {
+		if !next(at, variants) {
 			break
 		}
 	}
 	return out
 }
 
-// next counts on to another choice of ways, false after the last one.
-func next(at []int, ways [][]string) bool {
+// next advances at to the next combination of variants; false after the last one.
+func next(at []int, variants [][]string) bool {
 	for i := range at {
-		if at[i]++; at[i] < len(ways[i]) {
+		if at[i]++; at[i] < len(variants[i]) {
 			return true
 		}
 		at[i] = 0
@@ -190,9 +190,10 @@ func next(at []int, ways [][]string) bool {
 	return false
 }
 
-// ways are the texts that an item may have had in its block, the likeliest first: what
-// was seen and comes of the claim as well, what was seen, what comes of the claim.
-func (k *Kept) ways(o *Options) []string {
+// variants returns the texts that an item may have had in its block, the most likely first: those that
+// are both in Texts and made from the claim, then the other Texts, then the others made from the
+// claim.
+func (k *Kept) variants(o *Options) []string {
 	item, session := k.Item, ""
 	if k.Claim != nil {
 		complete(&item, k.Claim)
@@ -203,7 +204,7 @@ func (k *Kept) ways(o *Options) []string {
 	if e.show(o, session, math.MaxInt32); e.item.Text != "" {
 		e.clean()
 		made = e.levels(made)
-		if item.Memory && item.Kind == ken.KindPlaybook { // see try: it may have been cleaned before it was found too long
+		if item.Memory && item.Kind == ken.KindPlaybook { // see try: it may have been cleaned before it was found to be too long
 			for _, of := range []ken.Item{e.item, item} {
 				short := e
 				short.item.Text = pointer(&of, o.Show)
@@ -230,7 +231,7 @@ func (k *Kept) ways(o *Options) []string {
 	return out
 }
 
-// levels adds the item in all its lengths, as far as one is that of the item.
+// levels appends the item at each level of compression, if the length matches.
 func (e entry) levels(out []string) []string {
 	most := 0
 	if e.item.Constraint || e.item.Fallen != "" {
@@ -242,7 +243,7 @@ func (e entry) levels(out []string) []string {
 	return out
 }
 
-// as adds the item with a text that it had, under each header that compressing leaves.
+// as appends the item with a text that it had, with each header that compression may leave.
 func (e entry) as(text string, out []string) []string {
 	e.item.Text = text
 	out = e.fits(0, out)
@@ -255,8 +256,8 @@ func (e entry) as(text string, out []string) []string {
 	return out
 }
 
-// fits adds the item at a level, if with a short id of some size it has as many
-// characters as it had.
+// fits appends the item at a level if, with a short id of some size, it has the right number of
+// characters.
 func (e entry) fits(level int, out []string) []string {
 	for _, size := range shortSizes {
 		e.short = tail(ending(&e.item), size)

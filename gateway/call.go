@@ -15,42 +15,42 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// call is one request on its way through the gateway.
+// call is the state of one request in the gateway.
 type call struct {
 	g        *Gateway
-	settings *settings // in force when the request came
+	settings *settings // in effect when the request arrived
 	w        *writer
 	r        *http.Request
 	start    time.Time
 
-	raw         string // the path as it came
+	raw         string // the path as the client sent it
 	route       route
 	dialect     wire.Dialect
-	pattern     string // of the path, for logs and metrics
+	pattern     string // the path's pattern, for logs and metrics
 	errorFormat errorFormat
 
 	who        access.Principal
 	headers    turnHeaders
 	up         *upstream
-	body       *requestBody         // as it comes; nil when there is none
-	whole      []byte               // the body to send; nil when it is passed on as it comes
+	body       *requestBody         // the body as it arrives; nil if there is none
+	whole      []byte               // the body to send; nil if it is passed on as it arrives
 	isWhole    bool                 // whole is the complete body
 	reserved   int64                // bytes of bodyMemory
-	untouched  string               // why the body is not inspected
-	side       bool                 // an agent's call for itself
-	exchange   *middleware.Exchange // nil when the layer has no part in it
-	socket     *socket              // nil unless a WebSocket is inspected
-	embeddings embeddingsRequest    // of embeddings
+	untouched  string               // why the body is not inspected; "" if it is
+	side       bool                 // a side call: see sideCallOf
+	exchange   *middleware.Exchange // nil if the layer does not handle the call
+	socket     *socket              // nil unless the messages of a WebSocket are inspected
+	embeddings embeddingsRequest    // for route embeddings only
 
-	requestedModel string // the model that the request names, if it was read
-	countUsage     bool   // towards the key's usage
-	meter          *meter // of the upstream's answer; nil when nothing is read of it
-	answeringModel string // the model that answered; "" when it does not say
+	requestedModel string // the model that the request names; "" if it was not read
+	countUsage     bool   // count the call in the key's usage
+	meter          *meter // reads the upstream's answer; nil if it is not read
+	answeringModel string // the model that the answer names; "" if it names none
 	used           wire.Usage
 	usageKnown     bool // the answer has token counts
 
-	fault  *fault // of the gateway's own
-	err    error  // what went wrong, for the log
+	fault  *fault // an error answer of the gateway itself; nil for none
+	err    error  // logged as the cause; nil if nothing failed
 	server *trace.Span
 	client *trace.Span
 }
@@ -94,15 +94,15 @@ func (c *call) done() {
 	c.log(session, end.Sub(c.start), first)
 }
 
-// log writes the request's line. What a client chose freely, other than names that
-// it gave to Ken and the model that it asked, is not in it.
+// log writes the request's log line. It contains no text that the client chose freely, except for
+// the names in Ken's headers and the name of the model.
 func (c *call) log(session string, total, first time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
 		level = slog.LevelWarn
 	case c.fault != nil:
-	case c.route == health, c.route == ready, c.route == scrape: // asked for every few seconds
+	case c.route == health, c.route == ready, c.route == scrape: // requested every few seconds
 		level = slog.LevelDebug
 	}
 	ctx := c.r.Context()
@@ -130,7 +130,7 @@ func (c *call) log(session string, total, first time.Duration) {
 		if x.Receipt.Policy != "" {
 			attrs = append(attrs, slog.String("policy", x.Receipt.Policy))
 		}
-		if !x.Receipt.Reused { // the stages are those of the request that composed the block
+		if !x.Receipt.Reused { // a reused block has the stages of an earlier request
 			attrs = append(attrs, stages(x.Receipt.MS))
 		}
 		if len(x.Receipt.Degraded) > 0 {
@@ -164,7 +164,8 @@ func stages(spent map[string]float64) slog.Attr {
 	return slog.GroupAttrs("stage_ms", of...)
 }
 
-// method returns the request's method for the log; a client may send anything.
+// method returns the request's method for the log, or "other" if it is long: clients may send any
+// text.
 func method(m string) string {
 	if len(m) > 16 {
 		return "other"

@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// embeddingModel is a name for Ken's own embedding model that stays when the model
-// is replaced by a better one. Vectors of the two must not be compared: the name in
-// an answer says which one it was.
+// embeddingModel is an alias for Ken's own embedding model. It stays the same when the model is
+// replaced by a better one. Vectors of different models must not be compared; the answer has the
+// real name of the model.
 const embeddingModel = "ken"
 
 // embeddingsRequest holds the fields of an embeddings request that Ken reads.
@@ -32,14 +32,14 @@ type embeddingsRequest struct {
 	texts []string
 }
 
-// maxInputs and maxInputBytes bound one request, as the API does.
+// maxInputs and maxInputBytes are the limits of one request, as in the API.
 const (
 	maxInputs     = 2048
 	maxInputBytes = 8 << 20
 )
 
-// serveEmbeddings serves an embeddings request when it is for Ken's own model or there is no
-// upstream; otherwise it is to be passed on.
+// serveEmbeddings answers an embeddings request if it is for Ken's own model or if there is no
+// upstream. Otherwise done is false, and the request must be passed on.
 func (c *call) serveEmbeddings() (done bool, f *fault) {
 	if c.body == nil || c.skipReason() != "" {
 		return false, nil
@@ -75,7 +75,7 @@ func (c *call) writeJSON(b []byte) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	c.w.WriteHeader(http.StatusOK)
-	_, _ = c.w.Write(b) // a client that is gone is no concern of ours
+	_, _ = c.w.Write(b) // the client may be gone
 }
 
 // vectors returns the answer to an embeddings request, from Ken's own model.
@@ -137,8 +137,8 @@ type embedding struct {
 	Embedding any    `json:"embedding"`
 }
 
-// answer writes the vectors as the API does. A text in which the model knows no
-// word has a vector of zeros, which is like nothing.
+// answer returns the vectors in the API's format. A text without any word that the model knows has
+// a vector of zeros, which is similar to nothing.
 func (w *embeddingsRequest) answer(m *table.Model, vs [][]float32) []byte {
 	data := make([]embedding, len(vs))
 	words := 0
@@ -152,12 +152,12 @@ func (w *embeddingsRequest) answer(m *table.Model, vs [][]float32) []byte {
 		}
 		words += m.Coverage(w.texts[i]).Words
 	}
-	b, _ := json.Marshal(map[string]any{"object": "list", "data": data, "model": m.Model(), // finite numbers and strings alone
+	b, _ := json.Marshal(map[string]any{"object": "list", "data": data, "model": m.Model(), // finite numbers and strings can always be marshaled
 		"usage": map[string]int{"prompt_tokens": words, "total_tokens": words}})
 	return b
 }
 
-// base64Floats writes floats as the API does: little endian, in base64.
+// base64Floats encodes floats in the API's format: little endian, in base64.
 func base64Floats(v []float32) string {
 	b := make([]byte, 0, 4*len(v))
 	for _, f := range v {
@@ -166,7 +166,7 @@ func base64Floats(v []float32) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// listModels answers with Ken's own model, where no upstream has a list.
+// listModels answers with Ken's own model, if there is no upstream or it has no list.
 func (c *call) listModels() *fault {
 	b, err := modelList()
 	if err != nil {
@@ -188,10 +188,10 @@ func modelList() ([]byte, error) {
 	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(embeddingModel), entry(m.Model())}})
 }
 
-// localAnswer returns the function that answers in place of an upstream that has no such
-// path; nil passes the upstream's answer on. An upstream that is down, or that has the path
-// but not the model, is not replaced: vectors of another model would be compared with its
-// own, and searches would silently find nothing.
+// localAnswer returns the function that answers if the upstream does not have the path; nil passes
+// on the upstream's answer. Ken does not answer for an upstream that is down, or that has the path
+// but not the model. Clients would then compare vectors of different models, and searches would
+// find nothing.
 func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
 		return nil
@@ -217,8 +217,8 @@ func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	return func() ([]byte, *fault) { return c.vectors(c.r.Context()) }
 }
 
-// modelMissing reports an error about the model: the upstream embeds, with other models.
-// What was read is put back.
+// modelMissing reports whether the upstream's error is about the model, that is, whether it has
+// other embedding models. It restores the body after reading it.
 func (c *call) modelMissing(resp *http.Response) bool {
 	const enough = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(resp.Body, enough))
@@ -227,7 +227,7 @@ func (c *call) modelMissing(resp *http.Response) bool {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(b), resp.Body), resp.Body}
 	if err != nil || resp.Header.Get("Content-Encoding") != "" {
-		return true // not to be read: pass it on
+		return true // can't be read: pass it on
 	}
 	text := string(b)
 	return strings.Contains(text, "model_not_found") || c.embeddings.Model != "" && strings.Contains(text, c.embeddings.Model)
@@ -235,7 +235,7 @@ func (c *call) modelMissing(resp *http.Response) bool {
 
 // replace replaces the upstream's answer by Ken's own.
 func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
-	_ = resp.Body.Close() // of what nobody wants
+	_ = resp.Body.Close() // it is not needed
 	b, f := instead()
 	if f != nil {
 		rec := &memoryResponse{header: http.Header{}}
@@ -251,7 +251,7 @@ func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) err
 	return nil
 }
 
-// memoryResponse is a response in memory.
+// memoryResponse is an http.ResponseWriter that writes to memory.
 type memoryResponse struct {
 	bytes.Buffer
 	header http.Header

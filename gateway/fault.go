@@ -17,7 +17,7 @@ const (
 	openAI errorFormat = iota
 	anthropic
 	ollama
-	problem // RFC 9457, for Ken's own paths
+	problem // RFC 9457, for paths of Ken itself
 )
 
 // errorFormatOf returns the error format that the client of a request expects.
@@ -33,17 +33,17 @@ func errorFormatOf(r route, path string, h http.Header) errorFormat {
 	return openAI
 }
 
-// fault is an error answer that the gateway itself gives to a request.
+// fault is an error answer that the gateway itself sends.
 type fault struct {
 	status int
-	code   string // a word for programs: the header X-Ken-Error
+	code   string // machine-readable, for the header X-Ken-Error
 	msg    string
 	try    string
-	retry  int // seconds; 0 says nothing about when to come back
+	retry  int // seconds for Retry-After; 0 sends none
 }
 
-// faultOf converts an error to a fault. The message of an error that is not a ken.Error
-// stays in the log.
+// faultOf converts an error to a fault. If it is not a ken.Error, the client does not see its
+// message, only the log does.
 func faultOf(err error) *fault {
 	f := &fault{status: http.StatusInternalServerError, code: string(ken.CodeInternal), msg: "the gateway failed", try: ken.Hint(err)}
 	var e *ken.Error
@@ -69,7 +69,7 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// write answers with the fault in the shape of d.
+// write sends the fault in the format d.
 func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	h := w.Header()
 	h.Set("X-Ken-Error", f.code)
@@ -100,10 +100,10 @@ func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	default:
 		body = map[string]any{"error": map[string]any{"message": "ken: " + text, "type": openAIType(f.status), "param": nil, "code": f.code}}
 	}
-	b, _ := json.Marshal(body) // strings and numbers alone
+	b, _ := json.Marshal(body) // strings and numbers can always be marshaled
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(f.status)
-	_, _ = w.Write(b) // a client that is gone is no concern of ours
+	_, _ = w.Write(b) // the client may be gone
 }
 
 func openAIType(status int) string {

@@ -29,33 +29,32 @@ type Gateway struct {
 	settings   atomic.Pointer[settings]
 	reload     sync.Mutex // guards changes of settings and fileKeys
 	fileKeys   []config.GatewayKey
-	scopes     []ken.Scope // configured
+	scopes     []ken.Scope // the configured scopes
 	limits     *limits
 	losses     losses
-	bodyMemory memoryBudget // for bodies that are looked into
+	bodyMemory memoryBudget // of bodies that are being inspected
 	reverse    *httputil.ReverseProxy
 
-	upgradeRefused sync.Once // it was logged
+	upgradeRefused sync.Once // logged once
 
-	upstream  *upstream // nil: there is none
-	anthropic *upstream // nil: the same as upstream
+	upstream  *upstream // nil if there is none
+	anthropic *upstream // nil if it is the same as upstream
 
-	at       atomic.Pointer[net.Addr] // that Serve listens on
-	stop     context.Context          // done when the gateway is told to stop
+	at       atomic.Pointer[net.Addr] // the address that Serve listens on; nil before
+	stop     context.Context          // canceled when the gateway stops
 	stopping context.CancelFunc
 	closers  sync.Once
 }
 
-// anthropicAPI is where Anthropic's requests go when the upstream is OpenAI's own
-// API, which doesn't know them.
+// anthropicAPI receives Anthropic requests if the upstream is OpenAI's own API, which does not
+// support them.
 const (
 	openAIHost   = "api.openai.com"
 	anthropicAPI = "https://api.anthropic.com"
 )
 
-// New returns a gateway in front of l, which stays the caller's to close. Errors:
-// ErrInvalid for an address or a key's hash that can't be read, and those of
-// operator.Keys.List.
+// New returns a gateway for l. The caller still has to close l. New returns ErrInvalid for an
+// invalid address or key hash, and the errors of operator.Keys.List.
 func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	all := l.Config()
 	o = o.withDefaults(all)
@@ -93,9 +92,9 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends requests that would last until their client leaves, such as event streams of
-// MCP, and closes idle connections to the upstream. Other requests go on. It may be called
-// more than once.
+// Close ends requests that would last until their client leaves, such as event streams of MCP, and
+// closes idle connections to the upstream. Other requests continue. Close may be called more than
+// once.
 func (g *Gateway) Close() error {
 	g.closers.Do(func() {
 		g.stopping()
@@ -110,14 +109,14 @@ func (g *Gateway) Close() error {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.refreshKeys()
 	c := g.newCall(w, r)
-	defer c.done() // when the client is cut off as well, which is a panic
+	defer c.done() // deferred, because cutting off the client is a panic
 	if f := c.serve(); f != nil {
 		c.fault = f
 		f.write(c.w, c.errorFormat)
 	}
 }
 
-// serve answers the request, or returns the fault that prevents it.
+// serve answers the request, or returns the fault that prevented it.
 func (c *call) serve() *fault {
 	switch c.route {
 	case health:
@@ -152,7 +151,7 @@ func (c *call) serve() *fault {
 	return c.proxy()
 }
 
-// authenticate identifies the caller and refuses a request that may not come in.
+// authenticate identifies the caller and refuses requests that are not admitted.
 func (c *call) authenticate() *fault {
 	if c.r.Method == http.MethodConnect {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
@@ -164,7 +163,7 @@ func (c *call) authenticate() *fault {
 		}
 	}
 	if c.route == console && c.settings.keyed() && requestKey(c.r.Header) == "" {
-		return nil // a browser: the console asks for a key on a page of its own
+		return nil // for a browser: the console asks for a key on its own page
 	}
 	var f *fault
 	if c.who, f = c.settings.identify(c.r.Header); f != nil {
@@ -176,7 +175,7 @@ func (c *call) authenticate() *fault {
 	return c.g.limits.spend(c.who.Name)
 }
 
-// serveMounted serves one of Ken's own paths.
+// serveMounted serves one of Ken's own paths with h; nil means that the path is not served.
 func (c *call) serveMounted(h http.Handler) *fault {
 	if h == nil {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
@@ -184,7 +183,7 @@ func (c *call) serveMounted(h http.Handler) *fault {
 	}
 	ctx, cancel := context.WithCancel(access.With(c.r.Context(), c.who))
 	defer cancel()
-	if (c.route == mcp || c.route == console) && c.r.Method == http.MethodGet { // perhaps an event stream, which ends when its client leaves, or here
+	if (c.route == mcp || c.route == console) && c.r.Method == http.MethodGet { // an event stream may last until its client leaves or the gateway stops
 		defer context.AfterFunc(c.g.stop, cancel)()
 	}
 	r := c.r.WithContext(ctx)
@@ -199,57 +198,55 @@ func missingRight(right access.Right) *fault {
 	return faultOf(access.Principal{}.Need(right))
 }
 
-// Options configures New. The zero value is a gateway to the upstream that the
-// layer's configuration names, with the limits of its section gateway.
+// Options configures New. The zero value uses the upstream and the limits of the layer's
+// configuration.
 type Options struct {
-	// Upstream is the base URL of the API, used instead of upstream.base_url. Where
-	// neither is set there is no upstream: model calls are refused, and Ken's own
-	// paths and embeddings work.
+	// Upstream is the base URL of the API. It replaces upstream.base_url. If neither is set there
+	// is no upstream: model calls are refused, and only Ken's own paths and embeddings are served.
 	Upstream string
-	// AnyUpstream sends a request that names an API in the header X-Ken-Upstream there, with the
-	// client's key and no other. Without it, such a request is refused when that is not its
-	// upstream. It is for a gateway that serves the one program that started it.
+	// AnyUpstream passes a request that names an API in the header X-Ken-Upstream to that API, with
+	// only the client's key. Without it, such a request is refused unless it names the configured
+	// upstream. It is for a gateway that only serves the program that started it.
 	AnyUpstream bool
-	// Config is used instead of the layer's section gateway. What it says of taint is
+	// Config replaces the layer's section gateway, except for the taint settings, which are always
 	// the layer's.
 	Config *config.Gateway
-	// Transport is used instead of the gateway's own connections to the upstream. It
-	// must not decompress.
+	// Transport replaces the gateway's own connections to the upstream. It must not decompress.
 	Transport http.RoundTripper
 
-	// Keys are keys beside those of Config, looked up again before each request. The
-	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
+	// Keys are added to the keys of Config and checked for changes before each request. No other
+	// user may share the value; see operator.Keys. Nil means that there are no others.
 	Keys *operator.Keys
-	// LocalKey is a key of whoever runs the gateway. Its bearer may do everything and names the
-	// owner, as everybody may where there are no keys. With it, nobody else comes in without a
-	// key. Empty: there is none.
+	// LocalKey is the key of the person who runs the gateway. Its bearer has every right and may
+	// choose the owner, as every caller may if there are no keys. If it is set, all other callers
+	// need a key. Empty means that there is none.
 	LocalKey string
-	// KeysChanged is called with the keys in force by New, and whenever they change; nil
-	// means none. It must not block.
+	// KeysChanged is called with the current keys by New and after each change; the argument is nil
+	// if there are none. It must not block.
 	KeysChanged func(*access.Ring)
-	// Usage counts what keys use, and their budgets of the day. Nil counts nothing, and
-	// no budget is enforced.
+	// Usage counts what each key uses, and enforces daily budgets. Nil disables both.
 	Usage *usage.Store
 
-	// API and MCP serve /api/ and /mcp. They find the caller in access.From. Nil: not
-	// found. An API with a method Serves(path string) bool gets the paths of which that
-	// is true; the others under /api/ are passed on, as Ollama's.
+	// API and MCP serve /api/ and /mcp. access.From returns the caller. If they are nil, these
+	// paths are not found. If API has a method Serves(path string) bool, it gets only the paths for
+	// which that returns true; other paths under /api/ are passed on, because Ollama uses them.
 	API, MCP http.Handler
-	// Console serves /console/. Where a key is needed, a request without one reaches it
-	// without a caller in access.From: it asks for a key by itself. Nil: not found.
+	// Console serves /console/. If a key is needed, requests without one also reach it, with no
+	// caller in access.From, because it asks for the key itself. If it is nil, the path is not
+	// found.
 	Console http.Handler
-	// Metrics counts requests and serves /metrics. With keys, only those with the right
-	// operate may read it, and another owner than the configured one sees only its own.
-	// Nil counts nothing.
+	// Metrics counts requests and serves /metrics. With keys, only those with the right operate may
+	// read it, and keys of other owners than the configured one see only their owner's metrics. Nil
+	// disables metrics.
 	Metrics *metrics.Metrics
-	// Tracer records requests and model calls. Nil records nothing.
+	// Tracer records requests and model calls. Nil disables tracing.
 	Tracer *trace.Tracer
 
-	// Log gets one line for each request: at level info, at level debug for /healthz,
-	// /readyz and /metrics, and at level warn for what went wrong. It gets no bodies, no
-	// keys and no queries. Default slog.Default().
+	// Log gets one line per request. The level is info, but debug for /healthz, /readyz and
+	// /metrics, and warn after an error. It gets no bodies, keys or queries. Nil means
+	// slog.Default().
 	Log *slog.Logger
-	// Now is the clock of the limits. Default time.Now.
+	// Now is the clock of the limits. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -275,8 +272,8 @@ func localHash(key string) *access.Hash {
 	return &h
 }
 
-// metricsHandler returns the metrics that the caller may see. The configured owner's keys,
-// and every caller of a gateway without keys, see all of them.
+// metricsHandler returns a handler for the metrics that the caller may see. The configured owner's
+// keys, and every caller of a gateway without keys, see all of them.
 func (c *call) metricsHandler() http.Handler {
 	m := c.g.o.Metrics
 	switch {

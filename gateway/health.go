@@ -22,21 +22,21 @@ type lastResponse struct {
 	fault  string
 }
 
-// note records the upstream's last response: a status, or a fault.
+// note records the upstream's last response: a status, or an error text.
 func (u *upstream) note(at time.Time, status int, fault string) {
 	u.last.Store(&lastResponse{at, status, fault})
 }
 
-// health answers that the process lives.
+// health answers GET /healthz: the process is alive.
 func (c *call) health() *fault {
 	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readiness is the answer of /readyz.
+// readiness is the JSON answer of /readyz.
 type readiness struct {
 	Status   string                    `json:"status"` // ok, degraded or stopping
 	Reasons  []string                  `json:"reasons,omitempty"`
-	Store    string                    `json:"store"` // open, or why not
+	Store    string                    `json:"store"` // open, or the reason why it is not
 	Upstream map[string]*upstreamState `json:"upstream"`
 }
 
@@ -46,11 +46,11 @@ type upstreamState struct {
 	Fault  string    `json:"fault,omitempty"`
 }
 
-// storeWait bounds what the question whether the store is open may take.
+// storeWait is the time limit for the check whether the store is open.
 const storeWait = time.Second
 
-// ready answers whether requests should be sent here. Without knowledge they should: they
-// are passed on. It asks no upstream.
+// ready answers GET /readyz: whether requests should be sent here. Without a store they should,
+// because they are passed on. It sends nothing to the upstream.
 func (c *call) ready() *fault {
 	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*upstreamState{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
@@ -111,7 +111,7 @@ func (g *Gateway) storeFaults(ctx context.Context, owner string) ([]store.Fault,
 	return s.Faults(ctx)
 }
 
-// faultWords say what is wrong to whoever asks: never a path. The log has the cause.
+// faultWords describe faults to any caller, without paths. The log has the cause.
 var faultWords = map[store.FaultName]string{
 	store.FaultDamaged:  "something that was written can't be read",
 	store.FaultReadOnly: "its folder can't be written",
@@ -119,7 +119,7 @@ var faultWords = map[store.FaultName]string{
 	store.FaultDisk:     "the last write failed: the disk is full, or fails",
 }
 
-// faultTexts returns the faults of a store as texts for anybody. It does not name the owner.
+// faultTexts describes a store's faults to any caller. It does not name the owner.
 func faultTexts(faults []store.Fault, err error) (out []string) {
 	if err != nil {
 		return []string{"store: " + publicReason(err)}
@@ -130,18 +130,17 @@ func faultTexts(faults []store.Fault, err error) (out []string) {
 	return out
 }
 
-// losses remembers the last time at which records of turns were lost.
+// losses records when turn records were last lost.
 type losses struct {
 	mu   sync.Mutex
 	seen uint64
 	at   time.Time
 }
 
-// lossWindow is how long a loss is told of.
+// lossWindow is how long /readyz reports a loss.
 const lossWindow = 5 * time.Minute
 
-// recent reports whether records were lost within lossWindow. lost counts all that were ever
-// lost.
+// recent reports whether records were lost within lossWindow. lost is the total number so far.
 func (l *losses) recent(lost uint64, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +150,7 @@ func (l *losses) recent(lost uint64, now time.Time) bool {
 	return l.seen > 0 && now.Sub(l.at) < lossWindow
 }
 
-// publicReason returns the part of an error that anybody may read: never a path.
+// publicReason returns a description of an error that any caller may read. It has no path.
 func publicReason(err error) string {
 	switch {
 	case errors.Is(err, ken.ErrHeld):
@@ -175,6 +174,6 @@ func (c *call) reply(status int, v any) *fault {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(append(b, '\n')) // a client that is gone is no concern of ours
+	_, _ = c.w.Write(append(b, '\n')) // the client may be gone
 	return nil
 }

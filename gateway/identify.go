@@ -20,15 +20,15 @@ import (
 
 // authenticator identifies the caller of a request by its key.
 type authenticator struct {
-	ring  *access.Ring // nil: no keys are configured
-	owner string       // of who names none
-	local *access.Hash // of Options.LocalKey; nil: there is none
+	ring  *access.Ring // nil if no keys are configured
+	owner string       // the owner of callers that name none
+	local *access.Hash // hash of Options.LocalKey; nil if there is none
 }
 
 // keyed reports whether a request needs a key.
 func (d *authenticator) keyed() bool { return d.ring != nil || d.local != nil }
 
-// isLocal reports whether a request with this key, "" for none, comes from whoever runs the gateway.
+// isLocal reports whether a key, "" for none, gives the rights of the person who runs the gateway.
 func (d *authenticator) isLocal(key string) bool {
 	if d.local == nil {
 		return d.ring == nil
@@ -37,8 +37,8 @@ func (d *authenticator) isLocal(key string) bool {
 	return subtle.ConstantTimeCompare(h[:], d.local[:]) == 1
 }
 
-// newRing returns the keys of a configuration, nil when there are none. owner is the owner of
-// keys that name none. Errors: ErrInvalid for a hash or a right that can't be read.
+// newRing returns the configured keys; nil if there are none. owner is the owner of keys that name
+// none. It returns ErrInvalid for an invalid hash or right.
 func newRing(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -67,14 +67,14 @@ func newRing(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	return access.NewRing(entries...), nil
 }
 
-// maxName bounds the headers that name something: an owner, a session, a branch.
+// maxName is the maximum length in bytes of names in headers: owner, session, branch and so on.
 const maxName = 256
 
 var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
-// identify returns the caller of a request. With keys, the owner is the key's, whatever a
-// header says. Without keys, every caller has every right and names the owner, and so has
-// the bearer of Options.LocalKey.
+// identify returns the caller of a request. If there are keys, the key determines the owner, and
+// headers can't change it. If there are none, every caller has every right and may choose the
+// owner. The bearer of Options.LocalKey always may.
 func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 	project, f := nameHeader(h, "X-Ken-Project")
 	if f != nil {
@@ -125,11 +125,11 @@ func badHeader(name, try string) *fault {
 
 // turnHeaders holds the headers of a request that describe its turn.
 type turnHeaders struct {
-	session   string // "" when no header names it
-	parent    string // of a sub-agent's session
+	session   string // "" if no header names it
+	parent    string // the parent session of a sub-agent
 	agent     string
 	branch    string
-	scopes    []ken.Scope // nil: as configured
+	scopes    []ken.Scope // nil means the configured ones
 	off, on   bool
 	incognito bool
 }
@@ -148,14 +148,13 @@ func (a *turnHeaders) parse(h http.Header, allowed []ken.Scope) *fault {
 	a.addAgentNames(h)
 	a.off = headerIs(h, "X-Ken", "off", "false", "0", "no")
 	a.on = headerIs(h, "X-Ken", "on", "true", "1", "yes")
-	// Whoever sets it to anything but "no" wants to be left alone.
+	// Any value except those for "no" means incognito, because the client asked for privacy.
 	a.incognito = h.Get("X-Ken-Incognito") != "" && !headerIs(h, "X-Ken-Incognito", "off", "false", "0", "no")
 	a.scopes, f = parseScopes(h["X-Ken-Scopes"], allowed)
 	return f
 }
 
-// addAgentNames fills in the names that the agent sends by itself, where Ken's own headers
-// give none.
+// addAgentNames fills in names that the agent itself sends, where Ken's own headers have none.
 func (a *turnHeaders) addAgentNames(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
@@ -166,7 +165,7 @@ func (a *turnHeaders) addAgentNames(h http.Header) {
 	}
 }
 
-// headerIs reports whether a header has one of some values.
+// headerIs reports whether a header has one of the given values, ignoring case.
 func headerIs(h http.Header, name string, words ...string) bool {
 	v := strings.TrimSpace(h.Get(name))
 	for _, w := range words {
@@ -177,10 +176,9 @@ func headerIs(h http.Header, name string, words ...string) bool {
 	return false
 }
 
-// TurnOf returns the turn that a request's headers describe, for a handler that is mounted
-// beside the proxy: project, session, agent, branch and scopes. The owner is who's. allowed
-// are the configured scopes, nil for all. The error is ErrRefused, for a header that can't
-// be read.
+// TurnOf returns the turn that a request's headers describe: project, session, agent, branch and
+// scopes. It is for handlers that are mounted beside the proxy. The owner is that of who. allowed
+// are the configured scopes; nil means all. It returns ErrRefused for an invalid header.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
 	var a turnHeaders
 	if f := a.parse(h, allowed); f != nil {
@@ -192,17 +190,17 @@ func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn,
 func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	key := who.Name
 	if key == access.Local {
-		key = "" // whoever has no key has no turns of their own
+		key = "" // callers without a key share their turns
 	}
 	return ken.Turn{Owner: who.Owner, Key: key, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
-// noScope is a scope that no claim has. A turn that asks only for scopes that it may not see
-// gets it, and so only unscoped claims.
+// noScope is a scope that no claim has. A turn that only asks for scopes it may not see gets this
+// one, and so sees only unscoped claims.
 var noScope = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
 
-// parseScopes returns the scopes asked for that are allowed; nil allowed means all. A
-// header that can't be read is a fault: to ignore it would show more than wanted.
+// parseScopes returns the requested scopes that are allowed; nil allowed means all. An invalid
+// header is a fault, because ignoring it would show more than the client asked for.
 func parseScopes(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 	if len(values) == 0 {
 		return nil, nil
@@ -228,8 +226,8 @@ func parseScopes(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 // credentialHeaders are the headers in which clients send an API key.
 var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// requestKey returns the Ken key of a request, "" for none. It is in X-Ken-Key or in a
-// header for an API key.
+// requestKey returns the Ken key of a request; "" if there is none. It is in X-Ken-Key or in one of
+// credentialHeaders.
 func requestKey(h http.Header) string {
 	if key := h.Get("X-Ken-Key"); key != "" {
 		return strings.TrimSpace(key)
@@ -259,7 +257,7 @@ func credential(name, value string) string {
 
 func isKey(s string) bool { return strings.HasPrefix(s, access.KeyPrefix) }
 
-// stripHeaders removes Ken's headers and keys from the headers for the upstream. brought
+// stripHeaders removes Ken's headers and keys before the request goes to the upstream. brought
 // reports whether the request had a Ken key.
 func stripHeaders(h http.Header) (brought bool) {
 	for name, values := range h {
@@ -303,13 +301,12 @@ func (u *upstream) addKey(h http.Header) {
 	}
 }
 
-// A gateway without keys trusts whoever can connect to it, which a web page in a
-// browser on this machine can: by a name that its owner points at 127.0.0.1, or by
-// sending a request without asking for the answer. Both tell on themselves in the
-// headers Host and Origin.
+// A gateway without keys trusts everyone who can connect to it. A web page in a browser on this
+// machine can do that: through a host name that its owner points to 127.0.0.1, or by sending a
+// request without reading the answer. The headers Host and Origin reveal both.
 
-// checkHost refuses a request whose Host is neither this machine nor a configured name. A
-// request over a Unix socket passes: no browser can open one.
+// checkHost refuses a request whose Host is neither this machine nor a configured name. It accepts
+// requests over a Unix socket, which browsers can't open.
 func checkHost(r *http.Request, names []string) *fault {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
 		return nil

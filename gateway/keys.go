@@ -11,18 +11,16 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
-// settings are the parts of the configuration that Reload can change, with the keys in
-// force.
+// settings is the part of the configuration that Reload can change, with the current keys.
 type settings struct {
 	cfg config.Gateway
 	authenticator
 }
 
-// Reload has the requests that come from now on served with the keys of next, and with
-// its Prices, Hosts, Rate, Burst, BodyBytes, LookBytes, InFlight, Stall, Notice, Drain and Policy; the rest of
-// next is left alone. It returns what is in force now. Requests under way keep what
-// they came with. Errors: ErrInvalid for a key that can't be read, and ErrRefused for no
-// keys where others can reach the address. Then nothing has changed.
+// Reload changes the keys and Prices, Hosts, Rate, Burst, BodyBytes, LookBytes, InFlight, Stall, Notice, Drain and
+// Policy to those of next, for all later requests. It ignores other settings of next. It returns the settings that are
+// now in effect. Requests in progress keep the previous ones. It returns ErrInvalid for an invalid key, and ErrRefused
+// if there would be no keys although other machines can reach the address. After an error nothing has changed.
 func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
 	g.reload.Lock()
 	defer g.reload.Unlock()
@@ -43,8 +41,7 @@ func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
 	return cfg, nil
 }
 
-// fileKeys returns the keys of the key file. A revoked key is returned as expired, so that
-// its bearer is told so.
+// fileKeys returns the keys of the key file. It returns a revoked key as expired, so that its bearer gets that reason.
 func fileKeys(keys *operator.Keys) ([]config.GatewayKey, error) {
 	if keys == nil {
 		return nil, nil
@@ -60,14 +57,14 @@ func fileKeys(keys *operator.Keys) ([]config.GatewayKey, error) {
 	return out, err
 }
 
-// setKeys puts cfg in force with its own keys and those of the key file. With keyed, a
-// gateway without keys admits no request. The caller holds g.reload, or is New.
+// setKeys makes cfg effective, with its keys and those of the key file. If keyed is set and there are no keys, the
+// gateway admits no request. The caller holds g.reload, or is New.
 func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	old, all := g.settings.Load(), cfg
 	all.Keys = slices.Clone(cfg.Keys)
 	for _, k := range g.fileKeys {
 		if slices.ContainsFunc(cfg.Keys, func(c config.GatewayKey) bool { return c.Name == k.Name }) {
-			g.o.Log.Warn("a key of the configuration stands in the place of one that was handed out", "key", k.Name)
+			g.o.Log.Warn("a configured key replaces an issued key of the same name", "key", k.Name)
 			continue
 		}
 		all.Keys = append(all.Keys, k)
@@ -87,15 +84,14 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	return nil
 }
 
-// refreshKeys reads the key file again if it has changed. A file that can't be read changes
-// nothing.
+// refreshKeys reloads the key file if it has changed. If the file can't be read, the keys stay the same.
 func (g *Gateway) refreshKeys() {
 	if g.o.Keys == nil || !g.o.Keys.Changed() {
 		return
 	}
 	g.reload.Lock()
 	defer g.reload.Unlock()
-	if !g.o.Keys.Changed() { // another request was faster
+	if !g.o.Keys.Changed() { // another request has reloaded it
 		return
 	}
 	had := g.fileKeys
@@ -103,11 +99,11 @@ func (g *Gateway) refreshKeys() {
 	if err == nil {
 		g.fileKeys = handed
 		now := g.settings.Load()
-		err = g.setKeys(now.cfg, now.ring != nil) // a file that is gone opens nothing
+		err = g.setKeys(now.cfg, now.ring != nil) // deleting the file must not open the gateway
 	}
 	if err != nil {
 		g.fileKeys = had
-		g.o.Log.Error("the keys that were handed out were not read again, and stay as they were", "cause", err, "try", ken.Hint(err))
+		g.o.Log.Error("the issued keys could not be reloaded and stay unchanged", "cause", err, "try", ken.Hint(err))
 		return
 	}
 	g.o.Log.Info("keys changed", "keys", len(handed))

@@ -19,10 +19,10 @@ type limits struct {
 	most     atomic.Int64
 	now      func() time.Time
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	perSecond rate.Limit
 	burst     int
-	keys      map[string]*rate.Limiter // by name; there are as many as keys
+	keys      map[string]*rate.Limiter // by key name; never more than there are keys
 }
 
 func newLimits(cfg config.Gateway, now func() time.Time) *limits {
@@ -31,7 +31,7 @@ func newLimits(cfg config.Gateway, now func() time.Time) *limits {
 	return l
 }
 
-// set changes the limits. What a key has spent stays spent.
+// set changes the limits. Requests that a key has made still count.
 func (l *limits) set(cfg config.Gateway) {
 	l.most.Store(int64(cfg.InFlight))
 	l.mu.Lock()
@@ -48,7 +48,8 @@ func (l *limits) set(cfg config.Gateway) {
 	}
 }
 
-// enter counts a request in, unless there are too many. The caller calls leave.
+// enter counts a request, or returns a fault if there are too many. After success the caller must
+// call leave.
 func (l *limits) enter() *fault {
 	if l.inFlight.Add(1) > l.most.Load() {
 		return &fault{status: http.StatusServiceUnavailable, code: "too_many_requests", msg: "too many requests at once",
@@ -59,7 +60,7 @@ func (l *limits) enter() *fault {
 
 func (l *limits) leave() { l.inFlight.Add(-1) }
 
-// spend counts one request against a key's rate.
+// spend counts a request against the rate of the key with this name.
 func (l *limits) spend(name string) *fault {
 	k := l.of(name)
 	if k == nil {
@@ -76,7 +77,7 @@ func (l *limits) spend(name string) *fault {
 		try: "Wait a little, or have gateway.rate raised.", retry: max(1, int(math.Ceil(wait.Seconds())))}
 }
 
-// of returns the rate limiter of a key, nil when the rate has no limit.
+// of returns the rate limiter of a key; nil if the rate is unlimited.
 func (l *limits) of(name string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

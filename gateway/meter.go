@@ -13,22 +13,23 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// meter reads the model and the token counts of an answer. It gets the upstream's bytes as
-// they pass and changes none.
+// meter reads the model and the token counts of an answer from the upstream's bytes as they pass.
+// It changes none of them.
 type meter struct {
-	answer     *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
-	compressed *bytes.Buffer // a compressed answer; nil for one that is not
-	tail       []byte        // the end of an answer to embeddings, where its usage is
+	answer     *wire.Meter   // for model calls; nil for embeddings, and for encodings that can't be read
+	compressed *bytes.Buffer // the compressed answer; nil if it is not compressed
+	tail       []byte        // the end of an embeddings answer, which has the usage
 	bytes      int64
 }
 
-// Bounds of what a meter keeps: of a compressed answer, and of one to embeddings.
+// Bounds in bytes of what a meter keeps: of a compressed answer, and of the end of an embeddings
+// answer.
 const (
-	maxPacked = 4 << 20
-	maxTail   = 1 << 10
+	maxCompressed = 4 << 20
+	maxTail       = 1 << 10
 )
 
-// newMeter returns the meter of an answer; nil where there is nothing to be read.
+// newMeter returns the meter of an answer; nil if it has no usage to read.
 func (c *call) newMeter(resp *http.Response) *meter {
 	if resp.StatusCode/100 != 2 {
 		return nil
@@ -46,7 +47,7 @@ func (c *call) newMeter(resp *http.Response) *meter {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		m.compressed = &bytes.Buffer{}
-	default: // it counts as one that does not say
+	default: // treated as an answer without token counts
 		m.answer = nil
 	}
 	return m
@@ -55,7 +56,7 @@ func (c *call) newMeter(resp *http.Response) *meter {
 func (m *meter) add(p []byte) {
 	m.bytes += int64(len(p))
 	if m.compressed != nil {
-		if m.compressed.Len()+len(p) <= maxPacked {
+		if m.compressed.Len()+len(p) <= maxCompressed {
 			m.compressed.Write(p)
 		}
 		return
@@ -65,7 +66,7 @@ func (m *meter) add(p []byte) {
 
 func (m *meter) addPlain(p []byte) {
 	if m.answer != nil {
-		_, _ = m.answer.Write(p) // it never fails
+		_, _ = m.answer.Write(p) // never fails
 		return
 	}
 	if m.tail = append(m.tail, p[max(0, len(p)-maxTail):]...); len(m.tail) > 2*maxTail {
@@ -73,17 +74,17 @@ func (m *meter) addPlain(p []byte) {
 	}
 }
 
-// Write takes bytes that were decompressed.
+// Write implements io.Writer. It receives decompressed bytes.
 func (m *meter) Write(p []byte) (int, error) {
 	m.addPlain(p)
 	return len(p), nil
 }
 
-// read returns the counts that the answer has given so far.
+// read returns the model and the token counts read so far; ok is false if there are no counts.
 func (m *meter) read() (name string, u wire.Usage, ok bool) {
 	if m.compressed != nil {
 		if z, err := gzip.NewReader(m.compressed); err == nil {
-			_, _ = io.Copy(m, z) // what broke off says what it said
+			_, _ = io.Copy(m, z) // of an answer that broke off, read what there is
 		}
 		m.compressed = nil
 	}
@@ -96,7 +97,7 @@ func (m *meter) read() (name string, u wire.Usage, ok bool) {
 	return "", wire.Usage{Input: int(n)}, n > 0
 }
 
-// recordUsage records the usage of a request, once it is over.
+// recordUsage records the usage of a request after it has ended.
 func (c *call) recordUsage() {
 	if m := c.meter; m != nil {
 		c.answeringModel, c.used, c.usageKnown = m.read()
@@ -127,13 +128,14 @@ func (c *call) recordUsage() {
 // bytesPerToken is the average length of a token of English text.
 const bytesPerToken = 4
 
-// estimate returns the tokens that a budget counts for an answer without a token count:
-// clients of OpenAI's chat completions decide whether a stream has one. A token is four bytes
-// of the request, and an event of the answer's stream or four of its bytes.
+// estimate returns the tokens that a budget counts for an answer without a token count. (In
+// OpenAI's chat completions the client decides whether a stream has one.) It counts a token for
+// every four bytes of the request, and for every event of the answer's stream or every four of its
+// bytes.
 func (c *call) estimate() int64 {
 	n := (max(c.r.ContentLength, 0) + bytesPerToken - 1) / bytesPerToken
 	switch m := c.meter; {
-	case c.route == embeddings: // vectors are no tokens
+	case c.route == embeddings: // vectors have no tokens
 		return n
 	case m.answer != nil && m.answer.Events() > 0:
 		return n + int64(m.answer.Events())
@@ -142,8 +144,8 @@ func (c *call) estimate() int64 {
 	}
 }
 
-// modelName returns the model of a call: the one that the answer names, else the one that
-// the request names.
+// modelName returns the model of a call: the one in the answer or, if there is none, the one in the
+// request.
 func (c *call) modelName() string {
 	if c.answeringModel != "" {
 		return c.answeringModel

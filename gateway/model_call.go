@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// inspect reads the body of a call that may get knowledge. isWhole is set when all of the
-// body was read. Only headers that can't be read are a fault, because they may ask for less
-// than would be shown.
+// inspect reads the body of a call that may get knowledge. It sets isWhole if it read the complete
+// body. It returns a fault only for invalid headers, because these may ask for less than would be
+// shown.
 func (c *call) inspect() *fault {
 	if f := c.headers.parse(c.r.Header, c.g.scopes); f != nil {
 		return f
@@ -39,14 +39,14 @@ func (c *call) inspect() *fault {
 
 // turn returns the turn of a request: its owner, session and policy.
 func (c *call) turn(r *wire.Request) ken.Turn {
-	t := c.headers.turn(c.who) // the owner is never of the body
+	t := c.headers.turn(c.who) // the owner never comes from the body
 	t.Session = wire.SessionOf(t.Owner, t.Session, r)
 	t.Parent = wire.NameOf(t.Owner, t.Parent)
 	c.applyPolicy(r, &t)
 	return t
 }
 
-// previewCount adds to a token count request the blocks that the model call would carry.
+// previewCount adds to a token count request the blocks that the model call would have.
 func (c *call) previewCount() *fault {
 	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
@@ -58,21 +58,20 @@ func (c *call) previewCount() *fault {
 	return nil
 }
 
-// injectKnowledge adds knowledge to a model call. If that fails, the call goes on without
-// it.
+// injectKnowledge adds knowledge to a model call. If that fails, the call is passed on without it.
 func (c *call) injectKnowledge() *fault {
 	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
 	c.beginExchange(nil)
-	if c.exchange != nil { // else the upstream says what is wrong with it
+	if c.exchange != nil { // otherwise the upstream reports what is wrong with it
 		c.setBody(c.exchange.Body)
 	}
 	return nil
 }
 
-// reserveForMessages reserves memory for the parsed form of many short messages. Without it,
-// the body is not inspected.
+// reserveForMessages reserves memory for the parsed form of many short messages. If there is not
+// enough, it returns false and the body is not inspected.
 func (c *call) reserveForMessages() bool {
 	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.reserve(more) {
 		c.untouched = tooMany
@@ -81,9 +80,8 @@ func (c *call) reserveForMessages() bool {
 	return true
 }
 
-// beginExchange has the layer read the body, and sets exchange unless the body is not a
-// request of its dialect. change, which may be nil, can change the request and its turn
-// first.
+// beginExchange passes the body to the layer. It sets exchange, unless the body is not a request of
+// its dialect. change, which may be nil, may modify the request and its turn first.
 func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	var model string
 	var stream bool
@@ -116,8 +114,8 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	}
 }
 
-// callLayer begins the layer's exchange. It returns nil when the body is not a request of
-// the dialect, and when the layer failed unexpectedly.
+// callLayer begins the layer's exchange. It returns nil if the body is not a request of the dialect
+// or the layer panics.
 func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
 	defer c.recoverLayer()
 	x, err := c.g.layer.Operator().Begin(c.r.Context(), c.dialect, c.whole, who)
@@ -127,14 +125,14 @@ func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchan
 	return x
 }
 
-// recoverLayer recovers from a panic of the layer. The call goes on without knowledge.
+// recoverLayer must be deferred. After a panic of the layer, the call continues without knowledge.
 func (c *call) recoverLayer() {
 	if p := recover(); p != nil {
 		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
 	}
 }
 
-// modifyResponse adds Ken's headers to the upstream's answer and observes its body.
+// modifyResponse adds Ken's headers to the upstream's answer and starts to observe its body.
 func (g *Gateway) modifyResponse(resp *http.Response) error {
 	c := callOf(resp.Request.Context())
 	c.up.note(g.o.Now(), resp.StatusCode, "")
@@ -157,17 +155,17 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 	if c.exchange != nil {
 		c.setHeaders(resp.Header)
 		c.exchange.Guard(resp, c.settings.cfg.Taint, g.countTaint)
-		var heard func(middleware.ObservedAnswer) // nil costs nothing
+		var onAnswer func(middleware.ObservedAnswer) // nil avoids needless work
 		if c.client != nil {
-			heard = spanEnder(c.client, resp.StatusCode)
+			onAnswer = spanEnder(c.client, resp.StatusCode)
 		}
-		c.exchange.Listen(resp, heard)
+		c.exchange.Listen(resp, onAnswer)
 	}
 	c.w.early = resp.ContentLength < 0
 	return nil
 }
 
-// countStatus counts a status that says that the upstream failed.
+// countStatus counts a status that means the upstream failed.
 func (g *Gateway) countStatus(status int) {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -184,7 +182,7 @@ func (g *Gateway) countTaint(found []ken.Taint) {
 	}
 }
 
-// suppressDefaults keeps net/http from adding headers that the upstream left out.
+// suppressDefaults prevents net/http from adding headers that the upstream did not send.
 func (c *call) suppressDefaults(from http.Header) {
 	for _, name := range []string{"Content-Type", "Date"} {
 		if _, ok := from[name]; !ok {
@@ -193,9 +191,9 @@ func (c *call) suppressDefaults(from http.Header) {
 	}
 }
 
-// setHeaders adds Ken's headers to the answer. They replace headers of the same name from
-// the upstream, because a client looks up its turn by them. In Server-Timing the upstream's
-// entries stay, first.
+// setHeaders adds Ken's headers to the answer. They replace the upstream's headers of the same
+// name, because clients look up their turn by them. In Server-Timing the upstream's entries stay,
+// before Ken's.
 func (c *call) setHeaders(h http.Header) {
 	r := &c.exchange.Receipt
 	h.Del("X-Ken-Policy")
@@ -203,7 +201,7 @@ func (c *call) setHeaders(h http.Header) {
 		h.Set("X-Ken-Policy", r.Policy)
 	}
 	h.Del("X-Ken-Turn")
-	if r.Turn != "" { // a call that leaves nothing has no turn that could be looked up
+	if r.Turn != "" { // a turn that leaves no trace can't be looked up
 		h.Set("X-Ken-Turn", r.Turn)
 	}
 	if c.side {
@@ -212,14 +210,14 @@ func (c *call) setHeaders(h http.Header) {
 	}
 	h.Set("X-Ken-Mode", string(r.Mode))
 	spent := r.MS
-	if r.Reused { // the stages are those of the request that composed the block
+	if r.Reused { // a reused block has the stages of an earlier request
 		spent = map[string]float64{"total": spent["total"]}
 	}
 	h.Add("Server-Timing", timing(spent))
 }
 
-// timing formats the durations of the layer for Server-Timing: ken is the total, ken-STAGE a
-// part.
+// timing formats the durations of the layer for Server-Timing: ken is the total, and ken-STAGE a
+// part of it.
 func timing(spent map[string]float64) string {
 	b := make([]byte, 0, 128)
 	b = append(b, "ken;dur="...)
@@ -240,7 +238,7 @@ func timing(spent map[string]float64) string {
 	return string(b)
 }
 
-// headerSafe reports whether a name can stand in a header unquoted.
+// headerSafe reports whether a name needs no quotes in a header.
 func headerSafe(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -251,7 +249,7 @@ func headerSafe(s string) bool {
 	return s != ""
 }
 
-// spanEnder returns a function that ends the call's span with the model's answer.
+// spanEnder returns a function that ends span with the model's answer.
 func spanEnder(span *trace.Span, status int) func(middleware.ObservedAnswer) {
 	return func(h middleware.ObservedAnswer) {
 		u := h.Answer.Usage
@@ -264,10 +262,9 @@ func spanEnder(span *trace.Span, status int) func(middleware.ObservedAnswer) {
 	}
 }
 
-// applyPolicy decides whether a model call gets knowledge and is learned from. The first
-// rule of the configuration that matches decides. Otherwise a side call gets nothing and
-// leaves nothing, unless its header X-Ken is on. A rule never overrides a client that asks
-// for less.
+// applyPolicy decides whether a model call gets knowledge and is learned from. The first matching
+// rule of the configuration decides. Without one, a side call gets nothing and is not recorded,
+// unless it has the header X-Ken: on. A rule never overrides a client that asks for less.
 func (c *call) applyPolicy(r *wire.Request, t *ken.Turn) {
 	rules := c.settings.cfg.Policy
 	for i := range rules {
@@ -291,7 +288,7 @@ func (c *call) applyPolicy(r *wire.Request, t *ken.Turn) {
 	}
 }
 
-// matchesRule reports whether a call meets every condition of a rule.
+// matchesRule reports whether a call meets all conditions of a rule.
 func (c *call) matchesRule(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 	return (p.Model == "" || matches(p.Model, r.Model)) &&
 		(p.Path == "" || matches(p.Path, c.raw)) &&

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// authorize checks that the key may send this request to the upstream, and counts it.
+// authorize checks whether the key may send this request to the upstream, and counts the request.
 func (c *call) authorize() *fault {
 	if !c.who.Can(access.Upstream) && c.usesUpstreamKey() && !c.mayUseUpstreamKey() {
 		return missingRight(access.Upstream)
@@ -28,8 +28,8 @@ func (c *call) authorize() *fault {
 	return c.spendBudget()
 }
 
-// usesUpstreamKey reports whether the request will carry the gateway's own key for the
-// upstream: it has a Ken key and no other.
+// usesUpstreamKey reports whether the request will be sent with the gateway's own key for the
+// upstream: it has a Ken key and no key for the upstream.
 func (c *call) usesUpstreamKey() bool {
 	if c.up == nil || c.up.key == "" {
 		return false
@@ -46,7 +46,7 @@ func (c *call) usesUpstreamKey() bool {
 	return brought
 }
 
-// modelPaths are paths without a route of their own that ask a model or count its tokens.
+// modelPaths lists paths without a route of their own that call a model or count its tokens.
 var modelPaths = []string{compact, countMessages, countInput}
 
 const (
@@ -55,8 +55,8 @@ const (
 	countInput    = "/v1/responses/input_tokens"
 )
 
-// mayUseUpstreamKey reports whether every key may use the upstream's key for this request: a
-// model call, embeddings, the list of models or a token count.
+// mayUseUpstreamKey reports whether any key may use the upstream's key for this request: a model
+// call, embeddings, the list of models or a token count.
 func (c *call) mayUseUpstreamKey() bool {
 	switch {
 	case c.route == model, c.route == embeddings, c.route == models:
@@ -72,15 +72,15 @@ func (c *call) mayUseUpstreamKey() bool {
 	return false
 }
 
-// leavesHTTP reports a request to switch protocols. The gateway does not see what is sent
-// afterwards.
+// leavesHTTP reports whether a request asks to switch protocols. The gateway does not see the data
+// that follows.
 func (c *call) leavesHTTP() bool {
 	to := c.r.Header.Get("Upgrade")
-	return to != "" && !strings.EqualFold(to, "h2c") // which is not passed on
+	return to != "" && !strings.EqualFold(to, "h2c") // h2c is not passed on
 }
 
-// validModelPath reports whether a model's name in a path can't lead to another path,
-// however the upstream reads it.
+// validModelPath reports whether a model's name, used in a path, can't lead to another path,
+// however the upstream parses it.
 func validModelPath(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || strings.Trim(part, ".") == "" || strings.ContainsFunc(part, func(r rune) bool {
@@ -92,7 +92,7 @@ func validModelPath(s string) bool {
 	return true
 }
 
-// authorizeModel refuses a model that the key may not use, and a request whose model is
+// authorizeModel refuses a request for a model that the key may not use, and one whose model is
 // unclear.
 func (c *call) authorizeModel() *fault {
 	if len(c.who.Models) == 0 || c.body == nil {
@@ -114,7 +114,7 @@ func (c *call) authorizeModel() *fault {
 	return c.checkModel(name)
 }
 
-// checkModel refuses a model that the key may not use.
+// checkModel returns a fault if the key may not use the model.
 func (c *call) checkModel(name string) *fault {
 	c.requestedModel = name
 	if c.who.Allows(name) {
@@ -129,8 +129,8 @@ func (c *call) unknownModel() *fault {
 		try: "Send JSON with one field called model, not compressed; models that this key may ask: " + strings.Join(c.who.Models, ", ") + "."}
 }
 
-// modelInBody returns the model that a request names. ok is false unless there is exactly
-// one name, in any case: of two, the upstream might take the other.
+// modelInBody returns the model that a request names. ok is false unless exactly one field has the
+// name "model", ignoring case: if there were two, the upstream might use the other one.
 func modelInBody(body []byte) (name string, ok bool) {
 	if !gjson.ValidBytes(body) {
 		return "", false
@@ -151,7 +151,7 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
-// spendBudget counts a request against the key's daily budget and its usage.
+// spendBudget counts a request against the key's daily budget and in its usage.
 func (c *call) spendBudget() *fault {
 	counting := c.raw == countMessages || c.raw == countInput
 	if c.g.o.Usage == nil || counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 )
 
-// proxy passes the request on, with what its route adds.
+// proxy passes the request on, with the additions of its route.
 func (c *call) proxy() *fault {
 	if f := c.chooseUpstream(); f != nil {
 		return f
@@ -34,7 +34,7 @@ func (c *call) proxy() *fault {
 		if f := c.previewCount(); f != nil {
 			return f
 		}
-	case socketRoute, noSocket:
+	case socketRoute, httpOnly:
 		if f := c.prepareSocket(); f != nil {
 			return f
 		}
@@ -58,7 +58,7 @@ func (c *call) proxy() *fault {
 	return nil
 }
 
-// upstreamFor returns the upstream of a request, nil for none.
+// upstreamFor returns the upstream for a request; nil if there is none.
 func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 	if g.anthropic != nil && (h.Get("Anthropic-Version") != "" || raw == "/v1/messages" || strings.HasPrefix(raw, "/v1/messages/")) {
 		return g.anthropic
@@ -66,12 +66,12 @@ func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 	return g.upstream
 }
 
-// incoming returns the request's body with its limits.
+// incoming returns the request's body, wrapped with its limits.
 func (c *call) incoming() *requestBody {
 	return &requestBody{ReadCloser: c.r.Body, control: c.w.control, stall: c.settings.cfg.Stall, left: int64(c.settings.cfg.BodyBytes)}
 }
 
-// limitBody puts limits on the request's body.
+// limitBody applies the limits to the request's body.
 func (c *call) limitBody() *fault {
 	if c.r.ContentLength > int64(c.settings.cfg.BodyBytes) {
 		return tooLong(c.settings.cfg.BodyBytes)
@@ -82,8 +82,8 @@ func (c *call) limitBody() *fault {
 	c.body = c.incoming()
 	c.r.Body = c.body
 	if c.route == pass {
-		// The upstream may answer while the client still sends.
-		_ = c.w.control.EnableFullDuplex() // HTTP/2 needs no leave for it
+		// The upstream may answer before the client has sent everything.
+		_ = c.w.control.EnableFullDuplex() // not needed for HTTP/2
 		if c.r.ProtoMajor == 1 {
 			c.w.unread = func() bool { return !c.body.ended.Load() }
 		}
@@ -91,14 +91,14 @@ func (c *call) limitBody() *fault {
 	return nil
 }
 
-// setBody makes b the body to send.
+// setBody sets the body to send.
 func (c *call) setBody(b []byte) {
 	c.whole, c.isWhole = b, true
 	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
 	c.r.Body = io.NopCloser(bytes.NewReader(b))
 }
 
-// bodyFault returns the fault for a request body that can't be read.
+// bodyFault returns the fault for an error of reading the request's body.
 func (c *call) bodyFault(err error) *fault {
 	c.err = err
 	var timeout net.Error
@@ -116,11 +116,10 @@ func tooLong(limit int) *fault {
 		try: "Send less, or raise gateway.body_bytes."}
 }
 
-// forwarded are headers of the client that httputil.ReverseProxy would remove.
+// forwarded lists headers of the client that httputil.ReverseProxy would remove.
 var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// rewrite makes the upstream's request from the client's: the same request without Ken's
-// headers.
+// rewrite creates the upstream's request from the client's: the same request without Ken's headers.
 func rewrite(p *httputil.ProxyRequest) {
 	c := callOf(p.In.Context())
 	h := p.Out.Header
@@ -132,7 +131,7 @@ func rewrite(p *httputil.ProxyRequest) {
 	if stripHeaders(h) {
 		c.up.addKey(h)
 	}
-	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
+	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // meant for this server, and the upstream might accept it
 		h.Del("Upgrade")
 		h.Del("Connection")
 	}
@@ -140,21 +139,21 @@ func rewrite(p *httputil.ProxyRequest) {
 		trace.Inject(c.r.Context(), h)
 	}
 	if c.socket != nil {
-		h.Del("Sec-Websocket-Extensions") // compressed messages could not be looked into
+		h.Del("Sec-Websocket-Extensions") // compressed messages can't be inspected
 	}
 	c.up.point(p.Out, c.raw, p.In.URL)
 	if !c.isWhole {
 		return
 	}
-	h.Del("Expect") // the body is here already
+	h.Del("Expect") // the body has arrived already
 	h.Del("Content-Length")
 	p.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.whole)), nil }
 	if len(c.whole) > 0 {
-		p.Out.Body, _ = p.Out.GetBody() // in memory, as http.Transport can see
+		p.Out.Body, _ = p.Out.GetBody() // from memory, so that http.Transport can retry
 	}
 }
 
-// upstreamFailed answers when the upstream gave no answer.
+// upstreamFailed answers a request for which the upstream sent no answer.
 func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	c.err = err
@@ -168,7 +167,7 @@ func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err err
 	case broken != nil && r.Context().Err() == nil:
 		c.fault = c.bodyFault(broken)
 	case errors.Is(r.Context().Err(), context.Canceled):
-		panic(http.ErrAbortHandler) // the client is gone, or the gateway ends: nobody is told that all is well
+		panic(http.ErrAbortHandler) // the client is gone or the gateway stops: abort the answer
 	case errors.As(err, &timeout) && timeout.Timeout():
 		g.o.Metrics.UpstreamError("timeout")
 		c.up.note(g.o.Now(), 0, "timeout")

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// memoryBudget limits the memory of all bodies that are being inspected. left is below zero
-// after the limit was lowered while they held more.
+// memoryBudget limits the memory of all bodies that are being inspected. left becomes negative if
+// the limit is lowered while more is in use.
 type memoryBudget struct {
 	left    atomic.Int64
 	freeing atomic.Bool
@@ -28,27 +28,27 @@ func (r *memoryBudget) take(n int64) bool {
 	}
 }
 
-// Why a model call is passed on without being looked into; "" when it is not, or when
-// the client wants it so.
+// Reasons why a model call is passed on without inspection. "" means that it is inspected, or that
+// the client asked for this.
 const (
-	tooMany    = "memory"   // gateway.look_bytes are taken
-	tooLarge   = "length"   // it has more than maxLook
-	compressed = "encoding" // it is compressed
-	tooBusy    = "turns"    // retrieval.at_once turns are composed
+	tooMany    = "memory"   // gateway.look_bytes are in use
+	tooLarge   = "length"   // the body is longer than maxInspected
+	compressed = "encoding" // the body is compressed
+	tooBusy    = "turns"    // retrieval.at_once turns are being composed
 )
 
-// maxInspected bounds the bodies that are looked into: 32 MiB, well above what any model
-// reads.
+// maxInspected is the maximum size of a body that is inspected: 32 MiB, well above what any model
+// accepts.
 const maxInspected = 32 << 20
 
-// initialRead is the most memory to reserve before anything has arrived: a client may
+// initialRead is the maximum memory that is reserved before any bytes arrive, because a client may
 // announce a body that it never sends.
 const initialRead = 1 << 20
 
-// messageBytes is about the memory that a parsed message takes, however short it is.
+// messageBytes is the approximate memory of a parsed message, even a short one.
 const messageBytes = 1 << 10
 
-// skipReason returns the reason not to read the body at all, "" for none.
+// skipReason returns the reason for not reading the body at all; "" if it may be read.
 func (c *call) skipReason() string {
 	switch encoding := c.r.Header.Get("Content-Encoding"); {
 	case c.body == nil:
@@ -61,7 +61,8 @@ func (c *call) skipReason() string {
 	return ""
 }
 
-// reserve reserves n more bytes until the call is done.
+// reserve reserves n more bytes until the call ends. It returns false if there is not enough
+// memory.
 func (c *call) reserve(n int) bool {
 	if !c.g.bodyMemory.take(int64(n)) {
 		return false
@@ -70,11 +71,11 @@ func (c *call) reserve(n int) bool {
 	return true
 }
 
-// largeBody is a body, in bytes, after which it is worth to give memory back at once.
+// largeBody is the size in bytes from which memory is returned to the system at once.
 const largeBody = 8 << 20
 
-// release returns reserved memory. After a large body it also returns memory to the system,
-// which otherwise would take minutes.
+// release returns reserved memory to the budget. After a large body it also returns memory to the
+// system, which would otherwise take minutes.
 func (g *Gateway) release(held int64) {
 	g.bodyMemory.left.Add(held)
 	if held < largeBody || !g.bodyMemory.freeing.CompareAndSwap(false, true) {
@@ -86,8 +87,8 @@ func (g *Gateway) release(held int64) {
 	}()
 }
 
-// readBody reads the body into whole. A body that is longer than maxInspected, or for which
-// there is no memory, is passed on as it comes.
+// readBody reads the body into whole. If the body is longer than maxInspected, or there is no
+// memory for it, the body is passed on as it arrives.
 func (c *call) readBody() *fault {
 	if c.isWhole {
 		return nil
@@ -123,7 +124,7 @@ func (c *call) readBody() *fault {
 	return nil
 }
 
-// passBody has the body passed on as it comes, after the part that was read.
+// passBody passes the body on as it arrives, after the part that was read. why is the reason.
 func (c *call) passBody(begun []byte, why string) {
 	c.untouched = why
 	c.r.Body = struct {

@@ -8,17 +8,17 @@ import (
 	"github.com/kenlayer/ken/internal/websocket"
 )
 
-// route is the way in which a request is handled.
+// route says how a request is handled.
 type route uint8
 
 const (
-	pass        route = iota // on, as it is
-	model                    // on, with knowledge
-	count                    // on, with the knowledge that the model call would have
-	socketRoute              // on, with knowledge in what goes over the WebSocket
-	noSocket                 // a WebSocket for model calls that go over HTTP alone
-	embeddings               // on, or served here
-	models                   // on, or served here
+	pass        route = iota // pass on unchanged
+	model                    // pass on, with knowledge
+	count                    // pass on, with the knowledge that the model call would get
+	socketRoute              // pass on, with knowledge in the messages of the WebSocket
+	httpOnly                 // a WebSocket on a path that supports only HTTP
+	embeddings               // pass on, or serve here
+	models                   // pass on, or serve here
 	api
 	mcp
 	scrape
@@ -27,11 +27,11 @@ const (
 	ready
 )
 
-// own reports a route that is never passed on.
+// own reports whether the route is always served here.
 func (r route) own() bool { return r >= api }
 
-// ownsAPI reports whether a path is one of Ken's API. Ollama's API is under /api as well:
-// what Ken's does not know is passed on where there is an upstream.
+// ownsAPI reports whether a path belongs to Ken's API. Ollama's API is under /api too: paths that
+// Ken does not have are passed on if there is an upstream.
 func (g *Gateway) ownsAPI(path string) bool {
 	if path != "/api" && !strings.HasPrefix(path, "/api/") {
 		return false
@@ -40,9 +40,9 @@ func (g *Gateway) ownsAPI(path string) bool {
 	return !ok || g.upstream == nil || api.Serves(path)
 }
 
-// routeOf looks at the path as it came for what goes to the upstream, so that what
-// is spelled in another way is passed on, and at the path that it means for what is
-// Ken's own.
+// routeOf returns the route, the dialect and the pattern of a request. Paths of the upstream are
+// compared as the client sent them, so a path in another spelling is passed on unchanged. Ken's own
+// paths are compared in their decoded form.
 func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, string) {
 	switch path := r.URL.Path; {
 	case path == "/healthz":
@@ -62,7 +62,7 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 		if d, ok := wire.DialectOf(raw); ok && d == wire.Responses {
 			return socketRoute, d, "/v1/responses (websocket)"
 		} else if ok {
-			return noSocket, d, patterns[d]
+			return httpOnly, d, patterns[d]
 		}
 	}
 	if r.Method == http.MethodPost {

@@ -20,12 +20,11 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// Serve answers what comes in at l until ctx ends. Then /readyz says "stopping" while
-// it serves on for gateway.notice; after that it takes no more, lets answers that are
-// under way go on for gateway.drain, and cuts off what is left, which it does at once
-// when now ends. It closes l. The error is nil after a stop
-// that was asked for, and ErrRefused for a listener that others could reach while
-// there are no keys. No answer is under way when it returns.
+// Serve answers requests from l until ctx ends. Then it continues for gateway.notice, while /readyz
+// says "stopping". After that it accepts no more requests, lets those in progress continue for
+// gateway.drain, and cuts off the rest. If now ends, it cuts them off at once. It closes l. It
+// returns nil after a requested stop, and ErrRefused if other machines can reach the listener and
+// there are no keys. When it returns, no request is in progress.
 func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	at, in := l.Addr(), g.settings.Load()
 	cfg := in.cfg
@@ -48,7 +47,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetHTTP2(true)
-	srv.Protocols.SetUnencryptedHTTP2(true) // for clients that begin with it
+	srv.Protocols.SetUnencryptedHTTP2(true) // for clients that start with HTTP/2 without TLS
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	select {
@@ -58,7 +57,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	}
 	cfg = g.settings.Load().cfg
 	g.o.Log.Info("stopping", "cause", context.Cause(ctx), "in_flight", g.limits.inFlight.Load())
-	_ = g.Close() // it can't fail
+	_ = g.Close() // never fails
 	notice := time.NewTimer(cfg.Notice)
 	defer notice.Stop()
 	select {
@@ -72,13 +71,13 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	err := srv.Shutdown(drain)
 	all := running.close()
 	select {
-	case <-all: // connections that were taken over included, which Shutdown doesn't see
+	case <-all: // includes hijacked connections, which Shutdown does not wait for
 	case <-drain.Done():
 		g.o.Log.Warn("answers were cut off", "in_flight", g.limits.inFlight.Load())
 	}
 	cut()
-	_ = srv.Close() // what is left fails with it
-	<-ended         //nolint:errcheck // it says that the server was closed
+	_ = srv.Close() // makes the remaining requests fail
+	<-ended         //nolint:errcheck // the server reports that it was closed
 	<-all
 	if drain.Err() != nil {
 		return nil
@@ -86,7 +85,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	return err
 }
 
-// handlers counts the handlers that run.
+// handlers counts running handlers.
 type handlers struct {
 	mu     sync.RWMutex
 	closed bool
@@ -107,8 +106,7 @@ func (h *handlers) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// close prevents new handlers. The channel it returns is closed when the last handler has
-// ended.
+// close prevents new handlers. The returned channel is closed after the last handler has ended.
 func (h *handlers) close() <-chan struct{} {
 	h.mu.Lock()
 	h.closed = true
@@ -121,10 +119,9 @@ func (h *handlers) close() <-chan struct{} {
 	return all
 }
 
-// Listen opens the address that cfg names, with TLS if it names a certificate. One
-// that others could reach is refused as ErrRefused as long as there are no keys.
-// Other errors: ErrInvalid for a certificate or address that can't be used, and
-// ErrUnavailable for one that is taken.
+// Listen listens on the address of cfg, with TLS if cfg names a certificate. It returns ErrRefused
+// if other machines can reach the address and there are no keys, ErrInvalid for an invalid
+// certificate or address, and ErrUnavailable for an address that is in use.
 func Listen(cfg config.Gateway) (net.Listener, error) {
 	l, err := listen(cfg)
 	if err != nil || cfg.TLSCert == "" {
@@ -133,7 +130,7 @@ func Listen(cfg config.Gateway) (net.Listener, error) {
 	cert, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
 	if err != nil {
 		return nil, errors.Join(&ken.Error{Code: ken.CodeInvalid, Field: "gateway.tls_cert", Msg: "load certificate", Err: err,
-			Try: "Check gateway.tls_cert and gateway.tls_key: PEM files that belong together."}, l.Close())
+			Try: "Check gateway.tls_cert and gateway.tls_key: PEM files of one key pair."}, l.Close())
 	}
 	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}), nil
 }
@@ -158,7 +155,7 @@ func listen(cfg config.Gateway) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable refuses an address that other machines could reach while there are no keys.
+// reachable returns ErrRefused if other machines can reach the address and there are no keys.
 func reachable(at net.Addr, keyed bool) error {
 	if tcp, ok := at.(*net.TCPAddr); !ok || keyed || tcp.IP.IsLoopback() {
 		return nil
@@ -168,12 +165,11 @@ func reachable(at net.Addr, keyed bool) error {
 		Try: "Make a key with ken key create NAME, or listen on 127.0.0.1."}
 }
 
-// maxSocketPath is the longest path of a socket that every system allows.
+// maxSocketPath is the maximum length of a socket's path that all systems support.
 const maxSocketPath = 103
 
-// listenUnix opens a socket that only this user can connect to. It is made in a
-// folder of this user's and moved into place, so that there is no moment at which
-// others could.
+// listenUnix opens a socket to which only this user can connect. It creates the socket in a private
+// folder and then moves it, so that others can't connect at any time.
 func listenUnix(path string) (net.Listener, error) {
 	refuse := func(err error, try string) error {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: "gateway.listen", Msg: "listen on the socket", Err: err, Try: try}
@@ -183,7 +179,7 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	if fi, err := os.Lstat(path); err == nil {
 		if fi.Mode()&os.ModeSocket == 0 {
-			return nil, refuse(fmt.Errorf("%s is no socket", path), "Give another path; what is there is not removed.")
+			return nil, refuse(fmt.Errorf("%s is not a socket", path), "Give another path; Ken does not remove other files.")
 		}
 		if conn, err := (&net.Dialer{}).DialContext(context.Background(), "unix", path); err == nil {
 			return nil, errors.Join(refuse(fmt.Errorf("%s is in use", path), "See whether ken serve runs already."), conn.Close())
@@ -193,13 +189,13 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, refuse(err, "Give a path in a folder that exists and that you may write to.")
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // an empty folder that stays does no harm
+	defer func() { _ = os.RemoveAll(dir) }() // an empty folder that remains is harmless
 	made := filepath.Join(dir, "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
 	if err != nil {
 		return nil, refuse(err, "Give a shorter path: a socket's has at most about 100 bytes.")
 	}
-	l.SetUnlinkOnClose(false) // it would look for it where it was made
+	l.SetUnlinkOnClose(false) // it would remove the path before the move
 	err = errors.Join(os.Chmod(made, 0o600), os.Rename(made, path))
 	if err != nil {
 		return nil, errors.Join(refuse(err, "Check the permissions of the folder."), l.Close())
@@ -222,8 +218,8 @@ func (l *unixListener) Close() error {
 	return err
 }
 
-// ListenDebug opens the address of gateway.debug_listen, as Listen does that of
-// gateway.listen. It returns nil where there is none.
+// ListenDebug listens on gateway.debug_listen, as Listen does on gateway.listen. It returns nil if
+// that is not set.
 func ListenDebug(cfg config.Gateway) (net.Listener, error) {
 	if cfg.DebugListen == "" {
 		return nil, nil
@@ -237,15 +233,15 @@ func ListenDebug(cfg config.Gateway) (net.Listener, error) {
 	return l, err
 }
 
-// ServeDebug answers requests for Go's profiles, /debug/pprof/, at l until ctx ends, and
-// closes it. Profiles hold no texts but names of functions, and a heap's addresses. With
-// keys they are for who may operate; without, for this machine.
+// ServeDebug serves Go's profiles, /debug/pprof/, from l until ctx ends, and closes l. Profiles
+// contain only names of functions and addresses. With keys, callers need the right operate. Without
+// keys, only this machine has access.
 func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace) // not cmdline: it may name files
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace) // no cmdline, which may contain file names
 	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound)
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -258,14 +254,14 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: g.settings.Load().cfg.ReadHeader,
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelDebug),
 	}
-	defer context.AfterFunc(ctx, func() { _ = srv.Close() })() // Serve says so
+	defer context.AfterFunc(ctx, func() { _ = srv.Close() })() // the error of Serve tells the result
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
 }
 
-// mayDebug returns the fault of a request that may not read profiles, nil for one that may.
+// mayDebug returns a fault if the request may not read profiles; nil otherwise.
 func (g *Gateway) mayDebug(r *http.Request) *fault {
 	t := g.settings.Load()
 	if !t.keyed() {

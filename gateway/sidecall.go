@@ -7,24 +7,24 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// sideCall is a kind of call that a program makes for itself, beside the conversation that
-// it has with its user. It needs no knowledge, and there is nothing to learn from it. A
-// call is one when it meets every condition that is set. A false alarm costs a user's
-// knowledge, so each names words that the program alone writes.
+// sideCall describes a kind of call that a program makes for its own purposes, beside the
+// conversation with its user, such as a request for a title. Such a call needs no knowledge, and
+// nothing is learned from it. A call matches if it meets every condition that is set. A false match
+// would deprive a user of knowledge, so each kind requires words that only the program writes.
 type sideCall struct {
 	kind  string
 	agent string // wire.Names.Agent; "" for any program
 
-	instructions string // that a line of the instructions begins with
-	asks         string // that the last user message begins with
-	json         bool   // the answer is to be JSON
-	tokens       int    // the most that the answer may have
-	bytes        int    // the most that the conversation may have
-	opens        bool   // nothing was answered yet
+	instructions string // a line of the instructions begins with this
+	asks         string // the last user message begins with this
+	json         bool   // the answer must be JSON
+	tokens       int    // maximum of the answer's token limit
+	bytes        int    // maximum size of the conversation
+	opens        bool   // the conversation has no answer yet
 }
 
-// sideCalls are known by what the programs send: testdata/sidecalls has recordings of those
-// that run headless; the others are in the programs' sources.
+// sideCalls lists side calls by what programs send. testdata/sidecalls has recordings of the
+// programs that can run headless; the others were taken from the programs' sources.
 var sideCalls = []sideCall{
 	{kind: "title", agent: "claude-code", instructions: "Generate a concise, sentence-case title (3-7 words)"},
 	{kind: "title", agent: "claude-code", instructions: "Generate a short kebab-case name (2-4 words)"},
@@ -54,12 +54,11 @@ var sideCalls = []sideCall{
 	{kind: "extraction", instructions: "Extract ", json: true, opens: true}, {kind: "extraction", instructions: "You extract ", json: true, opens: true}, // scripts
 }
 
-// markBytes is the length of the beginning of a text that is searched for the words of a
-// side call.
+// markBytes is how much of the beginning of a text is searched for the words of a side call.
 const markBytes = 16 << 10
 
-// sideCallOf returns the kind of a side call, "" for a call that is none. One that offers
-// tools, or goes on from an earlier response, never is.
+// sideCallOf returns the kind of a side call; "" for other calls. A call that offers tools or
+// continues an earlier response is never a side call.
 func sideCallOf(r *wire.Request, agent string) string {
 	if r.Tools > 0 || r.Previous != "" {
 		return ""
@@ -98,7 +97,7 @@ func (s *sideCall) is(r *wire.Request) bool {
 	return s.asks == "" || begins(&r.Messages[last], s.asks)
 }
 
-// hasLine reports whether a line of a message begins with a mark.
+// hasLine reports whether a line of a message begins with mark.
 func hasLine(m *ken.Message, mark string) bool {
 	text := m.Text[:min(len(m.Text), markBytes)]
 	if !strings.Contains(text, mark) {
@@ -112,7 +111,7 @@ func hasLine(m *ken.Message, mark string) bool {
 	return false
 }
 
-// begins reports whether a message begins with a mark.
+// begins reports whether a message begins with mark.
 func begins(m *ken.Message, mark string) bool {
 	return strings.HasPrefix(strings.TrimSpace(m.Text[:min(len(m.Text), markBytes)]), mark)
 }

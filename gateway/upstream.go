@@ -14,23 +14,23 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// upstream is an API to which requests are passed on.
+// upstream is an API to which requests are forwarded.
 type upstream struct {
 	base      *url.URL
-	prefix    string // the base's path, which stands for /v1
-	root      string // the same without the version, for what is not below /v1
-	anthropic bool   // how a key is sent
-	key       string // lent to clients that bring none; "" lends nothing
+	prefix    string // the base's path, which replaces /v1
+	root      string // prefix without the version, for paths that are not below /v1
+	anthropic bool   // send the key as Anthropic expects it
+	key       string // used for clients without a key of their own; "" if there is none
 
 	last atomic.Pointer[lastResponse]
 }
 
-// upstreamHeader names the API that a client means, as the base URL that it would use itself.
+// upstreamHeader is the header that names the API that a client wants, as its base URL.
 const upstreamHeader = "X-Ken-Upstream"
 
-// chooseUpstream sets the upstream of a request. A client that names another API than the one
-// configured is refused, because its key is for that API alone; with Options.AnyUpstream the
-// request goes there.
+// chooseUpstream sets the upstream of a request. A client that names another API than the
+// configured one is refused, because its key is meant for that API only. With Options.AnyUpstream
+// the request goes there.
 func (c *call) chooseUpstream() *fault {
 	c.up = c.g.upstreamFor(c.raw, c.r.Header)
 	named := c.r.Header.Get(upstreamHeader)
@@ -41,7 +41,7 @@ func (c *call) chooseUpstream() *fault {
 	if err != nil {
 		return badHeader(upstreamHeader, "Give the API's base URL alone, such as https://api.openai.com/v1.")
 	}
-	want.prefix = strings.TrimRight(want.base.EscapedPath(), "/") // the client knows its paths
+	want.prefix = strings.TrimRight(want.base.EscapedPath(), "/") // the client sends paths relative to its own base URL
 	switch {
 	case c.up != nil && c.up.same(want):
 	case c.g.o.AnyUpstream:
@@ -53,7 +53,7 @@ func (c *call) chooseUpstream() *fault {
 	return nil
 }
 
-// same reports whether both are one API.
+// same reports whether both are the same API.
 func (u *upstream) same(v *upstream) bool {
 	return u.base.Scheme == v.base.Scheme && strings.EqualFold(u.base.Hostname(), v.base.Hostname()) && portOf(u.base) == portOf(v.base) && u.prefix == v.prefix
 }
@@ -67,7 +67,7 @@ func portOf(u *url.URL) string {
 
 var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
 
-// parseUpstream reads a base URL as clients write it: with the version, or without it when
+// parseUpstream parses a base URL in the form that clients use: with the version, or without it if
 // the path is empty.
 func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	u, err := url.Parse(base)
@@ -86,8 +86,9 @@ func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	return up, nil
 }
 
-// path returns the upstream's path for a request. A path below /v1 goes below the base; any
-// other goes beside it. Nothing is decoded or cleaned.
+// path returns the upstream's path for a request. The part of a path after /v1 is appended to the
+// base's path, and any other path to the base's path without the version. Nothing is decoded or
+// cleaned.
 func (u *upstream) path(raw string) string {
 	if rest, ok := strings.CutPrefix(raw, "/v1"); ok && (rest == "" || rest[0] == '/') {
 		return u.prefix + rest
@@ -95,7 +96,7 @@ func (u *upstream) path(raw string) string {
 	return u.root + raw
 }
 
-// point directs a request at the upstream.
+// point changes the URL of a request to the upstream's.
 func (u *upstream) point(out *http.Request, raw string, in *url.URL) {
 	to := &url.URL{Scheme: u.base.Scheme, Host: u.base.Host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
 	path := u.path(raw)
@@ -103,16 +104,16 @@ func (u *upstream) point(out *http.Request, raw string, in *url.URL) {
 	if unescaped, err := url.PathUnescape(path); err == nil {
 		to.Path, to.RawPath = unescaped, path
 	}
-	if !strings.HasPrefix(path, "//") { // which would be read as a host
-		to.Opaque = path // as it came, even where package url would escape it otherwise
+	if !strings.HasPrefix(path, "//") { // which would be parsed as a host
+		to.Opaque = path // unchanged, even where package url would escape it differently
 	}
 	out.URL, out.Host = to, ""
 }
 
-// rawPath returns a request's path as it came, without the query.
+// rawPath returns a request's path as the client sent it, without the query.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // as a client sends it to a proxy
+	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // the form that a client sends to a proxy
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
 			return rest[i:]
 		}
@@ -124,13 +125,12 @@ func rawPath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// idleConnections is how many connections are kept for the next request: enough
-// for several hundred streams that end together, so that those after them need no
-// handshake.
+// idleConnections is how many idle connections are kept. It is enough for several hundred streams
+// that end together, so that the next ones need no handshake.
 const idleConnections = 1024
 
-// newTransport returns connections to the upstream that change nothing: what is
-// compressed stays so, and nothing is asked for that the client didn't ask for.
+// newTransport returns a transport that changes nothing: it does not decompress, and it adds no
+// Accept-Encoding header.
 func newTransport(cfg config.Gateway) *http.Transport {
 	d := &net.Dialer{Timeout: cfg.Connect, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -141,7 +141,7 @@ func newTransport(cfg config.Gateway) *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
-		// A connection that died unnoticed must not swallow a stream for good.
+		// A dead connection must not block a stream forever.
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		MaxIdleConns:        idleConnections,
 		MaxIdleConnsPerHost: idleConnections,
@@ -151,7 +151,7 @@ func newTransport(cfg config.Gateway) *http.Transport {
 	}
 }
 
-// sender sends requests to the upstream; those with blocks as the layer does.
+// sender sends requests to the upstream, through Exchange.Send if they have blocks.
 type sender struct{ g *Gateway }
 
 // RoundTrip implements http.RoundTripper.
@@ -162,7 +162,7 @@ func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.g.o.Transport.RoundTrip(req)
 }
 
-// buffers provides the buffers through which answers are copied.
+// buffers provides the buffers for copying answers.
 type buffers struct{}
 
 const bufferSize = 32 << 10

@@ -17,50 +17,50 @@ import (
 	"github.com/kenlayer/ken/internal/websocket"
 )
 
-// socket is a WebSocket on which a client asks for responses, as Codex does:
+// socket is a WebSocket on which a client requests responses, as Codex does:
 //
 //	GET /v1/responses, Upgrade: websocket
 //	client  {"type":"response.create", the fields of POST /v1/responses}
 //	server  the events of a streamed response, each a text message
 //
-// Each response.create is a model call of its own. httputil.ReverseProxy makes the handshake and
-// copies bytes both ways; socket is the upstream's end. One goroutine reads, another one
+// Each response.create is a separate model call. httputil.ReverseProxy makes the handshake and
+// copies bytes in both directions; socket is the upstream's end for it. One goroutine reads, one
 // writes, and a third one closes.
 type socket struct {
 	c    *call
 	conn io.ReadWriteCloser // to the upstream
 
-	// Of the goroutine that writes, which passes on what the client sends.
+	// Used by the goroutine that writes, which passes on the client's messages.
 	up      messageFilter
 	wire    *bufio.Writer // to the upstream
-	err     error         // why no more goes on
-	limited bool          // the client has a time limit to send more
+	err     error         // why nothing more is passed on; nil while it is
+	limited bool          // the client has a time limit for completing a message
 
-	// Of the goroutine that reads, which passes on what the upstream sends.
+	// Used by the goroutine that reads, which passes on the upstream's messages.
 	down    messageFilter
-	out     bytes.Buffer // what goes on to the client
-	cut     error        // what follows out; nil while more may come
+	out     bytes.Buffer // bytes for the client
+	cut     error        // the error after out; nil while more may come
 	refused bool         // see response.refused
 
 	mu      sync.Mutex  // guards the rest
 	waiting []*response // in the order of their requests
-	held    int64       // of the room for bodies, by the message that is collected
+	held    int64       // bytes of bodyMemory held by the message that is being collected
 	over    bool
 }
 
-// maxWaitingResponses bounds the calls on one connection that wait for their end. Providers
-// work on one at a time.
+// maxWaitingResponses is the maximum number of unfinished calls on one connection. Providers
+// process one at a time.
 const maxWaitingResponses = 64
 
-// maxEvent is the longest event of a response that is looked into, 4 MiB: as much as is kept
-// of an answer.
+// maxEvent is the maximum size of an event that is inspected: 4 MiB, as much as is kept of an
+// answer.
 const maxEvent = 4 << 20
 
-// errEnded ends a connection on which Ken takes no more requests. When the client connects
-// again, it gets a status that says why.
+// errEnded ends a connection on which Ken accepts no more requests. When the client reconnects, it
+// gets a status with the reason.
 var errEnded = errors.New("no more requests on this connection")
 
-// policyViolation is a close code.
+// policyViolation is a WebSocket close code.
 const policyViolation = 1008
 
 // prepareSocket prepares a request for a WebSocket on a path of model calls.
@@ -71,9 +71,9 @@ func (c *call) prepareSocket() *fault {
 	if c.headers.off {
 		return nil
 	}
-	if c.route == noSocket {
+	if c.route == httpOnly {
 		c.g.upgradeRefused.Do(func() {
-			c.g.o.Log.Warn("a client asks for a WebSocket where Ken reads HTTP only, and is told to use HTTP", "route", c.pattern)
+			c.g.o.Log.Warn("a client asked for a WebSocket on a route that accepts only HTTP", "route", c.pattern)
 		})
 		c.w.Header().Set("Upgrade", "HTTP/1.1")
 		c.w.Header().Set("Connection", "Upgrade")
@@ -84,7 +84,7 @@ func (c *call) prepareSocket() *fault {
 	return nil
 }
 
-// open starts to inspect the messages of the connection.
+// open starts to inspect the messages of the connection. conn is the connection to the upstream.
 func (s *socket) open(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	s.conn, s.wire = conn, bufio.NewWriterSize(conn, bufferSize)
 	s.up = messageFilter{inspect: s.clientMessage, grow: s.reserve, skipped: s.clientSkipped, out: s.wire, maxText: min(maxInspected, s.c.settings.cfg.BodyBytes)}
@@ -92,15 +92,15 @@ func (s *socket) open(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	return s
 }
 
-// Write passes on what the client sent.
+// Write receives the bytes that the client sent.
 func (s *socket) Write(p []byte) (int, error) {
 	s.up.write(p)
-	if s.up.collecting || s.limited { // a message that was begun must be finished; between messages a client may be silent
+	if s.up.collecting || s.limited { // the rest of a message must arrive in time; between messages a client may be silent
 		var limit time.Time
 		if s.limited = s.up.collecting; s.limited {
 			limit = time.Now().Add(s.c.settings.cfg.Stall)
 		}
-		_ = s.c.w.conn.SetReadDeadline(limit) // an error: it is closed, as the next read says
+		_ = s.c.w.conn.SetReadDeadline(limit) // after an error the next read fails too
 	}
 	if err := s.wire.Flush(); err != nil {
 		return 0, err
@@ -111,7 +111,7 @@ func (s *socket) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite is called at the end of what the client sends.
+// CloseWrite is called at the end of the client's bytes.
 func (s *socket) CloseWrite() error {
 	s.up.flush()
 	if err := s.wire.Flush(); err != nil {
@@ -123,7 +123,7 @@ func (s *socket) CloseWrite() error {
 	return http.ErrNotSupported
 }
 
-// Read returns what the upstream sent.
+// Read returns the bytes for the client.
 func (s *socket) Read(p []byte) (int, error) {
 	for s.out.Len() == 0 && s.cut == nil {
 		if s.out.Cap() > 2*bufferSize {
@@ -154,7 +154,7 @@ func (s *socket) Close() error {
 	return s.conn.Close()
 }
 
-// end ends the calls that wait, for the reason given. Later calls of it do nothing.
+// end ends the waiting calls; why is the reason. Later calls of end do nothing.
 func (s *socket) end(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,8 @@ func (s *socket) end(why error) {
 	s.held = 0
 }
 
-// reserve reserves n more bytes for the message that is being collected.
+// reserve reserves n more bytes for the message that is being collected. It reports whether there
+// was room.
 func (s *socket) reserve(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +185,8 @@ func (s *socket) reserve(n int) bool {
 	return true
 }
 
-// takeReserved returns the memory of the collected message, which the caller must release.
+// takeReserved returns the number of bytes held for the collected message. The caller must release
+// them.
 func (s *socket) takeReserved() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +194,7 @@ func (s *socket) takeReserved() (n int64) {
 	return n
 }
 
-// clientMessage handles a message of the client.
+// clientMessage handles a message of the client: see messageFilter.inspect.
 func (s *socket) clientMessage(text []byte) (instead [][]byte, replace bool) {
 	if !asksForResponse(text) {
 		s.c.g.release(s.takeReserved())
@@ -229,13 +231,13 @@ func (s *socket) clientSkipped(text []byte, why string) {
 	s.enqueue(r)
 }
 
-// asksForResponse reports whether a message, or its beginning, asks for a response.
+// asksForResponse reports whether a message, or its beginning, requests a response.
 func asksForResponse(text []byte) bool {
 	return gjson.GetBytes(text, "type").Str == "response.create"
 }
 
-// authorize repeats the checks of the handshake for a message, because keys and limits
-// change.
+// authorize repeats the checks of the handshake for a message, because keys and limits may have
+// changed.
 func (s *socket) authorize(r *response) error {
 	var f *fault
 	if r.who, f = r.settings.identify(r.r.Header); f == nil {
@@ -254,7 +256,7 @@ func (s *socket) authorize(r *response) error {
 	return errEnded
 }
 
-// enqueue adds a call to those that wait for their events.
+// enqueue adds a call to those that wait for events.
 func (s *socket) enqueue(r *response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +267,7 @@ func (s *socket) enqueue(r *response) {
 	s.waiting = append(s.waiting, r)
 }
 
-// upstreamMessage handles a message of the upstream.
+// upstreamMessage handles a message of the upstream: see messageFilter.inspect.
 func (s *socket) upstreamMessage(text []byte) (instead [][]byte, replace bool) {
 	if s.refused {
 		return nil, true
@@ -295,7 +297,7 @@ func (s *socket) upstreamSkipped(text []byte, why string) {
 	}
 }
 
-// lastEvent reports whether an event, or its beginning, ends a response.
+// lastEvent reports whether an event, given at least its beginning, ends a response.
 func lastEvent(text []byte) bool {
 	switch gjson.GetBytes(text, "type").Str {
 	case "response.completed", "response.incomplete", "response.failed", "error":
@@ -304,7 +306,7 @@ func lastEvent(text []byte) bool {
 	return false
 }
 
-// Hijack is for http.ResponseController.
+// Hijack supports http.ResponseController.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := w.control.Hijack()
 	w.conn = conn

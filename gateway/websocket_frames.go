@@ -7,40 +7,40 @@ import (
 	"github.com/kenlayer/ken/internal/websocket"
 )
 
-// messageFilter passes one direction of a WebSocket on. It collects each text message and
-// shows it to look before the message goes on. Every other frame goes on as it comes: control
-// frames, also those between the fragments of a text, binary messages, and compressed ones.
-// So does a text for which room says no, and whatever breaks the protocol.
+// messageFilter passes on one direction of a WebSocket. It collects each text message and passes it
+// to inspect before sending it on. All other frames are passed on as they arrive: control frames
+// (even between the fragments of a text), binary messages and compressed messages. So is a text for
+// which grow returns false, and everything after a protocol error.
 type messageFilter struct {
-	// look decides about a whole text message: it goes on as it came, or others go on
-	// instead of it. The filter does not keep the text afterwards.
+	// inspect decides about a complete text message. If replace is true, the messages in instead
+	// are sent in its place. The filter does not use text afterwards.
 	inspect func(text []byte) (instead [][]byte, replace bool)
 	// grow reports whether there is room for more bytes of text.
 	grow func(more int) bool
-	// skipped is told that a text goes on without being shown, with its beginning, and why: a
-	// reason of request_body.go, or "" for one that broke off.
+	// skipped is called for a text that is passed on without inspection, with the text's beginning.
+	// why is one of the reasons in request_body.go, or "" if the text broke off.
 	skipped func(text []byte, why string)
-	// out gets what goes on. Its errors are its own concern.
+	// out receives the bytes to pass on. The filter ignores its errors.
 	out io.Writer
-	// maxText is the longest text that is collected, in bytes.
+	// maxText is the maximum length in bytes of a text that is collected.
 	maxText int
 
-	head       []byte // of the next frame, not whole yet
+	head       []byte // the incomplete header of the next frame
 	frame      websocket.Header
-	left       int64 // of the frame's payload
-	collecting bool  // a text, whose frames so far are in parts
+	left       int64 // remaining bytes of the frame's payload
+	collecting bool  // a text is being collected; parts has its frames so far
 	text       []byte
 	parts      []textPart
-	broken     bool // the frames can't be told apart any more
+	broken     bool // a protocol error: frames can no longer be recognized
 	scratch    []byte
 }
 
-// textPart is a frame of a collected text.
+// textPart is a frame of the collected text.
 type textPart struct {
-	head []byte // as it came
+	head []byte // the frame's header as it arrived
 	key  [4]byte
 	mask bool
-	end  int // of its payload in the text
+	end  int // end of its payload in the text
 }
 
 // write processes the next bytes.
@@ -89,14 +89,14 @@ func (f *messageFilter) begin(h websocket.Header, head []byte) {
 	}
 }
 
-// belongs reports whether a frame is part of a text that is collected.
+// belongs reports whether a frame is part of the text that is being collected.
 func (f *messageFilter) belongs(h websocket.Header) bool {
 	switch {
 	case h.Opcode.Control():
 		return false
 	case f.collecting && h.Opcode == websocket.Continuation && h.RSV == 0:
 		return true
-	case f.collecting: // a new message within one
+	case f.collecting: // a new message inside another one
 		f.release("")
 	}
 	if h.Opcode == websocket.Text && h.RSV != 0 {
@@ -151,7 +151,7 @@ func (f *messageFilter) end() {
 		f.pass()
 		return
 	}
-	first := f.parts[0] // a client chose its mask by chance; it is as good for what takes its place
+	first := f.parts[0] // the mask that the client chose at random also serves for the replacement
 	f.forget()
 	for _, text := range instead {
 		h := websocket.Header{Fin: true, Opcode: websocket.Text, Masked: first.mask, Key: first.key, Length: int64(len(text))}
@@ -160,8 +160,9 @@ func (f *messageFilter) end() {
 	}
 }
 
-// flush passes on what is left when no more comes. Where a control frame broke off within a
-// text, the text is lost: behind it, its bytes would be the control frame's.
+// flush passes on what is left at the end of the stream. If a control frame broke off inside a
+// text, the text is dropped: sent after the frame's beginning, it would be read as the frame's
+// payload.
 func (f *messageFilter) flush() {
 	if f.left > 0 && f.frame.Opcode.Control() {
 		f.forget()
@@ -171,7 +172,7 @@ func (f *messageFilter) flush() {
 	f.head = nil
 }
 
-// release passes on what was collected of a text, and collects no more of it.
+// release passes on the collected part of a text and stops collecting it. why is the reason.
 func (f *messageFilter) release(why string) {
 	if f.collecting {
 		f.skipped(f.text, why)
@@ -179,7 +180,7 @@ func (f *messageFilter) release(why string) {
 	}
 }
 
-// pass passes on what was collected, as it came.
+// pass passes on the collected frames unchanged.
 func (f *messageFilter) pass() {
 	at := 0
 	for i := range f.parts {
@@ -191,8 +192,8 @@ func (f *messageFilter) pass() {
 	f.forget()
 }
 
-// writeText writes the beginning of a frame's payload, masked as the frame is. The text stays
-// as it is.
+// writeText writes the beginning of a frame's payload, with the frame's mask. It does not change
+// text.
 func (f *messageFilter) writeText(text []byte, as *textPart) {
 	if !as.mask {
 		_, _ = f.out.Write(text)
@@ -209,7 +210,7 @@ func (f *messageFilter) writeText(text []byte, as *textPart) {
 	}
 }
 
-// forget drops the text: its new owner may still hold it.
+// forget drops the references to the text, because inspect may have kept it.
 func (f *messageFilter) forget() {
 	f.collecting, f.text, f.parts = false, nil, nil
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// response is a model call on a WebSocket. It has its own log line, turn and answer.
+// response is a model call on a WebSocket. Each has its own log line, turn and answer.
 type response struct {
 	*call
-	stream    *eventStream // nil: nobody listens
-	refused   bool         // its answer was, over a tainted call: the connection ends with it
-	endStream func()       // ends the count of streams; nil before the first event
+	stream    *eventStream // nil if the answer is not observed
+	refused   bool         // the answer was refused because of a tainted call; the connection then ends
+	endStream func()       // ends the count of open streams; nil before the first event
 }
 
-// response begins a call, which has the room of the collected message.
+// response creates a call. The call takes over the memory that was reserved for the collected
+// message.
 func (s *socket) response() *response {
 	c := s.c
 	return &response{call: &call{g: c.g, settings: c.g.settings.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
@@ -32,15 +33,15 @@ func (s *socket) response() *response {
 		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
-// begin has the layer read the request and observe its answer.
+// begin passes the request to the layer and starts to observe its answer.
 func (r *response) begin(text []byte) {
 	r.whole = text
 	if !r.reserveForMessages() {
 		return
 	}
 	r.beginExchange(func(req *wire.Request, t *ken.Turn) {
-		req.Unstored = false // a connection goes on from its last response all the same
-		// What only fills the provider's cache is no turn, unless the user's words are in it.
+		req.Unstored = false // a connection can continue its last response even if that is not stored
+		// A request that only fills the provider's cache is no turn, unless it has a user message.
 		if gjson.GetBytes(text, "generate").Type == gjson.False &&
 			!slices.ContainsFunc(req.Messages, func(m ken.Message) bool { return m.Role == "user" }) {
 			t.Incognito = true
@@ -52,16 +53,16 @@ func (r *response) begin(text []byte) {
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
 	r.exchange.Guard(resp, r.settings.cfg.Taint, r.g.countTaint)
-	var heard func(middleware.ObservedAnswer)
+	var onAnswer func(middleware.ObservedAnswer)
 	if r.client != nil {
-		heard = spanEnder(r.client, resp.StatusCode)
+		onAnswer = spanEnder(r.client, resp.StatusCode)
 	}
-	r.exchange.Listen(resp, heard)
+	r.exchange.Listen(resp, onAnswer)
 	r.stream.start(resp.Body)
 }
 
-// event handles one event of the response. It returns whether the event is the last one, and
-// the events that the client gets instead.
+// event handles one event of the response. If replace is true, the client gets the events in
+// instead. last reports whether the response has ended.
 func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	if r.endStream == nil {
 		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
@@ -71,7 +72,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	sent := serverSent(text)
 	r.meter.add(sent)
 	if last = lastEvent(text); last {
-		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
+		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error event
 			r.w.status = status
 			r.g.countStatus(status)
 		}
@@ -84,18 +85,18 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		return nil
 	})
 	if err != nil {
-		r.g.o.Log.Error("a response goes on without being looked into", "cause", err, "stack", caught.Stack(err))
+		r.g.o.Log.Error("the rest of a response is forwarded unchecked", "cause", err, "stack", caught.Stack(err))
 		r.stream, instead, replace = nil, nil, false
 	}
 	return instead, replace, last || r.refused
 }
 
-// serverSent returns an event in the form of a stream over HTTP.
+// serverSent converts an event to the form that it has in a stream over HTTP.
 func serverSent(text []byte) []byte {
 	out := make([]byte, 0, len(text)+8)
 	out = append(out, "data: "...)
 	for _, b := range text {
-		if b == '\n' || b == '\r' { // JSON has none in its strings
+		if b == '\n' || b == '\r' { // JSON strings contain none
 			b = ' '
 		}
 		out = append(out, b)
@@ -103,7 +104,7 @@ func serverSent(text []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// filterEvent passes an event through the layer, which may hold it back or refuse it.
+// filterEvent passes an event to the layer, which may hold or refuse it.
 func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replace bool) {
 	got := r.stream.feed(sent, false)
 	if r.refused = r.stream.ended; last && !r.refused {
@@ -123,7 +124,7 @@ func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replac
 	return instead, true
 }
 
-// refusal converts a stream's closing error event to the form that WebSocket clients read.
+// refusal converts a stream's final error event to the form that WebSocket clients expect.
 func refusal(event []byte) []byte {
 	e := gjson.ParseBytes(event)
 	b, _ := json.Marshal(map[string]any{"type": "error", "status": http.StatusForbidden, "error": map[string]any{
@@ -131,33 +132,31 @@ func refusal(event []byte) []byte {
 	return b
 }
 
-// end ends the response. why is nil after the last event.
+// end ends the response. why is nil if its last event arrived.
 func (r *response) end(why error) {
 	if r.err = why; r.endStream != nil {
 		r.endStream()
 	}
 	if r.stream != nil {
 		if err := caught.Run(func() error { r.stream.stop(); return nil }); err != nil {
-			r.g.o.Log.Error("the end of a response was not heard", "cause", err, "stack", caught.Stack(err))
+			r.g.o.Log.Error("the end of a response was not observed", "cause", err, "stack", caught.Stack(err))
 		}
 	}
 	r.done()
 }
 
-// eventStream is a response body whose events come one by one from elsewhere. It passes each
-// event to the body's reader and returns what that reader produced. It is not safe for
-// concurrent use.
+// eventStream is a response body that gets its events one by one through feed. It passes each event
+// to the body's reader and returns what the reader produced. It is not safe for concurrent use.
 type eventStream struct {
 	in    []byte
 	eof   bool
-	yield func([]byte) bool // nil asks for more
+	yield func([]byte) bool // nil asks for more input
 	next  func() ([]byte, bool)
-	stop  func() // breaks the body off, unless it has ended
+	stop  func() // aborts the body, unless it has ended
 	ended bool
 }
 
-// start begins to read body, which reads from the stream, up to the point where it needs
-// more.
+// start begins to read body until it needs input. body must read from s.
 func (s *eventStream) start(body io.ReadCloser) {
 	s.next, s.stop = iter.Pull(func(yield func([]byte) bool) {
 		on := true
@@ -178,7 +177,7 @@ func (s *eventStream) start(body io.ReadCloser) {
 	s.ended = !s.ended
 }
 
-// feed adds bytes to the body, or its end, and returns what its reader produced.
+// feed adds bytes to the body, or its end, and returns what the reader produced.
 func (s *eventStream) feed(p []byte, eof bool) (out []byte) {
 	s.in, s.eof = p, eof
 	for !s.ended {

@@ -354,7 +354,7 @@ func TestWebSocketRefused(t *testing.T) {
 		t.Errorf("%d requests went on", n)
 	}
 	g.stop()
-	if n := strings.Count(g.log.String(), "asks for a WebSocket"); n != 1 {
+	if n := strings.Count(g.log.String(), "asked for a WebSocket"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 }

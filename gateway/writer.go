@@ -10,40 +10,40 @@ import (
 	"time"
 )
 
-// writer is a response on its way to the client. It gives each write its own time limit: a
-// client that reads nothing is dropped, and a stream may run as long as it flows. It also
-// records facts for the log.
+// writer is a response to the client. It gives each write its own time limit: a client that does
+// not read is dropped, but a stream may last as long as the client reads. It also records facts for
+// the log.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	stall   time.Duration
 	now     func() time.Time
 
-	early  bool        // the headers are sent at once, because it is not known when the body comes
-	unread func() bool // whether some of the request may be unread; nil: it is none of the writer's concern
+	early  bool        // send the headers at once, because it is unknown when the body begins
+	unread func() bool // reports whether a part of the request may be unread; nil means that this does not matter
 	status int
-	first  time.Time // when the answer began
-	conn   net.Conn  // once it was taken over
+	first  time.Time // when the answer began; zero before
+	conn   net.Conn  // set after Hijack
 
 	written int64 // bytes of the answer's body
 }
 
 func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time) *writer {
 	rw := &writer{ResponseWriter: w, control: http.NewResponseController(w), stall: stall, now: now}
-	// The connection may have the last request's limit.
-	_ = rw.control.SetWriteDeadline(time.Time{}) // a writer that has no such limit doesn't need it lifted
+	// The connection may still have the previous request's limit.
+	_ = rw.control.SetWriteDeadline(time.Time{}) // not every writer supports deadlines
 	return rw
 }
 
-// limitRead gives a body that may never be read a time limit, because net/http reads the
-// rest of it.
+// limitRead sets a time limit for reading the body, because net/http reads an unread body to its
+// end.
 func (w *writer) limitRead(r *http.Request) {
 	if r.ContentLength != 0 {
 		_ = w.control.SetReadDeadline(time.Now().Add(w.stall))
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *writer) limit() {
@@ -57,13 +57,13 @@ func (w *writer) WriteHeader(status int) {
 	}
 	w.limit()
 	if status >= 200 && w.unread != nil && w.unread() {
-		// net/http throws away what is left of a request that is read in full duplex, and
-		// then fails to read the next one: it has to know that there is none.
+		// After full duplex, net/http discards the unread part of the request and then fails to
+		// read the next one. With this header it expects no next one.
 		w.Header().Set("Connection", "close")
 	}
 	w.ResponseWriter.WriteHeader(status)
 	if w.early && status >= 200 {
-		_ = w.control.Flush() // the next write finds out what is wrong
+		_ = w.control.Flush() // the next write returns the error
 	}
 }
 
@@ -78,7 +78,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FlushError is for http.ResponseController. It sends the header, if nothing has before.
+// FlushError supports http.ResponseController. It sends the header if that was not sent yet.
 func (w *writer) FlushError() error {
 	if w.status == 0 {
 		w.status, w.first = http.StatusOK, w.now()
@@ -86,19 +86,19 @@ func (w *writer) FlushError() error {
 	return w.control.Flush()
 }
 
-// requestBody is a request's body on its way in. It gives each read a time limit, records
-// the error that ended it, and refuses to grow beyond its limit. http.Transport may still
-// read it after the upstream has answered or failed.
+// requestBody is the body of a client's request. It gives each read a time limit, records the error
+// that ended it, and fails beyond its size limit. http.Transport may still read it after the
+// upstream has answered or failed.
 type requestBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
 	left    int64
-	broken  atomic.Pointer[error] // what ended it, other than io.EOF
+	broken  atomic.Pointer[error] // the error that ended it; nil for io.EOF
 	ended   atomic.Bool
 }
 
-// err returns the error that ended the body early, nil for none.
+// err returns the error that ended the body early; nil if there is none.
 func (b *requestBody) err() error {
 	if err := b.broken.Load(); err != nil {
 		return *err
@@ -106,7 +106,7 @@ func (b *requestBody) err() error {
 	return nil
 }
 
-// errTooLong ends the reading of a body that is beyond gateway.body_bytes.
+// errTooLong is the read error of a body that is longer than gateway.body_bytes.
 var errTooLong = errors.New("the request's body is too long")
 
 // Read implements io.Reader.
@@ -121,22 +121,21 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	}
 	switch {
 	case err == io.EOF:
-		// What net/http reads from here on is waiting for the client to go away, which
-		// may take as long as it likes.
+		// From here on, net/http reads to notice that the client leaves, which may take any time.
 		_ = b.control.SetReadDeadline(time.Time{})
 		b.ended.Store(true)
-	case err != nil: // what net/http reads from here on is the rest, to throw it away
-		broken := err // the pointer to err would cost every read an allocation
+	case err != nil: // from here on, net/http reads the rest in order to discard it
+		broken := err // a pointer to err itself would cost an allocation in every read
 		b.broken.Store(&broken)
 	}
 	return n, err
 }
 
-// upstreamBody is the upstream's body on its way to the client. It records how it ended.
+// upstreamBody is the body of the upstream's answer. It records how the body ended.
 type upstreamBody struct {
 	io.ReadCloser
 	c      *call
-	stream func() // ends the count of streams; nil before the first byte
+	stream func() // ends the count of open streams; nil before the first byte
 	ended  sync.Once
 }
 

@@ -13,27 +13,27 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// ClaimMatcher finds texts that repeat a claim which is being deleted. A text matches
-// when it has the claim's words, a quote of its evidence, a paraphrase that adds nothing,
-// or an identifier of a person: an address with an @, or a number of at least seven
-// digits. Other paraphrases are not found. It is safe for concurrent use.
+// ClaimMatcher finds texts that repeat a claim which is being deleted. A text matches if it
+// contains the claim's words, a quote of its evidence, a paraphrase that adds nothing, or an
+// identifier of a person: an address with an @, or a number of at least seven digits. It does not
+// find other paraphrases. It is safe for concurrent use.
 type ClaimMatcher struct {
 	id          string   // the claim's
 	phrases     []string // folded
 	identifiers []string // folded
 	echo        *consolidate.Echo
-	sources     map[[2]string]bool // session and message that it was drawn from
+	sources     map[[2]string]bool // session and message that the claim was drawn from
 	sessions    []string           // sessions that match as a whole
-	entities    []string           // the claim is filed under these, folded
+	entities    []string           // entities under which the claim is filed, folded
 	recipients  map[string]bool    // sessions whose model got the claim
 	names       func(string) bool  // reports whether a text of a recipient has words only the claim had; may be nil
 }
 
-// minPhrase is the shortest phrase, in bytes, that is looked for within a text. A shorter
-// one, such as "yes", must be the whole text.
+// minPhrase is the minimum length, in bytes, of a phrase that is searched for inside a text. A
+// shorter one, such as "yes", must be the whole text.
 const (
 	minPhrase = 12
-	minDigits = 7 // of a number that is nobody else's
+	minDigits = 7 // of a number that identifies somebody
 )
 
 // NewClaimMatcher returns a matcher for a claim. For an episode, every message of its
@@ -60,7 +60,7 @@ func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
 	}
 	if c.Kind == ken.KindEpisode && c.Session != "" {
 		t.sessions = append(t.sessions, c.Session)
-		t.echo = consolidate.NewEcho(nil) // each of its sentences stands in many a text
+		t.echo = consolidate.NewEcho(nil) // an episode's sentences occur in many texts
 		return t
 	}
 	for w := range strings.FieldsSeq(strings.Join(t.phrases, " ")) {
@@ -72,9 +72,9 @@ func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
 	return t
 }
 
-// SetRecipients sets the sessions whose model got the claim. In these, a text also matches
-// when names reports that it has words that only the claim had, such as a call with the
-// claim's number in it. Call it before the matcher is used.
+// SetRecipients sets the sessions whose model got the claim. In these, a text also matches if names
+// reports that it has words only the claim had, such as the claim's number in a call. Call it
+// before the matcher is used.
 func (t *ClaimMatcher) SetRecipients(sessions []string, names func(string) bool) {
 	t.recipients, t.names = map[string]bool{}, names
 	for _, id := range sessions {
@@ -88,7 +88,7 @@ func (t *ClaimMatcher) Recipients() []string { return slices.Collect(maps.Keys(t
 // IsRecipient reports whether the session's model got the claim.
 func (t *ClaimMatcher) IsRecipient(session string) bool { return t.recipients[session] }
 
-// matchIn returns the test for a text of the session.
+// matchIn returns the function that matches texts of the session.
 func (t *ClaimMatcher) matchIn(session string) func(string) bool {
 	if t.names == nil || !t.recipients[session] {
 		return t.MatchText
@@ -96,16 +96,15 @@ func (t *ClaimMatcher) matchIn(session string) func(string) bool {
 	return func(text string) bool { return t.names(text) || t.MatchText(text) }
 }
 
-// MatchAny reports whether a text matches when its session is not known, such as the
-// receipt of a turn.
+// MatchAny reports whether a text of an unknown session matches, such as the receipt of a turn.
 func (t *ClaimMatcher) MatchAny(text string) bool {
 	return t.names != nil && t.names(text) || t.MatchText(text)
 }
 
-// dated matches a date, which identifies nobody.
+// dated matches a date, which is not an identifier.
 var dated = lazyregexp.New(`^\d{4}[-/.]\d\d[-/.]\d\d`)
 
-// identifies reports whether a word names one person or thing.
+// identifies reports whether a word identifies one person or thing.
 func identifies(w string) bool {
 	digits := 0
 	for _, r := range w {
@@ -132,12 +131,12 @@ func (t *ClaimMatcher) MatchText(text string) bool {
 	return slices.ContainsFunc(sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
 }
 
-// MatchMessage reports whether a message repeats the claim, or is its source.
+// MatchMessage reports whether a message repeats the claim or is its source.
 func (t *ClaimMatcher) MatchMessage(id string, e *session.Entry) bool {
 	return t.message(id, e, t.matchIn(id))
 }
 
-// MatchStatement is like MatchMessage, without the test for recipients.
+// MatchStatement is MatchMessage without the words set by SetRecipients.
 func (t *ClaimMatcher) MatchStatement(id string, e *session.Entry) bool {
 	return t.message(id, e, t.MatchText)
 }
@@ -149,7 +148,7 @@ func (t *ClaimMatcher) message(id string, e *session.Entry, in func(string) bool
 	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return inJSON([]byte(c.Arguments), in) })
 }
 
-// MatchClaim reports whether another claim repeats it in any of its fields.
+// MatchClaim reports whether another claim repeats this one in any of its fields.
 func (t *ClaimMatcher) MatchClaim(c *ken.Claim) bool {
 	texts := append([]string{c.Text, c.Heading}, c.Entities...)
 	for _, e := range c.Evidence {
@@ -159,7 +158,7 @@ func (t *ClaimMatcher) MatchClaim(c *ken.Claim) bool {
 	return slices.ContainsFunc(texts, in) || inJSON(c.Body, in)
 }
 
-// inJSON reports whether in is true of any string of a JSON value.
+// inJSON reports whether in returns true for any string in a JSON value.
 func inJSON(raw []byte, in func(string) bool) bool {
 	var v any
 	if len(raw) == 0 {
@@ -187,9 +186,10 @@ func inValue(v any, in func(string) bool) bool {
 	return false
 }
 
-// Redact returns an episode without the sentences that match, as a new claim; and any other claim
-// that tells what matches only in its notes on what was so before, without these. It returns false when too little is left, and of an episode that was derived from the claim: it tells what
-// the agent did because of it.
+// Redact returns a copy of an episode, as a new claim, without the sentences that match. For
+// another claim it removes the notes about previous values, if only these match. It returns false
+// if too little is left. It also returns false for an episode that was derived from the claim,
+// because that says what the agent did because of the claim.
 func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 	if t.id != "" && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == t.id }) {
 		return *c, false
@@ -219,8 +219,8 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 			out.Evidence[i].Detail = ""
 		}
 	}
-	// What it was about was read from the whole of it, and from the session: a name of the
-	// claim stays only where the rest says it.
+	// The entities were derived from the complete text and the session. A name of the claim stays
+	// only if the rest of the text has it.
 	out.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e string) bool {
 		name := folded(e)
 		return (slices.Contains(t.entities, name) || t.names != nil && t.names(e) || slices.ContainsFunc(t.phrases, func(p string) bool { return strings.Contains(p, name) })) &&
@@ -235,13 +235,13 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 		if in(b.Note) {
 			b.Note = ""
 		}
-		out.Body, _ = json.Marshal(b) // strings, numbers and times always can be
+		out.Body, _ = json.Marshal(b) // strings, numbers and times can always be marshaled
 	}
 	return out, sentencesKept > 1 && !t.MatchClaim(&out)
 }
 
-// withoutNotes returns a claim without its notes on what was so before; false where they are not
-// what matches.
+// withoutNotes returns a claim without its notes about previous values; false if these are not what
+// matches.
 func (t *ClaimMatcher) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
 	out := *c
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
@@ -252,7 +252,7 @@ func (t *ClaimMatcher) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
 // folded returns a text in lower case with single spaces.
 func folded(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// sentences splits a text at line breaks and where a sentence ends, roughly.
+// sentences splits a text at line breaks and, approximately, at ends of sentences.
 func sentences(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

@@ -1,13 +1,11 @@
 // Package harvest turns a finished session into claims: an episode (its summary), facts,
 // findings of its tool calls, and candidates for patterns.
 //
-// A Harvester is a handler of jobs: it reads the session's journal, has a model
-// or rules draft what was learned, leaves out what the layer itself had told the
-// model (the echo guard), compares the rest with what is known (package
-// consolidate), and writes claims. What the model merely thought is never among
-// them: the journal has lost it already.
+// A Harvester is a handler of jobs. It reads the session's journal and has a model or rules draft
+// what was learned. It drops what the layer itself had injected (the echo guard), compares the rest
+// with known claims (package consolidate), and writes claims. A model's reasoning is never among
+// them, because journals don't contain it.
 //
-// Everything is keyed by the session and by what is said, so that a harvest that
-// was killed half-way, or runs twice, or runs again when the session went on,
-// loses nothing and keeps nothing twice.
+// Keys depend on the session and on the text. So a harvest that was killed, runs twice, or runs
+// again after the session continued, loses nothing and stores nothing twice.
 package harvest

@@ -26,15 +26,15 @@ type EpisodeBody struct {
 	Messages int       `json:"messages"`
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended"`
-	Model    string    `json:"model,omitempty"` // that summarised; empty: rules
+	Model    string    `json:"model,omitempty"` // model that wrote the summary; "" if rules did
 	Note     string    `json:"note,omitempty"`
-	Files    []string  `json:"files,omitempty"` // touched, newest first
-	Open     []string  `json:"open,omitempty"`  // questions without an answer
+	Files    []string  `json:"files,omitempty"` // touched files, newest first
+	Open     []string  `json:"open,omitempty"`  // unanswered questions
 }
 
-// episode writes the session's summary, one claim a session and part. A session in which
-// nothing was decided, done or found leaves none, and one that tells no more than an
-// earlier one with the same goal reinforces that one's.
+// episode writes the session's summary, as one claim per session and part. It writes none for a
+// session in which nothing was decided, done or found. If the summary says no more than an earlier
+// episode with the same goal, it reinforces that one instead.
 func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	summary := strings.TrimSpace(r.outside.withoutFlagged(d.Summary))
 	switch {
@@ -60,21 +60,21 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	c.Key = key("episode", info, "")
 	c.Heading = heading(r.tr, summary)
 	c.Body = raw
-	c.Confidence = 0.8 // a summary leaves out what may matter
+	c.Confidence = 0.8 // a summary may leave out important facts
 	derived := r.derivation(c.Heading+"\n"+summary, true)
 	c.Evidence = append(r.summaryEvidence(), derived...)
 	c.Source = "session of " + first.At.UTC().Format(time.DateOnly)
-	if len(derived) == 0 { // another session's episode must not come to rest on an external text
+	if len(derived) == 0 { // an external text must not become evidence of another session's episode
 		if known, err := r.reinforceKnown(ctx, &c); err != nil || known {
 			return err
 		}
 	}
 	if have, err := r.o.Store.ByKey(ctx, c.Key); err == nil && consolidate.Plain(have.Text) == c.Text {
-		c.Text, c.Heading = have.Text, have.Heading // what has changed since stays noted
+		c.Text, c.Heading = have.Text, have.Heading // keep the notes about values that have changed since
 	}
 	id, err := r.o.Store.WriteClaim(ctx, c)
 	switch {
-	case errors.Is(err, ken.ErrRefused) && r.refused("episode", err): // such as nothing but reasoning
+	case errors.Is(err, ken.ErrRefused) && r.refused("episode", err): // for example, it is only reasoning
 		r.note("the summary was refused")
 		return nil
 	case err != nil:
@@ -84,9 +84,8 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	return nil
 }
 
-// summaryEvidence returns the first and the last message that a person or the model wrote.
-// A summary speaks with the agent's voice; what a tool returned is not what it
-// rests on.
+// summaryEvidence returns the first and the last message of a user or the model as evidence, with
+// the trust of an agent. Results of tools are no evidence for a summary.
 func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 	var first, last *session.Entry
 	for i := range r.tr.Entries {
@@ -109,8 +108,8 @@ func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 	return out
 }
 
-// heading says what the session was about: the goal that the summary names, else
-// what the first user message wants.
+// heading says what the session was about: the goal in the summary or, without one, the first user
+// message.
 func heading(tr *session.Transcript, summary string) string {
 	goal := ""
 	for line := range strings.Lines(summary) {
@@ -130,8 +129,7 @@ func heading(tr *session.Transcript, summary string) string {
 	return "Session: " + goal
 }
 
-// claim is a claim of this session; text and what follows from its kind are the
-// caller's.
+// claim returns a claim of this session. The caller sets the fields that depend on the kind.
 func (r *harvestRun) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
 	info := &r.tr.Info
 	return ken.Claim{Kind: kind, Text: text, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
@@ -140,7 +138,8 @@ func (r *harvestRun) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
 		CreatedAt: at, UpdatedAt: at}
 }
 
-// key names what a session says, so that harvesting it again is the same claim.
+// key returns the key of a claim of a session, so that harvesting the session again gives the same
+// claim.
 func key(kind string, info *session.Info, what string) string {
 	k := kind + ":" + info.ID
 	if info.Part > 1 {
@@ -152,8 +151,8 @@ func key(kind string, info *session.Info, what string) string {
 	return k
 }
 
-// message is evidence from an entry. The user's word is the operator's; what the
-// assistant or a tool said is not.
+// message returns evidence from a journal entry. What the user said has the operator's trust; what
+// the assistant or a tool said does not.
 func message(sessionID string, e *session.Entry, quote string) ken.Evidence {
 	ev := ken.FromMessage(sessionID, e.ID(), quote)
 	ev.FetchedAt = e.At
@@ -175,7 +174,7 @@ func (r *harvestRun) note(s string) {
 	r.out.Note += s
 }
 
-// clip returns the first n code points of s, and an ellipsis when there are more.
+// clip returns the first n code points of s, with an ellipsis if there are more.
 func clip(s string, n int) string {
 	runes := 0
 	for i := range s {
@@ -186,7 +185,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// KeptSummary describes in one line what a harvest has kept.
+// KeptSummary describes on one line what a harvest has stored.
 func KeptSummary(o *session.Outcome) string {
 	var parts []string
 	count := func(n int, one, many string) {
@@ -212,7 +211,7 @@ func KeptSummary(o *session.Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-// Describe returns an outcome in one line: what was kept, what was left out and the note.
+// Describe returns an outcome on one line: what was stored, what was left out, and the note.
 func Describe(o *session.Outcome) string {
 	s := KeptSummary(o)
 	if len(o.Dropped) > 0 {
@@ -228,10 +227,10 @@ func Describe(o *session.Outcome) string {
 	return s
 }
 
-// worthEpisode reports whether something was decided, done or found in a session: a person
-// stated something, or a tool answered. A session of questions and answers alone is worth
-// no episode, because it would repeat the question to whoever asks it next. Answers of
-// Ken's own tools tell what is known already.
+// worthEpisode reports whether something was decided, done or found in a session: a user stated
+// something, or a tool answered. A session with only questions and answers gets no episode, because
+// the episode would repeat the question to whoever asks it next. Answers of Ken's own tools contain
+// only known claims.
 func worthEpisode(tr *session.Transcript, d *draft.Draft) bool {
 	return len(d.Statements) > 0 || extract.HasStatement(tr) || slices.ContainsFunc(tr.Entries, func(e session.Entry) bool {
 		m := &e.Message
@@ -239,8 +238,8 @@ func worthEpisode(tr *session.Transcript, d *draft.Draft) bool {
 	})
 }
 
-// knownGoal returns an episode of another session that had the same goal and tells all
-// that c tells; ErrNotFound when there is none.
+// knownGoal returns an episode of another session that has the same goal and says everything that c
+// says; ErrNotFound if there is none.
 func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, error) {
 	f := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}
 	found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Heading + "\n" + c.Text, Filter: f, Limit: sameGoals})
@@ -256,11 +255,11 @@ func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, er
 	return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no episode has this goal"}
 }
 
-// sameGoals is the number of episodes that a new one is compared with.
+// sameGoals is the maximum number of episodes that a new one is compared with.
 const sameGoals = 20
 
-// reinforceKnown reinforces an episode that tells all that c does, once a session. It returns
-// false when there is none, or when c was written before.
+// reinforceKnown reinforces an episode that says everything that c says, once per session. It
+// returns false if there is none, or if c was written before.
 func (r *harvestRun) reinforceKnown(ctx context.Context, c *ken.Claim) (bool, error) {
 	if _, err := r.o.Store.ByKey(ctx, c.Key); !errors.Is(err, ken.ErrNotFound) {
 		return false, err
@@ -280,7 +279,7 @@ func (r *harvestRun) reinforceKnown(ctx context.Context, c *ken.Claim) (bool, er
 		evidence = nil
 	}
 	if err := r.o.Store.Reinforce(ctx, known.ID, evidence, r.actor()); err != nil {
-		return true, fmt.Errorf("count an episode up: %w", err)
+		return true, fmt.Errorf("raise the count of an episode: %w", err)
 	}
 	return true, nil
 }

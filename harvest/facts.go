@@ -16,19 +16,17 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Reasons for which a statement is not kept, beside those of the extraction and
-// of consolidation.
+// Reasons why a statement is not stored, in addition to those of extraction and consolidation.
 const (
-	dropEcho      = "echo"    // the layer itself had put it before the model
-	dropNoMessage = "stray"   // it quotes a message that is not in the transcript
-	dropRefused   = "refused" // no store takes it
-	dropTainted   = "tainted" // a call that repeats what an external claim said
+	dropEcho      = "echo"    // the layer itself had injected it
+	dropNoMessage = "stray"   // the quoted message is not in the transcript
+	dropRefused   = "refused" // the store refuses it
+	dropTainted   = "tainted" // it comes from a call that repeats an external claim
 )
 
-// facts writes the statements, in the order in which they were made, each against
-// what is known by then.
+// facts writes the statements in order, each compared with what is known by then.
 func (r *harvestRun) facts(ctx context.Context) error {
-	if len(r.statements) == 0 { // most of a session's notes: reading what was injected would be for nothing
+	if len(r.statements) == 0 { // avoids reading the injected texts for nothing, as in most sessions
 		return nil
 	}
 	told := newInjectedText(r.tr.Injected)
@@ -43,12 +41,12 @@ func (r *harvestRun) facts(ctx context.Context) error {
 			r.out.Dropped[dropNoMessage]++
 			continue
 		}
-		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.tellsFlagged(s.Text+"\n"+s.Quote) {
+		if (e.Message.Role != "user" || extract.Answers(s.Text)) && r.outside.repeatsFlagged(s.Text+"\n"+s.Quote) {
 			r.out.Dropped[dropTainted]++
 			continue
 		}
 		var err error
-		switch in, heard := told.judge(s, e); heard {
+		switch in, kind := told.judge(s, e); kind {
 		case consolidate.Novel:
 			err = r.learn(ctx, s, e)
 		case consolidate.Confirmed:
@@ -63,8 +61,8 @@ func (r *harvestRun) facts(ctx context.Context) error {
 	return nil
 }
 
-// learn consolidates one statement. What a person moved in between is looked at
-// once more.
+// learn consolidates one statement. If somebody changed a claim in the meantime, it tries once
+// more.
 func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
 	c := r.fact(s, e)
 	res, err := consolidate.Learn(ctx, r.o.Store, c)
@@ -75,15 +73,15 @@ func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.E
 		return err
 	}
 	r.changed = append(r.changed, res.Action.Changed...)
-	if err := r.takeBack(ctx, s, res.ID); err != nil {
+	if err := r.supersedeWithdrawn(ctx, s, res.ID); err != nil {
 		return err
 	}
 	return r.record(ctx, &res)
 }
 
-// takeBack supersedes the claim of what a statement of the same session takes back. It may have
-// been kept while the session went on.
-func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string) error {
+// supersedeWithdrawn supersedes the claim that a statement of the same session withdraws. It may have been
+// stored during the session.
+func (r *harvestRun) supersedeWithdrawn(ctx context.Context, s *draft.Statement, id string) error {
 	if s.Was == "" || id == "" {
 		return nil
 	}
@@ -92,20 +90,19 @@ func (r *harvestRun) takeBack(ctx context.Context, s *draft.Statement, id string
 	case errors.Is(err, ken.ErrNotFound):
 		return nil
 	case err != nil:
-		return fmt.Errorf("find what was taken back: %w", err)
+		return fmt.Errorf("find the withdrawn claim: %w", err)
 	case was.ID == id || was.Constraint || !slices.Contains([]ken.Status{ken.StatusObserved, ken.StatusInferred}, was.Status):
 		return nil
 	}
 	if err := r.o.Store.Supersede(ctx, was.ID, id); err != nil {
-		return fmt.Errorf("supersede what was taken back: %w", err)
+		return fmt.Errorf("supersede the withdrawn claim: %w", err)
 	}
 	add(&r.out.Superseded, was.ID)
 	return nil
 }
 
-// record takes a result into the outcome. What an earlier run of this harvest did,
-// before it was killed or because the session went on, is the session's doing as
-// well.
+// record adds a result to the outcome. That includes what an earlier run of this harvest stored,
+// before it was killed or because the session continued.
 func (r *harvestRun) record(ctx context.Context, res *consolidate.Result) error {
 	if res.ID != "" {
 		add(&r.confirmed, res.ID)
@@ -147,7 +144,7 @@ func add(list *[]string, id string) {
 	}
 }
 
-// fact is the claim that a statement makes.
+// fact returns the claim for a statement.
 func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, textDigest(s.Text))
@@ -157,7 +154,7 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c.Domain = string(s.Sort)
 	if r.out.Model != "" || e.Message.Name != "" {
 		c.Entities = entitiesOf(s, e)
-	} else { // what it is about, its sentence says best, but for a name in quotation marks
+	} else { // the store derives the entities from the sentence, except for quoted names
 		c.Entities = quotedNames(s)
 	}
 	c.Confidence = s.Confidence
@@ -165,7 +162,7 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	if e.Message.Role != "user" || extract.Answers(s.Text) {
 		c.Evidence = append(c.Evidence, r.derivation(s.Text+"\n"+s.Quote, false)...)
 	}
-	if r.out.Model != "" { // in the model's words
+	if r.out.Model != "" { // worded by the model
 		c.Status = ken.StatusInferred
 	}
 	switch s.Sort {
@@ -179,8 +176,8 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	return c
 }
 
-// quotedNames returns the first name of a statement that stands in quotation marks or backquotes
-// in it: who writes so says that it is a name.
+// quotedNames returns the first entity of a statement that is in quotation marks or backquotes,
+// which mark a name.
 func quotedNames(s *draft.Statement) []string {
 	for _, n := range s.Entities {
 		i := strings.Index(s.Text, n)
@@ -191,9 +188,8 @@ func quotedNames(s *draft.Statement) []string {
 	return nil
 }
 
-// entitiesOf returns what a statement is about, the main thing first: the entities that the
-// extraction named. The speaker comes first when the statement is about the speaker, or
-// names nothing.
+// entitiesOf returns the entities of a statement, the main one first, as the extraction named them.
+// The speaker comes first if the statement is about the speaker or names nothing.
 func entitiesOf(s *draft.Statement, e *session.Entry) []string {
 	who := strings.TrimSpace(e.Message.Name)
 	if who == "" && e.Message.Role == "user" {
@@ -211,20 +207,19 @@ func entitiesOf(s *draft.Statement, e *session.Entry) []string {
 	return append([]string{who}, s.Entities...)
 }
 
-// confirm reinforces what the user said of an injected claim in their own words:
-// once a session. What is no claim that could be reinforced, or no longer stands,
-// leaves the user's words to speak for themselves.
+// confirm reinforces an injected claim that the user confirmed in their own words, once per
+// session. If the injected item is not a current claim, it learns the user's statement instead.
 func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
 	switch in.Kind {
-	case ken.KindDocument: // the file says so, and will say what becomes of it
+	case ken.KindDocument: // the file says it already, and files are indexed when they change
 		r.out.Dropped[dropEcho]++
 		return nil
-	case ken.KindEpisode: // a summary is no ground for anything, the user's word is
+	case ken.KindEpisode: // a summary is no evidence, but the user's statement is
 		return r.learn(ctx, s, e)
 	}
 	c, err := r.o.Store.Get(ctx, in.ID)
 	switch {
-	case errors.Is(err, ken.ErrNotFound): // it was forgotten, and stays so
+	case errors.Is(err, ken.ErrNotFound): // it was forgotten and must stay so
 		r.out.Dropped[dropEcho]++
 		return nil
 	case err != nil:
@@ -246,20 +241,20 @@ func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draf
 	return nil
 }
 
-// textDigest names a text, apart from case and white space.
+// textDigest identifies a text, ignoring case and white space.
 func textDigest(text string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(text), " "))))
 	return hex.EncodeToString(sum[:12])
 }
 
-// HarvestStatements keeps what a user stated in the last messages of a session, without waiting for
-// its end, and returns the claims with the words that each rests on. tr is the end of the
-// session's transcript, of which the messages from number from on are new. Rules extract,
-// and the same conditions hold as at the session's end; the harvest then finds these claims
-// known. Nothing is kept where facts are switched off.
+// HarvestStatements stores what a user stated in the last messages of a session, before the
+// session's end. It returns the claims, with the quote that each is based on. tr is the end of the
+// session's transcript; the messages with numbers of at least from are new. The statements are
+// extracted by rules, under the same conditions as at the session's end; the later harvest finds
+// these claims known. It stores nothing if Options.NoFacts is set.
 //
-// HarvestStatements does not wait for a harvest that runs. It ends with an error when something is
-// being erased: the harvest makes up for it.
+// HarvestStatements does not wait for a running harvest. It returns an error while something is
+// being erased; the harvest then learns the statements.
 func (h *Harvester) HarvestStatements(ctx context.Context, tr *session.Transcript, from uint64) (quotes map[string]string, err error) {
 	if h.o.NoFacts {
 		return nil, nil
@@ -292,10 +287,10 @@ func (h *Harvester) HarvestStatements(ctx context.Context, tr *session.Transcrip
 	return quotes, err
 }
 
-// injectedText is what the layer put before the model in a session.
+// injectedText holds what the layer injected into a session.
 type injectedText struct {
 	echo  *consolidate.Echo
-	first map[string]*session.Injection // by id: when a claim was injected first
+	first map[string]*session.Injection // by claim id, the earliest injection
 }
 
 func newInjectedText(injected []session.Injection) *injectedText {
@@ -309,22 +304,22 @@ func newInjectedText(injected []session.Injection) *injectedText {
 	return t
 }
 
-// judge says what a statement is to what was injected, and which injection it
-// repeats. A retelling may hide in the words that it was extracted from, so both
-// are looked at.
+// judge compares a statement with the injected texts. It returns the kind of repetition, and the
+// injection that the statement repeats. It also checks the words from which the statement was
+// extracted.
 //
-// What a user said before the layer said it is the user's own. The model gets no
-// such benefit: clocks jump, and one answer taken for its own is how a wrong claim
-// begins to feed itself.
+// A statement that the user made before the injection is the user's own. This does not apply to the
+// model: clocks may be set back, and if the model's repetition counted as its own statement, a
+// wrong claim could confirm itself.
 func (t *injectedText) judge(s *draft.Statement, e *session.Entry) (*session.Injection, consolidate.EchoKind) {
 	user := e.Message.Role == "user"
 	for _, text := range []string{s.Text, s.Quote} {
-		id, heard := t.echo.Judge(text, user)
-		if heard == consolidate.Novel {
+		id, kind := t.echo.Judge(text, user)
+		if kind == consolidate.Novel {
 			continue
 		}
 		if in := t.first[id]; !user || !in.At.After(e.At) {
-			return in, heard
+			return in, kind
 		}
 	}
 	return nil, consolidate.Novel

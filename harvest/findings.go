@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/pattern"
 )
 
-// findings writes what tool calls found out and changed: the last one of an
-// entity wins, and its history keeps the rest.
+// findings writes what tool calls found and changed. The last finding about an entity counts; its
+// history has the others.
 func (r *harvestRun) findings(ctx context.Context) error {
 	var found []ken.Claim
 	for _, f := range finding.Extract(r.tr, r.o.Tools) {
@@ -25,23 +25,23 @@ func (r *harvestRun) findings(ctx context.Context) error {
 	if r.o.Ingest {
 		found = append(found, finding.Ingest(r.tr, r.o.Tools, r.o.IngestChars)...)
 	}
-	ids, err := r.write(ctx, "finding", r.trustFlows(found), r.planFinding)
+	ids, err := r.write(ctx, "finding", r.addDerivations(found), r.planFinding)
 	r.out.Findings = ids
 	return err
 }
 
-// Reasons for which a finding or a pattern is not kept.
+// Reasons why a finding or a pattern is not stored.
 const (
 	dropOlder    = "older than what is known"
 	dropRejected = "rejected before"
 )
 
-// minExtension is the least gain of a finding's expiry time that is written to the log.
+// minExtension is the minimum extension of a finding's expiry time that is written to the log.
 const minExtension = 7 * 24 * time.Hour
 
-// planFinding plans the write of one finding. It drops a finding that a person rejected, or
-// that is older than what is known of the same entity. A finding that repeats a known one
-// only adds new evidence of the file's content and may extend its expiry.
+// planFinding plans the write of one finding. It drops a finding that a person rejected, or that is
+// older than the known one about the same entity. A finding that repeats a known one only adds new
+// evidence of the file's content, and may extend the expiry.
 func (r *harvestRun) planFinding(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
 	have, err := r.o.Store.ByKey(ctx, c.Key)
 	switch {
@@ -66,25 +66,24 @@ func (r *harvestRun) planFinding(ctx context.Context, c *ken.Claim) (pendingWrit
 		r.out.Dropped[consolidate.Known]++
 		return pendingWrite{}, nil
 	}
-	return pendingWrite{id: have.ID}, nil // an earlier run of this harvest
+	return pendingWrite{id: have.ID}, nil // from an earlier run of this harvest
 }
 
-// hasFileHash reports whether evidence is of a file's content.
+// hasFileHash reports whether evidence has a file's content hash.
 func hasFileHash(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile && e.ContentHash != "" }
 
-// coveredBy reports whether other evidence makes e superfluous: it is of the same file, and
-// of the same content or newer.
+// coveredBy reports whether other evidence makes e unnecessary: it is about the same file, and has
+// the same content or is newer.
 func coveredBy(e ken.Evidence) func(ken.Evidence) bool {
 	return func(o ken.Evidence) bool {
 		return o.Kind == e.Kind && o.Reference() == e.Reference() && (o.ContentHash == e.ContentHash || !e.FetchedAt.After(o.FetchedAt))
 	}
 }
 
-// patterns writes candidates, and reinforces those that are known: once a
-// session, whether a person has approved them or not. One that was rejected stays
-// rejected.
+// patterns writes candidates for patterns and reinforces known patterns, once per session, whether
+// a person has approved them or not. A rejected pattern stays rejected.
 func (r *harvestRun) patterns(ctx context.Context) error {
-	ids, err := r.write(ctx, "pattern", r.trustFlows(pattern.Extract(r.tr, r.o.Tools)), r.planPattern)
+	ids, err := r.write(ctx, "pattern", r.addDerivations(pattern.Extract(r.tr, r.o.Tools)), r.planPattern)
 	r.out.Patterns = ids
 	return err
 }
@@ -108,12 +107,12 @@ func (r *harvestRun) planPattern(ctx context.Context, c *ken.Claim) (pendingWrit
 	return r.reinforceStep(have.ID, limitToolResults(have.Evidence, c.Evidence)), nil
 }
 
-// maxToolResults is the number of tool results kept as evidence of a claim. Reinforcements
-// are counted apart, so more would only make the claim longer.
+// maxToolResults is the maximum number of tool results stored as evidence of a claim.
+// Reinforcements are counted separately, so more would only make the claim longer.
 const maxToolResults = 6
 
-// limitToolResults leaves tool results out of new evidence once there are many: each session
-// has its own, while an exit code or a test result takes the place of the last one.
+// limitToolResults removes tool results from new evidence if there are too many. Each session has
+// its own, whereas an exit code or a test result replaces the previous one.
 func limitToolResults(have, more []ken.Evidence) []ken.Evidence {
 	isToolResult := func(e ken.Evidence) bool { return e.Kind == ken.EvidenceToolResult }
 	n := 0
@@ -134,14 +133,14 @@ func limitToolResults(have, more []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// actor marks what this session reinforces: see alreadyCounted.
+// actor returns the actor of this session's reinforcements: see alreadyCounted.
 func (r *harvestRun) actor() ken.Actor {
 	return ken.Actor{Type: "system", ID: "harvest of " + r.tr.Info.ID}
 }
 
-// alreadyCounted reports whether this session wrote or reinforced the claim already, in
-// a harvest before this one. The history knows, so evidence need not grow with
-// every session that sees a pattern.
+// alreadyCounted reports whether this session wrote or reinforced the claim already, in an earlier
+// harvest. The history shows that, so evidence need not grow with every session that has the
+// pattern.
 func (r *harvestRun) alreadyCounted(ctx context.Context, c *ken.Claim) (bool, error) {
 	if c.Session == r.tr.Info.ID {
 		return true, nil
@@ -155,9 +154,9 @@ func (r *harvestRun) alreadyCounted(ctx context.Context, c *ken.Claim) (bool, er
 	}), nil
 }
 
-// removeTainted removes the tool calls that an external text caused, and their results, from
-// the transcript. In an episode or a finding they would count as the agent's own, and
-// would outlive the text when that is deleted.
+// removeTainted removes from the transcript the tool calls that an external text caused, and their
+// results. In an episode or a finding they would count as the agent's own, and would remain after
+// the text is deleted.
 func (r *harvestRun) removeTainted(ctx context.Context) error {
 	if r.o.Tainted == nil {
 		return nil
@@ -176,7 +175,7 @@ func (r *harvestRun) removeTainted(ctx context.Context) error {
 	}
 	tr := *r.tr
 	tr.Entries = nil
-	results := map[string]bool{} // ids of calls whose results go
+	results := map[string]bool{} // ids of calls whose results are removed
 	flagged := func(c ken.ToolCall) bool {
 		return slices.ContainsFunc(taints, func(t ken.Taint) bool {
 			return t.Call != "" && t.Call == c.ID || t.Call == "" && t.Tool == c.Name
@@ -213,10 +212,10 @@ func (r *harvestRun) removeTainted(ctx context.Context) error {
 	return nil
 }
 
-// pendingWrite is the planned write of one claim.
+// pendingWrite is a planned write of one claim.
 type pendingWrite struct {
-	id string                                       // the claim's, where it is known already; "" for one that is left out
-	do func(context.Context) (id string, err error) // nil: nothing
+	id string                                       // id of the claim if it exists already; "" if there is nothing to store
+	do func(context.Context) (id string, err error) // nil if nothing must be written
 }
 
 func (r *harvestRun) createStep(c *ken.Claim) pendingWrite {
@@ -229,12 +228,12 @@ func (r *harvestRun) reinforceStep(id string, evidence []ken.Evidence) pendingWr
 	}}
 }
 
-// writers is how many claims are written at once: the store commits together what
-// comes together, and a commit's sync to the disk is what takes the time.
+// writers is the number of concurrent writes. The store commits concurrent writes together, and
+// most of the time is spent in a commit's sync to the disk.
 const writers = 16
 
-// write writes claims of which none is about another: each has a key of its own.
-// It returns the ids of what is known now, in their order, each once.
+// write writes claims that don't depend on each other: each has its own key. It returns the ids of
+// the claims that now exist, in order and each once.
 func (r *harvestRun) write(ctx context.Context, what string, claims []ken.Claim, plan func(context.Context, *ken.Claim) (pendingWrite, error)) (ids []string, err error) {
 	steps := make([]pendingWrite, len(claims))
 	for i := range claims {

@@ -18,21 +18,21 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// harvestRun is one harvest under way.
+// harvestRun is the state of one harvest.
 type harvestRun struct {
 	o          *Options
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
-	confirmed  []string                  // claims that a statement of the draft stands for, besides those of out
-	changed    []consolidate.ValueChange // that the statements of the draft tell
-	tainting   []string                  // external claims that calls of it repeat, each once
-	outside    outsideTexts
+	confirmed  []string                  // claims that statements of the draft confirm, in addition to those in out
+	changed    []consolidate.ValueChange // the changes of values that statements of the draft report
+	tainting   []string                  // external claims that calls of the session repeat, each once
+	outside    externalTexts
 }
 
-// Harvest writes what a transcript teaches and returns what came of it, what an
-// earlier run wrote of it included. It does not mark the session. An error means
-// that the harvest is not complete; running it again completes it.
+// Harvest writes the claims from a transcript and returns the outcome, including claims that an
+// earlier run wrote. It does not mark the session as harvested. After an error the harvest is
+// incomplete; running it again completes it.
 func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress Progress) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		out, err = h.harvest(ctx, tr, progress)
@@ -41,7 +41,7 @@ func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progres
 	return out, err
 }
 
-// harvest is Harvest for who has the turn.
+// harvest is Harvest without acquiring the lease.
 func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progress Progress) (session.Outcome, error) {
 	if progress == nil {
 		progress = func(string, int, int) {}
@@ -53,9 +53,9 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.amendAccounts}, {"findings", r.findings}, {"patterns", r.patterns}}
+	}{{"facts", r.facts}, {"unconfirmed", r.withdrawUnconfirmed}, {"replaced", r.dropReplaced}, {"amended", r.noteChangedValues}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
-	if err := r.readOutside(ctx); err != nil {
+	if err := r.readExternal(ctx); err != nil {
 		return r.out, err
 	}
 	d, err := r.draft(ctx, progress)
@@ -78,14 +78,14 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	return r.out, nil
 }
 
-// draft asks the model, and the rules where there is none or it failed.
+// draft calls the model. If there is none or it fails, it uses the rules.
 func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
-	if r.o.Model != nil && len(r.tr.Entries) > 1 { // one message that nobody has answered is no session to pay for
+	if r.o.Model != nil && len(r.tr.Entries) > 1 { // a single message without an answer is not worth a model call
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
 			r.drop(d.Dropped)
 			r.out.Model = d.Model
-			if d.Summary == "" { // nothing of it was said
+			if d.Summary == "" { // the model wrote no summary
 				d.Summary = extract.Draft(r.tr, r.o.Rules).Summary
 			}
 			return d, nil
@@ -101,8 +101,8 @@ func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft,
 	return d, nil
 }
 
-// refused reports whether an error concerns one claim alone, and counts and logs it. The
-// rest of the session is kept. The session's words must not get into the log.
+// refused reports whether an error concerns only one claim, and counts and logs it; the rest of the
+// session is still stored. The log must not contain text of the session.
 func (r *harvestRun) refused(what string, err error) bool {
 	if !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrInvalid) {
 		return false
@@ -118,7 +118,7 @@ func (r *harvestRun) drop(counts map[string]int) {
 	}
 }
 
-// reason returns an error in a few words, without any words of the transcript.
+// reason returns a short text for an error, without any text of the transcript.
 func reason(err error) string {
 	var e *ken.Error
 	if errors.As(err, &e) {
@@ -130,46 +130,45 @@ func reason(err error) string {
 // Store is the part of an owner's store that a harvest uses.
 type Store interface {
 	consolidate.Store
-	// ByKey returns the claim that holds a key; ErrNotFound when there is none.
+	// ByKey returns the claim with a key; ErrNotFound if there is none.
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
-	// Get returns a claim by its id; ErrNotFound when there is none.
+	// Get returns a claim by its id; ErrNotFound if there is none.
 	Get(ctx context.Context, id string) (ken.Claim, error)
 	// History returns a claim's events, oldest first.
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 }
 
-// Progress is told how far a harvest is: done of total, in the stage's unit. A
-// total of 0 is unknown.
+// Progress receives the progress of a harvest: done of total, in the stage's unit. A total of 0
+// means unknown.
 type Progress func(stage string, done, total int)
 
-// Model drafts what a session taught. Its error is no reason to lose the session:
-// rules draft then.
+// Model drafts what a session taught. If it fails, rules draft instead.
 type Model interface {
 	Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error)
 }
 
-// Options configures a Harvester. Store and Journal are needed.
+// Options configures a Harvester. Store and Journal are required.
 type Options struct {
 	Store   Store
 	Journal *session.Journal
-	Model   Model // nil: rules alone
+	Model   Model // nil means rules only
 
 	Rules       extract.Options
-	NoFacts     bool          // keep the summary, findings and patterns alone
-	Tools       finding.Tools // of the agents whose sessions these are
-	Ingest      bool          // tool outputs as findings, too
-	IngestChars int           // of one output; 0 is the ingest's own default
+	NoFacts     bool          // store only the summary, findings and patterns
+	Tools       finding.Tools // the tools of the agents in these sessions
+	Ingest      bool          // also store tool outputs as findings
+	IngestChars int           // maximum length of one output; 0 means the default
 
-	// Tainted lists the tool calls of a session that repeat what an external claim said.
-	// They and their results are not harvested, and what is told of the session is not
-	// trusted more than the claim. Nil knows of none.
+	// Tainted lists the tool calls of a session that repeat an external claim. They and their
+	// results are not harvested, and claims about the whole session get at most the trust of that
+	// claim. Nil means that there are none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
 
-	// OnHarvested is called after a session was harvested, before the journal is marked. It
-	// may add to the outcome's note. An error is logged and changes nothing else. May be nil.
+	// OnHarvested is called after a session was harvested, before the journal is marked. It may add
+	// to the outcome's note. Its error is only logged. It may be nil.
 	OnHarvested func(ctx context.Context, info session.Info, out *session.Outcome) error
 
-	Log *slog.Logger // default slog.Default()
+	Log *slog.Logger // nil means slog.Default()
 }
 
 func (o Options) withDefaults() Options {
@@ -179,16 +178,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// errPaused is returned by a harvest that Pause has stopped.
+// errPaused is the error of a harvest that Pause has stopped.
 var errPaused = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
 
-// harvestLease lets one harvest run at a time, and none while it is paused.
+// harvestLease allows one harvest at a time, and none while it is paused.
 type harvestLease struct {
 	token chan struct{} // full while no harvest runs
 
 	mu     sync.Mutex              // guards the rest
-	pauses int                     // pauses that wait or last
-	paused chan struct{}           // closed while there are any
+	pauses int                     // number of current pauses, including those that wait for a harvest
+	paused chan struct{}           // closed while pauses > 0
 	stop   context.CancelCauseFunc // stops the running harvest; nil for none
 }
 
@@ -198,9 +197,9 @@ func newLease() *harvestLease {
 	return t
 }
 
-// run runs a harvest in its turn, with a context that ends when somebody holds it.
-// It never waits for a hold: whoever erases may itself wait, in another process, until
-// no harvest of this one is under way.
+// run waits for its turn and runs a harvest. The harvest's context ends when somebody calls pause.
+// run does not wait for the end of a pause: the process that erases may itself be waiting, in
+// another process, until no harvest runs here.
 func (t *harvestLease) run(ctx context.Context, harvest func(context.Context) error) error {
 	t.mu.Lock()
 	paused := t.paused
@@ -239,7 +238,8 @@ func (t *harvestLease) end() {
 	t.stop = nil
 }
 
-// pause stops the harvest that runs, and waits until it has ended.
+// pause stops the running harvest, waits until it has ended, and prevents new ones until release is
+// called.
 func (t *harvestLease) pause(ctx context.Context) (release func(), err error) {
 	t.mu.Lock()
 	if t.pauses++; t.pauses == 1 {
@@ -268,8 +268,8 @@ func (t *harvestLease) pause(ctx context.Context) (release func(), err error) {
 	}), nil
 }
 
-// Harvester harvests one owner's sessions, one after another: two at once would
-// each miss what the other is about to write. Safe for concurrent use.
+// Harvester harvests one owner's sessions, one after another: two concurrent harvests would each
+// miss what the other one writes. It is safe for concurrent use.
 type Harvester struct {
 	o              Options
 	lease          *harvestLease
@@ -281,10 +281,9 @@ func New(o Options) *Harvester {
 	return &Harvester{o: o.withDefaults(), lease: newLease(), statementLease: newLease()}
 }
 
-// Handle runs a job of kind session.JobHarvest; it is a jobs.Handler. A session
-// that was harvested as far as the job asks for, or whose journal is gone, is
-// done without anything being written. What another attempt would meet again (a
-// journal that can't be read, claims that no store takes) is a permanent error.
+// Handle runs a job of kind session.JobHarvest; it is a jobs.Handler. It writes nothing for a
+// session that is already harvested as far as the job asks, or whose journal was deleted. An error
+// that would occur again (an unreadable journal, claims that the store refuses) is permanent.
 func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
 	var p session.HarvestJob
 	if err := json.Unmarshal(j.Payload, &p); err != nil {
@@ -317,9 +316,8 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 	return note, nil
 }
 
-// Reharvest harvests a session whose messages are still there, whether it was
-// harvested before or not. What is known of it already changes nothing. Errors:
-// ErrNotFound when the messages are gone.
+// Reharvest harvests a session whose messages still exist, even if it was harvested before. Known
+// claims stay unchanged. It returns ErrNotFound if the messages were deleted.
 func (h *Harvester) Reharvest(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		tr, err := h.o.Journal.Read(ctx, id)
@@ -336,10 +334,9 @@ func (h *Harvester) Reharvest(ctx context.Context, id string, progress Progress)
 	return out, err
 }
 
-// Pause keeps harvests from running until release is called, and makes one that is
-// under way stop between two steps; its job is tried again. Whoever erases what
-// was said needs this: a harvest that has read it would write it anew. release
-// may be called more than once.
+// Pause prevents harvests until release is called. A running harvest stops between two steps; its
+// job is retried. Callers that erase text need this, because a harvest that has read the text would
+// write it again. release may be called more than once.
 func (h *Harvester) Pause(ctx context.Context) (release func(), err error) {
 	end, err := h.lease.pause(ctx)
 	if err != nil {
@@ -353,8 +350,8 @@ func (h *Harvester) Pause(ctx context.Context) (release func(), err error) {
 	return func() { endEarly(); end() }, nil
 }
 
-// complete harvests a transcript and marks the session. upto is how far the
-// journal went when the harvest was asked for.
+// complete harvests a transcript and marks the session. upto is the last entry of the journal when
+// the harvest was requested.
 func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress Progress) (session.Outcome, error) {
 	out, err := h.harvest(ctx, tr, progress)
 	if err != nil {
@@ -365,7 +362,7 @@ func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto u
 	}
 	if h.o.OnHarvested != nil {
 		if err := h.o.OnHarvested(ctx, tr.Info, &out); err != nil {
-			h.o.Log.Warn("tell of a harvest", "cause", err, "try", ken.Hint(err))
+			h.o.Log.Warn("run the hook of a finished harvest", "cause", err, "try", ken.Hint(err))
 		}
 	}
 	return out, h.o.Journal.Harvested(ctx, tr.Info.ID, upto, out)

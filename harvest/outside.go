@@ -11,35 +11,35 @@ import (
 	"github.com/kenlayer/ken/internal/guardrail/taint"
 )
 
-// outsideTexts are the external claims that a session's model was shown. What the session left
-// because of them is no more trusted than they are, and goes when they are forgotten.
-type outsideTexts struct {
+// externalTexts holds the external claims that a session's model was shown. Claims derived from them
+// get no more trust than they have, and are deleted when they are forgotten.
+type externalTexts struct {
 	set     *taint.Set
-	said    []string        // by the user, who may say the same
-	flagged map[string]bool // claims that calls of the session repeat
+	said    []string        // user messages, which may say the same
+	flagged map[string]bool // ids of claims that calls of the session repeat
 }
 
-// maxOutside bounds the external claims that a session is compared with, and those that a claim
-// names as what it was derived from.
+// maxExternal is the maximum number of external claims that a session is compared with. maxDerived
+// is the maximum number of claims that a claim lists as its origin.
 const (
-	maxOutside = 64
-	maxDerived = 8
+	maxExternal = 64
+	maxDerived  = 8
 )
 
-// readOutside reads which external claims the session was shown, and leaves out the calls that
-// repeat them.
-func (r *harvestRun) readOutside(ctx context.Context) error {
+// readExternal reads which external claims the session was shown, and removes the calls that repeat
+// them.
+func (r *harvestRun) readExternal(ctx context.Context) error {
 	if err := r.removeTainted(ctx); err != nil {
 		return err
 	}
-	r.outside = outsideTexts{set: taint.NewSet(), flagged: map[string]bool{}}
+	r.outside = externalTexts{set: taint.NewSet(), flagged: map[string]bool{}}
 	for _, id := range r.tainting {
 		r.outside.flagged[id] = true
 	}
 	seen := map[string]bool{}
 	for i := range r.tr.Injected {
 		in := &r.tr.Injected[i]
-		if seen[in.ID] || r.outside.set.Len() == maxOutside {
+		if seen[in.ID] || r.outside.set.Len() == maxExternal {
 			continue
 		}
 		seen[in.ID] = true
@@ -63,8 +63,8 @@ func (r *harvestRun) readOutside(ctx context.Context) error {
 	return nil
 }
 
-// repeats returns the external claims that a text repeats, though the user said nothing like it.
-func (o *outsideTexts) repeats(text string) (ids []string) {
+// repeats returns the external claims that a text repeats and that the user did not state.
+func (o *externalTexts) repeats(text string) (ids []string) {
 	if o.set == nil || o.set.Len() == 0 || text == "" {
 		return nil
 	}
@@ -74,34 +74,34 @@ func (o *outsideTexts) repeats(text string) (ids []string) {
 	return ids
 }
 
-// tellsFlagged reports whether a text repeats a claim that a call of the session repeated: such
-// a call and its command are not told.
-func (o *outsideTexts) tellsFlagged(text string) bool {
+// repeatsFlagged reports whether a text repeats a claim that a call of the session repeated. Such a
+// call and its command must not be described.
+func (o *externalTexts) repeatsFlagged(text string) bool {
 	return slices.ContainsFunc(o.repeats(text), func(id string) bool { return o.flagged[id] })
 }
 
-// withoutFlagged leaves out the sentences of a summary that tell of a flagged call.
-func (o *outsideTexts) withoutFlagged(summary string) string {
+// withoutFlagged removes the sentences of a summary that describe a flagged call.
+func (o *externalTexts) withoutFlagged(summary string) string {
 	if len(o.flagged) == 0 {
 		return summary
 	}
 	var lines []string
 	for line := range strings.Lines(summary) {
 		line = strings.TrimRight(line, "\n")
-		if !o.tellsFlagged(line) {
+		if !o.repeatsFlagged(line) {
 			lines = append(lines, line)
 			continue
 		}
-		kept := slices.DeleteFunc(sentences(line), o.tellsFlagged)
-		if rest := strings.Join(kept, " "); rest != "" && !o.tellsFlagged(rest) {
+		kept := slices.DeleteFunc(sentences(line), o.repeatsFlagged)
+		if rest := strings.Join(kept, " "); rest != "" && !o.repeatsFlagged(rest) {
 			lines = append(lines, rest)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// derivation is evidence of the external claims that a text of the session rests on: those that
-// it repeats and, for what tells of the whole session, those that the agent acted on.
+// derivation returns evidence for the external claims that a text is based on: those that it
+// repeats and, if whole is set, those that the agent acted on in the session.
 func (r *harvestRun) derivation(text string, whole bool) (out []ken.Evidence) {
 	ids := r.outside.repeats(text)
 	if whole {
@@ -119,13 +119,13 @@ func (r *harvestRun) derivation(text string, whole bool) (out []ken.Evidence) {
 	return out
 }
 
-// trustFlows makes claims that were read of tool calls rest on the external claims that they
-// repeat, and leaves out those that tell of a flagged call.
-func (r *harvestRun) trustFlows(claims []ken.Claim) []ken.Claim {
+// addDerivations adds the external claims that they repeat as evidence to claims from tool calls. It
+// drops claims that describe a flagged call.
+func (r *harvestRun) addDerivations(claims []ken.Claim) []ken.Claim {
 	var out []ken.Claim
 	for _, c := range claims {
 		text := c.Text + "\n" + string(c.Body)
-		if r.outside.tellsFlagged(text) {
+		if r.outside.repeatsFlagged(text) {
 			r.out.Dropped[dropTainted]++
 			continue
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 )
 
-// mostAccounts is in how many episodes a value that changed is looked for.
-const mostAccounts = 10
+// maxAmended is the maximum number of episodes that are searched for a changed value.
+const maxAmended = 10
 
-// amendAccounts notes in the episodes of this session and earlier ones which values have changed
-// by what this session taught. They tell what the claims of their sessions may not.
-func (r *harvestRun) amendAccounts(ctx context.Context) error {
+// noteChangedValues adds notes to episodes of this and earlier sessions about values that this session
+// changed. Episodes may contain values that the claims of their sessions don't.
+func (r *harvestRun) noteChangedValues(ctx context.Context) error {
 	if len(r.tr.Entries) == 0 {
 		return nil
 	}
@@ -37,10 +37,10 @@ func (r *harvestRun) amendAccounts(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("find a learned claim: %w", err)
 		}
-		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: mostAccounts,
+		found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Text, Limit: maxAmended,
 			Filter: ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}})
 		if err != nil {
-			return fmt.Errorf("find episodes that tell an old value: %w", err)
+			return fmt.Errorf("find episodes with an old value: %w", err)
 		}
 		for i := range found {
 			e := &found[i]
@@ -58,7 +58,7 @@ func (r *harvestRun) amendAccounts(ctx context.Context) error {
 	return nil
 }
 
-// amendEpisode writes an episode anew if amend changes its text or its heading.
+// amendEpisode writes an episode again if amend changes its text or its heading.
 func (r *harvestRun) amendEpisode(ctx context.Context, e *ken.Claim, amend func(string) (string, bool)) error {
 	if e.Key == "" {
 		return nil
@@ -75,7 +75,7 @@ func (r *harvestRun) amendEpisode(ctx context.Context, e *ken.Claim, amend func(
 	return nil
 }
 
-// eachEpisode calls do with the episodes of a session's parts.
+// eachEpisode calls do with the episode of each part of a session.
 func (r *harvestRun) eachEpisode(ctx context.Context, id string, do func(*ken.Claim) error) error {
 	for part := 1; id != ""; part++ {
 		key := "episode:" + id
@@ -96,8 +96,8 @@ func (r *harvestRun) eachEpisode(ctx context.Context, id string, do func(*ken.Cl
 	return nil
 }
 
-// dropReplaced takes the claims that this session replaced out of the episodes of the sessions
-// that had said them: a digest must not tell an old value as if it were so.
+// dropReplaced removes the claims that this session replaced from the episodes of the sessions that
+// stated them, so that a digest does not present an old value as current.
 func (r *harvestRun) dropReplaced(ctx context.Context) error {
 	for _, id := range r.out.Superseded {
 		old, err := r.o.Store.Get(ctx, id)
@@ -113,14 +113,14 @@ func (r *harvestRun) dropReplaced(ctx context.Context) error {
 				return nil
 			}
 			if rest, ok := m.Redact(c); ok {
-				_, err = r.o.Store.WriteClaim(ctx, rest) // a new version, because it has the episode's key
+				_, err = r.o.Store.WriteClaim(ctx, rest) // a new version of the episode, because the key is the same
 			} else {
 				err = r.o.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusSuperseded, Reason: "what it told was replaced", Actor: r.actor()})
 			}
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("take a replaced claim out of an episode: %w", err)
+			return fmt.Errorf("remove a replaced claim from an episode: %w", err)
 		}
 	}
 	return nil

@@ -12,17 +12,17 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// asksToHarvest reports a session in which a program was asked to harvest another one, through
-// the layer itself. Learning from it would have no end.
+// asksToHarvest reports whether the session is a request of the layer itself to a program to
+// harvest another session. Learning from it would never end.
 func asksToHarvest(tr *session.Transcript) bool {
 	return slices.ContainsFunc(tr.Entries, func(e session.Entry) bool {
 		return e.Message.Role == "user" && model.IsOwnRequest(e.Message.Text)
 	})
 }
 
-// withdrawUnconfirmed supersedes what rules kept of this session while it went on, or in an
-// earlier harvest of it, where the model, which has read all of it, says no such thing. Rules
-// and candidates for rules stay, and so does what anybody has touched since.
+// withdrawUnconfirmed supersedes facts that rules stored during this session, or in an earlier
+// harvest of it, if the model, which has read the complete session, does not report them. It keeps
+// rules, candidates for rules, and claims that somebody has changed since.
 func (r *harvestRun) withdrawUnconfirmed(ctx context.Context) error {
 	if r.out.Model == "" || r.o.NoFacts {
 		return nil
@@ -34,7 +34,7 @@ func (r *harvestRun) withdrawUnconfirmed(ctx context.Context) error {
 		case errors.Is(err, ken.ErrNotFound):
 			continue
 		case err != nil:
-			return fmt.Errorf("look up what was kept at once: %w", err)
+			return fmt.Errorf("find a statement that was stored before the harvest: %w", err)
 		case c.Status != ken.StatusObserved || c.Constraint || c.RuleCandidate || slices.Contains(confirmed, c.ID) || len(c.Evidence) > 1 ||
 			c.AssignedBy == ken.AssignedByOperator:
 			continue
@@ -50,5 +50,5 @@ func (r *harvestRun) withdrawUnconfirmed(ctx context.Context) error {
 	return nil
 }
 
-// dropUnconfirmed counts what rules kept at once and the model did not report.
+// dropUnconfirmed is the reason for facts that rules stored and the model did not report.
 const dropUnconfirmed = "unconfirmed"

@@ -17,22 +17,22 @@ const (
 	maxEntities = 10
 )
 
-// injectedPrefix starts the messages that the layer itself put into the conversation.
+// injectedPrefix is the beginning of messages that the layer itself inserted into the conversation.
 const injectedPrefix = "[Pipeline Knowledge]"
 
-// Analyze returns the signals of the turn that messages lead to. No slice in
-// them is nil. It never fails, keeps no reference to messages beyond substrings
-// of their texts, and its time is bounded whatever their length.
+// Analyze returns the signals of the turn that follows messages. No slice in the result is nil. It
+// never fails, keeps only substrings of the messages' texts, and takes bounded time for messages of
+// any length.
 func Analyze(messages []ken.Message) ken.Signals {
 	last := lastUser(messages, len(messages))
 	if last < 0 {
-		return silent("")
+		return noSignals("")
 	}
 	text := window(body(messages[last]))
 	var buf [48]word
 	words := lex(buf[:0], text)
 	if smallTalk(words) {
-		s := silent(question(text, words))
+		s := noSignals(question(text, words))
 		s.Resumes = resumes(words) && !answered(messages[:last])
 		return s
 	}
@@ -64,7 +64,7 @@ func Analyze(messages []ken.Message) ken.Signals {
 	}
 }
 
-// findings are the candidates for the signals of one text.
+// findings holds the candidates for the signals of one text.
 type findings struct {
 	keywords, symbols, entities ranking
 	failures                    failures
@@ -77,7 +77,7 @@ func read(text string, words []word) findings {
 	findEntities(&f.entities, text, words)
 	markFrames(words)
 	if findKeywords(&f.keywords, text, words); f.empty() {
-		for i := range words { // there is nothing within the frame
+		for i := range words { // there is nothing inside the frame
 			words[i].frame = false
 		}
 		findKeywords(&f.keywords, text, words)
@@ -89,12 +89,11 @@ func (f *findings) empty() bool {
 	return len(f.keywords.items)+len(f.symbols.items)+len(f.entities.items)+len(f.failures.items) == 0
 }
 
-func silent(q string) ken.Signals {
+func noSignals(q string) ken.Signals {
 	return ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}, Question: q}
 }
 
-// lastUser returns the index of the last message before end that a user wrote,
-// or -1.
+// lastUser returns the index of the last user message before end; -1 if there is none.
 func lastUser(messages []ken.Message, end int) int {
 	for i := end - 1; i >= 0; i-- {
 		if messages[i].Role == "user" && !strings.HasPrefix(messages[i].Text, injectedPrefix) {
@@ -104,8 +103,8 @@ func lastUser(messages []ken.Message, end int) int {
 	return -1
 }
 
-// lastTopic returns the window of the newest user message before end that is
-// more than small talk, looking back over a few.
+// lastTopic returns the window of the newest user message before end that is more than small talk.
+// It looks back over a few messages.
 func lastTopic(messages []ken.Message, end int) (string, []word) {
 	for range 4 {
 		if end = lastUser(messages, end); end < 0 {
@@ -120,8 +119,8 @@ func lastTopic(messages []ken.Message, end int) (string, []word) {
 	return "", nil
 }
 
-// newestResults returns the texts of the tool messages that the model has not
-// answered yet, oldest first, at most four.
+// newestResults returns the texts of the tool messages that the model has not answered yet, oldest
+// first, at most four.
 func newestResults(after []ken.Message) []string {
 	end := len(after)
 	for end > 0 && strings.HasPrefix(after[end-1].Text, injectedPrefix) {
@@ -138,7 +137,7 @@ func newestResults(after []ken.Message) []string {
 	return texts
 }
 
-// body returns a message's text, from its parts where an adapter set only those.
+// body returns a message's text or, if it has none, the texts of its parts.
 func body(m ken.Message) string {
 	if m.Text != "" || len(m.Parts) == 0 {
 		return m.Text
@@ -157,14 +156,14 @@ func body(m ken.Message) string {
 }
 
 const (
-	windowEdge  = 12 << 10 // bytes read at each end of a long message
-	maxQuestion = 2000     // characters of the vector leg's query
-	headShare   = 1000     // of them, the beginning of a long message
-	tailShare   = 600      // and its end; what is left is for failing lines
+	windowEdge  = 12 << 10 // bytes that are read at each end of a long message
+	maxQuestion = 2000     // characters of the query for the vector source
+	headShare   = 1000     // of these, for the beginning of a long message
+	tailShare   = 600      // of these, for its end; the rest is for lines that report failures
 )
 
-// window returns what is read of a message: all of it, or its beginning and its
-// end with a line break between. The result is valid UTF-8.
+// window returns the part of a message that is read: all of it, or its beginning and end with a
+// line break between them. The result is valid UTF-8.
 func window(text string) string {
 	if len(text) > 2*windowEdge {
 		text = text[:windowEdge] + "\n" + text[len(text)-windowEdge:]
@@ -175,9 +174,8 @@ func window(text string) string {
 	return text
 }
 
-// question returns the query for the vector leg: the text itself, or of a long
-// one the head, the lines that report failures, and the tail. The words are those
-// of text.
+// question returns the query for the vector source: the text itself or, for a long one, its
+// beginning, the lines that report failures, and its end. words are those of text.
 func question(text string, words []word) string {
 	if trimmed := strings.TrimSpace(text); utf8.RuneCountInString(trimmed) <= maxQuestion {
 		return trimmed
@@ -189,7 +187,7 @@ func question(text string, words []word) string {
 	b.WriteString(head)
 	for i := range words {
 		w := &words[i]
-		if w.start < from || w.end > to || !reports(w, exceptionName(w.text) != "") && !errorCode(w.text) {
+		if w.start < from || w.end > to || !isReport(w, exceptionName(w.text) != "") && !errorCode(w.text) {
 			continue
 		}
 		start := from + strings.LastIndexByte(text[from:w.start], '\n') + 1
@@ -210,7 +208,7 @@ func question(text string, words []word) string {
 	return strings.TrimSpace(b.String())
 }
 
-// clip returns the first n characters of s, cut back to a space where one is near.
+// clip returns the first n characters of s, shortened to end at a space if one is near.
 func clip(s string, n int) string {
 	end, space := 0, 0
 	for i, r := range s {
@@ -229,7 +227,7 @@ func clip(s string, n int) string {
 	return s[:end]
 }
 
-// clipTail returns the last n characters of s, cut forward to a space where one is near.
+// clipTail returns the last n characters of s, shortened to begin at a space if one is near.
 func clipTail(s string, n int) string {
 	start := len(s)
 	for ; n > 0 && start > 0; n-- {
@@ -244,20 +242,20 @@ func clipTail(s string, n int) string {
 	return s[start:]
 }
 
-// goingOn are the words of small talk that ask to go on with what was begun.
-var goingOn = set(`continue proceed carry keep going go next`)
+// resumeWords lists the words of small talk that ask to continue earlier work.
+var resumeWords = set(`continue proceed carry keep going go next`)
 
-// resumes reports small talk that asks to go on.
+// resumes reports whether small talk asks to continue earlier work.
 func resumes(words []word) bool {
 	for i := range words {
-		if goingOn[words[i].low] {
+		if resumeWords[words[i].low] {
 			return true
 		}
 	}
 	return false
 }
 
-// answered reports whether anything was answered before: then going on means this
+// answered reports whether the conversation has an answer already. Then "continue" refers to this
 // conversation.
 func answered(messages []ken.Message) bool {
 	for i := range messages {
@@ -268,12 +266,12 @@ func answered(messages []ken.Message) bool {
 	return false
 }
 
-// maxSignal is the longest signal, in bytes: what is longer is a blob that no
-// index has as a term.
+// maxSignal is the maximum length of a signal in bytes. Longer words are data that no index has as
+// a term.
 const maxSignal = 400
 
-// ranking collects candidates for one list of signals. It holds at most 64:
-// what comes later in a text must have been seen before to count.
+// ranking collects candidates for one list of signals. It holds at most 64; afterwards only
+// repetitions of known ones count.
 type ranking struct {
 	items []candidate
 }
@@ -283,8 +281,8 @@ type candidate struct {
 	score int
 }
 
-// add counts text with a score. Seen again, the better score stays, and each
-// of the first few repeats is worth one.
+// add adds a candidate with a score. For a repetition the higher score counts, and each of the
+// first few repetitions adds one.
 func (r *ranking) add(text string, score int) {
 	if text == "" || len(text) > maxSignal {
 		return
@@ -303,7 +301,7 @@ func (r *ranking) add(text string, score int) {
 	}
 }
 
-// top returns the n best, equals in order of first appearance.
+// top returns the n best candidates, equal ones in order of first appearance.
 func (r *ranking) top(n int) []string {
 	slices.SortStableFunc(r.items, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
 	out := make([]string, 0, min(n, len(r.items)))

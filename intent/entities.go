@@ -8,11 +8,10 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// findEntities ranks named things: what is quoted, mentioned, in backticks,
-// before a possessive, or written with capitals in the middle of a sentence.
-// Code is left out; its names are symbols.
+// findEntities ranks names: text that is quoted, mentioned with an @, in backticks, before a
+// possessive, or capitalized inside a sentence. It ignores code, whose names are symbols.
 func findEntities(out *ranking, text string, words []word) {
-	shout := shouted(words)
+	shout := mostlyCapitals(words)
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
 		switch {
@@ -30,7 +29,7 @@ func findEntities(out *ranking, text string, words []word) {
 			}
 		case !shout && names(words, i):
 			last := sequence(words, i)
-			if last > i || solid(words, i) {
+			if last > i || isName(words, i) {
 				out.add(text[w.start:words[last].end], 3)
 			}
 			i = last
@@ -38,7 +37,7 @@ func findEntities(out *ranking, text string, words []word) {
 	}
 }
 
-// names reports whether a name could start at i.
+// names reports whether a name may start at word i.
 func names(words []word, i int) bool {
 	w := &words[i]
 	if !capital(w.text) || w.not || len(w.text) > 40 {
@@ -51,8 +50,8 @@ func names(words []word, i int) bool {
 	return fillers[low] != never && !calendar[low] && exceptionName(w.text) == "" && !errorCode(w.text) && !failureWords[low]
 }
 
-// sequence returns the index of the last word of the name that starts at i:
-// Golden Gate Bridge, Ludwig van Beethoven.
+// sequence returns the index of the last word of the name that starts at i, such as Golden Gate
+// Bridge or Ludwig van Beethoven.
 func sequence(words []word, i int) int {
 	last := i
 	for k := i + 1; k < len(words) && k-i < 6; k++ {
@@ -66,28 +65,28 @@ func sequence(words []word, i int) int {
 		}
 		switch w.text {
 		case "of", "de", "del", "della", "da", "di", "van", "von", "der", "den", "la", "le", "bin", "al", "the":
-			continue // counts only if a capital follows
+			continue // only counts if a capitalized word follows
 		}
 		break
 	}
 	return last
 }
 
-// solid reports whether the single capitalised word at i is a name: in the
-// middle of a sentence any is; at its start it has to be an acronym, own
-// something, be addressed or act.
-func solid(words []word, i int) bool {
+// isName reports whether the single capitalized word at i is a name. Inside a sentence it always is.
+// At a sentence's start it must be an acronym, own something, be addressed, or be followed by a
+// verb.
+func isName(words []word, i int) bool {
 	w := &words[i]
 	if w.possessive || acronym(w.text) {
 		return true
 	}
 	if isSymbol(w) != notSymbol || vague[w.low] {
-		return false // symbols are listed there
+		return false // findSymbols lists it
 	}
 	if !w.opens {
 		return true
 	}
-	for k := range words { // written with a capital elsewhere too
+	for k := range words { // it is also capitalized elsewhere
 		if k != i && !words[k].opens && words[k].text == w.text {
 			return true
 		}
@@ -101,8 +100,8 @@ func solid(words []word, i int) bool {
 	return verbs[words[i+1].low] || i == 0 && words[1].comma
 }
 
-// owner reports whether the lower-case possessive at i names somebody: "mel's
-// dog" does, "the user's dog" and "today's" do not.
+// owner reports whether the lower-case possessive at i is a name: "mel's dog" has one, "the user's
+// dog" and "today's" do not.
 func owner(words []word, i int) bool {
 	low := words[i].low
 	if len(low) < 2 || analysis.IsStopWord(low) || vague[low] || calendar[low] || fillers[low] == never || digits(low) ||
@@ -119,8 +118,8 @@ func owner(words []word, i int) bool {
 	return true
 }
 
-// shouted reports a text whose capitals mean nothing: most words have one.
-func shouted(words []word) bool {
+// mostlyCapitals reports whether capitals mean nothing in a text, because most words have one.
+func mostlyCapitals(words []word) bool {
 	capitals, n := 0, 0
 	for i := range words {
 		if w := &words[i]; !w.code && !w.unspaced {
@@ -133,8 +132,8 @@ func shouted(words []word) bool {
 	return n >= 5 && capitals*10 > n*7
 }
 
-// quotation returns the index of the last word of the quotation or backticked
-// name that starts at i: at most six words on one line. It returns -1 when none does.
+// quotation returns the index of the last word of the quotation or backticked name that starts at
+// i: at most six words on one line. It returns -1 if there is none.
 func quotation(text string, words []word, i int) int {
 	quote := words[i].quoted
 	if quote == 0 || strings.IndexByte("`\"'", quote) < 0 {
@@ -151,8 +150,8 @@ func quotation(text string, words []word, i int) int {
 	return -1
 }
 
-// closing returns the length of a closing quote at the start of s, after at most
-// a few marks of punctuation, else 0.
+// closing returns the length of a closing quote at the start of s, including a few punctuation
+// marks before it; 0 if there is none.
 func closing(s string, open byte) int {
 	for i, r := range s {
 		switch {
@@ -178,7 +177,7 @@ func capital(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-// acronym reports two to six capitals, digits allowed: LGBTQ, AWS, S3.
+// acronym reports whether s has two to six capitals, with digits allowed: LGBTQ, AWS, S3.
 func acronym(s string) bool {
 	for i := range len(s) {
 		if !isUpper(s[i]) && (i == 0 || !isDigit(s[i])) {
@@ -197,23 +196,23 @@ func set(words string) map[string]bool {
 }
 
 var (
-	// calendar words have capitals, but say when, not who.
+	// calendar words are capitalized but are not names.
 	calendar = set(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july
 		august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
 		today yesterday tomorrow tonight christmas`)
-	// vague words own and act like names, but name nobody.
+	// vague words are used like names but name nothing.
 	vague = set(`nothing everything something anything someone somebody everyone everybody anyone nobody people one other
 		another user users thing let today yesterday tomorrow week month year last
 		however also additionally finally first second third next sorry sure since after before note example`)
-	// verbs that follow a name at the start of a statement.
+	// verbs lists verbs that follow a name at the start of a statement.
 	verbs = set(`is was has had does did will would can could should said says told wants wanted went likes loves got gave made
 		moved started works worked lives lived uses used bought thinks and or`)
 )
 
-// maxName is the longest name or path, in bytes: what is longer is a blob.
+// maxName is the maximum length of a name or path in bytes. Longer words are data.
 const maxName = 200
 
-// symbolKind says why a word is a symbol.
+// symbolKind says which form of symbol a word has.
 type symbolKind uint8
 
 const (
@@ -223,8 +222,8 @@ const (
 	path                  // internal/store/bolt/log.go, log.go
 )
 
-// findSymbols ranks identifiers and paths, in the user's spelling: what stands in
-// backticks or prose before what stands in pasted code.
+// findSymbols ranks identifiers and paths, in the user's spelling. Those in backticks or prose rank
+// before those in pasted code.
 func findSymbols(out *ranking, words []word) {
 	for i := range words {
 		w := &words[i]
@@ -240,17 +239,17 @@ func findSymbols(out *ranking, words []word) {
 		case kind != notSymbol:
 			out.add(location(w.text), score)
 		case w.quoted == '`' && !w.code && plainName(w.text):
-			out.add(w.text, score+1) // `retry`: code, whatever its shape
+			out.add(w.text, score+1) // `retry`: code, whatever its form
 		}
 	}
 }
 
-// joined reports whether two words are a method with its receiver, "(*Conn).Drain".
+// joined reports whether two words are a method with its receiver, such as "(*Conn).Drain".
 func joined(w, next *word) bool {
 	return next.start == w.end+1 && next.text[0] == '.' && len(next.text) > 2 && plainName(w.text) && isSymbol(next) != notSymbol
 }
 
-// isSymbol classifies a word by its spelling.
+// isSymbol returns the form of symbol that a word has.
 func isSymbol(w *word) symbolKind {
 	s := location(w.text)
 	if len(s) < 2 || len(s) > maxName || w.unspaced {
@@ -286,20 +285,20 @@ func isSymbol(w *word) symbolKind {
 		}
 		return notSymbol
 	case at:
-		return notSymbol // an address
+		return notSymbol // a URL
 	case dot:
 		return isDotted(s)
 	case colons, under && strings.Trim(s, "_") != "":
 		return identifier
 	case strings.Contains(s, "-") || strings.HasPrefix(s, "Mc") || strings.ContainsAny(s, "'&%+"):
-		return notSymbol // kebab-case is prose more often than not
+		return notSymbol // kebab-case is usually prose
 	case hump:
 		return identifier
 	}
 	return notSymbol
 }
 
-// isPath reports whether a word with a slash is a path and not "and/or".
+// isPath reports whether a word with a slash is a path, unlike "and/or".
 func isPath(s string) bool {
 	switch {
 	case strings.HasPrefix(s, "/"), strings.HasPrefix(s, "./"), strings.HasPrefix(s, "../"), strings.HasPrefix(s, "~/"):
@@ -311,8 +310,8 @@ func isPath(s string) bool {
 	return i == len(s)-1 || strings.Contains(s[i:], ".") || strings.Contains(s, "_")
 }
 
-// isDotted tells names such as os.path.join and log.go from abbreviations, host
-// names and a missing space after a full stop.
+// isDotted returns the form of a word with a dot. It distinguishes names such as os.path.join and
+// log.go from abbreviations, host names and a missing space after a full stop.
 func isDotted(s string) symbolKind {
 	i := strings.LastIndexByte(s, '.')
 	head, tail := s[:i], s[i+1:]
@@ -339,7 +338,7 @@ func isDotted(s string) symbolKind {
 	return dotted
 }
 
-// location returns a path without the line and column after it.
+// location returns a path without a line and column number.
 func location(s string) string {
 	for range 2 {
 		i := len(s)
@@ -354,7 +353,7 @@ func location(s string) string {
 	return s
 }
 
-// plainName reports a single word that could be a name in code.
+// plainName reports whether a single word may be a name in code.
 func plainName(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '_' && c != '-' {
@@ -364,7 +363,7 @@ func plainName(s string) bool {
 	return len(s) > 1 && len(s) <= maxName && isLetter(s[0])
 }
 
-// extensions of files that people name in conversations with an agent.
+// extensions lists extensions of files that people mention in conversations with an agent.
 var extensions = set(`go mod sum py pyi ipynb java kt kts scala js jsx ts tsx mjs cjs vue svelte rs c h cc cpp hpp cxx cs
 		fs rb php swift lua sh bash zsh ps1 sql proto graphql html css scss xml json jsonl yaml yml toml ini cfg conf env lock
 		md txt rst csv tsv log pdf png jpg svg zip gz tar tf hcl gradle cmake mk db wasm ex exs erl hs ml clj dart zig nix`)

@@ -12,20 +12,20 @@ const (
 	scoreExit   = 5
 	scorePhrase = 4
 	scoreFrame  = 3
-	maxFrames   = 3 // of one text: enough to say where
+	maxFrames   = 3 // of one text: enough to show the place
 )
 
-// failures ranks failure patterns: codes and names alone, phrases as written.
+// failures ranks failure patterns: codes and names by themselves, phrases as they are written.
 type failures struct {
 	ranking
 	frames int
 }
 
-// addMessage reads what a user wrote or pasted. In prose a failure word alone
-// is a pattern; in code it has to look like a report.
+// addMessage reads a user's text. In prose a failure word is enough for a pattern; in code it must
+// look like a report.
 func (f *failures) addMessage(text string, words []word) { f.scan(text, words, true) }
 
-// addResult reads the output of a tool, where prose is not the user's.
+// addResult reads the output of a tool, in which prose does not come from the user.
 func (f *failures) addResult(text string) {
 	var buf [64]word
 	f.scan(text, lex(buf[:0], text), false)
@@ -33,7 +33,7 @@ func (f *failures) addResult(text string) {
 
 func (f *failures) scan(text string, words []word, prose bool) {
 	f.frames = 0
-	covered := -1 // the last word that a phrase holds
+	covered := -1 // index of the last word in a phrase
 	for i := range words {
 		w := &words[i]
 		name := exceptionName(w.text)
@@ -49,7 +49,7 @@ func (f *failures) scan(text string, words []word, prose bool) {
 			continue
 		}
 		switch {
-		case reports(w, name != ""):
+		case isReport(w, name != ""):
 			covered = f.phrase(text, words, i, i, i+12)
 		case prose && !w.code && name == "" && (failureWords[w.low] || negatedWork(words, i)):
 			covered = f.phrase(text, words, max(i-2, covered+1), i, i+4)
@@ -57,9 +57,8 @@ func (f *failures) scan(text string, words []word, prose bool) {
 	}
 }
 
-// phrase adds the words from a to before b around the failure word at i, within
-// its line and sentence and without function words at its edges. It returns the
-// index of its last word.
+// phrase adds the words in [a, b) around the failure word at i. The phrase is limited to the word's
+// line and sentence, without function words at its ends. It returns the index of its last word.
 func (f *failures) phrase(text string, words []word, a, i, b int) int {
 	for k := i; k > a; k-- {
 		if words[k].first || words[k].opens && !words[k-1].colon {
@@ -86,9 +85,9 @@ func (f *failures) phrase(text string, words []word, a, i, b int) int {
 	return last
 }
 
-// reports recognises the head of a report: an exception or failure word before
-// a colon, at the start of a line or in capitals.
-func reports(w *word, exception bool) bool {
+// isReport reports whether w begins a report: an exception or failure word before a colon, at the
+// start of a line or in capitals.
+func isReport(w *word, exception bool) bool {
 	if exception {
 		return w.colon
 	}
@@ -99,7 +98,7 @@ func reports(w *word, exception bool) bool {
 		len(w.text) > 3 && w.text == strings.ToUpper(w.text)
 }
 
-// status adds "HTTP 500" for a status that says so or stands like one.
+// status adds "HTTP 500" if word i is a status code by its context.
 func (f *failures) status(words []word, i int) bool {
 	s := words[i].text
 	if len(s) != 3 || s[0] != '4' && s[0] != '5' || !isDigit(s[1]) || !isDigit(s[2]) || i == 0 {
@@ -134,7 +133,7 @@ func statusFollows(words []word, i int) bool {
 	return false
 }
 
-// exit adds "exit code 137" for exit codes and statuses other than 0.
+// exit adds "exit code 137" for exit codes and exit statuses other than 0.
 func (f *failures) exit(words []word, i int) bool {
 	s := words[i].text
 	if len(s) > 3 || s == "0" || i == 0 || !digits(s) {
@@ -157,7 +156,7 @@ func (f *failures) exit(words []word, i int) bool {
 	return true
 }
 
-// frame adds the file and line of a stack frame or a compiler's message.
+// frame adds the file and line of a stack frame or of a compiler's message.
 func (f *failures) frame(words []word, i int) bool {
 	s := words[i].text
 	file := location(s)
@@ -187,7 +186,7 @@ func (f *failures) frame(words []word, i int) bool {
 	return false
 }
 
-// frameLine reports whether the line of word i starts as stack frames do.
+// frameLine reports whether the line of word i begins like a stack frame.
 func frameLine(words []word, i int) bool {
 	for k := i; k >= 0 && i-k < 8; k-- {
 		if words[k].first {
@@ -206,8 +205,8 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// exceptionName returns the name of an exception or error type in s, without the
-// package before it: NullPointerException, TypeError, ErrNotFound.
+// exceptionName returns the name of an exception or error type in s, without its package:
+// NullPointerException, TypeError, ErrNotFound.
 func exceptionName(s string) string {
 	if i := strings.LastIndexAny(s, ".:"); i >= 0 {
 		s = s[i+1:]
@@ -229,7 +228,7 @@ func exceptionName(s string) string {
 	return ""
 }
 
-// errorCode recognises the codes of compilers, systems and databases.
+// errorCode reports whether s is an error code of a compiler, system or database.
 func errorCode(s string) bool {
 	if len(s) < 4 || len(s) > 40 || !isUpper(s[0]) && s[0] != '0' {
 		return false
@@ -237,7 +236,7 @@ func errorCode(s string) bool {
 	if errnos[s] {
 		return true
 	}
-	n := 0 // letters before the digits
+	n := 0 // number of letters before the digits
 	for n < len(s) && isUpper(s[n]) {
 		n++
 	}
@@ -255,8 +254,8 @@ func errorCode(s string) bool {
 	return false
 }
 
-// codePrefixes are letters that start a numbered error code, with the numbers of
-// digits that follow. A list, because RFC2616 and SHA256 look the same.
+// codePrefixes maps the letters that begin a numbered error code to the possible numbers of digits.
+// It is a list, because RFC2616 and SHA256 have the same form.
 var codePrefixes = map[string]string{
 	"E": "34", "F": "34", "C": "4", "SA": "4", "TS": "45", "CS": "4", "BC": "5", "CA": "4", "LNK": "4", "MSB": "4",
 	"NU": "4", "ORA": "5", "NETSDK": "4", "PGRST": "3", "AADSTS": "56", "KB": "67", "CVE": "4", "SQL": "4", "ESLINT": "3",
@@ -267,17 +266,18 @@ var errnos = set(`ECONNREFUSED ECONNRESET ECONNABORTED ENOENT EACCES EPERM EEXIS
 		ENOMEM EIO EBADF EINTR EXDEV ELOOP ENAMETOOLONG ERESOLVE ELIFECYCLE EINTEGRITY ENOTSUP EPROTO ECANCELED
 		SIGSEGV SIGABRT SIGKILL SIGBUS SIGILL SIGFPE SIGTERM OOMKilled CrashLoopBackOff ImagePullBackOff`)
 
-// plainFailure reports failure words that say nothing alone.
+// plainFailure reports whether a failure word means nothing by itself.
 func plainFailure(w *word) bool { return failureWords[w.low] || len(w.low) < 5 }
 
-// failureWords say that something went wrong.
+// failureWords are words that report a failure.
 var failureWords = set(`error errors fail fails failed failing failure failures fatal crash crashes crashed crashing
 		panic panics panicked panicking exception exceptions segfault segfaults timeout timeouts broken bug bugs
 		denied refused rejected invalid undefined undeclared unresolved missing cannot unable abort aborted aborting
 		deadlock deadlocks leak leaks leaking hangs freezes corrupt corrupted unauthorized forbidden overflow
 		regression flaky mismatch unexpected unreachable`)
 
-// negatedWork recognises "doesn't work", "won't compile", "not found", "timed out".
+// negatedWork reports whether a phrase such as "doesn't work", "won't compile", "not found" or
+// "timed out" begins at i.
 func negatedWork(words []word, i int) bool {
 	if i+1 >= len(words) || words[i+1].first || words[i+1].opens {
 		return false

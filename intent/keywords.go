@@ -8,10 +8,9 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// findKeywords ranks the words that a text is about. With no statistics of a
-// corpus at hand, it trusts position (the beginning and the end of a message
-// are what the user typed, the middle is what was pasted), prose over code, and
-// repetition.
+// findKeywords ranks the words that a text is about. It has no statistics of a corpus. It prefers
+// words at the beginning and the end of a message, which users type themselves (the middle is
+// usually pasted), words in prose over those in code, and repeated words.
 func findKeywords(out *ranking, text string, words []word) {
 	const edge = 400
 	for i := range words {
@@ -31,7 +30,7 @@ func findKeywords(out *ranking, text string, words []word) {
 			continue
 		}
 		if strings.Contains(w.text, "/") {
-			if !strings.Contains(w.text, "://") { // "client/server" is two words, an address none
+			if !strings.Contains(w.text, "://") { // "client/server" is two words, a URL is none
 				for part := range strings.SplitSeq(w.low, "/") {
 					addKeyword(out, part, score, w.code)
 				}
@@ -49,7 +48,7 @@ func addKeyword(out *ranking, k string, score int, code bool) {
 	case len(k) == 1 && !isDigit(k[0]):
 		return
 	case code && isDigit(k[0]):
-		return // numbers in logs and code: timestamps, addresses, literals
+		return // numbers in logs and code are timestamps, addresses or literals
 	}
 	switch fillers[k] {
 	case never:
@@ -60,9 +59,9 @@ func addKeyword(out *ranking, k string, score int, code bool) {
 	out.add(k, score)
 }
 
-// unspacedKeywords adds the stretches of a run without spaces that are likely
-// words: it is cut where kana meets another script and at Chinese function
-// characters. Stretches of hiragana are mostly grammar.
+// unspacedKeywords adds the probable words in a run of text without spaces. It splits the run where
+// kana meets another script, and at Chinese function characters. Runs of hiragana are mostly
+// grammar.
 func unspacedKeywords(out *ranking, run string, score int) {
 	const longest = 12 // characters
 	start, chars, kind := 0, 0, other
@@ -82,7 +81,7 @@ func unspacedKeywords(out *ranking, run string, score int) {
 	for i, r := range run {
 		k := scriptOf(r)
 		if r == 'ー' || k == other && utf8.RuneLen(r) == 3 && r < 0x2E80 {
-			k = kind // a long vowel, a Thai or Khmer letter: goes on
+			k = kind // a long vowel, or a Thai or Khmer letter, continues the word
 		}
 		if chars > 0 && (k != kind || chars >= longest) {
 			flush(i)
@@ -103,7 +102,7 @@ const (
 	hiragana
 	katakana
 	hangul
-	particle // a Chinese character that is grammar
+	particle // a Chinese function character
 )
 
 func scriptOf(r rune) script {
@@ -126,11 +125,11 @@ func scriptOf(r rune) script {
 type filler uint8
 
 const (
-	never  filler = iota + 1 // politeness: no keyword at all
-	rarely                   // a keyword when there is room
+	never  filler = iota + 1 // politeness, never a keyword
+	rarely                   // a keyword only if there is room
 )
 
-// fillers are words that people put around what they mean.
+// fillers are words that people add around their actual question.
 var fillers = func() map[string]filler {
 	m := map[string]filler{}
 	for w := range strings.FieldsSeq(`please thanks thank thx hey hi hello ok okay yes yeah yep yup no nope oh ah hmm wow
@@ -147,15 +146,14 @@ var fillers = func() map[string]filler {
 	return m
 }()
 
-// A frame is what people put around a question without being about it: "can you
-// give me a comprehensive summary of …", "… throughout our conversations". Its
-// words are rare enough in what is searched to outweigh the subject; leaving
-// them out raises recall@10 on long chats from 0.57 to 0.59 and changes nothing
-// elsewhere.
+// A frame is a phrase around a question that does not belong to its subject: "can you give me a
+// comprehensive summary of …", "… throughout our conversations". Its words are rare enough in the
+// searched texts to outweigh the subject. Leaving them out raises recall@10 on long chats from 0.57
+// to 0.59 and changes nothing elsewhere.
 
-// frameParts are the frames, a line each. Words are separated by spaces,
-// alternatives by |, what may be missing ends in ?, and _ joins words that go
-// together. Those of the second list stand only right behind another frame.
+// frameParts lists the frames, one per line. Words are separated by spaces and alternatives by |.
+// An optional word ends in ?, and _ joins words that belong together. Frames of the second list
+// count only directly after another frame.
 var frameParts = [2]string{`
 	can|could|would|will you|we please?
 	tell|give|show|remind me
@@ -186,7 +184,7 @@ var frameParts = [2]string{`
 	in order
 	three|four|five|six|seven|eight|nine|ten items`}
 
-// phrases is a tree of words; one that ends a frame is marked.
+// phrases is a tree of words. ends marks the last word of a phrase.
 type phrases struct {
 	next map[string]*phrases
 	ends bool
@@ -228,7 +226,7 @@ func (p *phrases) add(slots []string) {
 	}
 }
 
-// longest is how many of the words, from the first, the longest frame takes up.
+// longest returns the number of words, from the first, in the longest matching phrase.
 func (p *phrases) longest(words []word) int {
 	n := 0
 	for i := range words {
@@ -242,7 +240,7 @@ func (p *phrases) longest(words []word) int {
 	return n
 }
 
-// markFrames sets frame on the words of frames.
+// markFrames sets frame for the words of frames.
 func markFrames(words []word) {
 	behind, frames := false, frames()
 	for i := 0; i < len(words); {
@@ -262,7 +260,7 @@ func markFrames(words []word) {
 	markLanguage(words)
 }
 
-// subject is text without its frames; "" when it has none, or nothing else.
+// subject returns text without its frames; "" if it has no frames, or nothing else.
 func subject(text string, words []word) string {
 	var b strings.Builder
 	from, framed, left := 0, false, false
@@ -283,8 +281,8 @@ func subject(text string, words []word) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// languages are named to say what kind of code is wanted; the code that is found
-// hardly says so itself.
+// languages are names of programming languages. A question names one to say which code is wanted,
+// but that code rarely contains the name.
 var languages = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("python golang java javascript typescript ruby rust kotlin scala php perl swift c++ c#") {
@@ -293,8 +291,8 @@ var languages = func() map[string]bool {
 	return m
 }()
 
-// markLanguage frames a programming language at the start or the end of a
-// question of several words: "python sort a list by key", "… in Java?".
+// markLanguage marks a programming language at the start or the end of a question of several words
+// as a frame: "python sort a list by key", "… in Java?".
 func markLanguage(words []word) {
 	const several = 4
 	if len(words) < several {

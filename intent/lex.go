@@ -8,25 +8,25 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// word is one word, name, path or number as it was written, without the
-// punctuation around it.
+// word is one word, name, path or number in its original spelling, without the punctuation around
+// it.
 type word struct {
 	text       string // without quotes, brackets and closing punctuation
 	low        string // text in lower case, without a contracted verb
-	start, end int    // text's place in the message
+	start, end int    // text's offsets in the message
 
-	first      bool // of its line
-	opens      bool // a sentence
+	first      bool // first word of its line
+	opens      bool // first word of a sentence
 	code       bool // inside a fenced or indented block
-	quoted     byte // the quote or bracket right before it, else 0; non-ASCII quotes count as '"'
-	at         bool // written with an at sign before it
-	comma      bool // a comma, semicolon or dash stands between it and the word before
-	asks       bool // a question mark follows
-	colon      bool // a colon follows
-	possessive bool // "Caroline's": text is Caroline
-	not        bool // "doesn't": the text is whole
+	quoted     byte // the quote or bracket directly before it; 0 if there is none; non-ASCII quotes are stored as '"'
+	at         bool // preceded by an at sign
+	comma      bool // a comma, semicolon or dash is between it and the previous word
+	asks       bool // followed by a question mark
+	colon      bool // followed by a colon
+	possessive bool // "Caroline's"; text is Caroline
+	not        bool // "doesn't"; text is the complete word
 	unspaced   bool // a run of a script without spaces
-	frame      bool // around the question, see markFrames
+	frame      bool // part of the phrases around the question, see markFrames
 }
 
 // lex appends the words of text to dst.
@@ -56,8 +56,7 @@ type lexer struct {
 	quoted                  byte
 }
 
-// between takes note of a character of n bytes that belongs to no word, and
-// returns where to go on.
+// between processes a character of n bytes that belongs to no word, and returns the next offset.
 func (l *lexer) between(i int, r rune, n int) int {
 	prev := byte(0)
 	switch r {
@@ -68,7 +67,7 @@ func (l *lexer) between(i int, r rune, n int) int {
 		prev = '`'
 		if line := fenceLine(l.text[i:]); l.lineStart && line > 0 {
 			l.fence = !l.fence
-			return i + line // past the name of the language
+			return i + line // skip the name of the language
 		}
 	case '"', '“', '”', '„', '«', '»', '「', '『', '《':
 		prev = '"'
@@ -88,7 +87,7 @@ func (l *lexer) between(i int, r rune, n int) int {
 	return i + n
 }
 
-// word reads the word at i and returns its end.
+// word reads the word at i and returns the offset of its end.
 func (l *lexer) word(i int) int {
 	start := i
 	run := false
@@ -114,7 +113,7 @@ func (l *lexer) word(i int) int {
 	return i
 }
 
-// add trims the stretch [start, end) and appends it as a word.
+// add trims the range [start, end) and appends it as a word.
 func (l *lexer) add(start, end int, run bool) {
 	a, b := start, end
 	at := false
@@ -133,7 +132,7 @@ func (l *lexer) add(start, end int, run bool) {
 	}
 	b -= trailing(l.text[a:b], "’")
 	tail := l.text[b:end]
-	if a == b { // punctuation alone: a dash separates, the rest says nothing
+	if a == b { // only punctuation: a dash separates, other marks mean nothing
 		l.comma = l.comma || l.text[start] == '-'
 		return
 	}
@@ -151,10 +150,10 @@ func (l *lexer) add(start, end int, run bool) {
 	w.low = bare(w.text)
 	l.words = append(l.words, w)
 	l.lineStart, l.comma, l.quoted = false, false, 0
-	l.opens = strings.HasPrefix(tail, ".") && !title(w.text) || w.colon
+	l.opens = strings.HasPrefix(tail, ".") && !isAbbreviation(w.text) || w.colon
 }
 
-// contraction cuts a possessive off and spots a contracted "not".
+// contraction removes a possessive ending and detects a contracted "not".
 func contraction(s string) (base string, possessive, not bool) {
 	p := strings.LastIndexByte(s, '\'')
 	n := 1
@@ -174,7 +173,7 @@ func contraction(s string) (base string, possessive, not bool) {
 	return s, false, false
 }
 
-// bare returns the lower-case word without a contracted verb.
+// bare returns the word in lower case without a contracted verb.
 func bare(s string) string {
 	s = strings.ToLower(s)
 	if p := strings.IndexByte(s, '\''); p > 0 {
@@ -194,8 +193,8 @@ func cutVerb(s, head, tail string) string {
 	return s
 }
 
-// title reports abbreviations whose full stop ends no sentence.
-func title(s string) bool {
+// isAbbreviation reports whether s is an abbreviation whose full stop does not end a sentence.
+func isAbbreviation(s string) bool {
 	switch s {
 	case "Dr", "Mr", "Mrs", "Ms", "Prof", "St", "vs", "No", "e.g", "i.e", "cf":
 		return true
@@ -203,7 +202,7 @@ func title(s string) bool {
 	return false
 }
 
-// inside reports characters that words, paths and identifiers consist of.
+// inside reports whether r can be part of a word, path or identifier.
 func inside(r rune) bool {
 	if r < utf8.RuneSelf {
 		return insideASCII[r]
@@ -219,9 +218,8 @@ var insideASCII = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-// fenceLine returns the length of the line at the start of s if it opens or
-// closes a block of code, else 0: the backticks of an inline block close on the
-// same line.
+// fenceLine returns the length of the line at the start of s if it opens or closes a block of code;
+// 0 otherwise. The backticks of an inline block close on the same line.
 func fenceLine(s string) int {
 	rest, ok := strings.CutPrefix(s, "```")
 	if !ok {
@@ -234,7 +232,7 @@ func fenceLine(s string) int {
 	return len("```") + len(line)
 }
 
-// indented reports whether the line at i starts like a block of code.
+// indented reports whether the line at i begins like an indented block of code.
 func indented(text string, i int) bool {
 	return strings.HasPrefix(text[i:], "\t") || strings.HasPrefix(text[i:], "    ")
 }

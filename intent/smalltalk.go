@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// smallTalk reports messages that no knowledge could help to answer: nothing
-// but politeness, assent, a greeting, a choice by number, or no words at all.
-// Any word that it does not know makes it false, with two exceptions: a name
-// after a greeting ("Hi Claude") and the reason for a thank-you ("Thanks for
-// explaining that").
+// smallTalk reports whether no knowledge could help to answer a message: it contains only
+// politeness, assent, a greeting, a choice by number, or no words. Any unknown word makes it false,
+// with two exceptions: a name after a greeting ("Hi Claude"), and the reason for a thank-you
+// ("Thanks for explaining that").
 func smallTalk(words []word) bool {
 	if len(words) == 0 {
 		return true
@@ -19,7 +18,7 @@ func smallTalk(words []word) bool {
 		return false
 	}
 	if len(words) == 1 && len(words[0].text) <= 2 && digits(words[0].text) {
-		return true // "2": one of the choices that were offered
+		return true // "2": a choice among offered ones
 	}
 	if onlyPhatic(words) {
 		return true
@@ -48,12 +47,12 @@ func smallTalk(words []word) bool {
 	return unknown == 0 || unknown == 1 && len(words) <= 4 && (thanks[first] || greetings[first])
 }
 
-// known reports words that small talk consists of.
+// known reports whether a word is typical of small talk.
 func known(w *word) bool {
 	return courtesies[w.low] || thanks[w.low] || greetings[w.low]
 }
 
-// gratitude reports one sentence that gives thanks for something.
+// gratitude reports whether words are one sentence that thanks for something.
 func gratitude(words []word) bool {
 	hasFor := false
 	for i := range words {
@@ -66,11 +65,11 @@ func gratitude(words []word) bool {
 	return hasFor
 }
 
-// greetingQuestions are questions that ask for nothing.
+// greetingQuestions are questions that want no information.
 var greetingQuestions = [...]string{"how are you", "how are things", "how's it going", "hows it going", "how is it going",
 	"what's up", "whats up", "how do you do", "are you there", "you there"}
 
-// greets reports whether the words end in such a question.
+// greets reports whether the words end in a greeting question.
 func greets(words []word) bool {
 	for i := range words {
 		if greeted(words, i) {
@@ -92,11 +91,11 @@ func greeted(words []word, i int) bool {
 	return false
 }
 
-// matches returns the number of words in phrase if words start with it, else 0.
+// matches returns the number of words in phrase if words begin with it; 0 otherwise.
 func matches(words []word, phrase string) int {
 	n := 0
 	for p := range strings.FieldsSeq(phrase) {
-		if n == len(words) || !spoken(&words[n], p) {
+		if n == len(words) || !equalWord(&words[n], p) {
 			return 0
 		}
 		n++
@@ -104,8 +103,8 @@ func matches(words []word, phrase string) int {
 	return n
 }
 
-// spoken compares a word with p, which may be a contraction of "is".
-func spoken(w *word, p string) bool {
+// equalWord reports whether a word equals p, which may be a contraction of "is".
+func equalWord(w *word, p string) bool {
 	p, s := strings.CutSuffix(p, "'s")
 	return s == w.possessive && len(w.text) == len(p) && utf8.ValidString(w.text) && strings.EqualFold(w.text, p)
 }
@@ -127,9 +126,9 @@ var (
 		了解です わかりました 네 아니요 응 نعم لا כן לא`)
 )
 
-// phaticParts are things that people say to be polite, to keep a conversation
-// going, or to steer it: nothing that was learned answers them. The notation is
-// that of frameParts; a contracted verb ("that's") is no word of its own.
+// phaticParts lists phrases that people use to be polite, to continue a conversation, or to steer
+// it. No knowledge answers them. The notation is that of frameParts; a contracted verb ("that's")
+// is not a separate word.
 const phaticParts = `
 	good|great|nice|lovely|happy day|morning|afternoon|evening|night|weekend|one|trip|holidays|birthday|anniversary everyone|all|there|to_you?
 	have|having a good|great|nice|lovely|safe|wonderful|fun day|morning|afternoon|evening|night|weekend|one|trip|time
@@ -191,8 +190,8 @@ var phatic = sync.OnceValue(func() *phrases {
 	return root
 })
 
-// onlyPhatic reports whether such phrases and words of courtesy are all that was
-// said, with at least one phrase among them.
+// onlyPhatic reports whether words consist only of such phrases and courtesies, with at least one
+// phrase.
 func onlyPhatic(words []word) bool {
 	found, phatic := false, phatic()
 	for i := 0; i < len(words); {

@@ -24,25 +24,25 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Bounds of the turns that wait to be judged: turns, messages of one, and bytes.
+// Bounds of the turns that wait to be judged.
 const (
 	maxJudgedTurns    = 512
-	maxJudgedMessages = 64
-	maxJudgedBytes    = 32 << 10 // of the messages before, of those after, and of one message
+	maxJudgedMessages = 64       // messages before the answer, and messages of the answer
+	maxJudgedBytes    = 32 << 10 // bytes of the messages before the answer, of those in it, and of one message
 )
 
-// judgedRate is how many turns are judged a second, and judgedBurst how many at once after a
-// quiet time. Judging a turn costs as much as composing it, and a sample teaches the order of
-// items as well. Turns that come faster are answered and not judged.
+// judgedRate is how many turns are judged per second. judgedBurst is how many may be judged at once
+// after a pause. Judging a turn costs as much as composing its block, and a sample of turns is
+// enough to learn from. Turns beyond the rate are answered and not judged.
 const (
 	judgedRate  = 20
 	judgedBurst = 400
 )
 
-// judgedTurns holds the last turns of sessions until their answers were judged: which items of
-// the block did the answer use? That is known in part once the answer was observed, and for
-// good once the person goes on, who may object to it. It lives in memory only; turns of a
-// process that dies are not learned from. The zero value is ready.
+// judgedTurns holds the last turn of each session until its answer is judged, that is, until the
+// layer knows which items of the block the answer used. A first verdict follows the answer; the
+// final one follows the user's next message, which may object to the answer. Turns are held in
+// memory only, so those of a process that is killed are not learned from. The zero value is ready.
 type judgedTurns struct {
 	turnsMu sync.Mutex // guards the turns' content
 
@@ -62,28 +62,28 @@ func (h *judgedTurns) allow(now time.Time) bool {
 	return h.limit.AllowN(now, 1)
 }
 
-// judgedTurn is the last turn of a session.
+// judgedTurn is the last turn of a session, with its messages so far.
 type judgedTurn struct {
 	key          string
 	owner        string
 	receipt      ken.Receipt
-	before       []ken.Message // the messages up to the person's, the newest
-	answer       []ken.Message // the messages after it
-	fromResponse bool          // the last message of answer was read from a response, and no request had it yet
-	followUp     string        // what the person said next; "" if unknown
-	cachedUses   []ken.Use     // the judgement of answer without followUp; nil if not made
+	before       []ken.Message // the messages up to and including the user's message
+	answer       []ken.Message // the messages after the user's message
+	fromResponse bool          // the last message of answer comes from a response and was not in a request yet
+	followUp     string        // the user's next message; "" if unknown
+	cachedUses   []ken.Use     // the items that answer used, without regard to followUp; nil if not judged yet
 }
 
 func judgedKey(owner, session string) string { return owner + "\x00" + session }
 
-// verdicts are what answers used, in some turns of an owner.
+// verdicts lists the items that answers used, for some turns of one owner.
 type verdicts struct {
 	owner    string
-	uses     map[string][]ken.Use // by turn
-	outcomes []scorer.Outcome     // of turns that were judged for good
+	uses     map[string][]ken.Use // by turn id
+	outcomes []scorer.Outcome     // of turns with a final verdict
 }
 
-// judge adds what a turn's answer used, as far as that is known.
+// judge adds the items that the answer used so far. ended marks the verdict as final.
 func (v *verdicts) judge(h *judgedTurn, ended bool) {
 	uses := h.uses()
 	if len(uses) == 0 {
@@ -98,8 +98,8 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 	}
 }
 
-// judgeRecords judges turns by records of requests and answers, in their order. It runs on the
-// recorder's goroutine.
+// judgeRecords judges the turns that the records of requests and answers belong to, in the order of
+// the records. It runs on the recorder's goroutine.
 func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	v.owner = owner
 	defer l.recoverJudging(&v)
@@ -112,12 +112,12 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 		}
 		key := judgedKey(owner, r.about.ID)
 		switch h := l.judgements.get(key); {
-		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // of an incognito turn, or of one without a block
+		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // the turn is incognito or has no block
 		case r.answer != nil:
 			if h.addAnswer(r.messages[0]) {
 				v.judge(h, false)
 			}
-		case r.incognito: // it ends the turn before and says nothing about it
+		case r.incognito: // it ends the turn before, and its text is not used to judge that turn
 			if h = l.judgements.take(key); h != nil {
 				v.judge(h, true)
 			}
@@ -128,7 +128,7 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	return v
 }
 
-// recoverJudging is deferred. After a panic nothing is learned.
+// recoverJudging must be deferred. After a panic it clears v, so that nothing is learned.
 func (l *Layer) recoverJudging(v *verdicts) {
 	if p := recover(); p != nil {
 		l.o.Log.Error("judge what answers used", "panic", p)
@@ -136,7 +136,7 @@ func (l *Layer) recoverJudging(v *verdicts) {
 	}
 }
 
-// judgeRequest takes a request of the session's last turn, or of a new turn, which ends the
+// judgeRequest handles a request of the session's last turn, or of a new turn. A new turn ends the
 // last one.
 func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	last := lastUser(r.messages)
@@ -163,7 +163,7 @@ func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	}
 }
 
-// lastMessages returns copies of the newest messages, within the bounds.
+// lastMessages returns copies of the newest messages, within maxJudgedMessages and maxJudgedBytes.
 func lastMessages(msgs []ken.Message) (out []ken.Message) {
 	room := maxJudgedBytes
 	from := len(msgs)
@@ -177,7 +177,7 @@ func lastMessages(msgs []ken.Message) (out []ken.Message) {
 	return out
 }
 
-// truncatedMessage returns a shortened copy of a message, which shares no memory with its
+// truncatedMessage returns a shortened copy of a message. The copy shares no memory with the
 // request.
 func truncatedMessage(m ken.Message) ken.Message {
 	out := ken.Message{Role: m.Role, Text: strings.Clone(m.Text[:min(len(m.Text), maxJudgedBytes)]), ToolCallID: strings.Clone(m.ToolCallID)}
@@ -187,7 +187,7 @@ func truncatedMessage(m ken.Message) ken.Message {
 	return out
 }
 
-// setAnswer replaces the answer by what a request carries after the person's message.
+// setAnswer replaces the answer by the messages that follow the user's message in a request.
 func (h *judgedTurn) setAnswer(msgs []ken.Message) {
 	if len(msgs) == 0 {
 		return
@@ -199,18 +199,17 @@ func (h *judgedTurn) setAnswer(msgs []ken.Message) {
 	h.answer, h.fromResponse = answer, false
 }
 
-// sameMessage reports whether two messages are equal, as they are kept.
+// sameMessage reports whether two truncated messages are equal.
 func sameMessage(a, b ken.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && a.ToolCallID == b.ToolCallID && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// addAnswer adds a message from a response, and reports whether to judge the turn now. Reading
-// the block's items costs as much as everything else that is written of a turn. So the turn is
-// not judged for a repeated answer, nor for a step of a tool loop, whose calls have no results
-// yet.
+// addAnswer adds a message from a response and reports whether to judge the turn now. Judging reads
+// the block's items, which costs as much as all other writes for a turn. So a repeated answer is
+// not judged, and neither is a step of a tool loop: its calls have no results yet.
 func (h *judgedTurn) addAnswer(m ken.Message) bool {
 	said := truncatedMessage(m)
-	if h.fromResponse { // the same request again: the later answer counts
+	if h.fromResponse { // the same request was sent again: the later answer counts
 		if n := len(h.answer) - 1; sameMessage(h.answer[n], said) {
 			return false
 		}
@@ -220,8 +219,8 @@ func (h *judgedTurn) addAnswer(m ken.Message) bool {
 	return len(m.ToolCalls) == 0
 }
 
-// end notes that the person went on. The next request has the whole answer, with results of
-// tools, between the person's two messages.
+// end ends the turn. next is the user's next message, and before the messages that the next request
+// carries before it. These hold the complete answer, with the results of tools.
 func (h *judgedTurn) end(before []ken.Message, next string) {
 	from := len(before)
 	for from > 0 && (before[from-1].Role != "user" || budgeter.IsBlock(before[from-1].Text)) {
@@ -233,8 +232,9 @@ func (h *judgedTurn) end(before []ken.Message, next string) {
 	h.followUp = truncatedMessage(ken.Message{Text: next}).Text
 }
 
-// uses judges the turn as far as it is known. Most turns are judged twice, when the answer was
-// observed and when the person goes on; the second time nothing is new.
+// uses returns the items that the answer used, as far as its messages are known. Most turns are
+// judged twice: after the answer and after the user's next message. The second time the cached
+// result is returned, unless the user objects.
 func (h *judgedTurn) uses() []ken.Use {
 	if use.Objects(h.followUp) {
 		return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.followUp})
@@ -245,7 +245,7 @@ func (h *judgedTurn) uses() []ken.Use {
 	return h.cachedUses
 }
 
-// write adds the uses to the receipts. A receipt that is gone is skipped.
+// write adds the uses to the receipts. It skips receipts that were deleted or are corrupt.
 func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	for _, turn := range slices.Sorted(maps.Keys(v.uses)) {
 		if err := book.AddUse(tx, turn, v.uses[turn]); err != nil && !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrCorrupt) {
@@ -255,9 +255,9 @@ func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	return nil
 }
 
-// useWriter returns a function that writes what answers used, and what is learned from it,
-// after write in the same transaction. Call settled when that is durable. What fails of it is
-// left out.
+// useWriter returns a function that runs write, and then, in the same transaction, stores the items
+// that answers used and what is learned from them. Call settled once the transaction is durable. If
+// storing the uses fails, it logs the error and stores none of them.
 func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.ShelfTx, []session.Noted) error) (both func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if len(v.uses) == 0 {
 		return write, func() {}
@@ -289,7 +289,7 @@ func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.Shel
 	}, func() { taken() }
 }
 
-// finishJudging judges for good turns that will get no more messages.
+// finishJudging gives final verdicts on turns that will get no more messages, and stores them.
 func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedTurn) {
 	v := l.finalVerdicts(owner, done)
 	both, settled := l.useWriter(ctx, v, nil)
@@ -303,7 +303,7 @@ func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedT
 	settled()
 }
 
-// finalVerdicts returns the verdicts on turns that will get no more messages.
+// finalVerdicts returns the final verdicts on turns that will get no more messages.
 func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
 	v.owner = owner
 	defer l.recoverJudging(&v)
@@ -315,7 +315,7 @@ func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
 	return v
 }
 
-// judgeAll judges all waiting turns for good, after the recorder was closed.
+// judgeAll gives final verdicts on all waiting turns. Call it after the recorder is closed.
 func (l *Layer) judgeAll() {
 	byOwner := map[string][]*judgedTurn{}
 	for _, h := range l.judgements.takeAll() {
@@ -328,8 +328,8 @@ func (l *Layer) judgeAll() {
 	}
 }
 
-// judgeSession judges the last turn of a session that ends. Nothing is learned from a deleted
-// one.
+// judgeSession judges the last turn of a session that ends. From a deleted session nothing is
+// learned.
 func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool) {
 	owner = l.ownerOrDefault(owner)
 	if h := l.judgements.take(judgedKey(owner, id)); h != nil && !deleted {
@@ -337,12 +337,12 @@ func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool
 	}
 }
 
-// forgetUse removes forgotten claims from what was learned of their use.
+// forgetUse removes deleted claims from the data that the learner keeps about their use.
 func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error {
 	return l.Operator().Learner(owner).Forget(ctx, ids...)
 }
 
-// get returns a session's last turn; nil for none.
+// get returns a session's last turn; nil if there is none.
 func (hs *judgedTurns) get(key string) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -354,7 +354,7 @@ func (hs *judgedTurns) get(key string) *judgedTurn {
 	return el.Value.(*judgedTurn)
 }
 
-// take removes and returns a session's last turn.
+// take removes and returns a session's last turn; nil if there is none.
 func (hs *judgedTurns) take(key string) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -366,8 +366,8 @@ func (hs *judgedTurns) take(key string) *judgedTurn {
 	return hs.recent.Remove(el).(*judgedTurn)
 }
 
-// put adds a turn. If there are too many, it drops the oldest, and returns it if the owner is
-// the same. Another owner's verdict can't be written here, and is lost.
+// put adds a turn. If there are then too many, it drops the oldest one. It returns the dropped turn
+// only if that has the same owner: the caller can't write another owner's verdict.
 func (hs *judgedTurns) put(h *judgedTurn) (old *judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -418,15 +418,15 @@ type learners struct {
 	m  map[string]*scorer.Learner
 }
 
-// drop forgets an owner's learner. The next one reads what the shelf has.
+// drop removes an owner's learner. The next one reads its state from the shelf again.
 func (l *learners) drop(owner string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.m, owner)
 }
 
-// Learner returns what an owner's answers used, "" for the configured owner, and the order of
-// items learned from it.
+// Learner returns an owner's learner: the record of which items the answers used, and the order of
+// items learned from it. "" means the configured owner.
 func (l Operator) Learner(owner string) *scorer.Learner {
 	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
@@ -452,11 +452,13 @@ func scorerMode(c *config.Config) scorer.Mode {
 	return scorer.ModeAuto
 }
 
-// loadFraction is the part of a turn's deadline that a turn waits, once, for what was learned:
-// a third. The process that holds the folder has it at hand.
+// loadFraction divides the search deadline: a turn waits at most a third of it for the learner's
+// state to be read. In the process that holds the store the state is in memory after the first
+// turn.
 const loadFraction = 3
 
-// applyLearned adds to the search options what was learned from use. It fails open.
+// applyLearned adds the learned order to the search options. After an error the turn goes on
+// without it.
 func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Options) {
 	learner := l.Operator().Learner(st.Turn.Owner)
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadFraction)
@@ -487,8 +489,8 @@ func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Option
 	}
 }
 
-// willJudge reports whether a turn's answer will be judged: that needs a session, a receipt,
-// and a model that reads the block.
+// willJudge reports whether a turn's answer will be judged. That needs a session, a receipt, and a
+// block that is sent to the model.
 func (l *Layer) willJudge(t *ken.Turn) bool {
 	return l.usesSession(t) && l.keepsReceipt(t) && l.cfg.Middleware.Inject
 }

@@ -36,9 +36,9 @@ type Assembly struct {
 	context telemetry.Breakdown
 }
 
-// Assemble prepares one model call. It returns the blocks to insert into t.Messages and the
-// turn's receipt. It never fails and never changes t.Messages; the receipt lists the stages
-// that failed or were late. It returns when ctx ends at the latest, with what it has by then.
+// Assemble prepares one model call. It returns the blocks to insert into t.Messages and the turn's
+// receipt. It never fails and never changes t.Messages; the receipt lists the stages that failed or
+// were late. If ctx ends, Assemble returns at once, with the items found so far.
 //
 // An empty t.Owner means the configured owner. A turn with an empty t.ID gets a new id, which
 // later requests of the same turn share.
@@ -47,8 +47,8 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	return l.assemble(ctx, &t, upstreamHistory{}, time.Now())
 }
 
-// assemble is Assemble for a turn that began at start and for a conversation of which the
-// provider holds the part in up. It fills in the fields that t leaves out. Its steps:
+// assemble is Assemble for a turn that began at start. The provider holds the part of the
+// conversation that up describes. assemble fills in the fields that t leaves out. Its steps:
 //
 //	decide      Finds or composes the turn's block. A new block comes from the stages guard,
 //	            intent, structure, retrieve and budget: see stages.go.
@@ -77,15 +77,15 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstreamHistory, s
 // modelCall holds the state of one call of Assemble.
 type modelCall struct {
 	turn  *ken.Turn
-	named bool             // the caller gave the turn its id
-	at    fingerprints     // of the turn's messages
+	named bool             // the caller set the turn's id
+	at    fingerprints     // of each of the turn's messages
 	last  int              // index of the person's last message; -1 without one
 	up    *upstreamHistory // what the provider holds of the conversation
 	start time.Time
 }
 
-// fillDefaults sets the owner, the weight and the scopes that a turn leaves to the
-// configuration.
+// fillDefaults sets the owner, the weight and the scopes from the configuration where the turn sets
+// none.
 func (l *Layer) fillDefaults(t *ken.Turn) {
 	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Weight == ken.WeightDefault {
@@ -96,9 +96,9 @@ func (l *Layer) fillDefaults(t *ken.Turn) {
 	}
 }
 
-// decide returns the turn's block and the blocks of earlier turns that the conversation
-// carries. A turn may get nothing, the provider may hold its block already, or the block is
-// found in memory or composed.
+// decide returns the turn's block and the earlier turns' blocks that the conversation carries. A
+// turn may get no block. Otherwise the provider holds its block already, or the block is found in
+// memory or composed.
 func (l *Layer) decide(ctx context.Context, c *modelCall) (a Assembly) {
 	why := skipReason(c.turn, &l.cfg, c.last)
 	switch {
@@ -145,7 +145,7 @@ func (l *Layer) insertions(model string, blocks []placedBlock) (out []Insertion)
 	return out
 }
 
-// finishReceipt adds to the receipt what is known once the insertions are.
+// finishReceipt adds to the receipt the values that are known only after the insertions.
 func (l *Layer) finishReceipt(c *modelCall, a *Assembly) {
 	r := &a.Receipt
 	if c.up.missing != "" {
@@ -159,7 +159,7 @@ func (l *Layer) finishReceipt(c *modelCall, a *Assembly) {
 	}
 }
 
-// emptyReceipt returns the receipt of a turn that has no block, with the reason given.
+// emptyReceipt returns the receipt of a turn without a block. cause is the reason.
 func (l *Layer) emptyReceipt(t *ken.Turn, cause string) ken.Receipt {
 	return ken.Receipt{Turn: t.ID, At: l.now().UTC(), Owner: t.Owner, Session: t.Session, Mode: ken.ModeNone, Policy: t.Policy, Cause: cause,
 		Signals: ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}},

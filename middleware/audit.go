@@ -10,10 +10,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Audit writes to the event log that somebody sets out to change a claim, by a way that is no
-// session's handle: the command line, the console, the API, a harvest. event is one of those of
-// the package session. The claim is as it is to be, or as it is where that is not known. A
-// write that fails costs the entry, which the layer's log tells of.
+// Audit writes an entry to the event log when a claim is about to be changed other than through a
+// session handle: by the command line, the console, the API or a harvest. event is one of the Event
+// constants of package session. c is the claim as it will be, or only its id where the rest is not
+// known. If the write fails, Audit logs a warning and the entry is lost.
 func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
 	if l.events == nil {
 		return
@@ -33,11 +33,11 @@ func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ke
 	}
 }
 
-// DistrustUser ends that what the user of a session says may be a rule, whatever the configuration
-// says: a gateway that has keys now serves others as well.
+// DistrustUser stops the layer from making rules of what a session's user says, whatever the
+// configuration allows. A gateway calls it when it gets keys, because it then serves several users.
 func (l Operator) DistrustUser() { l.distrusts.Store(true) }
 
-// auditedStore is an owner's store whose changes are in the event log: a harvest's.
+// auditedStore is an owner's store that writes each change to the event log. Harvests use it.
 type auditedStore struct{ ownerStore }
 
 // WriteClaim implements ken.Store.
@@ -52,7 +52,7 @@ func (t auditedStore) WriteClaim(ctx context.Context, c ken.Claim) (string, erro
 	return t.ownerStore.WriteClaim(ctx, c)
 }
 
-// trustsUser reports whether what the user of a session says may be a rule.
+// trustsUser reports whether statements of the session's user may become rules. id is the session.
 func (t auditedStore) trustsUser(ctx context.Context, id string) bool {
 	k := &t.l.cfg.Knowledge
 	if !k.TrustsUser() || t.l.distrusts.Load() || t.owner != k.Owner {
@@ -68,23 +68,23 @@ func (t auditedStore) trustsUser(ctx context.Context, id string) bool {
 	return err == nil && !info.DistrustUser
 }
 
-// saidByUser reports a claim that rests on what the user of a session said, and nothing else.
+// saidByUser reports whether all of a claim's evidence are statements of the session's user.
 func saidByUser(c *ken.Claim) bool {
 	return len(c.Evidence) > 0 && !slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
 		return e.Kind != ken.EvidenceMessage && e.Kind != ken.EvidenceUserStatement || e.Speaker() != ken.TrustOperator
 	})
 }
 
-// trustRule makes a rule of a candidate that says in so many words that it is one, of a thing
-// that it names.
+// trustRule turns a candidate into a rule if its text states a rule explicitly and names the thing
+// that the rule applies to.
 func (l *Layer) trustRule(ctx context.Context, t ownerStore, c *ken.Claim) {
 	err := t.use(ctx, func(s store.Engine) error {
 		said := *c
-		said.Entities = nil                 // as its own words name it
-		if c.Status == ken.StatusInferred { // a model worded it: the user's own words decide
+		said.Entities = nil                 // only the names in its own text count
+		if c.Status == ken.StatusInferred { // a model wrote the text: judge the user's own words instead
 			said.Text = c.Evidence[0].Detail
 		}
-		r, bare := reading.Read(&said, s), reading.Read(&said, nil) // how an agent behaves is about nothing, whatever is known
+		r, bare := reading.Read(&said, s), reading.Read(&said, nil) // bare is read without known names: a rule about the agent's behaviour names nothing
 		if r.Constraint && len(bare.Entities) > 0 && bare.Entities[0].Name != "user" && len(r.Entities) > 0 && r.Entities[0].Confidence >= reading.ByCapital && r.Entities[0].Name != "user" {
 			c.Constraint, c.RuleCandidate = true, false
 		}

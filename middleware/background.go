@@ -16,21 +16,21 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// filing files claims in the background under what they are about: see package classify. The
-// process that holds an owner's store follows its log. A program that ends right after a write
-// does the cheap part at once: see Derive.
+// filing sorts claims in the background under the entities that they are about: see package
+// classify. The process that holds an owner's store follows the store's log. A program that ends
+// right after a write runs only the cheap part, at once: see Derive.
 type filing struct {
-	due chan string // owners, except the configured one, whose claims are to be filed
+	due chan string // owners with claims to be filed, other than the configured owner
 }
 
 func (l *Layer) openFiling() { l.filing.due = make(chan string, 64) }
 
-// filesClaims reports whether claims are filed beyond what writing them does.
+// filesClaims reports whether claims are filed in the background, beyond the filing at the write.
 func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
-// classifier returns what files the claims of an owner's store.
+// classifier returns the classifier for the claims of an owner's store.
 func (l *Layer) classifier(s store.Engine, d *ownerSessions) *classify.Classifier {
 	c := &l.cfg.Structure
 	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Wake: d.queue.Wake, GiveWay: l.yieldToTurns,
@@ -48,8 +48,8 @@ func (l *Layer) classifier(s store.Engine, d *ownerSessions) *classify.Classifie
 	return classify.New(s, o)
 }
 
-// runFiling files the configured owner's claims, old and new, until ctx ends. This process
-// holds the store.
+// runFiling files the configured owner's claims, old and new, until ctx ends. This process must
+// hold the store.
 func (l *Layer) runFiling(ctx context.Context, s store.Engine) {
 	d := l.sessionsOf("")
 	c := l.classifier(s, d)
@@ -62,8 +62,7 @@ func (l *Layer) runFiling(ctx context.Context, s store.Engine) {
 	<-worked
 }
 
-// runFilingOthers files the claims of other owners after their sessions were checked, until ctx
-// ends.
+// runFilingOthers files the claims of the other owners whose sessions were checked, until ctx ends.
 func (l *Layer) runFilingOthers(ctx context.Context) {
 	for {
 		select {
@@ -81,20 +80,20 @@ func (l *Layer) runFilingOthers(ctx context.Context) {
 	}
 }
 
-// requestFiling has the background file another owner's claims. It does not wait.
+// requestFiling asks the background to file another owner's claims. It does not wait.
 func (l *Layer) requestFiling(owner string) {
 	if !l.filesClaims() || owner == "" || owner == l.cfg.Knowledge.Owner {
 		return
 	}
 	select {
 	case l.filing.due <- owner:
-	default: // the next round does it
+	default: // the queue is full; the next check of the owner's sessions asks again
 	}
 }
 
-// File files an owner's claims that are not filed yet, "" for the configured owner, and runs
-// the jobs that ask a model for it, in this goroutine. It returns the jobs that ran. The layer
-// does this by itself in the background, unless Options.Foreground is set.
+// File files the claims of an owner that are not filed yet; "" means the configured owner. It also
+// runs the jobs that ask a model to file claims, and returns the jobs that ran. It works in the
+// caller's goroutine. Unless Options.Foreground is set, the layer does the same in the background.
 func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 	if !l.filesClaims() {
 		return jobs.Report{}, nil
@@ -112,9 +111,9 @@ func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 	return c.Drain(ctx, d.queue)
 }
 
-// Derive does at once, by rules, what follows from claims that were just written, such as
-// dependencies that they state. It is for programs that end right after; a layer with a
-// background does it by itself.
+// Derive applies the filing rules to claims that were just written, for example to store the
+// dependencies that they state. It is for programs that end right after a write. A layer that works
+// in the background does this without a call.
 func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error {
 	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return nil
@@ -127,8 +126,8 @@ func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error
 	return classify.Derive(ctx, s, ids...)
 }
 
-// deriveInForeground is Derive after a write through a layer without a background. The claim
-// stays written if it fails.
+// deriveInForeground calls Derive after a write, if the layer has no background. If Derive fails,
+// the claim stays written.
 func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id string) {
 	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return
@@ -138,7 +137,7 @@ func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id strin
 	}
 }
 
-// Filing returns how many of an owner's claims are filed, "" for the configured owner.
+// Filing returns how many of an owner's claims are filed; "" means the configured owner.
 func (l Operator) Filing(ctx context.Context, owner string) (classify.State, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -148,8 +147,8 @@ func (l Operator) Filing(ctx context.Context, owner string) (classify.State, err
 	return classify.Status(ctx, s.Shelf())
 }
 
-// fileAfterHarvest files claims after a harvest. In the foreground it adds the jobs that ran to
-// the report.
+// fileAfterHarvest files an owner's claims after a harvest. In the foreground it adds the jobs that
+// ran to the report.
 func (l *Layer) fileAfterHarvest(ctx context.Context, owner string, report *jobs.Report) error {
 	if !l.o.Foreground {
 		l.requestFiling(owner)
@@ -162,10 +161,10 @@ func (l *Layer) fileAfterHarvest(ctx context.Context, owner string, report *jobs
 	return err
 }
 
-// Background work gives way to turns. It begins a step, which is a call of the store of some
-// milliseconds, once there was no turn for quietAfter, and after waitAtMost in any case. Even
-// if turns never pause, the queue gets shorter by some twenty steps a second, which is about
-// one session, and no more than one step runs beside a turn.
+// Background work yields to turns. A step of it is one store call of some milliseconds. It begins
+// once no turn has run for quietAfter, and after waitAtMost in any case. So even if turns never
+// pause, about twenty steps run per second, which harvests about one session, and at most one step
+// runs beside a turn.
 const (
 	quietAfter = 5 * time.Millisecond
 	waitAtMost = 50 * time.Millisecond
@@ -176,7 +175,7 @@ type activeTurns struct {
 	mu      sync.Mutex // guards the rest
 	count   int
 	lastEnd time.Time     // when the last turn ended
-	idle    chan struct{} // closed when no turn is left; nil if nothing waits for that
+	idle    chan struct{} // closed when the last turn ends; nil if nobody waits
 }
 
 func (s *activeTurns) begin() {
@@ -196,7 +195,7 @@ func (s *activeTurns) end() {
 	}
 }
 
-// wait returns a channel that is closed when no turn is left, and how long to wait at most.
+// wait returns a channel that is closed when no turn is left, and the maximum time to wait for it.
 func (s *activeTurns) wait() (left <-chan struct{}, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,8 +208,8 @@ func (s *activeTurns) wait() (left <-chan struct{}, wait time.Duration) {
 	return s.idle, waitAtMost
 }
 
-// yield returns when there was no turn for a moment, after waitAtMost, or when ctx ends. The
-// caller must not hold anything that a turn may wait for.
+// yield returns once no turn has run for quietAfter, after waitAtMost, or when ctx ends. The caller
+// must not hold a lock that a turn may wait for.
 func (s *activeTurns) yield(ctx context.Context) {
 	left, wait := s.wait()
 	if wait <= 0 {
@@ -235,8 +234,8 @@ func (s *activeTurns) yield(ctx context.Context) {
 	}
 }
 
-// backgroundKey marks the context of background work. Its calls of a store give way to turns of
-// this process; turns of other processes are not known.
+// backgroundKey marks the context of background work. Its store calls yield to the turns of this
+// process, not to those of other processes.
 type backgroundKey struct{}
 
 // inBackground returns a context for background work.
@@ -244,7 +243,7 @@ func inBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
 
-// yieldToTurns makes background work give way to turns; other work goes on at once.
+// yieldToTurns waits as yield does if ctx belongs to background work. Otherwise it returns at once.
 func (l *Layer) yieldToTurns(ctx context.Context) {
 	if ctx.Value(backgroundKey{}) != nil {
 		l.activeTurns.yield(ctx)

@@ -18,20 +18,20 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// turnDecision is the layer's decision for one turn: a block or no block. It is never changed.
+// turnDecision is the layer's decision for one turn: a block or no block. It is immutable.
 type turnDecision struct {
 	text       string
-	itemHashes map[string]uint64   // by id, hashOf the text of each item in the block
-	ownClaims  []string            // ids of the items in the owner's store that can be forgotten
-	shared     map[string][]string // likewise, by the owner who shares them
-	receipt    ken.Receipt         // of a restored block, only what session.Block has
+	itemHashes map[string]uint64   // by item id, hashOf of the item's text in the block
+	ownClaims  []string            // ids of the items that can be forgotten in the turn owner's store
+	shared     map[string][]string // the same for items of other owners, by owner
+	receipt    ken.Receipt         // of a restored block it has only the fields of session.Block
 	lastEvent  uint64              // the store's last event when the block was composed
 
-	storedAt  place // the block's place; zero if it is not to be sent again
+	storedAt  place // the block's place; zero if later requests don't carry it
 	restored  bool  // read from the store
-	incognito bool  // of a turn that leaves no trace
+	incognito bool  // the turn is incognito
 
-	retrievedCount, memoryCount int // records that the retriever found, without recent sessions; memoryCount are the pinned ones and playbooks among them
+	retrievedCount, memoryCount int // number of records that the retriever found, without recent sessions; memoryCount counts the pinned ones and playbooks among them
 }
 
 // placedBlock is a block at its place in a conversation: before, or in, the message at index.
@@ -40,8 +40,8 @@ type placedBlock struct {
 	*turnDecision
 }
 
-// hashOf returns a hash of an item's text that is the same in every process: FNV-1a, as in
-// hash/fnv, which would copy the text.
+// hashOf returns the FNV-1a hash of an item's text, which is the same in every process. Package
+// hash/fnv would need a copy of the text.
 func hashOf(text string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
@@ -50,27 +50,28 @@ func hashOf(text string) uint64 {
 	return h
 }
 
-// place is the position of a block: after the messages of a session that the fingerprint names.
+// place is the position of a block: in a session, after the messages that the fingerprint
+// identifies.
 type place struct {
 	session string
 	at      fingerprint
 }
 
-// blockCache keeps blocks in memory by their places. If a client drops or changes messages
-// before a block, their fingerprint does not come up again, and the block is not sent again
-// either. The blocks used least recently are dropped; the store has those of sessions that are
-// journaled.
+// blockCache keeps blocks in memory by their places. If a client drops or changes messages before a
+// block, no later request has the fingerprint of the block's place, so the block is not sent again.
+// When the cache is full, the least recently used blocks are dropped. The store still has the
+// blocks of journaled sessions.
 type blockCache struct {
-	limit      int // of blocks
-	limitBytes int // of blocks, by turnDecision.size
+	limit      int // number of blocks
+	limitBytes int // their size in bytes, by turnDecision.size
 
 	mu      sync.Mutex // guards the rest
 	byPlace map[place]*list.Element
-	recent  *list.List // of blockEntry, the last used first
+	recent  *list.List // of blockEntry, the most recently used first
 	bytes   int
 
-	// absent are places at which the store has no block. When it is full, absentOlder is
-	// dropped.
+	// absent and absentOlder hold places at which the store has no block. When absent is full, it
+	// replaces absentOlder.
 	absent, absentOlder map[place]struct{}
 }
 
@@ -80,7 +81,7 @@ type blockEntry struct {
 	decision *turnDecision
 }
 
-// maxAbsent bounds absent and absentOlder, each.
+// maxAbsent is the maximum length of absent and of absentOlder.
 const maxAbsent = 1 << 15
 
 func newBlockCache(limit, limitBytes int) *blockCache {
@@ -98,7 +99,7 @@ func (b *blockCache) get(p place) *turnDecision {
 	return el.Value.(blockEntry).decision
 }
 
-// isKnown reports whether the store need not be asked for a place.
+// isKnown reports whether the cache knows the block of a place, or that the store has none there.
 func (b *blockCache) isKnown(p place) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +113,7 @@ func (b *blockCache) isKnown(p place) bool {
 	return ok
 }
 
-// markAbsent notes that the store has no block at a place.
+// markAbsent records that the store has no block at a place.
 func (b *blockCache) markAbsent(p place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +123,7 @@ func (b *blockCache) markAbsent(p place) {
 	b.absent[p] = struct{}{}
 }
 
-// drop removes the blocks for which gone is true, and returns their number.
+// drop removes the blocks for which gone returns true, and returns their number.
 func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +136,7 @@ func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	return n
 }
 
-// count returns the number of blocks for which has is true.
+// count returns the number of blocks for which has returns true.
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,8 +148,8 @@ func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	return n
 }
 
-// put stores c at a place, in place of stale, which may be nil. If another request of the turn
-// was faster, put keeps and returns the block of that request.
+// put stores c at a place and replaces stale, which may be nil. If another request of the turn
+// stored its block first, put keeps and returns that block.
 func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,15 +169,15 @@ func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	return c
 }
 
-// remove removes a block. b.mu is held.
+// remove removes a block. The caller holds b.mu.
 func (b *blockCache) remove(el *list.Element) {
 	e := b.recent.Remove(el).(blockEntry)
 	delete(b.byPlace, e.place)
 	b.bytes -= e.decision.size()
 }
 
-// Bytes of a decision, of an item, of a candidate, of an entry of a map and of what else is in a
-// list, beside the texts: about what the memory profile of a process shows.
+// Approximate sizes in bytes, without texts, as measured with a memory profile: of a decision, an
+// item, a candidate, an entry of a map, and a Cut of the receipt.
 const (
 	decisionBytes  = 2048
 	itemBytes      = 800
@@ -185,7 +186,7 @@ const (
 	cutBytes       = 112
 )
 
-// size is about the bytes that the decision keeps in memory. It is always the same.
+// size returns the approximate bytes that the decision keeps in memory. The result never changes.
 func (d *turnDecision) size() int {
 	r := &d.receipt
 	n := decisionBytes + len(d.text) + len(r.Signals.Question) + len(r.Signals.Subject) + cutBytes*len(r.Cut) + entryBytes*(len(d.itemHashes)+len(r.MS))
@@ -199,9 +200,9 @@ func (d *turnDecision) size() int {
 	return n
 }
 
-// placesOf returns the places at which a turn's block may stand: in the turn's session, and in
-// the session that it had before its first answer told it from another conversation with the
-// same beginning.
+// placesOf returns the places at which a turn's block may be stored. One is in the turn's session.
+// The other is in the session without its number: a conversation gets its number only with its
+// first answer, if another conversation has the same beginning.
 func placesOf(session string, at fingerprint) []place {
 	if i := strings.LastIndexByte(session, '.'); i > 0 && wire.Guessed(session[:i]) {
 		return []place{{session, at}, {session[:i], at}}
@@ -219,14 +220,14 @@ func (l *Layer) cachedBlock(session string, at fingerprint) *turnDecision {
 	return nil
 }
 
-// findBlockInMemory is findBlock without a look at the store.
+// findBlockInMemory is findBlock without reading the store.
 func (l *Layer) findBlockInMemory(_ context.Context, t *ken.Turn, at fingerprint) *turnDecision {
 	return l.cachedBlock(t.Session, at)
 }
 
-// restoreBlocks loads the conversation's earlier blocks that are not in memory: those of
-// earlier processes, and of others that serve the same conversation. After an error the
-// conversation goes on without them.
+// restoreBlocks loads the conversation's earlier blocks that are not in memory. Earlier processes
+// composed them, or other processes that serve the same conversation. After an error the
+// conversation continues without them.
 func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
 	t := c.turn
 	if !l.cfg.Injection.Sticky || !l.usesSession(t) {
@@ -268,7 +269,7 @@ func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
 	return nil
 }
 
-// restoredDecision returns a block as the store has it.
+// restoredDecision returns the decision for a block that was read from the store.
 func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecision {
 	r := l.emptyReceipt(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
 	r.At, r.Block, r.Chars, r.Mode = b.At, b.Text, utf8.RuneCountInString(b.Text), b.Mode
@@ -286,8 +287,8 @@ func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecisi
 	return c
 }
 
-// addForgettable notes an item that can be forgotten in the store of an owner; "" means the
-// turn's own.
+// addForgettable records that an item can be forgotten in the store of owner. "" means the turn's
+// owner.
 func (c *turnDecision) addForgettable(owner, id string) {
 	if owner == "" {
 		c.ownClaims = append(c.ownClaims, id)
@@ -307,7 +308,7 @@ func (c *turnDecision) canForget(it *ken.Item) bool {
 	return slices.Contains(c.shared[it.Owner], it.ID)
 }
 
-// storedBlock returns the block for the store; nil if it is not stored.
+// storedBlock returns the block in the form that the store keeps; nil if it is not to be stored.
 func (c *turnDecision) storedBlock() *session.Block {
 	if c.storedAt == (place{}) || c.incognito || c.restored || c.receipt.Reused {
 		return nil
@@ -324,19 +325,19 @@ func (c *turnDecision) storedBlock() *session.Block {
 	return b
 }
 
-// isReusable reports whether a request that begins the turn anew gets this block.
+// isReusable reports whether a repeated first request of the turn may get this block.
 func (c *turnDecision) isReusable(now time.Time) bool {
 	b := session.Block{At: c.receipt.At, Text: c.text}
 	return b.Stands(now)
 }
 
-// adoptBlock replaces this process's block by the block of another process that was faster.
+// adoptBlock replaces this process's block by the one that another process stored first.
 func (l *Layer) adoptBlock(owner, id string, mine *turnDecision, standing *session.Block) {
 	l.blocks.put(mine.storedAt, l.restoredDecision(owner, id, standing), mine)
 }
 
-// fingerprint names a conversation up to and including one message. Two requests that begin
-// with the same messages have the same fingerprints that far.
+// fingerprint identifies a conversation up to and including one message. Requests that begin with
+// the same messages have the same fingerprints for these messages.
 type fingerprint [16]byte
 
 func (f fingerprint) String() string { return hex.EncodeToString(f[:]) }
@@ -344,14 +345,14 @@ func (f fingerprint) String() string { return hex.EncodeToString(f[:]) }
 // fingerprints are the fingerprints of a conversation after each of its messages.
 type fingerprints struct {
 	full []fingerprint // of all messages
-	// dialogue leaves the instructions out: clients write the time, the branch or the open files
-	// into them, while the dialogue stays what it was.
+	// dialogue leaves out instructions: clients write the time, the branch or the open files into
+	// them, which change while the dialogue does not.
 	dialogue []fingerprint
 	sizes    []int64 // of each message, in bytes, as far as the layer reads it
 }
 
-// visibility returns the limits of what a turn may see, as text. They are part of each
-// fingerprint, so that a block never appears where its items may not be seen.
+// visibility returns the limits of what a turn may see, as text. Each fingerprint includes them, so
+// that a block is never sent in a turn that may not see its items.
 func visibility(t *ken.Turn) string {
 	s := t.Owner + "\x00" + t.Weight.String()
 	if t.Scopes != nil { // nil sees every scope, an empty list none
@@ -363,7 +364,7 @@ func visibility(t *ken.Turn) string {
 	return s
 }
 
-// fingerprintsOf returns the fingerprints of a turn's messages. Each message is read once.
+// fingerprintsOf returns the fingerprints of a turn's messages. It reads each message once.
 func fingerprintsOf(t *ken.Turn) fingerprints {
 	n := len(t.Messages)
 	both := make([]fingerprint, 2*n)
@@ -390,17 +391,17 @@ func fingerprintsOf(t *ken.Turn) fingerprints {
 		copy(p.full[i][:], whole[:])
 		copy(p.dialogue[i][:], said[:])
 	}
-	if t.Session == "" { // only the instructions tell two programs apart
+	if t.Session == "" { // without a session, only the instructions distinguish two programs
 		p.dialogue = p.full
 	}
 	return p
 }
 
-// hashChunk is the most bytes of a text that are hashed at once.
+// hashChunk is the maximum number of bytes that are hashed at once.
 const hashChunk = 32 << 10
 
-// hashMessage writes a message to h and returns its size. Each field follows its length, so
-// that no two messages write the same bytes.
+// hashMessage writes a message to h and returns its size. It writes the length before each field,
+// so that different messages never write the same bytes.
 func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 	var size [8]byte
 	var part []byte
@@ -408,7 +409,7 @@ func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
 		h.Write(size[:])
 		n += int64(len(s))
-		if len(s) > hashChunk { // a whole copy would double the memory of a long request
+		if len(s) > hashChunk { // copying it at once would double the memory of a long request
 			if part == nil {
 				part = make([]byte, hashChunk)
 			}
@@ -426,8 +427,8 @@ func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 	case len(m.Parts) == 0:
 		field(m.Text)
 	case len(m.Parts) == 1 && m.Parts[0].Type == "text":
-		// The same text in another form: clients turn a string into a part to mark it for the
-		// provider's cache, and back when the mark moves on.
+		// Clients turn a string into a part to mark it for the provider's cache, and back when the
+		// mark moves to a later message. Both forms must have the same fingerprint.
 		field(m.Parts[0].Text)
 	default:
 		for _, p := range m.Parts {

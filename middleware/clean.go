@@ -23,8 +23,7 @@ func cleanText(s string) string {
 	return s
 }
 
-// cleanMessage returns a message with clean texts, and whether anything changed. It does not
-// change m.
+// cleanMessage returns a copy of m with clean texts, and reports whether anything changed.
 func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	out, changed := *m, false
 	set := func(to *string, from string) bool {
@@ -59,28 +58,28 @@ func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	return out, changed
 }
 
-// cleanMessages returns messages with clean texts. It returns msgs if they are clean.
+// cleanMessages returns messages with clean texts. If nothing changes, it returns msgs itself.
 func cleanMessages(msgs []ken.Message) []ken.Message {
 	return (*cleanCache)(nil).clean(nil, msgs)
 }
 
-// Bounds of each half of a cleanCache.
+// Bounds of each of the two maps of a cleanCache.
 const (
 	maxCleanings     = 1 << 14 // messages
 	maxCleaningBytes = 8 << 20 // of clean text
 )
 
-// cleanCache remembers the clean form of messages by their fingerprints: a conversation sends
-// its messages again with every request. Messages that were not used while the newer half
-// filled up are dropped. It is safe for concurrent use.
+// cleanCache remembers the clean form of messages by their fingerprints, because a conversation
+// sends its messages again with every request. When the map newer is full it replaces older, which
+// drops the messages that were not used since. It is safe for concurrent use.
 type cleanCache struct {
 	mu           sync.Mutex
-	newer, older map[fingerprint]*ken.Message // nil for a message that was clean
+	newer, older map[fingerprint]*ken.Message // the value is nil if the message needed no change
 	bytes        int                          // of the messages in newer
 }
 
-// clean returns messages, whose fingerprints are at, with clean texts. It returns msgs if they
-// are clean. A nil receiver remembers nothing.
+// clean returns messages with clean texts; at holds the fingerprints of msgs. If nothing changes,
+// it returns msgs itself. A nil receiver caches nothing.
 func (c *cleanCache) clean(at []fingerprint, msgs []ken.Message) []ken.Message {
 	out := msgs
 	for i := range msgs {
@@ -148,10 +147,10 @@ func (c *cleanCache) add(at fingerprint, m *ken.Message) {
 	c.bytes += size
 }
 
-// assign files a claim when it is written, without a model.
+// assign files a claim under the entities it names when it is written. It asks no model.
 func assign(names store.Structure, c *ken.Claim) { reading.Assign(c, names) }
 
-// structureOptions translates the configuration; nil if it switches the structure off.
+// structureOptions returns the structure search's options; nil if structure is switched off.
 func structureOptions(c *config.Config) *retriever.Structure {
 	s := &c.Structure
 	if !s.Enabled {
@@ -159,13 +158,13 @@ func structureOptions(c *config.Config) *retriever.Structure {
 	}
 	b := structure.Bounds{Focal: s.Focal, Aspects: s.Aspects, Attributes: s.Attributes, Dependencies: s.Dependencies, MinStrength: s.MinStrength}
 	if b.MinStrength == 0 {
-		b.MinStrength = -1 // the configuration's 0 follows every dependency, the traversal's is its default
+		b.MinStrength = -1 // 0 in the configuration means: follow every dependency; 0 in the option means the default
 	}
 	return &retriever.Structure{Bounds: b}
 }
 
-// userText returns the whole text of the turn's user message: names may stand beyond what is
-// searched.
+// userText returns the full text of the turn's user message. The search reads only a part of it,
+// and names may come after that part.
 func userText(msgs []ken.Message) string {
 	i := lastUser(msgs)
 	if i < 0 {
@@ -190,9 +189,9 @@ func focalNames(focal []structure.Focus) (names []string) {
 	return names
 }
 
-// loadClaim reads a candidate's claim for the block. A rule that was disputed, superseded or
-// has expired since it was found is an error: a rule counts too much to be shown for a moment
-// longer.
+// loadClaim reads a candidate's claim for the block. It returns an error for a rule that was
+// disputed or superseded, or has expired, since the search found it: an invalid rule must not be
+// shown.
 func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Claim, error) {
 	filter := st.filter
 	filter.Shared = c.Owner != ""
@@ -206,7 +205,7 @@ func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Cla
 		return withOwnerSource(c.Owner, claim), nil
 	}
 	if why := filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
-		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it holds no longer since it was found: " + rejectReason(why),
+		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it became invalid after the search: " + rejectReason(why),
 			Try: "Look at its history."}
 	}
 	return withOwnerSource(c.Owner, claim), nil
@@ -214,16 +213,17 @@ func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Cla
 
 func rejectReason(why ken.CutReason) string {
 	if why == "" {
-		return "it is no constraint any more"
+		return "it is no longer a constraint"
 	}
 	return string(why)
 }
 
-// taskReminder returns a task as a turn shows it, while there is something to do about it.
+// taskReminder returns a task in the form that a turn shows. It returns an error if the task is
+// done or has expired.
 func taskReminder(c ken.Claim, now time.Time) (ken.Claim, error) {
 	t, ok := task.Of(c, now)
 	if !ok || t.Status.Over() || t.Expired {
-		return c, &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "there is nothing to do about it any more", Try: "Look at it with ken tasks show."}
+		return c, &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "the task is done or has expired", Try: "Look at it with ken tasks show."}
 	}
 	c.Heading = "Task " + t.ID + ", " + string(t.Status)
 	if !t.ExpiresAt.IsZero() {

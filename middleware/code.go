@@ -22,19 +22,19 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// code is what the layer knows of the project's code and objectives.
+// code holds the project's code graph and objectives, and the state of reading them.
 type code struct {
 	base       *codebase.Codebase                  // nil if it is switched off or can't be opened
-	objectives *objective.Store                    // likewise
-	loading    chan struct{}                       // holds a token while the code is read for the first time
-	loaded     chan struct{}                       // closed once the code was read
-	changed    chan struct{}                       // signals that files have changed
+	objectives *objective.Store                    // nil if it is switched off or can't be opened
+	loading    chan struct{}                       // holds a token during the first reading of the code
+	loaded     chan struct{}                       // closed after the first reading of the code
+	changed    chan struct{}                       // receives a value when files have changed
 	progress   atomic.Pointer[repository.Progress] // of reading the code
 	refresh    *codeRefresh
 	cards      cards
 }
 
-// isLoaded reports whether the graph has the files' content.
+// isLoaded reports whether the code was read, so that the graph is complete.
 func (c *code) isLoaded() bool {
 	select {
 	case <-c.loaded:
@@ -44,7 +44,7 @@ func (c *code) isLoaded() bool {
 	}
 }
 
-// openCode opens the code without reading it. What can't be opened is left out.
+// openCode opens the code without reading it. It leaves out the parts that can't be opened.
 func (l *Layer) openCode(ctx context.Context) {
 	c := &l.code
 	c.loading, c.loaded, c.changed = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
@@ -83,15 +83,15 @@ func (l *Layer) closeCode() error {
 	return errors.Join(errs...)
 }
 
-// Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until
-// it was read: see ReadCode.
+// Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until the
+// code is read: see ReadCode.
 func (l Operator) Codebase() *codebase.Codebase { return l.code.base }
 
 // Objectives returns the project's objectives; nil if middleware.objectives is off.
 func (l Operator) Objectives() *objective.Store { return l.code.objectives }
 
-// CodeRead reports whether ReadCode returns at once, for callers that can't wait. Until then,
-// so is the progress of reading, if that has begun.
+// CodeRead reports whether ReadCode would return at once. It is for callers that can't wait. so is
+// the progress of reading; the zero value if reading has not begun.
 func (l Operator) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
 	if p := c.progress.Load(); p != nil {
@@ -100,15 +100,15 @@ func (l Operator) CodeRead() (so repository.Progress, read bool) {
 	return so, c.base == nil || c.isLoaded()
 }
 
-// errNoCode says why there is no graph.
+// errNoCode returns the error for a missing graph.
 func errNoCode() error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.graph", Msg: "the code graph is switched off, or could not be opened",
 		Try: "Set middleware.graph to true, and look at ken doctor."}
 }
 
-// ReadCode returns the project's code. If nobody has read it yet, it reads what was saved and
-// what has changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's
-// error.
+// ReadCode returns the project's code. On the first call it reads the saved graph and the files
+// that changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's error
+// if ctx ends first.
 func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
@@ -128,7 +128,7 @@ func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		l.o.Log.Info("the code graph is built again", "cause", err)
+		l.o.Log.Info("the code graph is rebuilt", "cause", err)
 	}
 	report, err := c.base.Build(ctx)
 	if err != nil {
@@ -142,13 +142,13 @@ func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	return c.base, nil
 }
 
-// manyChanges reports whether reading the changes again would take longer than saving the
-// graph.
+// manyChanges reports whether so many files changed that saving the graph is cheaper than reading
+// them again at the next start.
 func manyChanges(r *codegraph.Report) bool { return r.Changed+r.Removed > 16+r.Files/50 }
 
 func (l *Layer) saveCode() {
 	if err := l.code.base.Save(); err != nil {
-		l.o.Log.Info("the code graph is not kept for the next start", "cause", err)
+		l.o.Log.Info("the code graph could not be saved", "cause", err)
 	}
 }
 
@@ -167,15 +167,15 @@ func (l *Layer) followCode(ctx context.Context) {
 		return
 	}
 	if err := l.code.base.Watch(ctx, func(paths []string) { l.updateCode(ctx, paths) }); err != nil {
-		l.o.Log.Warn("files are not followed; what tool calls write is noticed all the same", "cause", err)
+		l.o.Log.Warn("files are not watched; only changes by tool calls are noticed", "cause", err)
 	}
 }
 
-// maxUpdatePaths is the number of changed files beyond which all files are examined, as after a
-// change of branches.
+// maxUpdatePaths is the maximum number of changed files that are read one by one. With more, for
+// example after a switch of branches, all files are examined.
 const maxUpdatePaths = 500
 
-// updateCode reads files that have changed.
+// updateCode reads changed files. No paths, or more than maxUpdatePaths, mean all files.
 func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	var err error
 	if len(paths) == 0 || len(paths) > maxUpdatePaths {
@@ -200,12 +200,13 @@ func (l *Layer) notifyCodeChanged() {
 const (
 	// indexDelay is how long files must be unchanged before they are indexed for search.
 	indexDelay = time.Second
-	// typesDelay is how long before their types are checked, which takes seconds of a core.
+	// typesDelay is how long files must be unchanged before their types are checked, which takes
+	// some seconds of one core.
 	typesDelay = 20 * time.Second
 )
 
-// refineCode checks types and indexes files after the code was read and whenever it has
-// changed, until ctx ends. Of the processes that share a store, only the holder does it.
+// refineCode checks types and indexes files after the code was read and after each change, until
+// ctx ends. Of the processes that share a store, only its holder does this.
 func (l *Layer) refineCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
@@ -224,8 +225,8 @@ func (l *Layer) refineCode(ctx context.Context) {
 	}
 }
 
-// waitForCodeChange waits until files have changed and then stayed unchanged for a while. It
-// returns false when ctx ends.
+// waitForCodeChange waits until files have changed and then stayed unchanged for d. It returns
+// false when ctx ends.
 func (l *Layer) waitForCodeChange(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-l.code.changed:
@@ -241,7 +242,7 @@ func (l *Layer) waitForCodeChange(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// codeQuietFor waits, and reports whether no file has changed meanwhile.
+// codeQuietFor waits for d and reports whether no file changed during that time.
 func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -249,13 +250,13 @@ func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-l.code.changed:
-		l.notifyCodeChanged() // for the next wait
+		l.notifyCodeChanged() // so that the next wait sees the change
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// checkTypes refines the graph by types, if the project has some.
+// checkTypes adds type information to the graph, if the project has Go code.
 func (l *Layer) checkTypes(ctx context.Context) {
 	if !l.cfg.Graph.Types || l.code.base.View().Counts().Files == 0 {
 		return
@@ -263,19 +264,19 @@ func (l *Layer) checkTypes(ctx context.Context) {
 	_, report, err := l.code.base.Types(ctx)
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, ken.ErrNotFound): // no Go
+	case errors.Is(err, ken.ErrNotFound): // the project has no Go code
 	case err != nil:
-		l.o.Log.Info("the code graph goes by names", "cause", err)
+		l.o.Log.Info("the code graph has no type information", "cause", err)
 	case report.Edges > 0:
 		l.saveCode()
 	}
 }
 
-// Bounds and scores of what is one step from a turn's symbols.
+// Bounds and scores of the neighbours of a turn's symbols: the nodes one edge away.
 const (
-	maxNearbyNames = 50  // names of what is one step from a turn's symbols
-	exactStepScore = 0.9 // score of a step along an exact edge
-	guessStepScore = 0.4 // score of a step along a guessed edge
+	maxNearbyNames = 50  // names of neighbours
+	exactStepScore = 0.9 // score of a neighbour along an exact edge
+	guessStepScore = 0.4 // score of a neighbour along a guessed edge
 	maxNeighbours  = 24
 )
 
@@ -287,8 +288,9 @@ func ruleNames(symbols []symbol) (names []string) {
 	return names
 }
 
-// CalledBy returns the names under which something may be known of a node of the code, the
-// surest first: with its package or type, whole, and bare if that is not a common word.
+// CalledBy returns the names under which claims about a node of the code may be filed, the most
+// specific first: the name with its package or type, the qualified name, and the short name. It
+// leaves out names that are common words.
 func CalledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
@@ -305,7 +307,7 @@ func CalledBy(n *codegraph.Node) []string {
 	return distinctiveNames(short, n.Qualified, n.Name)
 }
 
-// distinctiveNames leaves out duplicates and names that are common words by themselves.
+// distinctiveNames leaves out duplicates of the first name and names that are common words.
 func distinctiveNames(names ...string) (out []string) {
 	for i, n := range names {
 		if n == "" || n == "." || reading.Common(analysis.Entity(n)) || i > 0 && n == names[0] {
@@ -316,8 +318,8 @@ func distinctiveNames(names ...string) (out []string) {
 	return out
 }
 
-// shortName returns the end of a qualified name: store.Shelf, or Shelf.View in a file that is
-// its own scope. For a file it returns the path.
+// shortName returns the end of a qualified name, such as store.Shelf, or Shelf.View for a file that
+// is its own scope. For a file it returns the path.
 func shortName(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindFile {
 		return n.Path
@@ -325,7 +327,7 @@ func shortName(n *codegraph.Node) string {
 	return n.Qualified[strings.LastIndexByte(n.Qualified, '/')+1:]
 }
 
-// ownerType returns the type that a method or property belongs to; false if there is none.
+// ownerType returns the type that a method or property belongs to; false if it has none.
 func ownerType(n *codegraph.Node) (codegraph.Node, bool) {
 	if n.Kind != codegraph.KindMethod && n.Kind != codegraph.KindProperty {
 		return codegraph.Node{}, false
@@ -337,8 +339,8 @@ func ownerType(n *codegraph.Node) (codegraph.Node, bool) {
 	return codegraph.Node{Kind: codegraph.KindType, Qualified: q, Name: q[strings.LastIndexByte(q, '.')+1:]}, true
 }
 
-// nearbyThings returns what is one step from symbols, the nearest first: what they are defined
-// in, what they depend on, and what depends on them.
+// nearbyThings returns the neighbours of symbols, the nearest first: the nodes that contain them,
+// that they depend on, and that depend on them.
 func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 	left := maxNearbyNames
 	add := func(b structure.Beside) {
@@ -377,7 +379,7 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 	return out
 }
 
-// enclosingNames returns the names of a node's type, file and package.
+// enclosingNames returns the names of the node's type, file and package.
 func enclosingNames(n *codegraph.Node) (names []string) {
 	if of, ok := ownerType(n); ok {
 		names = append(names, CalledBy(&of)...)
@@ -398,7 +400,7 @@ func enclosingNames(n *codegraph.Node) (names []string) {
 	return names
 }
 
-// focusName returns the short name of a symbol by its id.
+// focusName returns the short name of the symbol with this id.
 func focusName(symbols []symbol, id string) string {
 	for i := range symbols {
 		if symbols[i].ID == id {
@@ -408,20 +410,20 @@ func focusName(symbols []symbol, id string) string {
 	return id
 }
 
-// Bounds of reading files that have changed.
+// Bounds of reading changed files.
 const (
-	// editWait is how long a turn waits for files that have changed to be read.
+	// editWait is the maximum time that a turn waits for changed files to be read.
 	editWait = 100 * time.Millisecond
-	// editWindow is how many of a conversation's last messages tool calls are looked for in.
+	// editWindow is the number of a conversation's last messages that are searched for tool calls.
 	editWindow = 256
-	// maxSeenCalls bounds the tool calls that are remembered.
+	// maxSeenCalls is the maximum number of remembered tool calls, in each of two maps.
 	maxSeenCalls = 1 << 14
-	// rescanFactor is how many times the duration of a full scan must pass before the next one.
+	// rescanFactor sets the pause after a full scan: this many times the duration of the scan.
 	rescanFactor = 20
 )
 
-// codeRefresh reads changed files in the background, one batch at a time, so that a turn may
-// stop waiting. Its methods are safe for concurrent use.
+// codeRefresh reads changed files in the background, one batch at a time. A turn may stop waiting
+// for a batch. Its methods are safe for concurrent use.
 type codeRefresh struct {
 	read func(ctx context.Context, paths []string) // no paths mean all files
 	now  func() time.Time
@@ -433,13 +435,13 @@ type codeRefresh struct {
 	mu           sync.Mutex // guards the rest
 	pending      map[string]bool
 	allFiles     bool
-	done         chan struct{} // closed when the pending files were read
+	done         chan struct{} // closed after the pending files were read
 	running      bool
 	closed       bool
-	nextFullScan time.Time // no full scan before this time
+	nextFullScan time.Time // the earliest time of the next full scan
 
 	seed      maphash.Seed
-	seenCalls [2]map[uint64]bool // tool calls, the newer half first
+	seenCalls [2]map[uint64]bool // hashes of tool calls; the newer map first
 }
 
 func newCodeRefresh(read func(context.Context, []string), now func() time.Time) *codeRefresh {
@@ -448,8 +450,9 @@ func newCodeRefresh(read func(context.Context, []string), now func() time.Time) 
 	return r
 }
 
-// request has files read, and returns a channel that is closed once they were, or could not be.
-// No paths mean all files; it returns nil if a full scan is pending or not yet allowed.
+// request asks for files to be read. The returned channel is closed after they were read or could
+// not be read. No paths mean all files; then request returns nil if a full scan is pending or not
+// yet allowed.
 func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -478,7 +481,7 @@ func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 	return done
 }
 
-// run reads pending files until there are none.
+// run reads pending files until none are left.
 func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
@@ -497,7 +500,7 @@ func (r *codeRefresh) run() {
 			return
 		}
 		r.mu.Unlock()
-		_ = caught.Run(func() error { r.readBatch(paths, all); return nil }) // the next edit is read again
+		_ = caught.Run(func() error { r.readBatch(paths, all); return nil }) // a later edit is read by the next call
 		close(done)
 	}
 }
@@ -515,7 +518,7 @@ func (r *codeRefresh) readBatch(paths []string, all bool) {
 	r.noteFullScan(start)
 }
 
-// noteFullScan notes that all files were examined between start and now.
+// noteFullScan records that all files were examined between start and now.
 func (r *codeRefresh) noteFullScan(start time.Time) {
 	end := r.now()
 	r.mu.Lock()
@@ -523,7 +526,7 @@ func (r *codeRefresh) noteFullScan(start time.Time) {
 	r.nextFullScan = end.Add(rescanFactor * end.Sub(start))
 }
 
-// close stops reading and waits for it. Later requests are not read.
+// close stops the reading and waits until it has stopped. Later requests are ignored.
 func (r *codeRefresh) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -532,7 +535,7 @@ func (r *codeRefresh) close() {
 	r.work.Wait()
 }
 
-// isNewCall reports whether a tool call of a conversation was not seen before.
+// isNewCall reports whether a tool call of a conversation is seen for the first time.
 func (r *codeRefresh) isNewCall(conversation string, c *ken.ToolCall, result *ken.Message) bool {
 	var h maphash.Hash
 	h.SetSeed(r.seed)
@@ -553,9 +556,9 @@ func (r *codeRefresh) isNewCall(conversation string, c *ken.ToolCall, result *ke
 	return true
 }
 
-// editedFiles returns the files that the tool calls of a turn's conversation were to change.
-// Each call counts once, except in a conversation without a session, which may be another one
-// that began alike.
+// editedFiles returns the files that tool calls of the turn's conversation were meant to change.
+// Each call counts once. Without a session each call counts every time, because the calls of
+// different conversations can't be told apart.
 func (l *Layer) editedFiles(t *ken.Turn) []string {
 	msgs := t.Messages[max(0, len(t.Messages)-editWindow):]
 	fresh := func(c *ken.ToolCall, result *ken.Message) bool {

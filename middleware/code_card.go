@@ -21,14 +21,14 @@ import (
 // legGraph is the source in receipts for symbols and the decisions about them.
 const legGraph = "graph"
 
-// card describes a symbol. It never changes.
+// card describes a symbol. It is immutable.
 type card struct {
 	item     ken.Item
 	governed []codegraph.Ref
-	paths    []string // the files that it describes
+	paths    []string // the files that the text describes
 }
 
-// cardOf makes the card of a node; false if the view has no such node.
+// cardOf returns the card of a node; false if the view has no such node.
 func cardOf(v *codegraph.View, id string) (card, bool) {
 	s, err := v.Show(id)
 	if err != nil {
@@ -45,7 +45,7 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	w.addDependencies()
 	w.addMembers()
 	w.addDependentCount()
-	if len(w.lines) == 0 { // even the signature had to be removed
+	if len(w.lines) == 0 { // the signature was removed too
 		w.addLine("Nothing more is known of it.")
 	}
 	c := card{governed: s.Governed, paths: w.paths, item: ken.Item{ID: s.ID, Kind: budgeter.KindSymbol, Tier: ken.Inferred, Trust: ken.TrustOperator,
@@ -60,14 +60,14 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	return c, true
 }
 
-// cards keeps the cards of one view. The zero value is ready, and safe for concurrent use.
+// cards caches the cards of one version of the graph. The zero value is ready, and safe for concurrent use.
 type cards struct {
 	mu      sync.Mutex // guards the rest
 	version uint64
 	byID    map[string]card
 }
 
-// maxCards bounds the cards that are kept.
+// maxCards is the maximum number of cached cards.
 const maxCards = 512
 
 // get returns the card of a node; false if the view has no such node.
@@ -93,18 +93,18 @@ func (c *cards) get(v *codegraph.View, id string) (card, bool) {
 	return made, true
 }
 
-// cleanFileText removes what must not get into a prompt. Text of files does not pass a store,
-// which would do so.
+// cleanFileText removes secrets and other content that must not get into a prompt. A store cleans the claims it holds;
+// text of files does not pass through one.
 func cleanFileText(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return strings.TrimSpace(s)
 }
 
-// oneLine returns a text on one line.
+// oneLine replaces each run of white space, line breaks included, by one space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// candidate returns the card for the block, at a rank from 1. distance is 0 for what the turn
-// names.
+// candidate returns the card as a candidate for the block. Ranks begin at 1. distance is 0 for a symbol that the turn
+// names. sure is the confidence that the turn means the symbol.
 func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	it := c.item
 	it.Legs = map[string]ken.LegScore{legGraph: {Rank: rank, Score: sure}}
@@ -112,15 +112,15 @@ func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	return budgeter.Candidate{Item: it}
 }
 
-// Bounds of a card.
+// Bounds of a card's content.
 const (
 	maxCardChars = 600 // characters
-	maxMembers   = 8   // members that are named
-	maxUsers     = 3   // users of a kind that are named
+	maxMembers   = 8   // members that are listed
+	maxUsers     = 3   // users that are listed, for each kind of use
 	maxRefs      = 48  // edges from which users are chosen
 )
 
-// cardWriter writes lines while there is room.
+// cardWriter collects the lines of a card, up to maxCardChars.
 type cardWriter struct {
 	v     *codegraph.View
 	s     *codegraph.NodeDetails
@@ -145,7 +145,7 @@ func (w *cardWriter) addPath(p string) {
 	}
 }
 
-// countEdges counts the edges of a kind: the exact ones or, if there are none, the guesses.
+// countEdges counts the edges of a kind: the exact ones or, if there are none, the guessed ones.
 func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how codegraph.How) {
 	for _, c := range counts {
 		if c.Kind == k && c.Exact > 0 {
@@ -158,8 +158,8 @@ func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how 
 	return 0, codegraph.Exact
 }
 
-// addGoverning lists the decisions about the symbol: those that list it or, if there are none,
-// those that name it.
+// addGoverning lists the decisions about the symbol: those that list it in a field or, if there are none, those that
+// mention its name.
 func (w *cardWriter) addGoverning() {
 	var sure, perhaps []string
 	for _, r := range w.s.Governed {
@@ -179,7 +179,7 @@ func (w *cardWriter) addGoverning() {
 	}
 }
 
-// usageKinds are the ways in which a symbol may be used, and their words.
+// usageKinds lists the ways to use a symbol, with the words for them.
 var usageKinds = []struct {
 	kind codegraph.EdgeKind
 	says string
@@ -211,7 +211,7 @@ func (w *cardWriter) addUsers() {
 	}
 }
 
-// rankUsers orders the users of a symbol: declarations before files, and code before tests.
+// rankUsers sorts the users of a symbol: declarations before files, and code before tests.
 func (w *cardWriter) rankUsers(refs []codegraph.Ref, how codegraph.How) (names, paths []string) {
 	for _, tests := range []bool{false, true} {
 		for _, files := range []bool{false, true} {
@@ -235,7 +235,7 @@ func cardName(n *codegraph.Node) string {
 	return oneLine(shortName(n))
 }
 
-// addSources notes the files that a line rests on.
+// addSources adds the files that a line's content comes from.
 func (w *cardWriter) addSources(paths []string) {
 	for _, p := range paths {
 		w.addPath(p)
@@ -273,7 +273,7 @@ func (w *cardWriter) addDependencies() {
 	}
 }
 
-// addMembers lists what the symbol defines, exported names first.
+// addMembers lists the members of the symbol, exported names first.
 func (w *cardWriter) addMembers() {
 	if w.s.MemberAll == 0 {
 		return
@@ -289,7 +289,7 @@ func (w *cardWriter) addMembers() {
 	says := "Members"
 	switch {
 	case w.s.Kind == codegraph.KindPackage && w.s.Members[0].Kind == codegraph.KindFile:
-		w.addLine("Files: " + strconv.Itoa(w.s.MemberAll)) // their names say little
+		w.addLine("Files: " + strconv.Itoa(w.s.MemberAll)) // the names of a package's files are not useful
 		return
 	case w.s.Kind == codegraph.KindFile:
 		says = "Declares"
@@ -299,7 +299,7 @@ func (w *cardWriter) addMembers() {
 	}
 }
 
-// addDependentCount says how many nodes depend on the symbol or a part of it.
+// addDependentCount adds the number of nodes that depend on the symbol or on one of its parts.
 func (w *cardWriter) addDependentCount() {
 	if w.s.MemberAll == 0 {
 		return
@@ -311,7 +311,7 @@ func (w *cardWriter) addDependentCount() {
 	}
 }
 
-// listNames joins the first of n names.
+// listNames joins the first names, at most most, and adds how many of n are left out.
 func listNames(names []string, n, most int) string {
 	first := names[:min(len(names), most)]
 	s := strings.Join(first, ", ")
@@ -321,10 +321,10 @@ func listNames(names []string, n, most int) string {
 	return s
 }
 
-// withCode adds cards and decisions to the candidates for the block. The best card ranks beside
-// the best candidate, the second beside the second, and the decisions after the cards of what the
-// turn names, so that neither pushes the other out. The cards of what is near come last. A piece of a decision's file is left out, because it says the
-// same.
+// withCode adds cards and decisions to the candidates for the block. The best card ranks beside the best candidate, the
+// second card beside the second candidate, and so on, so that both kinds get in. The order is: cards of symbols that
+// the turn names, decisions, cards of neighbours. A search hit in a decision's file is left out, because it repeats the
+// decision.
 func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candidate) []budgeter.Candidate {
 	c := &st.code
 	if len(c.cards)+len(c.decisions) == 0 {
@@ -346,7 +346,7 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 			return ranked[n-1] / float64(i-n+2)
 		}
 	}
-	found := map[string]bool{} // by path of the decision
+	found := map[string]bool{} // by the decision's path: a search hit was in its file
 	cands = l.dropCoveredPieces(ctx, st, cands, found)
 	near := slices.IndexFunc(c.cards, func(x budgeter.Candidate) bool { return x.Item.Signals[retriever.SignalDistance] > 0 })
 	if near < 0 {
@@ -373,8 +373,7 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 	return cands
 }
 
-// dropCoveredPieces leaves out the pieces of files that a decision repeats, and notes those
-// files in found.
+// dropCoveredPieces leaves out search hits in files whose decision is shown, and adds those files to found.
 func (l *Layer) dropCoveredPieces(ctx context.Context, st *State, cands []budgeter.Candidate, found map[string]bool) []budgeter.Candidate {
 	if len(st.code.decisions) == 0 {
 		return cands

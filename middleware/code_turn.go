@@ -15,20 +15,20 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// turnCode is what the code says of the symbols that a turn names.
+// turnCode holds what the code graph knows about the symbols that a turn names.
 type turnCode struct {
-	cards     []budgeter.Candidate // the surest first, then those of nearby symbols
+	cards     []budgeter.Candidate // those of named symbols first, the most certain first
 	decisions []governingDecision
 
-	named  []string // names under which rules of the symbols may be filed
+	named  []string // names under which rules about the symbols may be filed
 	nearby []structure.Beside
 }
 
-// maxLookupRounds is how often a turn looks again because files have changed meanwhile.
+// maxLookupRounds is how often a turn repeats its lookup because files changed during it.
 const maxLookupRounds = 3
 
-// graph finds the symbols that the turn names, and what the code says of them as the files are
-// now. A turn that names none gets nothing. Neither do owners that may not read the project.
+// graph looks up the symbols that the turn names, in the current state of the files. It adds
+// nothing if the turn names no symbol, or if its owner may not read the project.
 func (l *Layer) graph(ctx context.Context, st *State) error {
 	c := &l.code
 	if c.base == nil || !l.readsProject(st.Turn.Owner) {
@@ -56,30 +56,31 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	return nil
 }
 
-// causeCodeStale is in the receipt of a turn that could not wait for changed files.
+// causeCodeStale is reported in the receipt of a turn that could not wait for changed files.
 const causeCodeStale = "files have changed, and are still being read"
 
-// symbolLookup is a turn's look at the code.
+// symbolLookup is one turn's lookup in the code graph.
 type symbolLookup struct {
 	l        *Layer
 	st       *State
 	names    []mention
-	deadline time.Time // when the turn goes on, even if files are still to be read
+	deadline time.Time // the turn waits no longer for changed files
 
-	editedPaths []string        // by tool calls
-	refreshed   map[string]bool // read again for this turn
+	editedPaths []string        // files that tool calls of the conversation changed
+	refreshed   map[string]bool // files that were read again for this turn
 }
 
-// degrade notes in the receipt what is missing. The receipt's cause is left to retrieval.
+// degrade records in the receipt what is missing. It does not set the receipt's Cause, which
+// retrieval sets.
 func (t *symbolLookup) degrade(why string) {
 	if d, why := &t.st.Receipt.Degraded, legGraph+": "+why; !slices.Contains(*d, why) {
 		*d = append(*d, why)
 	}
 }
 
-// refreshEdited has the files read that the conversation's tool calls have changed. It returns
-// nil if nothing must be read, also in the foreground before the first reading, which sees the
-// changes anyway.
+// refreshEdited requests the files that the conversation's tool calls have changed. It returns nil
+// if none must be read. In the foreground that is also so before the first reading of the code,
+// which will read the changes anyway.
 func (t *symbolLookup) refreshEdited() <-chan struct{} {
 	c := &t.l.code
 	if t.l.o.Foreground && !c.isLoaded() {
@@ -102,7 +103,8 @@ func (t *symbolLookup) markRefreshed(paths []string) {
 	}
 }
 
-// wait waits until files were read or the turn's deadline, and reports whether they were.
+// wait waits until the files were read or the turn's deadline passes. It reports whether they were
+// read.
 func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	if done == nil {
 		return true
@@ -122,8 +124,8 @@ func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// run finds what there is to say. If files have changed meanwhile, it looks again, so that the
-// turn describes the files as they are.
+// run looks up the symbols. If files changed during that, it repeats the lookup, so that the result
+// matches the files.
 func (t *symbolLookup) run(ctx context.Context) {
 	for round := 1; ; round++ {
 		f := t.find()
@@ -137,7 +139,7 @@ func (t *symbolLookup) run(ctx context.Context) {
 		}
 		done := t.l.code.refresh.request(stale...)
 		if slices.ContainsFunc(stale, func(p string) bool { return !slices.Contains(t.editedPaths, p) }) {
-			t.rescanAll(ctx) // nobody reported the change, so other files may have changed as well
+			t.rescanAll(ctx) // nothing reported this change, so other files may have changed too
 		}
 		if round == maxLookupRounds || !t.wait(ctx, done) {
 			t.degrade(causeCodeStale)
@@ -148,14 +150,14 @@ func (t *symbolLookup) run(ctx context.Context) {
 	}
 }
 
-// notRefreshed leaves out the paths that were read for this turn.
+// notRefreshed returns the paths that were not read again for this turn.
 func (t *symbolLookup) notRefreshed(paths []string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool { return t.refreshed[p] })
 }
 
-// rescanAll has all files examined from time to time if they are not followed: after a change
-// of branches, or when a name is unknown. In the foreground it waits, and reports whether they
-// were examined.
+// rescanAll requests a scan of all files, if they are not watched, but not too often. It finds
+// changes such as a switch of branches, and is called when a name is unknown. In the foreground it
+// waits for the scan and reports whether it ran.
 func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 	if t.l.o.Watch && t.l.cfg.Graph.Watch {
 		return false
@@ -164,12 +166,12 @@ func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 	return done != nil && t.l.o.Foreground && t.wait(ctx, done)
 }
 
-// lookupResult is what one view of the graph has for a turn.
+// lookupResult is the result of a lookup in one version of the graph.
 type lookupResult struct {
 	view        *codegraph.View
 	symbols     []symbol // the symbols that the turn names
 	cards       []card   // cards of those symbols, then of nearby ones
-	nearbyCards int      // how many of cards are of nearby symbols
+	nearbyCards int      // how many of cards, at the end, are of nearby symbols
 	decisions   []governingDecision
 }
 
@@ -207,7 +209,7 @@ func (t *symbolLookup) find() lookupResult {
 	return f
 }
 
-// paths returns the files that the result rests on, each once.
+// paths returns the files that the result comes from, each once.
 func (f *lookupResult) paths() (out []string) {
 	for i := range f.symbols {
 		out = append(out, filePath(&f.symbols[i].Node))
@@ -230,7 +232,7 @@ func filePath(n *codegraph.Node) string {
 	return n.Path
 }
 
-// without leaves out what rests on files that have changed since they were read.
+// without leaves out results from files that have changed since they were read.
 func (f lookupResult) without(stale []string) lookupResult {
 	is := func(p string) bool { return slices.Contains(stale, p) }
 	f.symbols = slices.DeleteFunc(f.symbols, func(s symbol) bool { return is(filePath(&s.Node)) })
@@ -249,7 +251,7 @@ func (f lookupResult) without(stale []string) lookupResult {
 	return f
 }
 
-// apply hands the result to the later stages.
+// apply stores the result in the turn's state, for the later stages.
 func (t *symbolLookup) apply(f lookupResult) {
 	c := turnCode{decisions: f.decisions, named: ruleNames(f.symbols), nearby: nearbyThings(f.view, f.symbols)}
 	named := len(f.cards) - f.nearbyCards
@@ -265,25 +267,26 @@ func (t *symbolLookup) apply(f lookupResult) {
 	t.st.code = c
 }
 
-// Bounds of the symbols of a turn.
+// Bounds of the symbols that a turn names.
 const (
-	// minSymbols is how many symbols of a turn are examined even if fewer are shown: their rules
-	// count all the same.
+	// minSymbols is how many symbols are examined even if fewer are shown. Rules are searched for
+	// all of them.
 	minSymbols = 8
-	// maxAmbiguous is how many things a name may fit and still mean them.
+	// maxAmbiguous is the maximum number of symbols that one name may match; with more it means
+	// none.
 	maxAmbiguous = 3
-	// dominantFactor is how many times more than the next one a thing must be used to be what an
-	// ambiguous name means. minDominantUses is the least number of uses.
+	// A symbol is what an ambiguous name means if it is used at least dominantFactor times as often
+	// as the next one, and at least minDominantUses times.
 	dominantFactor, minDominantUses = 4, 10
 )
 
-// Confidence that a turn means a symbol.
+// Confidence that a turn means a symbol, by the form of the name.
 const (
 	confidenceQualified = 1.0 // a path, or a qualified name
-	confidenceBare      = 0.9 // a name in code marks, or one that looks like code
-	confidenceAmbiguous = 0.7 // one of a few things that the name fits
-	confidenceDominant  = 0.5 // a thing that is used far more than the others
-	confidenceWord      = 0.4 // a capitalized word
+	confidenceBare      = 0.9 // a short name that is marked as code or looks like code
+	confidenceAmbiguous = 0.7 // a name that matches a few symbols
+	confidenceDominant  = 0.5 // a name that matches many symbols, of which one is used far more often
+	confidenceWord      = 0.4 // a capitalized word of prose
 )
 
 // symbol is a node of the graph that a turn names.
@@ -299,7 +302,7 @@ type mention struct {
 	member bool // written after a dot
 }
 
-// mentions returns the names in a turn that may mean symbols, in the order of the signals.
+// mentions returns the names in a turn that may mean symbols, in the order of the turn's signals.
 func mentions(s *ken.Signals, root string) (out []mention) {
 	seen := map[string]bool{}
 	add := func(name string, word bool) {
@@ -320,7 +323,7 @@ func mentions(s *ken.Signals, root string) (out []mention) {
 	return out
 }
 
-// graphSpelling writes a name as the graph does.
+// graphSpelling converts a name to the form that the graph uses.
 func graphSpelling(name, root string) string {
 	name = strings.TrimLeft(strings.TrimSpace(name), "*&.([")
 	name = strings.TrimRight(name, "()[]")
@@ -336,13 +339,14 @@ func graphSpelling(name, root string) string {
 	return strings.TrimRight(name, "/")
 }
 
-// isCapitalized reports one word that begins with a capital letter, as types do.
+// isCapitalized reports whether name is one word that begins with a capital letter, as type names
+// do.
 func isCapitalized(name string) bool {
 	return name != "" && name[0] >= 'A' && name[0] <= 'Z' && !strings.ContainsAny(name, " \t\n'\"/-+")
 }
 
-// resolve returns the symbols that names mean, at most so many: the surest first, then in the
-// order of the names.
+// resolve returns the symbols that names mean, at most most. The most certain come first, then in
+// the order of the names.
 func resolve(v *codegraph.View, names []mention, most int) []symbol {
 	var out []symbol
 	for _, m := range names {
@@ -356,11 +360,11 @@ func resolve(v *codegraph.View, names []mention, most int) []symbol {
 	return out[:min(len(out), most)]
 }
 
-// maxNodesPerName is how many of the things that a name fits are examined.
+// maxNodesPerName is the maximum number of matches of one name that are examined.
 const maxNodesPerName = 24
 
-// nodesNamed returns the nodes that a name means. A name that fits many things means none,
-// unless one of them is used far more than the others. A common word never means one.
+// nodesNamed returns the nodes that a name means. A name with many matches means none of them,
+// unless one is used far more often than the others. A common word never means a node.
 func nodesNamed(v *codegraph.View, m mention) []symbol {
 	bare := !strings.ContainsAny(m.name, "./:")
 	common := bare && reading.Common(strings.ToLower(m.name))
@@ -369,7 +373,7 @@ func nodesNamed(v *codegraph.View, m mention) []symbol {
 	}
 	found, total := v.Find(m.name, maxNodesPerName)
 	if total > len(found) {
-		found = found[:min(len(found), 2)] // the two that are used most
+		found = found[:min(len(found), 2)] // the two most used
 		total = maxNodesPerName
 	}
 	found = slices.DeleteFunc(found, func(n codegraph.Node) bool { return n.Kind == codegraph.KindDecision || needsFullName(&n, m.name) })
@@ -403,8 +407,8 @@ func nodesNamed(v *codegraph.View, m mention) []symbol {
 	return out
 }
 
-// needsFullName reports whether only its full name means a node: declarations in tests, and
-// external packages.
+// needsFullName reports whether name is too short for the node: only the full name means a
+// declaration in a test or an external package.
 func needsFullName(n *codegraph.Node, name string) bool {
 	return (n.Test || n.External) && n.ID != name && n.Qualified != name
 }
@@ -414,8 +418,8 @@ func canBeProseName(k codegraph.Kind) bool {
 	return k == codegraph.KindType || k == codegraph.KindInterface || k == codegraph.KindFunction
 }
 
-// preferredKinds keeps the kinds that a name rather means: a type before its method of the same
-// name, unless the name was written as a member.
+// preferredKinds keeps the nodes of the most likely kind. For example, it prefers a type to a
+// method of the same name, unless the name was written as a member.
 func preferredKinds(found []codegraph.Node, member bool) []codegraph.Node {
 	rank := func(k codegraph.Kind) int {
 		switch k {

@@ -15,22 +15,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Bounds of a turn's time.
+// Limits of turns that take long.
 const (
-	// turnSlack is added to retrieval.deadline, which is for the retrieval sources, for the
-	// stages before and after them. When both are used up, the request goes on without a new
-	// block.
+	// turnSlack is the time for the stages before and after retrieval. It is added to
+	// retrieval.deadline, which limits the retrieval sources. When both have passed, the request
+	// continues without a new block.
 	turnSlack = 50 * time.Millisecond
-	// maxOverdue bounds the turns that still compose a block after their deadline.
+	// maxOverdue is the maximum number of turns that still compose a block after their deadline.
 	maxOverdue = 64
 )
 
-// composeWithinDeadline finds the blocks of earlier turns and composes this turn's block. If
-// the deadline passes first, the conversation keeps the blocks that are in memory, byte for
-// byte, and the receipt names the stage that was late.
+// composeWithinDeadline finds the blocks of earlier turns and composes this turn's block. If the
+// deadline passes first, the conversation keeps the blocks that are in memory, byte for byte, and
+// the receipt names the stage that was late.
 func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]placedBlock, *turnDecision) {
 	if l.overdue.Load() >= maxOverdue {
-		return l.blocksInMemory(ctx, c, "turn: the turns before it are not done yet")
+		return l.blocksInMemory(ctx, c, "turn: too many earlier turns are not composed yet")
 	}
 	type blocks struct {
 		earlier []placedBlock
@@ -57,8 +57,8 @@ func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]plac
 	return l.blocksInMemory(ctx, c, fmt.Sprintf("turn: not ready within %s, in %s", limit, late))
 }
 
-// blocksInMemory returns the blocks that need no look at the store, for a turn that can't be
-// composed for the reason given.
+// blocksInMemory returns the blocks that are found without the store, for a turn whose block can't
+// be composed. why is the reason.
 func (l *Layer) blocksInMemory(ctx context.Context, c *modelCall, why string) ([]placedBlock, *turnDecision) {
 	t := c.turn
 	earlier := l.earlierBlocks(ctx, c, l.findBlockInMemory)
@@ -68,8 +68,8 @@ func (l *Layer) blocksInMemory(ctx context.Context, c *modelCall, why string) ([
 	return earlier, l.failedDecision(t, why)
 }
 
-// earlierBlocks returns the blocks that the conversation carried before this turn, among the
-// messages that the request carries. find looks one of them up.
+// earlierBlocks returns the blocks of the earlier turns among the messages that the request
+// carries. find looks up one of them.
 func (l *Layer) earlierBlocks(ctx context.Context, c *modelCall, find func(context.Context, *ken.Turn, fingerprint) *turnDecision) (out []placedBlock) {
 	if !l.cfg.Injection.Sticky {
 		return nil
@@ -85,8 +85,8 @@ func (l *Layer) earlierBlocks(ctx context.Context, c *modelCall, find func(conte
 	return out
 }
 
-// findBlock returns the block that was composed at a place. A block with a claim that was
-// forgotten since is not returned, although that costs the provider's prompt cache.
+// findBlock returns the block that was composed at a place. It does not return a block with a claim
+// that was forgotten since, although this invalidates the provider's prompt cache.
 func (l *Layer) findBlock(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
 	d := l.cachedBlock(t.Session, at)
 	if d == nil || l.anyForgotten(ctx, t.Owner, d.ownClaims) {
@@ -100,8 +100,8 @@ func (l *Layer) findBlock(ctx context.Context, t *ken.Turn, at fingerprint) *tur
 	return d
 }
 
-// anyForgotten reports whether one of an owner's claims was forgotten. It is false if the store
-// can't be opened: then nothing can have been forgotten either.
+// anyForgotten reports whether one of an owner's claims was forgotten. It returns false if the
+// store can't be opened, because then no claim can have been forgotten through it.
 func (l *Layer) anyForgotten(ctx context.Context, owner string, ids []string) bool {
 	if len(ids) == 0 {
 		return false
@@ -111,11 +111,11 @@ func (l *Layer) anyForgotten(ctx context.Context, owner string, ids []string) bo
 		return false
 	}
 	defer release()
-	return !store.HasAll(p, ids) && ctx.Err() == nil && hangError(p) == nil // a store that hangs finds nothing
+	return !store.HasAll(p, ids) && ctx.Err() == nil && hangError(p) == nil // a hanging store finds nothing, although the claims may exist
 }
 
-// hangError returns the error of a store whose holder does not answer. What such a store does
-// not find may be there all the same.
+// hangError returns an error if the holder of the store does not answer. Records that such a store
+// does not find may still exist.
 func hangError(p store.Projections) error {
 	if h, ok := p.(interface{ Hangs() error }); ok {
 		return h.Hangs()
@@ -123,9 +123,9 @@ func hangError(p store.Projections) error {
 	return nil
 }
 
-// compose returns the turn's block: the one of an earlier request of the turn, or a new one
-// from the stages. earlier are the blocks that the conversation holds already; stage receives
-// the name of the stage that runs.
+// compose returns the turn's block: the block of an earlier request of the turn, or a new one from
+// the stages. earlier are the blocks that the conversation holds already. stage receives the name
+// of each stage when it starts.
 func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock, stage *atomic.Pointer[string]) *turnDecision {
 	if d := l.reusableBlock(ctx, c); d != nil {
 		return l.reusedDecision(c, d)
@@ -137,20 +137,19 @@ func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock
 	key := place{c.turn.Session, c.at.dialogue[c.last]}
 	stale := l.blocks.get(key)
 	read := *c.turn
-	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages) // no stage sees a secret
+	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages) // stages see no secrets
 	d := l.runStages(ctx, &read, historyOf(earlier), stage)
 	d.receipt.MS = withEntry(d.receipt.MS, "assemble", since(c.start))
-	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // a block that was cut short is not sent, so it must not be reused
+	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // a block that was cut short is not sent, so it is not cached either
 		return d
 	}
 	d.storedAt = key
 	return l.blocks.put(key, d, stale)
 }
 
-// reusableBlock returns the block that an earlier request of the turn got; nil if a new one is
-// to be composed. A request that ends with the person's message begins a turn: its block is
-// reused only for a retry, and only in a session, since another conversation may begin with the
-// same words.
+// reusableBlock returns the block of an earlier request of the turn; nil if a new one must be
+// composed. A request that ends with the user's message begins a turn. It reuses a block only if it
+// is a retry, and only in a session, because another conversation may begin with the same words.
 func (l *Layer) reusableBlock(ctx context.Context, c *modelCall) *turnDecision {
 	begins := c.last == len(c.turn.Messages)-1
 	if !l.cfg.Injection.Sticky || begins && c.turn.Session == "" {
@@ -162,44 +161,45 @@ func (l *Layer) reusableBlock(ctx context.Context, c *modelCall) *turnDecision {
 	return nil
 }
 
-// upstreamDecision returns the decision for a turn whose message, and block d, the provider
-// holds already. d is nil if the block is not known.
+// upstreamDecision returns the decision for a turn whose user message and block d the provider
+// already holds. d is nil if the block is not known.
 func (l *Layer) upstreamDecision(c *modelCall, d *turnDecision) *turnDecision {
 	if d == nil {
-		return &turnDecision{receipt: l.emptyReceipt(c.turn, "what is asked is upstream, and its knowledge with it")}
+		return &turnDecision{receipt: l.emptyReceipt(c.turn, "the provider holds the question and its block already")}
 	}
 	return l.reusedDecision(c, d)
 }
 
-// reusedDecision returns a copy of an earlier request's decision for this request.
+// reusedDecision returns a copy of the decision for an earlier request, adapted to this request.
 func (l *Layer) reusedDecision(c *modelCall, d *turnDecision) *turnDecision {
 	out := *d
 	out.receipt.Reused, out.receipt.At, out.receipt.Policy = true, l.now().UTC(), c.turn.Policy
-	if c.named || d.incognito != c.turn.Incognito { // an incognito receipt must not be stored under another turn's id, nor the reverse
+	if c.named || d.incognito != c.turn.Incognito { // an incognito receipt must not be stored under another turn's id, and no other under its id
 		out.receipt.Turn = c.turn.ID
 	}
 	return &out
 }
 
-// failedDecision returns the decision for a turn that could not be composed.
+// failedDecision returns the decision for a turn whose block could not be composed.
 func (l *Layer) failedDecision(t *ken.Turn, why string) *turnDecision {
 	r := l.emptyReceipt(t, why)
 	r.Degraded = []string{why}
 	return &turnDecision{receipt: r}
 }
 
-// withDegraded returns a copy of the decision with one more failure in its receipt.
+// withDegraded returns a copy of the decision with one more failure in the receipt.
 func (d *turnDecision) withDegraded(why string) *turnDecision {
 	out := *d
 	out.receipt.Degraded = append(slices.Clip(out.receipt.Degraded), why)
 	return &out
 }
 
-// causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
+// causeBusy is the receipt's cause if retrieval.at_once turns are composed already.
 const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
 
-// beginComposing reports whether one more block may be composed now. If hundreds of turns were
-// composed at once, each would wait for all the others. After true, call endComposing.
+// beginComposing reports whether another block may be composed now. If hundreds of turns were
+// composed at once, each would wait for all others. If it returns true, the caller must call
+// endComposing.
 func (l *Layer) beginComposing() bool {
 	if l.composing.Add(1) <= int64(l.cfg.Retrieval.AtOnce) {
 		return true
@@ -210,7 +210,7 @@ func (l *Layer) beginComposing() bool {
 
 func (l *Layer) endComposing() { l.composing.Add(-1) }
 
-// runStages sends a turn, whose messages are clean, through the chain of stages.
+// runStages passes a turn with clean messages through the chain of stages.
 func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
 	r := l.emptyReceipt(t, "")
 	st := &State{current: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), history: history}
@@ -221,8 +221,8 @@ func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHis
 		retrievedCount: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memoryCount: st.Found.Memory}
 	for _, it := range r.Items {
 		d.itemHashes[it.ID] = hashOf(it.Text)
-		// Pieces of files change, and their old text does no harm. Items that are made for the
-		// turn are no records. Neither can be forgotten.
+		// Old text of a changed file does no harm, and items made for the turn are not stored. So
+		// neither kind can be forgotten.
 		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !isFileDecision(&it) {
 			d.addForgettable(it.Owner, it.ID)
 		}
@@ -230,7 +230,7 @@ func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHis
 	return d
 }
 
-// runHandler runs a handler on a turn while the owner's store is open. Failures go to the
+// runHandler runs a handler on a turn while the owner's store is open. It records failures in the
 // receipt.
 func (l *Layer) runHandler(ctx context.Context, st *State, h Handler) {
 	r := st.Receipt
@@ -253,8 +253,8 @@ func (l *Layer) runHandler(ctx context.Context, st *State, h Handler) {
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 }
 
-// cloneSignals returns signals that share no memory with the messages that they were read
-// from. Receipts are kept for long, and would keep whole requests in memory.
+// cloneSignals returns signals that share no memory with the messages they were read from. Receipts
+// live long, and would otherwise keep whole requests in memory.
 func cloneSignals(s ken.Signals) ken.Signals {
 	s.Question, s.Subject = strings.Clone(s.Question), strings.Clone(s.Subject)
 	for _, words := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities} {
@@ -266,8 +266,8 @@ func cloneSignals(s ken.Signals) ken.Signals {
 	return s
 }
 
-// growStack gives the goroutine that calls it a stack as large as a turn needs: growing
-// bit by bit, with all that is on it copied each time, costs a turn 5 % of its time.
+// growStack grows the stack of the calling goroutine to the size that a turn needs. Growing it in
+// steps, with a copy at each, takes 5 % of a turn's time.
 //
 //go:noinline
 func growStack() {
@@ -275,10 +275,9 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// runWithin runs do on its own goroutine and returns its result if it ends within the limit.
-// Some calls of a store that does not answer can't be ended: then do goes on, counts as overdue
-// until it ends, and its result is dropped. The context of do ends at the limit. A panic of do
-// becomes a panic of the caller.
+// runWithin runs do in its own goroutine and returns the result if do ends within the limit. The
+// context of do ends at the limit. A store call that hangs can't be stopped; then do counts as
+// overdue until it returns, and its result is dropped. If do panics, runWithin panics.
 func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	type outcome struct {
@@ -309,7 +308,7 @@ func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do fun
 			panic(o.panic)
 		}
 		return o.result, true
-	case <-timer.C: // not when ctx ends: the stages notice that, and still return the rules
+	case <-timer.C: // not when ctx ends: the stages handle that, and still return the rules
 	}
 	if over.CompareAndSwap(false, true) {
 		l.overdue.Add(1)
@@ -317,7 +316,8 @@ func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do fun
 	return out, false
 }
 
-// takeLate returns what the session's last turn was still waiting for.
+// takeLate returns the channel of the vector search that the session's last turn did not wait for;
+// nil if there is none.
 func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 	if t.Session == "" || t.Incognito {
 		return nil
@@ -326,13 +326,13 @@ func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
-	if ch != nil && t.Session != "" && !t.Incognito { // what it asked for is no other turn's business
+	if ch != nil && t.Session != "" && !t.Incognito { // other turns must not see the hits of an incognito turn
 		l.lateResults.keep(t.Owner+"\x00"+t.Session, ch)
 	}
 }
 
-// lateResults keeps, for sessions whose last turn went on without its vector search, the
-// channels on which the hits will arrive. Beyond maxConversations, any session is dropped.
+// lateResults keeps the channels of vector searches that a session's last turn did not wait for.
+// Beyond maxConversations sessions, it drops an arbitrary one.
 type lateResults struct {
 	mu sync.Mutex // guards m
 	m  map[string]<-chan store.Result

@@ -17,35 +17,37 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openings tells conversations apart that begin with the same words and whose session is named
-// by nothing else. The first keeps the name; later ones get a number after it. A conversation
-// that begins again after the first answer is a new one. Later requests are recognized by the
-// model's first answer. Two that begin before either has an answer share their first turn.
+// openings distinguishes conversations that begin with the same words and have no session name of
+// their own. The first one keeps the session's guessed name; later ones get a number appended. A
+// request that begins again after the first answer starts a new conversation. Later requests are
+// recognized by the model's first answer. Two conversations that begin before either has an answer
+// share their first turn.
 //
-// Memory holds what this process knows; the journal holds what all processes know, also after a
+// Memory holds what this process knows. The journal holds what all processes know, and survives a
 // restart. The zero value is ready.
 type openings struct {
-	mu sync.Mutex // guards m and what is in it
+	mu sync.Mutex // guards m and its values
 	m  map[sessionKey]*session.Opening
 }
 
-// sessionKey names conversations that begin alike.
+// sessionKey identifies the conversations with the same beginning.
 type sessionKey struct{ owner, session string }
 
-// reply is the model's first answer in a conversation that has a number. The journal keeps it.
+// reply is the model's first answer in a conversation that may have a number. The journal stores
+// it.
 type reply struct {
 	sessionKey
 	number    int
 	first     session.First
-	continued bool // the conversation went on with that answer
+	continued bool // the conversation continued after that answer
 }
 
-// resolveSession replaces the guessed session of a turn by the session of its conversation. If
-// the request begins a conversation, it returns a function that must receive the answer, or nil
-// if the answer can't be read. For other requests that function is nil.
+// resolveSession replaces the guessed session of a turn by the session of its conversation. If the
+// request begins a conversation, it returns a function. The caller must pass it the answer, or nil
+// if the answer can't be read. For other requests the function is nil.
 //
-// If memory does not decide, the journal is asked, until the deadline of the turn's search at
-// most. start is when the turn began.
+// If memory does not decide, it asks the journal, until retrieval.deadline after start at most.
+// start is when the turn began.
 func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
@@ -86,8 +88,7 @@ func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time
 	return answered
 }
 
-// previewSession gives a turn the session that resolveSession would give it, and changes
-// nothing.
+// previewSession sets the session that resolveSession would set, and changes nothing else.
 func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {
 		return
@@ -107,7 +108,7 @@ func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time
 	}
 }
 
-// snapshot returns a copy of what is known of conversations that begin alike.
+// snapshot returns a copy of what is known about the conversations with the same beginning.
 func (o *openings) snapshot(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,8 +124,8 @@ func (o *openings) snapshot(key sessionKey) *session.Opening {
 	return out
 }
 
-// loadOpening adds what other processes know of conversations that begin alike. After an error
-// this process uses what it knows.
+// loadOpening adds what other processes know about the conversations with the same beginning. After
+// an error this process uses what it knows itself.
 func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	if !l.usesSession(t) {
 		return
@@ -134,16 +135,16 @@ func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	}
 }
 
-// recordReply has the journal keep a reply, unless the turn leaves no trace.
+// recordReply stores a reply in the journal, unless the turn's messages are not kept.
 func (l *Layer) recordReply(t *ken.Turn, r reply) {
 	if l.keepsMessages(t) {
 		l.recorder.add(record{owner: t.Owner, reply: &r})
 	}
 }
 
-// replyWriter returns a function that writes the records' replies and responses after write, in
-// the same transaction. settled then corrects this process's numbers by those that other
-// processes wrote first.
+// replyWriter returns a function that runs write, and then, in the same transaction, writes the
+// records' replies and response ids. settled corrects this process's numbers where another process
+// stored a number first.
 func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.responseID != "" }) {
 		return write, func() {}
@@ -186,7 +187,7 @@ func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfT
 		}
 }
 
-// get returns what is known of conversations that begin alike. The caller holds o.mu.
+// get returns what is known about the conversations with the same beginning. The caller holds o.mu.
 func (o *openings) get(key sessionKey) *session.Opening {
 	if o.m == nil {
 		o.m = map[sessionKey]*session.Opening{}
@@ -200,36 +201,37 @@ func (o *openings) get(key sessionKey) *session.Opening {
 	return op
 }
 
-// knows reports whether a conversation is known to have gone on after its first answer.
+// knows reports whether it is recorded that a conversation continued after this first answer.
 func (o *openings) knows(key sessionKey, first session.First) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Knows(first)
 }
 
-// merge adds what the journal has.
+// merge adds what the journal knows.
 func (o *openings) merge(key sessionKey, kept *session.Opening) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.get(key).Merge(kept)
 }
 
-// begin returns the number of a conversation that begins.
+// begin returns the number of a conversation that begins. The number 0 means the name without a
+// number.
 func (o *openings) begin(key sessionKey) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Begin()
 }
 
-// answer notes the first answer of a conversation and returns the conversation's number.
+// answer records the first answer of a conversation and returns the conversation's number.
 func (o *openings) answer(key sessionKey, n int, first session.First) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Answer(n, first)
 }
 
-// goOn returns the number of a conversation that goes on after its first answer. news reports
-// that the journal does not know so yet.
+// goOn returns the number of a conversation that continues after its first answer. news reports
+// whether the journal does not know this yet.
 func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -238,7 +240,7 @@ func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) 
 	return op.Continue(first), news
 }
 
-// correct sets the number that the journal gave to a conversation.
+// correct sets the number that the journal assigned to a conversation.
 func (o *openings) correct(r *reply, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -249,45 +251,45 @@ func (o *openings) correct(r *reply, n int) {
 	}
 }
 
-// answerFingerprints returns the fingerprints of an answer. Clients do not always send back the
-// white space around it, nor the ids of its calls.
+// answerFingerprints returns the fingerprints of an answer. Clients may send it back without the
+// white space around it, or with other ids of its calls.
 func answerFingerprints(m *ken.Message) session.First {
-	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
+	dialogue := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
 	print := func() string {
 		h := sha256.New()
-		hashMessage(h, &said)
+		hashMessage(h, &dialogue)
 		return hex.EncodeToString(h.Sum(nil)[:16])
 	}
 	first := session.First{Exact: print()}
-	if len(said.ToolCalls) > 0 {
-		for i := range said.ToolCalls {
-			said.ToolCalls[i].ID = ""
+	if len(dialogue.ToolCalls) > 0 {
+		for i := range dialogue.ToolCalls {
+			dialogue.ToolCalls[i].ID = ""
 		}
 		first.Loose = print()
 	}
 	return first
 }
 
-// restartTime returns when the turn's conversation began, if its session has a past that the
-// conversation lacks: knowledge from before then is new to it. The time is zero for a
-// conversation that has its session's past, or no past. The journal is asked once a
+// restartTime returns when the turn's conversation began, if it lacks the past of its session. Then
+// the knowledge from before that time is new to the conversation. The time is zero if the
+// conversation contains the session's past, or if there is none. The journal is asked once per
 // conversation.
 func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	t := &st.Turn
-	said := dialogueOf(t.Messages)
-	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(said) == 0 {
+	dialogue := dialogueOf(t.Messages)
+	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(dialogue) == 0 {
 		return time.Time{}
 	}
-	key := startOf(t, said[0])
+	key := startOf(t, dialogue[0])
 	at, known := l.conversationStarts.get(key)
 	if known {
 		return at
 	}
-	anew, err := l.lacksPast(ctx, t, said)
-	if err != nil { // as for a conversation that has its past; the next turn asks again
+	restarted, err := l.lacksPast(ctx, t, dialogue)
+	if err != nil { // treated like a conversation that has its past; the next turn asks again
 		return at
 	}
-	if anew {
+	if restarted {
 		at = l.now()
 	}
 	if st.dryRun == nil && !t.Incognito {
@@ -296,9 +298,9 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	return at
 }
 
-// lacksPast reports whether something of the turn's session was harvested that the conversation
+// lacksPast reports whether the harvest of the turn's session read messages that the conversation
 // does not contain.
-func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
+func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, dialogue []*ken.Message) (bool, error) {
 	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	switch {
@@ -308,13 +310,13 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	case info.Harvested.IsZero():
 		return false, nil
-	case len(said) == 1: // nothing before the question
+	case len(dialogue) == 1: // no message precedes the question
 		return true, nil
 	}
 	tr, err := j.Read(ctx, t.Session)
-	if err != nil || len(tr.Entries) == 0 { // the messages are gone, so it is unknown
+	if err != nil || len(tr.Entries) == 0 { // without the messages it can't be decided
 		return false, err
 	}
 	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })
-	return !hasMessage(past, said[0]), nil
+	return !hasMessage(past, dialogue[0]), nil
 }

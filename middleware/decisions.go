@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// decisionStatus returns a function that gives the status of decision files that are no longer
-// in force. A search finds them, but no turn shows them by itself. Proposed decisions say so in
-// their headings.
+// decisionStatus returns a function that returns the status of a decision file that is no longer in
+// force, and "" for other files. Searches find such files, but turns don't show them. A proposed
+// decision is marked in its heading.
 func (l *Layer) decisionStatus() func(path string, content []byte) ken.Status {
 	if l.code.base == nil {
 		return nil
@@ -55,19 +55,19 @@ func inFolders(folders []string, p string) bool {
 // Bounds of the decisions of a turn.
 const (
 	maxGoverning          = 3   // decisions
-	maxDecisionChars      = 900 // characters of one
-	maxNamedDecisionChars = 500 // characters of one that only names the symbol
+	maxDecisionChars      = 900 // characters of one decision
+	maxNamedDecisionChars = 500 // characters of a decision that only mentions the symbol
 )
 
-// governingDecision is a decision about what a turn names.
+// governingDecision is a decision about a symbol that a turn names.
 type governingDecision struct {
 	path  string
 	exact bool
 	claim ken.Claim
 }
 
-// governingDecisions returns the decisions in force about the symbols of cards: those that list
-// a symbol before those that name it, then in the order of the cards.
+// governingDecisions returns the decisions in force about the symbols of cards. Those that list a
+// symbol come before those that mention it; otherwise the order of the cards counts.
 func (l *Layer) governingDecisions(cards []card) (out []governingDecision) {
 	for i := range cards {
 		for _, r := range cards[i].governed {
@@ -104,8 +104,8 @@ func exactFirst(sure bool) int {
 	return 1
 }
 
-// candidate returns the decision for the block, at a rank from 1. It is shortened, unless the
-// words of the turn found it as well.
+// candidate returns the decision as a candidate for the block. Ranks begin at 1. The text is
+// shortened, unless the search found the decision's file too.
 func (g *governingDecision) candidate(rank int, found bool, tier ken.Tier) budgeter.Candidate {
 	c := &g.claim
 	text, most, score := c.Text, maxDecisionChars, exactStepScore
@@ -120,7 +120,7 @@ func (g *governingDecision) candidate(rank int, found bool, tier ken.Tier) budge
 		Signals: map[string]float64{legGraph: score, retriever.SignalDistance: 1}}}
 }
 
-// cutAtSentence cuts a text at the end of a sentence or a word.
+// cutAtSentence cuts a text to most characters, at the end of a sentence or a word.
 func cutAtSentence(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -135,13 +135,13 @@ func cutAtSentence(s string, most int) string {
 	return strings.TrimSpace(s) + " …"
 }
 
-// isFileDecision reports whether an item comes from a decision file of the project. No store
-// has it, so it can't be forgotten.
+// isFileDecision reports whether an item comes from a decision file of the project. No store holds
+// it, so it can't be forgotten.
 func isFileDecision(it *ken.Item) bool {
 	return it.Kind == ken.KindDecision && strings.HasPrefix(it.Key, decision.KeyPrefix)
 }
 
-// fileDecision returns the decision with a claim's id, as its file has it now.
+// fileDecision returns the decision with this claim id, as its file now states it.
 func (l *Layer) fileDecision(id string) (ken.Claim, bool) {
 	if l.code.base == nil {
 		return ken.Claim{}, false
@@ -159,9 +159,9 @@ const objectivesID = "objectives"
 
 const objectivesHeading = "What the project aims at"
 
-// objectivesItem returns the project's objectives as an item of the turn's memory; false if
-// there are none or the turn asks for nothing. A conversation that holds them gets them again
-// only after a change, or after it was cut.
+// objectivesItem returns the project's objectives as a memory item of the turn. It returns false if
+// there are none or the turn asks for nothing. A conversation that holds them gets them again only
+// after a change, or after it was compacted.
 func (l *Layer) objectivesItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	o := l.settings(st)
 	if !st.Signals.Asks && !st.Signals.Resumes {
@@ -186,11 +186,11 @@ func (l *Layer) objectivesItem(ctx context.Context, st *State) (c budgeter.Candi
 		st.degrade("objectives", err)
 		return c, false
 	}
-	// Agents may write the files as well as people.
+	// Both people and agents may have written the files, so the trust is the lower one.
 	return budgeter.Candidate{Memory: true, Item: ken.Item{ID: objectivesID, Kind: budgeter.KindObjectives, Tier: ken.Inferred, Trust: ken.TrustAgent,
 		Source: l.cfg.Objectives.Folder, Heading: objectivesHeading, Text: text, CreatedAt: at}}, text != ""
 }
 
-// ownsProject reports whether the project's files belong to an owner: only to the configured
-// one, whose store has them.
+// ownsProject reports whether the project's files belong to an owner. They belong to the configured
+// owner only, whose store indexes them.
 func (l *Layer) ownsProject(owner string) bool { return owner == l.cfg.Knowledge.Owner }

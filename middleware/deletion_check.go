@@ -23,21 +23,20 @@ import (
 // Check is the result for one place that was searched for forgotten text.
 type Check struct {
 	Name   string `json:"name"`
-	Where  string `json:"where"` // what was searched, in words
+	Where  string `json:"where"` // the searched place, in words
 	Clean  bool   `json:"clean"` // nothing was found
 	Detail string `json:"detail,omitempty"`
 }
 
-// CheckForgotten searches, after a Forget, every path to knowledge for the ids of the deleted
-// claims and for what the requested claim said. was are the claims before the Forget, which the
-// caller has kept, for example from WouldForget. Their order does not matter; missing ones are
-// searched by id only. What was said or written after the Forget is found as well.
-// CheckForgotten reads every claim, every journal and the whole log, and changes nothing.
+// CheckForgotten searches, after a Forget, every place where knowledge is kept for the ids of the
+// deleted claims and for the text of the requested claim. was holds the claims before the Forget,
+// in any order; callers get them for example from WouldForget. Claims missing from was are searched
+// by id only. Text that was said or written after the Forget is found too. CheckForgotten reads
+// every claim, every journal and the whole log, and changes nothing.
 //
-// The text is given to no service: if vectors come from one, the nearest vectors are not
-// searched.
+// It sends the text to no service: if vectors come from one, the nearest vectors are not searched.
 //
-// After an error nothing is known. The errors are those of Forget.
+// After an error no result is known. The errors are those of Forget.
 func (l Operator) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (l Operator) CheckForgotten(ctx context.Context, owner string, was []ken.Cl
 	return c.checks, nil
 }
 
-// deletionChecker is a CheckForgotten in progress.
+// deletionChecker holds the state of one CheckForgotten.
 type deletionChecker struct {
 	l              *Layer
 	s              store.Engine
@@ -76,12 +75,12 @@ type deletionChecker struct {
 	checks         []Check
 }
 
-// matches reports whether a text says what was forgotten.
+// matches reports whether a text contains what was forgotten.
 func (c *deletionChecker) matches(text string) bool {
 	return c.matcher != nil && c.matcher.MatchText(text)
 }
 
-// listIDs returns the detail for ids that were found.
+// listIDs returns the detail of a Check for ids that were found.
 func listIDs(what string, ids []string) string {
 	if len(ids) == 0 {
 		return ""
@@ -119,10 +118,10 @@ func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }
 
-// matchAll returns a filter that passes every record.
+// matchAll returns a filter that accepts every record.
 func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
 
-// maxHits bounds the hits of a search that are examined.
+// maxHits is how many hits of a search are examined.
 const maxHits = 100
 
 func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
@@ -238,7 +237,7 @@ func (c *deletionChecker) history(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-// journals searches the journals, once.
+// journals searches the journals on the first call and caches the result.
 func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error) {
 	if c.journalHolding != nil {
 		return c.journalHolding, nil

@@ -35,13 +35,13 @@ import (
 
 // Options configures Open. Only Root is needed.
 type Options struct {
-	// Root is the project's folder. State and events lie below it, and its files can be
+	// Root is the project's folder. It holds the state and the event logs, and its files can be
 	// searched. Empty means the working directory.
 	Root string
-	// Config replaces the configuration files, and all of it counts. Nil means the result of
-	// config.Resolve, which uses a project's file as far as the user consented to it. In both
-	// cases, a state folder in the project that this user did not make on this machine is not
-	// used: Ken works in a folder of its own and logs a warning.
+	// Config replaces all configuration files. Nil means the result of config.Resolve, which uses
+	// the settings in a project's file only as far as the user consented to them. In both cases,
+	// the layer does not use a state folder in the project that this user did not create on this
+	// machine. It then uses a folder of its own and logs a warning.
 	Config *config.Config
 	// Embedder replaces the configured embedder.
 	Embedder embed.Embedder
@@ -49,23 +49,23 @@ type Options struct {
 	// Strict makes Open fail when the store can't be opened. Otherwise the layer works without
 	// knowledge, every receipt names the cause, and the log has an error.
 	Strict bool
-	// Foreground stops Open from indexing and embedding in the background. The program calls
-	// Refresh instead.
+	// Foreground disables indexing and embedding in the background. The program calls Refresh
+	// instead.
 	Foreground bool
-	// Brief opens the layer for one moment of a conversation that goes on without this process,
-	// as an agent's hook does. It implies Foreground. Close learns what users stated, ends no
-	// session and harvests nothing: other processes end the sessions when they are idle.
+	// Brief is for a short-lived process that serves one moment of a conversation, such as an
+	// agent's hook. It implies Foreground. Close learns what users stated, but ends no session and
+	// harvests nothing: other processes end the sessions when they are idle.
 	Brief bool
-	// Watch follows changes of the project's files, if the configuration allows it. Use it in
-	// processes that run for long. Otherwise the layer notices files that a conversation's tool
-	// calls write, and the rest at the next start.
+	// Watch watches the project's files for changes, if the configuration allows it. Set it in
+	// long-lived processes. Without it, the layer notices files that a conversation's tool calls
+	// write, and other changes at the next start.
 	Watch bool
-	// CountTokens fills in Receipt.Tokens even without a token budget. Loading the tokenizer's
-	// table takes some tens of milliseconds, once.
+	// CountTokens fills in Receipt.Tokens even without a token budget. The first count loads the
+	// tokenizer's table, which takes some tens of milliseconds.
 	CountTokens bool
 
-	// Taint is the response of a Transport to an answer that calls a tool with words of an
-	// external claim: see Exchange.Guard. Empty means the setting gateway.taint.
+	// Taint is what a Transport does with an answer that calls a tool with words of an external
+	// claim: see Exchange.Guard. Empty means the setting gateway.taint.
 	Taint config.TaintAction
 
 	// Use adds middlewares around the built-in stages. The first is the outermost.
@@ -76,12 +76,12 @@ type Options struct {
 	// OnMessage is called in the background with each message that is new to a session's
 	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
-	// OnEvent answers what SendEvent of another process sends to the holder of an owner's
-	// store. Nil answers nothing.
+	// OnEvent answers events that other processes send with SendEvent, if this process holds the
+	// owner's store. Nil means that such events are not answered.
 	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)
-	// Progress receives the progress of long work, from several goroutines.
+	// Progress receives the progress of long tasks. It is called from several goroutines.
 	Progress func(stage string, done, total int)
-	// Log receives what can't be returned to a caller. Default: slog.Default().
+	// Log receives errors that can't be returned to a caller. Nil means slog.Default().
 	Log *slog.Logger
 
 	Now   func() time.Time // default: time.Now

@@ -12,16 +12,16 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// dryRun holds what a dry run uses in place of the layer's own settings. It never changes.
+// dryRun holds the settings that a dry run uses instead of the layer's own. It is immutable.
 type dryRun struct {
-	cfg         config.Config // the layer's, except for what affects a turn
+	cfg         config.Config // the layer's configuration, with the settings that affect a turn replaced
 	retrieval   retriever.Options
 	vectorCause string
 	count       func(string) int
 	handler     Handler
 }
 
-// settings returns the configuration for a turn.
+// settings returns the configuration that applies to a turn.
 func (l *Layer) settings(st *State) *config.Config {
 	if st.dryRun != nil {
 		return &st.dryRun.cfg
@@ -29,8 +29,9 @@ func (l *Layer) settings(st *State) *config.Config {
 	return &l.cfg
 }
 
-// searchSettings returns how a turn searches: the calibration of its store, nil for none, the
-// search options under it, and why there is no vector search; "" if there is.
+// searchSettings returns how a turn searches. c is the calibration of the owner's store, nil for
+// none. o has the search options under that calibration. ask embeds the question, or has the reason
+// why there is no vector search.
 func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, ask question) {
 	cause, settings := l.vectorCause, l.settings(st)
 	if st.dryRun != nil {
@@ -46,32 +47,33 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 		}
 	}
 	o, noVector := applyCalibration(c, retrieval, settings.Middleware.Keyword, cause)
-	ask.off(noVector)
+	ask.disable(noVector)
 	return c, o, ask
 }
 
-// DryRun composes the block of a turn with other settings, to show their effect. It works as
-// Assemble for a new turn whose conversation holds no block, with what is known now and with
-// the present focus of its session. Receipt.Block is the block, and Insertions is its place,
-// also in a dry run.
+// DryRun composes the block of a turn with other settings, to show their effect. It works like
+// Assemble for a new turn of a conversation that holds no block. It uses the current knowledge and
+// the current focus of the session. Receipt.Block is the block, and Insertions its place, even if
+// middleware.inject is off.
 //
-// It leaves no trace: no journal, receipt, event or count; nothing is learned, explored,
-// measured or kept for later turns; Options.OnReceipt is not called. Middlewares of the program
-// run and can tell by State.DryRun. Late hits are lost. It shares with turns the caches, the
-// embedder behind its circuit breaker, and the code, which is read again if files have changed.
+// It leaves no trace. It writes no journal, receipt or event, counts nothing, and learns, explores,
+// measures and keeps nothing for later turns. It does not call Options.OnReceipt. The program's
+// middlewares run; State.DryRun is true for them. Hits that arrive late are lost. DryRun shares
+// with turns the caches, the embedder behind its circuit breaker, and the code graph, which reads
+// changed files.
 //
-// DryRun takes from cfg what affects one turn; the rest is the layer's:
+// DryRun takes from cfg only what affects one turn, and the rest from the layer. It takes:
 //   - retrieval, budget and structure, whole; structure.classify changes nothing here
 //   - knowledge.top_k, knowledge.sessions, knowledge.playbooks and knowledge.embeddings
 //   - of middleware: knowledge, guard, intent, keyword, vector, pinned, sessions, playbooks,
 //     graph, decisions, objectives and floor
 //   - graph.symbols and objectives.chars
 //
-// What the layer was opened without stays off: vectors, the code graph, objectives. For vectors
-// the receipt says so.
+// Features that the layer was opened without stay off: vectors, the code graph, objectives. For
+// vectors the receipt says so.
 //
-// Errors: ErrInvalid for a cfg that can't be used, with the key as the field; ctx's error,
-// because a trial that was cut short shows nothing.
+// It returns ErrInvalid for a cfg that can't be used, with the key as the field. It returns ctx's
+// error if ctx ends, because a dry run that was cut short shows nothing.
 func (l Operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
 	tr, err := l.newDryRun(&cfg)
@@ -124,8 +126,7 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 	return t, nil
 }
 
-// turnConfig returns the layer's configuration with the settings of another one that affect a
-// turn.
+// turnConfig returns c with those settings of other that affect a turn.
 func turnConfig(c config.Config, other *config.Config) config.Config {
 	c.Retrieval, c.Budget, c.Structure = other.Retrieval, other.Budget, other.Structure
 	k, from := &c.Knowledge, &other.Knowledge

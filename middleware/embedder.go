@@ -30,8 +30,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openEmbedder makes the configured embedder in two forms: guarded by a circuit breaker for
-// turns, and with retries for the background.
+// openEmbedder opens the configured embedder in two forms: with a circuit breaker for turns, and
+// with retries for the background.
 func (l *Layer) openEmbedder() error {
 	e, err := l.configuredEmbedder()
 	if err != nil {
@@ -53,7 +53,7 @@ func (l *Layer) openEmbedder() error {
 	return nil
 }
 
-// openReranker makes the configured reranker, if there is one.
+// openReranker opens the configured reranker, if there is one.
 func (l *Layer) openReranker() {
 	if r := &l.cfg.Rerank; r.BaseURL != "" {
 		l.reranker = rerank.New(rerank.Options{BaseURL: r.BaseURL, Model: r.Model, Key: l.cfg.RerankKey(), Deadline: r.Timeout,
@@ -61,7 +61,7 @@ func (l *Layer) openReranker() {
 	}
 }
 
-// vectorOff names the setting that switches vector search off; "" if none does.
+// vectorOff returns the name of the setting that switches vector search off; "" if none does.
 func vectorOff(c *config.Config) string {
 	switch {
 	case !c.Middleware.Vector:
@@ -72,7 +72,7 @@ func vectorOff(c *config.Config) string {
 	return ""
 }
 
-// configuredEmbedder returns the embedder of the options or of the configuration.
+// configuredEmbedder returns the embedder from the options or the configuration.
 func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 	if l.o.Embedder != nil {
 		return l.o.Embedder, nil
@@ -110,8 +110,8 @@ func (l *Layer) openPath(path string) (embed.Embedder, error) {
 	return static.Open(path)
 }
 
-// builtinEmbedder returns the built-in table, or its copy that was adapted to this project. A
-// copy that can't be read is logged and not used.
+// builtinEmbedder returns the built-in table, or the copy that was adapted to this project. If that
+// copy can't be read, it logs the error and returns the built-in table.
 func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	base, err := builtin.Open()
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	return adapted, nil
 }
 
-// retrievalOptions translates the configuration.
+// retrievalOptions converts the configuration to search options.
 func retrievalOptions(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.SourceKeyword: c.Retrieval.Legs.Keyword, retriever.SourceVector: c.Retrieval.Legs.Vector,
@@ -143,9 +143,9 @@ func retrievalOptions(c *config.Config) retriever.Options {
 	return o
 }
 
-// legs returns the sources that a turn searches: those that are switched on, or none if the
-// turn asks for nothing. A turn that continues the last sessions searches those and the pinned
-// claims. e embeds the question; nil means that there is no vector search.
+// legs returns the sources that a turn searches: those that are switched on, or none if the turn
+// asks for nothing. A turn that resumes earlier work searches recent sessions and the pinned
+// claims. e embeds the question; nil means no vector search.
 func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, e embed.Embedder) []retriever.Source {
 	asks := s.Asks
 	var out []retriever.Source
@@ -175,40 +175,40 @@ func (l *Layer) indexing() repository.Options {
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }
 
-// calibrateSeed draws the calibration's questions. It is fixed, so that the same records give
-// the same calibration in every process.
+// calibrateSeed is the random seed for drawing the calibration's questions. It is fixed, so that
+// the same records give the same calibration in every process.
 const calibrateSeed = 1
 
-// calibrations holds the calibration of each owner, read from its file at the owner's first
+// calibrations holds the calibration of each owner. It is read from the owner's file at the first
 // turn.
 type calibrations struct {
-	mu        sync.RWMutex // guards m and its values; a calibration itself never changes
+	mu        sync.RWMutex // guards m and its values; a Calibration is immutable
 	m         map[string]*calibrated
-	due       chan string // owners whose turns found that a calibration is due; nil without a background
+	due       chan string // owners whose calibration is due, reported by turns; nil without a background
 	measuring sync.Mutex  // one measurement at a time
 }
 
-// calibrated is what is known of an owner's calibration.
+// calibrated holds an owner's calibration and where it came from.
 type calibrated struct {
-	current     *calibrate.Calibration // in force; nil for none
-	previous    *calibrate.Calibration // what the file has instead of another model; nil for none
-	requestedAt int                    // records at the last measurement or request
+	current     *calibrate.Calibration // the calibration in use; nil for none
+	previous    *calibrate.Calibration // the file's calibration, if it is for another model; nil otherwise
+	requestedAt int                    // number of records at the last measurement or request
 
 	file    stamp     // the file that current was read from
-	checked time.Time // when the file was last compared
+	checked time.Time // when the file was last checked
 }
 
-// fileCheckEvery is how often a turn looks whether another process has measured.
+// fileCheckEvery is how often turns check whether another process wrote the file.
 const fileCheckEvery = time.Second
 
-// stamp tells two versions of a calibration file apart. The process that holds the store writes
-// the file.
+// stamp identifies a version of a calibration file. The process that holds the store writes the
+// file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// calibrationStamp returns the stamp of an owner's file; the zero value if there is none.
+// calibrationStamp returns the stamp of an owner's file; the zero value if there is no file.
 func (l *Layer) calibrationStamp(owner string) stamp {
 	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
 	if err != nil {
@@ -228,8 +228,9 @@ func (l *Layer) ownerOrDefault(owner string) string {
 // usesCalibration reports whether a calibration has any effect.
 func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
 
-// Calibration returns how well the embedder does on an owner's store, "" for the configured
-// owner; nil if that was not measured or is switched off. Do not change it.
+// Calibration returns the measured quality of the embedder on an owner's store; "" means the
+// configured owner. It returns nil if nothing was measured or calibration is switched off. Do not
+// change it.
 func (l Operator) Calibration(owner string) *calibrate.Calibration {
 	if !l.usesCalibration() {
 		return nil
@@ -237,7 +238,7 @@ func (l Operator) Calibration(owner string) *calibrate.Calibration {
 	return l.calibrationOf(l.ownerOrDefault(owner)).current
 }
 
-// calibrationOf returns a copy of what is known of an owner. It reads the file the first time
+// calibrationOf returns a copy of what is known about an owner. It reads the file at the first call
 // and when the file has changed.
 func (l *Layer) calibrationOf(owner string) calibrated {
 	cs := &l.calibrations
@@ -278,7 +279,8 @@ func (l *Layer) calibrationOf(owner string) calibrated {
 	return *known
 }
 
-// unchangedCalibration returns a copy of what is known; nil if that is from another file.
+// unchangedCalibration returns a copy of what is known; nil if the file was changed since it was
+// read.
 func (l *Layer) unchangedCalibration(owner string, file stamp) *calibrated {
 	l.calibrations.mu.RLock()
 	defer l.calibrations.mu.RUnlock()
@@ -293,13 +295,12 @@ func (l *Layer) ownerDir(owner string) string {
 	return filepath.Join(l.cfg.State(l.o.Root), bolt.FolderName(owner))
 }
 
-// Calibrate measures how well the embedder does on an owner's store if that is due, stores the
-// result beside the store, and uses it from the next turn on. It returns the calibration in
-// force: nil if calibration is switched off, or if the store has too few records, or too few of
-// them have a vector yet.
+// Calibrate measures the quality of the embedder on an owner's store if that is due. It writes the
+// result beside the store and uses it from the next turn on. It returns the calibration in use: nil
+// if calibration is off, or if the store has too few records, or too few of them with a vector.
 //
-// It takes up to a second, and with an embedding service also the time for some 200 questions.
-// No turn waits for it.
+// It takes up to a second, and with an embedding service also the time for about 200 questions. No
+// turn waits for it.
 func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
 	if !l.usesCalibration() {
 		return nil, nil
@@ -333,18 +334,19 @@ func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calib
 	return c, err
 }
 
-// updateCalibration changes what is known of an owner.
+// updateCalibration applies change to what is known about an owner.
 func (l *Layer) updateCalibration(owner string, change func(*calibrated)) {
 	l.calibrations.mu.Lock()
 	defer l.calibrations.mu.Unlock()
 	change(l.calibrations.m[owner])
 }
 
-// enoughVectors reports whether enough records have a vector. If many lack one, the embedder
-// would seem worse than it is.
+// enoughVectors reports whether enough records have a vector to measure. If many lack one, the
+// result would be too low.
 func enoughVectors(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
 
-// requestCalibration tells the background that an owner's calibration is due. It does not wait.
+// requestCalibration reports to the background that an owner's calibration is due. It does not
+// wait.
 func (l *Layer) requestCalibration(owner string, have, total int) {
 	if l.calibrations.due == nil || !l.usesCalibration() || !enoughVectors(have, total) {
 		return
@@ -356,16 +358,16 @@ func (l *Layer) requestCalibration(owner string, have, total int) {
 	select {
 	case l.calibrations.due <- owner:
 		l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
-	default: // another turn will ask
+	default: // the channel is full; another turn will ask
 	}
 }
 
-// runCalibrations measures what turns requested, until ctx ends.
+// runCalibrations measures the calibrations that turns requested, until ctx ends.
 func (l *Layer) runCalibrations(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.calibrations.due:
-			// The holder of the configured owner's store does it by itself: see maintainStore.
+			// The holder of the configured owner's store measures it in maintainStore.
 			if owner != l.cfg.Knowledge.Owner || l.owners.Holds(owner) {
 				l.calibrateQuietly(ctx, owner)
 			}
@@ -381,12 +383,12 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("measure how far to trust the embedder", "owner", owner, "cause", err, "try", ken.Hint(err))
+		l.o.Log.Warn("measure the embedder's quality", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }
 
-// searchOptions returns how an owner's turns search, without the sources, and why there is no
-// vector search; "" if there is.
+// searchOptions returns the search options of an owner's turns, without the sources, and the reason
+// why there is no vector search; "" if there is one.
 func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
 	return l.searchOptionsFor(l.Operator().Calibration(owner))
 }
@@ -396,13 +398,13 @@ func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, s
 	return applyCalibration(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
 }
 
-// applyCalibration returns the search options under a calibration, and why there is no vector
-// search: the cause given, "" for none, or that the keyword search alone finds more. words says
-// whether that is switched on.
+// applyCalibration returns the search options under a calibration, and the reason why there is no
+// vector search; "" if there is one. The reason is cause, or that the keyword search alone finds
+// more. words reports whether keyword search is switched on.
 func applyCalibration(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
 	o = c.Apply(o)
 	if c.Harms() && words && o.Order == retriever.OrderEvidence {
-		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)
+		return o, fmt.Sprintf("calibrated: vector search with %s finds less here than keyword search alone", c.Model)
 	}
 	return o, cause
 }

@@ -17,37 +17,37 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// erasure is a Forget in progress. Its record is on the shelf from before the first claim is
-// deleted until no file has the text, so that a later process can finish it after a crash or a
-// full disk. The order of the steps keeps a busy session from bringing anything back:
+// erasure is a Forget in progress. Its record is on the shelf from before the first claim is deleted until no file
+// contains the text. So a later process can finish it after a crash or with a full disk. The order of the steps ensures
+// that a session in progress does not write the text again:
 //
-//  1. Write the record, with fingerprints. From now on the shelf accepts nothing that says the same.
-//  2. Delete the claims and, in the same transactions, write marks of their ids. From now on the shelf accepts nothing with such an id.
-//  3. Delete matcher on the shelf, again and again, until a look at every place finds nothing.
+//  1. Write the record, with fingerprints. From now on the shelf rejects texts that say the same.
+//  2. Delete the claims and, in the same transactions, mark their ids. From now on the shelf rejects these ids.
+//  3. Delete all other text on the shelf that matches, in rounds, until a round finds nothing.
 //  4. Delete the text from the record, and rewrite the files.
 type erasure struct {
 	l        *Layer
 	s        store.Engine
 	sessions *ownerSessions
 	record   forgotten.Record
-	matcher  *harvest.ClaimMatcher // nil once the record has no text any more
-	seq      uint64                // the log's event up to which claims were examined
+	matcher  *harvest.ClaimMatcher // nil once the record no longer holds the text
+	seq      uint64                // the log's last event whose claims were examined
 	out      Forgotten
 }
 
 // Bounds of an erasure.
 const (
-	// eraseRounds bounds how often an erasure looks again because it found something.
+	// eraseRounds is the maximum number of additional rounds after one that found something.
 	eraseRounds = 8
 	// wordsKept is how long single words of a forgotten claim are recognized: longer than a
-	// session that had the claim usually goes on.
+	// session that had the claim usually lasts.
 	wordsKept = 7 * 24 * time.Hour
 )
 
-// errInProgress means that this or another process has begun the erasure.
-var errInProgress = errors.New("it was begun before")
+// errInProgress means that this process or another one has already begun the erasure.
+var errInProgress = errors.New("the erasure has already begun")
 
-// begin writes the record. It returns errInProgress if there is an unfinished one.
+// begin writes the record. It returns errInProgress if an unfinished one exists.
 func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
 	e.record = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
 		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
@@ -74,8 +74,8 @@ func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten
 	})
 }
 
-// claimPrints adds the fingerprints of what a claim says, except of an episode whose rest is
-// written again.
+// claimPrints adds the fingerprints of a claim's text. It adds none for an episode that is rewritten without the
+// forgotten part.
 func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
 	if why == BlastRedacted {
 		return have, short
@@ -102,7 +102,7 @@ func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, wh
 	return have, short
 }
 
-// resumeForget continues an erasure, or returns what was erased.
+// resumeForget continues an unfinished erasure. For a finished one it returns what was erased.
 func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
 	d := l.sessionsOf(s.Owner())
 	resume, err := d.harvester.Pause(ctx)
@@ -121,16 +121,16 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 	}
 	if len(rec.Pending.Claims) > 0 {
 		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
-		if err := e.giveWords(ctx); err != nil {
+		if err := e.addRecipients(ctx); err != nil {
 			return Forgotten{}, err
 		}
 	}
 	return e.run(ctx)
 }
 
-// takeOverErasure makes this process the one that carries an erasure out, and returns its
-// record. While another living process carries it out, it waits: two that write the record
-// would undo each other's work. The caller makes sure that this process works on it only once.
+// takeOverErasure makes this process responsible for an erasure and returns the erasure's record. It waits while
+// another living process is responsible, because two processes would overwrite each other's record. The caller ensures
+// that this process runs the erasure only once.
 func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
 	for {
 		busy := false
@@ -157,8 +157,8 @@ func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) 
 	}
 }
 
-// giveWords lets the matcher recognize the single words that are known.
-func (e *erasure) giveWords(ctx context.Context) error {
+// addRecipients sets which sessions had the claims, so that the matcher recognizes single words in them.
+func (e *erasure) addRecipients(ctx context.Context) error {
 	turns, sessions, err := e.sessions.given(ctx, e.record.IDs()...)
 	if err != nil {
 		return err
@@ -175,8 +175,7 @@ func (e *erasure) giveWords(ctx context.Context) error {
 	})
 }
 
-// finishForgetting continues erasures that an earlier process left, or that this one could not
-// finish.
+// finishForgetting continues the erasures that an earlier process left unfinished, or that this one could not finish.
 func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -209,7 +208,7 @@ func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 			continue
 		}
 		if p := rec.Pending.Process; p != l.process && l.isAlive(p) {
-			continue // that process carries it out
+			continue // that process continues it
 		}
 		_, err = l.resumeForget(ctx, s, id)
 		errs = append(errs, err)
@@ -217,7 +216,7 @@ func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 	return errors.Join(errs...)
 }
 
-// run carries the erasure out from where it stands.
+// run continues the erasure from the state in its record.
 func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	err := e.carryOut(ctx)
 	e.report()
@@ -226,29 +225,29 @@ func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	}
 	e.out.Pending = err.Error()
 	e.record.Pending.Failed, e.record.Pending.Process = e.out.Pending, ""
-	_ = e.saveRecord(context.WithoutCancel(ctx)) // fails as well on a full disk
+	_ = e.saveRecord(context.WithoutCancel(ctx)) // this fails too if the disk is full
 	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.record.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
-		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.record.Claim + " goes on at once."}
+		Try: "Make room on the disk, or fix the cause. Ken continues in the background and when the store is opened next; ken forget " + e.record.Claim + " continues at once."}
 }
 
-// report fills in what was erased.
+// report fills in e.out with what was erased.
 func (e *erasure) report() {
 	e.out.Given = e.record.Given
-	went := e.out.Claims
+	deletedBefore := e.out.Claims
 	e.out.Claims = e.record.IDs()
-	for _, id := range went {
+	for _, id := range deletedBefore {
 		if !slices.Contains(e.out.Claims, id) {
 			e.out.Claims = append(e.out.Claims, id)
 		}
 	}
 	if e.record.Pending == nil {
 		e.out.Files = e.record.Files
-		e.out.Sessions, e.out.Looked = e.record.Told, eraseLooked
+		e.out.Sessions, e.out.Looked = e.record.Told, erasedPlaces
 	}
 }
 
-// eraseLooked are the places that are clean after an erasure.
-var eraseLooked = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
+// erasedPlaces lists the places that contain nothing after an erasure.
+var erasedPlaces = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
 	"receipts", "attention", "running conversations", "generated evaluation sets", "MEMORY.md", "free pages of the store"}
 
 // saveRecord writes the record to the shelf.
@@ -277,7 +276,7 @@ func (e *erasure) carryOut(ctx context.Context) error {
 		e.record.Told = union(e.record.Told, e.out.Sessions)
 		e.record.Pending = &forgotten.Pending{Process: e.l.process}
 		if err := e.saveRecord(ctx); err != nil {
-			return fmt.Errorf("note how far it is: %w", err)
+			return fmt.Errorf("save the progress of the erasure: %w", err)
 		}
 	}
 	if err := e.s.Compact(ctx); err != nil {
@@ -287,7 +286,7 @@ func (e *erasure) carryOut(ctx context.Context) error {
 	e.record.Pending = nil
 	if err := e.saveRecord(ctx); err != nil {
 		e.record.Pending = pending
-		return fmt.Errorf("note that it is done: %w", err)
+		return fmt.Errorf("save that the erasure is complete: %w", err)
 	}
 	return nil
 }
@@ -299,13 +298,13 @@ func union(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// eraseRound deletes everything that is there now, and reports whether there may be more:
-// something was written since, or another process's harvest ended that had read it.
+// eraseRound deletes everything found in one pass. It reports whether there may be more: a claim was written since, or
+// a harvest of another process ended that had read the text.
 func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	if err := e.forgetClaims(ctx); err != nil {
 		return false, err
 	}
-	if err := e.giveWords(ctx); err != nil { // more turns may have had it since
+	if err := e.addRecipients(ctx); err != nil { // more turns may have received it
 		return false, err
 	}
 	running, err := e.l.otherHarvests(ctx, e.sessions, "")
@@ -327,10 +326,9 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	e.l.recoveries.forget(e.s.Owner())
 	e.l.conversationStarts.forget(e.s.Owner())
 	e.l.sessionFocus.forget(e.s.Owner())
-	e.l.judgements.dropOwner(e.s.Owner()) // what waits to be judged has the words of claims
+	e.l.judgements.dropOwner(e.s.Owner()) // turns that wait for a verdict hold texts of claims
 	e.l.blocks.drop(containsForgotten(e.s.Owner(), ids, e.matcher))
-	// A harvest of another process may have read the messages before they went, and have
-	// ended since.
+	// A harvest of another process may have read the messages before they were deleted, and ended afterwards.
 	waited, err := e.l.waitForOtherHarvests(ctx, e.sessions, "")
 	if err != nil {
 		return false, fmt.Errorf("wait for harvests of other processes: %w", err)
@@ -348,10 +346,10 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	return e.anythingLeft(ctx, t)
 }
 
-// addClaimsSince examines the claims that were written since the last look, and adds those that
-// say the same.
+// addClaimsSince examines the claims that were written since the last pass. It adds those that say the same to the
+// record and reports whether there were any.
 func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
-	if e.seq == 0 { // begun by another process: what it examined is unknown
+	if e.seq == 0 { // another process began the erasure; which claims it examined is unknown
 		r := &deletionScope{matcher: e.matcher, root: e.record.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
@@ -361,7 +359,7 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 		return len(r.others) > 0, nil
 	}
 	last := e.s.Seq()
-	var say []ken.Claim
+	var matching []ken.Claim
 	looked := map[string]bool{}
 	for ev, err := range e.s.Events(ctx, e.seq+1) {
 		if err != nil {
@@ -383,15 +381,15 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 			return false, err
 		}
 		if c.Kind != ken.KindDocument && e.matcher.MatchClaim(&c) {
-			say = append(say, c)
+			matching = append(matching, c)
 		}
 	}
 	e.seq = last
-	e.addClaims(say)
-	return len(say) > 0, nil
+	e.addClaims(matching)
+	return len(matching) > 0, nil
 }
 
-// addClaims adds claims to those that are deleted.
+// addClaims adds claims to those that the erasure deletes.
 func (e *erasure) addClaims(more []ken.Claim) {
 	for i := range more {
 		if !slices.ContainsFunc(e.record.Pending.Claims, func(c ken.Claim) bool { return c.ID == more[i].ID }) {
@@ -401,7 +399,7 @@ func (e *erasure) addClaims(more []ken.Claim) {
 	}
 }
 
-// anythingLeft looks at the shelf once more.
+// anythingLeft searches the shelf and reports whether it still holds any of the traces.
 func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, error) {
 	held, err := e.sessions.journal.Holds(ctx, t)
 	if err != nil {
@@ -418,7 +416,7 @@ func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, err
 	return notes > 0, err
 }
 
-// forgetClaims deletes the claims, and writes the rest of episodes that say more.
+// forgetClaims deletes the claims, and rewrites episodes without the forgotten part.
 func (e *erasure) forgetClaims(ctx context.Context) error {
 	was, p := e.record.Pending.Claims, e.record.Pending
 	for i := range was {
@@ -432,20 +430,20 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 			if !slices.Contains(e.out.Claims, id) {
 				e.out.Claims = append(e.out.Claims, id)
 			}
-			if !slices.Contains(e.record.IDs(), id) { // derived since the last look
+			if !slices.Contains(e.record.IDs(), id) { // derived since the last pass
 				e.record.Also = append(e.record.Also, id)
 			}
 		}
-		if err != nil && !errors.Is(err, ken.ErrNotFound) { // deleted with another claim, or before
+		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it was deleted with another claim, or before
 			return err
 		}
 		if i == 0 {
 			continue
 		}
 		if rest, ok := e.matcher.Redact(c); ok {
-			id, err := e.s.WriteClaim(ctx, rest) // once, because it has the key
+			id, err := e.s.WriteClaim(ctx, rest) // the key prevents a second copy
 			if err != nil {
-				return fmt.Errorf("write the rest of a claim: %w", err)
+				return fmt.Errorf("rewrite an episode without the forgotten part: %w", err)
 			}
 			if !slices.Contains(e.out.Redacted, id) {
 				e.out.Redacted = append(e.out.Redacted, id)

@@ -17,31 +17,31 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Exchange is one model call on its way through the layer: the request with its blocks, and the
-// answer, which the layer observes. A Transport is made of it, and so is any other forwarder of
-// requests.
+// Exchange is one model call that passes through the layer: the request with its blocks, and the
+// answer, which the layer observes. A Transport makes one per model call, as can other forwarders
+// of requests.
 type Exchange struct {
-	// Turn is the turn as it was assembled: with its id, owner and session, and the whole
-	// conversation as far as the layer knows it. The request may carry only the end of that. Do
-	// not change it.
+	// Turn is the assembled turn, with its id, owner and session. Its messages are the conversation
+	// as far as the layer knows it; the request may carry only the end of that. Do not change it.
 	Turn ken.Turn
 	// Receipt is the turn's receipt.
 	Receipt ken.Receipt
-	// Body is the request to send. It is the slice that Begin was given if nothing was added.
+	// Body is the request to send. If nothing was inserted, it is the slice that was passed to
+	// Begin.
 	Body []byte
 
-	// Busy is true if the turn got no block of its own because too many were composed at once:
-	// see retrieval.at_once. Body has the blocks of earlier turns.
+	// Busy reports whether the turn got no block of its own because too many were composed at once:
+	// see retrieval.at_once. Body still has the blocks of earlier turns.
 	Busy bool
 
 	layer         *Layer
 	dialect       wire.Dialect
-	thread        *thread            // what a later request may continue; nil if none can
-	onFirstAnswer func(*ken.Message) // receives the first answer of a conversation; nil if nothing needs it
+	thread        *thread            // the state that a later request may continue; nil for none
+	onFirstAnswer func(*ken.Message) // receives the first answer of a conversation; nil if it is not needed
 
 	clientBody []byte           // the body as the client sent it
 	request    wire.Request     // what was parsed from it
-	inserted   []wire.Insertion // what Body has in addition
+	inserted   []wire.Insertion // what Body has in addition to clientBody
 	placed     []placedBlock    // the blocks in the request
 	taints     *sessionTaints   // see Guard
 }
@@ -49,28 +49,28 @@ type Exchange struct {
 // ObservedAnswer is the model's answer to an Exchange.
 type ObservedAnswer struct {
 	Answer wire.Answer
-	// OK is false if nothing was said or called, or the answer could not be read: it is an
-	// error, has an unknown compression, is longer than 4 MiB, or broke off before the first
-	// word. Answer may have its Err and Usage even then.
+	// OK is false if the answer has no text and no call, or can't be read: it is an error, has an
+	// unknown compression, is longer than 4 MiB, or broke off before any text. Answer may still
+	// have Err and Usage.
 	OK bool
 }
 
-// Begin assembles the turn of a request. turnOf returns whose request it is, from what the caller
-// knows and, if it likes, from the request: owner, project, session, agent, branch, scopes,
-// weight and the rest. Its ID, Model, Messages and Tools are not used. Nil means the configured
-// owner and no session. Never take an owner from the request's own fields.
+// Begin assembles the turn of a request. turnOf returns the turn's owner, project, session, agent,
+// branch, scopes, weight and so on, from what the caller knows and, if wanted, from the request.
+// The returned ID, Model, Messages and Tools are ignored. A nil turnOf means the configured owner
+// and no session. Never take the owner from fields of the request.
 //
-// For the session, see wire.SessionOf. If several conversations look the same to it, Begin
-// gives all but the first a session with a number at its end. A request that continues a
-// response of this layer gets that response's session.
+// The session is determined as in wire.SessionOf. If several conversations look the same to it,
+// Begin appends a number to the session of all but the first. A request that continues a response
+// of this layer gets that response's session.
 //
-// A turn without tools that is Incognito and has WeightNone takes no part in any session: the
-// body stays as it is, and nothing of it is kept, not even in memory.
+// A turn without tools that is Incognito and has WeightNone belongs to no session: its body is not
+// changed, and nothing is kept of it, not even in memory.
 //
-// An error means that the body is no request of the dialect and should be forwarded unchanged.
-// Nothing else fails: the receipt lists what was left out. Begin does not change body and
-// returns when ctx ends at the latest. Nobody may change body until the answer was observed,
-// because the turn's messages are parts of it.
+// Begin returns an error if body is not a request of the dialect; the caller should then forward it
+// unchanged. Other failures only appear in the receipt. If ctx ends, Begin returns at once. Begin
+// does not change body. Nobody else may change it until the answer was observed, because the turn's
+// messages refer to it.
 func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
@@ -78,7 +78,7 @@ func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf
 		return nil, err
 	}
 	t := l.requestTurn(&r, turnOf)
-	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves no trace
+	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets no block and leaves no trace
 		t.Session, t.Parent = "", ""
 		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l.Layer, dialect: d}, nil
 	}
@@ -94,7 +94,7 @@ func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf
 			ins[i].Before -= up.skipped
 		}
 		x.clientBody, x.request, x.inserted = body, r, ins
-		if x.Body, err = wire.Splice(body, r, ins); err != nil { // a fault of ours
+		if x.Body, err = wire.Splice(body, r, ins); err != nil { // a bug in this package
 			l.o.Log.Error("the request goes on without knowledge", "cause", err)
 			x.Body, x.inserted, a.placed = body, nil, nil
 		}
@@ -114,13 +114,13 @@ func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn
 }
 
 // Listen observes the answer while the client reads it. It replaces resp.Body by a reader that
-// gives the same bytes in the same reads and keeps a copy of up to 4 MiB in memory. Once the
-// client has read the body to its end or closed it, the answer goes to the session's journal.
-// Then observed, which may be nil, is called once, on another goroutine, which only Close waits
-// for. Call Listen once, before the body is read.
+// returns the same bytes in the same reads and keeps a copy of up to 4 MiB in memory. After the
+// client has read the body to its end or closed it, the answer is written to the session's journal.
+// Then observed, if not nil, is called once, in another goroutine, which Close waits for. Call
+// Listen once, before the body is read.
 //
-// Only an answer with status 200 is journaled, none of an incognito turn, and none in an
-// encoding other than gzip and deflate.
+// An answer is journaled only if its status is 200, its turn is not incognito, and its encoding is
+// none, gzip or deflate.
 func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 	good := resp.StatusCode == http.StatusOK
 	e := responseObserver{x: x, onAnswer: observed, encoding: wire.ContentEncoding(resp.Header), journals: good && x.layer.usesSession(&x.Turn)}
@@ -142,8 +142,8 @@ func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 	resp.Body = t
 }
 
-// Insertions returns the blocks of a chat request and their places in the request's own array of
-// messages, for a caller that sends something else than Body.
+// Insertions returns the blocks of a chat request and their positions in the request's array of
+// messages. It is for callers that do not send Body.
 func (x *Exchange) Insertions() []Insertion {
 	out := make([]Insertion, len(x.inserted))
 	for i, in := range x.inserted {
@@ -152,8 +152,9 @@ func (x *Exchange) Insertions() []Insertion {
 	return out
 }
 
-// Answer returns a function that takes the model's answer as a message, for a caller that has no
-// HTTP response for Listen. Call it once, at any time. It holds nothing of the request.
+// Answer returns a function that receives the model's answer as a message. It is for callers
+// without an HTTP response to pass to Listen. Call the function once, at any time. It keeps no
+// reference to the request.
 func (x *Exchange) Answer() func(ken.Message) {
 	l, t, first := x.layer, x.Turn, x.onFirstAnswer
 	t.Messages, t.Model = nil, strings.Clone(t.Model)
@@ -166,14 +167,14 @@ func (x *Exchange) Answer() func(ken.Message) {
 	}
 }
 
-// Preview returns body with the blocks that a model call with the same messages would carry,
-// for a request that only counts tokens: see wire.CountOf. The parameters and the error are
-// those of Begin.
+// Preview returns body with the blocks that a model call with the same messages would carry. It is
+// for requests that only count tokens: see wire.CountOf. The parameters and the error are those of
+// Begin.
 //
-// Blocks that the conversation has stay as they were sent. A new turn is composed without a
-// trace, as Trial does. The model call that follows composes its own block, which is the same
-// unless something was learned in between. If composing takes longer than a turn may, the new
-// block is left out.
+// Blocks that the conversation has already stay as they were sent. The block of a new turn is
+// composed without leaving a trace, as in Operator.DryRun. The model call that follows composes its
+// own block, which is the same unless something was learned in between. If composing takes longer
+// than allowed for a turn, the new block is left out.
 func (l Operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
@@ -192,14 +193,14 @@ func (l Operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turn
 		return body, nil
 	}
 	out, err := wire.Splice(body, r, ins)
-	if err != nil { // a fault of ours
+	if err != nil { // a bug in this package
 		l.o.Log.Error("the request is counted without knowledge", "cause", err)
 		return body, nil
 	}
 	return out, nil
 }
 
-// previewInsertions returns the insertions of a turn, by rising Before, without a trace.
+// previewInsertions returns the insertions of a turn, by rising Before, and leaves no trace.
 func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
 	l.activeTurns.begin()
 	defer l.activeTurns.end()
@@ -211,7 +212,7 @@ func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstream
 	c.at = fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
 		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
-			_ = l.restoreBlocks(ctx, &c) // the model call will lack the same blocks
+			_ = l.restoreBlocks(ctx, &c) // after an error the model call lacks the same blocks
 			earlier := l.earlierBlocks(ctx, &c, l.findBlock)
 			return append(earlier, placedBlock{c.last, l.previewBlock(ctx, &c, slices.Concat(up.blocks, earlier))})
 		})
@@ -222,7 +223,7 @@ func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstream
 	return l.insertions(t.Model, l.earlierBlocks(ctx, &c, l.findBlockInMemory))
 }
 
-// previewBlock is compose without a trace.
+// previewBlock is compose without leaving a trace.
 func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placedBlock) *turnDecision {
 	if d := l.reusableBlock(ctx, c); d != nil {
 		return d
@@ -232,7 +233,7 @@ func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placed
 	}
 	defer l.endComposing()
 	dry, err := l.newDryRun(&l.cfg)
-	if err != nil { // the configuration was valid when the layer was opened
+	if err != nil { // impossible: the configuration was validated when the layer was opened
 		return &turnDecision{}
 	}
 	read := *c.turn
@@ -243,7 +244,7 @@ func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placed
 	return &turnDecision{text: st.Block.Text}
 }
 
-// rolesMustAlternate matches the errors with which servers refuse two user messages in a row:
+// rolesMustAlternate matches the error texts of servers that refuse two user messages in a row:
 //   - the chat templates of Llama 2, Gemma and Mistral in vLLM, llama.cpp, LM Studio and TGI
 //     ("Conversation roles must alternate user/assistant/user/assistant/...", "After the
 //     optional system message, conversation roles must alternate user and assistant roles
@@ -255,15 +256,14 @@ func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placed
 //   - DeepSeek ("does not support successive user or assistant messages")
 var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
 
-// maxRefusal bounds the bytes of an error message that are examined.
+// maxRefusal is the maximum number of bytes of an error message that are examined.
 const maxRefusal = 64 << 10
 
-// maxMergeModels bounds the models that mergeModels remembers.
+// maxMergeModels is the maximum number of models that mergeModels remembers.
 const maxMergeModels = 256
 
-// mergeModels are the models whose server refused two user messages in a row. They are
-// forgotten when the process ends, which costs the next process one request a model. The zero
-// value is ready.
+// mergeModels holds the models whose server refused two user messages in a row. It is in memory
+// only, so the next process needs one refused request per model. The zero value is ready.
 type mergeModels struct {
 	mu sync.RWMutex // guards m
 	m  map[string]bool
@@ -275,7 +275,7 @@ func (s *mergeModels) has(model string) bool {
 	return s.m[model]
 }
 
-// add reports whether the model is new.
+// add adds a model and reports whether it is new.
 func (s *mergeModels) add(model string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,11 +295,10 @@ func (l *Layer) merges(model string) bool {
 	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
 }
 
-// Send sends a request, whose body is x.Body, over base. If the server refuses two user
-// messages in a row, Send tries once more with the blocks merged into the messages that they
-// stand before, as injection.as: merge does. If the server accepts that, later requests of the
-// model are merged at once. The caller sees only the last answer. Call Send before Guard and
-// Listen.
+// Send sends req, whose body is x.Body, over base. If the server refuses two user messages in a
+// row, Send tries again with each block merged into the message after it, as injection.as: merge
+// does. If that succeeds, later requests of the model are merged at once. The caller sees only the
+// last response. Call Send before Guard and Listen.
 func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
 	if err != nil || len(x.inserted) == 0 || !refusesRepeatedRoles(resp) {
@@ -317,15 +316,15 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 		again.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	again.Body, _ = again.GetBody() // it can't fail
+	again.Body, _ = again.GetBody() // GetBody of a byte reader never fails
 	resp, err = base.RoundTrip(again)
 	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
-		x.layer.o.Log.Info("this model takes no two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+		x.layer.o.Log.Info("the model refuses two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
 	}
 	return resp, err
 }
 
-// mergedBody returns the body with the blocks merged; nil if that makes no difference.
+// mergedBody returns the body with the blocks merged; nil if it would be the same.
 func (x *Exchange) mergedBody() []byte {
 	ins := make([]wire.Insertion, len(x.inserted))
 	for i, in := range x.inserted {
@@ -340,7 +339,7 @@ func (x *Exchange) mergedBody() []byte {
 }
 
 // refusesRepeatedRoles reports whether a response refuses two user messages in a row. The
-// response's body can be read as before.
+// response's body can be read from its beginning afterwards.
 func refusesRepeatedRoles(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:

@@ -20,44 +20,44 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Verdict is the outcome of a claim in a turn.
+// Verdict says what happened to a claim in a turn.
 type Verdict string
 
 // Verdicts.
 const (
-	VerdictInjected Verdict = "injected" // it is in the block
-	VerdictCut      Verdict = "cut"      // it was considered and left out
-	VerdictUnseen   Verdict = "unseen"   // no source found it
-	VerdictUnknown  Verdict = "unknown"  // it was written after the turn, or forgotten before it
-	VerdictSilent   Verdict = "silent"   // that turn searched nothing
+	VerdictInjected Verdict = "injected" // the claim is in the block
+	VerdictCut      Verdict = "cut"      // the claim was found and left out
+	VerdictUnseen   Verdict = "unseen"   // no source found the claim
+	VerdictUnknown  Verdict = "unknown"  // the claim was written after the turn, or forgotten before it
+	VerdictSilent   Verdict = "silent"   // the turn searched nothing
 )
 
-// Explanation says why a claim is in a turn's block or not, from the turn's receipt and the
-// claim's history.
+// Explanation says why a claim is or is not in a turn's block. It is based on the turn's receipt
+// and the claim's history.
 type Explanation struct {
 	Turn    string    `json:"turn"`
 	At      time.Time `json:"at"`
 	Session string    `json:"session,omitempty"`
 	Mode    ken.Mode  `json:"mode"`
-	Cause   string    `json:"cause"` // why the mode is not the configured one
+	Cause   string    `json:"cause"` // why the mode is not the configured one; "" if it is
 	Claim   string    `json:"claim"`
 
 	Verdict Verdict       `json:"verdict"`
-	Reason  ken.CutReason `json:"reason,omitempty"` // of a claim that was cut
-	Detail  string        `json:"detail,omitempty"` // for example, the item that it repeats
-	Why     string        `json:"why"`              // in a sentence
-	Try     string        `json:"try,omitempty"`    // what would change it
+	Reason  ken.CutReason `json:"reason,omitempty"` // set if the claim was cut
+	Detail  string        `json:"detail,omitempty"` // for example the id of the item that it repeats
+	Why     string        `json:"why"`              // the explanation as a sentence
+	Try     string        `json:"try,omitempty"`    // what would change the verdict
 
-	// Status is the claim's status at the turn; "" if it did not exist, and for a piece of the
-	// repository.
+	// Status is the claim's status at the time of the turn. It is "" if the claim did not exist,
+	// and for a piece of a file.
 	Status   ken.Status `json:"status,omitempty"`
 	Degraded []string   `json:"degraded,omitempty"` // what failed in that turn
-	Item     *KeptItem  `json:"item,omitempty"`     // of an injected claim
+	Item     *KeptItem  `json:"item,omitempty"`     // set if the claim was injected
 }
 
-// Explain says why a claim, given by its whole id, was injected in one of the owner's turns, or
-// why not. It searches nothing again and changes nothing. It returns ErrNotFound for a turn
-// without a receipt, and for an id that is neither in the receipt nor the owner's.
+// Explain says why a claim was or was not injected in one of the owner's turns. claim is a complete
+// id. Explain repeats no search and changes nothing. It returns ErrNotFound for a turn without a
+// receipt, and for an id that is neither in the receipt nor in the owner's store.
 func (l Operator) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return Explanation{}, err
@@ -103,18 +103,18 @@ func (l Operator) Explain(ctx context.Context, owner, turn, claim string) (Expla
 	return e, nil
 }
 
-// claimLife is what is known of a claim at a moment.
+// claimLife describes a claim at a point in time.
 type claimLife struct {
-	known     bool // the owner has it, or had it
+	known     bool // the owner has the claim, or had it once
 	document  bool
-	existed   bool // at that moment
-	forgotten bool // at that moment
+	existed   bool // at that time
+	forgotten bool // before that time
 	written   time.Time
 	status    ken.Status
 	expired   bool
 }
 
-// claimLifeAt reads a claim's history up to a moment.
+// claimLifeAt reads a claim's history up to at.
 func claimLifeAt(ctx context.Context, s store.Engine, id string, at time.Time) (claimLife, error) {
 	var l claimLife
 	if !isID(id) {
@@ -138,7 +138,7 @@ func claimLifeAt(ctx context.Context, s store.Engine, id string, at time.Time) (
 	}
 	for i := range events {
 		ev := &events[i]
-		if ev.Seq == 0 { // imported, from before it came into this store
+		if ev.Seq == 0 { // imported: the event is older than this store
 			continue
 		}
 		l.known = true
@@ -159,21 +159,21 @@ func claimLifeAt(ctx context.Context, s store.Engine, id string, at time.Time) (
 	return l, nil
 }
 
-// isID reports whether an id can be a record's.
+// isID reports whether id has the form of a record's id.
 func isID(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.String() == id
 }
 
-// explainer turns a receipt into sentences.
+// explainer writes the explanation for a receipt.
 type explainer struct {
 	record *receipt.Record
 	out    *Explanation
 }
 
-// relation says how an item relates to what its turn was about, as far as it still does; "" if
-// the structure did not bring it. A receipt keeps the entities and their distance; the
-// dependency is looked up.
+// relation says how an item relates to what its turn was about, as far as this still holds. It
+// returns "" if the structure search did not find the item. The receipt has the entities and their
+// distance; relation looks up the dependency.
 func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
 	if _, ok := it.Legs[retriever.SourceStructure]; !ok {
 		return ""
@@ -206,8 +206,8 @@ func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Recor
 	return "a rule of " + entities[0] + ", one dependency from what the turn was about"
 }
 
-// constraintSource returns the name by which a rule was found, the entity if that has another
-// name, and the dependency to the turn.
+// constraintSource returns the name by which a rule was found, the entity if its name differs, and
+// the dependency that leads to it.
 func constraintSource(c *structure.Constraint) string {
 	words := c.Says
 	if c.Entity != c.Says {
@@ -219,8 +219,8 @@ func constraintSource(c *structure.Constraint) string {
 	return words
 }
 
-// findConstraint finds a constraint from the entities that a turn was about, or else from the
-// symbols that it named, as the code is now.
+// findConstraint finds a constraint, starting from the entities that a turn was about. If that
+// fails, it starts from the symbols that the turn named, in the current code.
 func (l *Layer) findConstraint(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
 	o := structureOptions(&l.cfg)
 	if o == nil {
@@ -247,7 +247,7 @@ func (l *Layer) findConstraint(ctx context.Context, s store.Engine, rec *receipt
 	}
 }
 
-// nearbySymbols returns what is one step from the symbols that a turn named.
+// nearbySymbols returns the neighbours in the code graph of the symbols that a turn named.
 func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []structure.Beside {
 	names := mentions(&rec.Signals, l.o.Root)
 	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.isLoaded() {
@@ -261,7 +261,7 @@ func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []struct
 	return nearbyThings(v, resolve(v, names, max(l.cfg.Graph.Symbols, minSymbols)))
 }
 
-// foundBy lists the sources that found an item, best rank first.
+// foundBy lists the sources that found an item, the one with the best rank first.
 func foundBy(legs map[string]ken.LegScore) string {
 	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int {
 		if d := legs[a].Rank - legs[b].Rank; d != 0 {
@@ -275,8 +275,7 @@ func foundBy(legs map[string]ken.LegScore) string {
 	return strings.Join(names, " and ")
 }
 
-// injected explains an item of the block. relation is how it relates to what the turn was
-// about.
+// injected explains an item of the block. relation says how it relates to what the turn was about.
 func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	e := x.out
 	e.Verdict, e.Item = VerdictInjected, it
@@ -285,17 +284,17 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	case it.Kind == "":
 		e.Why = place + ". It has been forgotten since, and with it how it was found."
 	case it.Kind == budgeter.KindSymbol && it.Signals[retriever.SignalDistance] > 0:
-		e.Why = place + ", found by " + foundBy(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is related to a symbol that the turn names. It describes the files as they were then."
 	case it.Kind == budgeter.KindSymbol:
-		e.Why = place + ", found by " + foundBy(it.Legs) + ": the turn names it. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": the turn names it. It describes the files as they were then."
 	case it.Kind == budgeter.KindObjectives:
-		e.Why = place + ", and says what the project aims at: files of the project say so."
+		e.Why = place + ", and states the project's objectives, from files of the project."
 	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
 		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is a decision about a symbol that the turn names."
 	case it.State == ItemMade:
-		e.Why = place + ", and says where the session stands: the conversation had lost it."
+		e.Why = place + ", and is the session's checkpoint: the conversation had lost its past."
 	case it.Memory:
-		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryReason(it.Legs) + "."
+		e.Why = place + ", in the memory part, which is filled beside the matches for the question: " + memoryReason(it.Legs) + "."
 	case it.Constraint && relation != "":
 		e.Why = place + ", whatever the ranking says: it is " + relation + "."
 	case relation != "":
@@ -311,7 +310,7 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	}
 }
 
-// memoryReason says why an item is in the memory part.
+// memoryReason says why an item is in the memory part of the block.
 func memoryReason(legs map[string]ken.LegScore) string {
 	for _, leg := range []struct{ name, why string }{
 		{retriever.SourcePinned, "it belongs into every turn"},
@@ -325,21 +324,21 @@ func memoryReason(legs map[string]ken.LegScore) string {
 	return "found by " + foundBy(legs)
 }
 
-// cutReasons says what each reason means and what would change it.
+// cutReasons has, for each reason, an explanation and a way to change the result.
 var cutReasons = map[ken.CutReason]struct{ why, try string }{
 	ken.CutScope:     {"It was outside the scopes or kinds of the turn.", "Ask with a scope that it has, or learn it without one."},
 	ken.CutStatus:    {"It was a hypothesis, disputed or superseded then, and no turn gets such a claim.", "Approve or verify it, if it is true."},
 	ken.CutTier:      {"It was weaker than the agent's weight admits.", "Add evidence to it, or set retrieval.weight to default."},
 	ken.CutTrust:     {"Its least trusted evidence was below retrieval.min_trust.", "Lower retrieval.min_trust, or have a person verify it."},
-	ken.CutExpired:   {"Its time was over.", "Learn it again with another date, if it still holds."},
-	ken.CutFloor:     {"There was not enough evidence that it bears on the question.", "Ask with more of its words, or lower retrieval.floor."},
-	ken.CutDuplicate: {"The context held it already.", ""},
-	ken.CutBudget:    {"It did not fit beside what is stronger or bears on the question more.", "Raise budget.chars, or shorten it."},
-	ken.CutPool:      {"Others bore on the question more than it.", "Ask with more of its words."},
+	ken.CutExpired:   {"It had expired.", "Learn it again with another date, if it still holds."},
+	ken.CutFloor:     {"It did not match the question well enough.", "Ask with more of its words, or lower retrieval.floor."},
+	ken.CutDuplicate: {"The conversation contained it already.", ""},
+	ken.CutBudget:    {"Stronger or more relevant claims used up the budget.", "Raise budget.chars, or shorten it."},
+	ken.CutPool:      {"Other claims matched the question better.", "Ask with more of its words."},
 	ken.CutLate:      {"It arrived after the deadline of the turn.", "Raise retrieval.deadline, or look at ken doctor for a slow embedder."},
 }
 
-// cut explains a claim that was left out.
+// cut explains why a claim was left out.
 func (x *explainer) cut(reason ken.CutReason, detail string) {
 	e := x.out
 	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
@@ -350,7 +349,7 @@ func (x *explainer) cut(reason ken.CutReason, detail string) {
 	e.Why, e.Try = says.why, says.try
 }
 
-// absent explains a claim that the receipt does not name.
+// absent explains why the receipt does not have the claim.
 func (x *explainer) absent(then *claimLife) {
 	e := x.out
 	e.Verdict = VerdictUnknown
@@ -360,7 +359,7 @@ func (x *explainer) absent(then *claimLife) {
 	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
 	case x.record.Mode == ken.ModeNone:
-		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+causeOrUnknown(x.record.Cause)+"."
+		e.Verdict, e.Why = VerdictSilent, "That turn searched nothing: "+causeOrUnknown(x.record.Cause)+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -370,7 +369,7 @@ func (x *explainer) absent(then *claimLife) {
 	case then.expired:
 		x.cut(ken.CutExpired, "")
 	default:
-		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.searchDescription()
+		e.Verdict, e.Why = VerdictUnseen, "No source found it among its best matches: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
 }
@@ -382,11 +381,11 @@ func causeOrUnknown(cause string) string {
 	return cause
 }
 
-// searchDescription says what was searched for, and how.
+// searchDescription describes the turn's search.
 func (x *explainer) searchDescription() string {
 	s := &x.record.Signals
 	words := slices.Concat(s.Keywords, s.Symbols, s.Entities, s.Failures)
-	out := "nothing of the question was kept"
+	out := "the receipt has no words of the question"
 	if len(words) > 0 {
 		out = "the question was read as " + strings.Join(words, ", ")
 	}

@@ -25,35 +25,33 @@ import (
 // Forgotten lists what Forget erased.
 type Forgotten struct {
 	Claims   []string          `json:"forgotten"`          // ids, the requested one first
-	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes whose rest was written again
-	Messages int               `json:"messages,omitempty"` // messages of journals
+	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes that were rewritten without the forgotten part
+	Messages int               `json:"messages,omitempty"` // number of journal messages
 	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim, oldest first, as far as receipts tell
-	Looked   []string          `json:"looked,omitempty"`   // the places that were searched and are clean
-	Files    []string          `json:"files,omitempty"`    // a person's own files that still say it, relative to the project
-	Pending  string            `json:"pending,omitempty"`  // why it is not erased from every file yet; "" once it is
+	Given    []forgotten.Given `json:"given,omitempty"`    // turns whose models got the claim, oldest first, as far as receipts show
+	Looked   []string          `json:"looked,omitempty"`   // places that were searched and contain nothing
+	Files    []string          `json:"files,omitempty"`    // the user's own files that still say it, relative to the project
+	Pending  string            `json:"pending,omitempty"`  // why files still contain it; "" if none does
 }
 
-// Forget erases a claim for good, found by its id or a unique part of it, and everything that
-// still says what it said:
-//   - claims that were derived from it or say the same; of an episode that mentions it, the
-//     rest is written again
-//   - messages of journals that it came from or that repeat it, and all messages of a session
-//     that was harvested
+// Forget permanently erases a claim and all text that repeats it. id is the claim's id or a unique
+// part of it. Forget erases:
+//   - claims that were derived from it or say the same; an episode that mentions it is rewritten
+//     without that part
+//   - journal messages that it came from or that repeat it, and all messages of a session that
+//     was harvested
 //   - injected texts and checkpoints
-//   - receipts of the sessions in which it was said; other receipts keep the id and nothing
-//     else
-//   - marks of agents, and refused writes
+//   - receipts of the sessions in which it was said; other receipts keep only the id
+//   - entries of the attention queue about it
 //
-// Sessions that go on, in whichever process, do not teach it again. At the end the files are
-// rewritten, so that the text is gone from the disk.
+// Running sessions of any process do not learn it again. At the end the files are rewritten, so
+// that the text is no longer on the disk.
 //
-// Forget belongs to the operator: nothing that an agent can reach calls it. It stops a running
-// harvest, which is tried again later, and waits for harvests of other processes. If it returns
-// an error, some text may be left, and Forgotten lists what was erased. The rest is erased in
-// the background, when the store is opened next, or when Forget is called again with the same
-// id. Called for a claim that was erased before, Forget returns what was erased. It returns
-// ErrNotFound for an unknown id.
+// Forget is for operators: no tool of an agent calls it. It stops a running harvest, which is
+// retried later, and waits for harvests of other processes. If it returns an error, some text may
+// remain, and Forgotten lists what was erased. The rest is erased in the background, when the store
+// is next opened, or by another call with the same id. For a claim that is already erased, Forget
+// returns what was erased. It returns ErrNotFound for an unknown id.
 func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.Actor) (Forgotten, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -71,7 +69,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if id != root.ID { // a part of an id must not match another claim once the intended one is gone
+	if id != root.ID { // a part of an id must not match another claim after the intended one is deleted
 		rec, err := findForgotten(ctx, s, id)
 		switch {
 		case err != nil:
@@ -115,9 +113,9 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 	return rec, err
 }
 
-// containsForgotten returns a function that recognizes the blocks of an owner's running
-// conversations that have one of the claims, or the text. What the project's files say does not
-// count.
+// containsForgotten returns a function that reports whether a block of an owner's running
+// conversations contains one of the claims or the forgotten text. Items from the project's files
+// don't count.
 func containsForgotten(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
@@ -133,8 +131,8 @@ func containsForgotten(owner string, ids []string, matcher *harvest.ClaimMatcher
 	}
 }
 
-// forgetSessions deletes the receipts of sessions in which it was said. Their signals can't be
-// cleaned of it.
+// forgetSessions deletes the receipts of sessions in which the claim was said, because the text
+// can't be removed from their signals.
 func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) error {
 	for _, id := range sessions {
 		if _, err := d.receipts.ForgetSession(ctx, id); err != nil {
@@ -151,26 +149,26 @@ func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher 
 	return errors.Join(err, marks)
 }
 
-// rewriteMemoryFile writes MEMORY.md again if it may list one of the deleted claims.
+// rewriteMemoryFile rewrites MEMORY.md if it may list one of the deleted claims.
 func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.Claim) error {
 	if !l.inMemoryFile(owner, gone) {
 		return nil
 	}
 	if _, err := l.Operator().SyncMemory(ctx, ""); err != nil {
-		return fmt.Errorf("forgotten, but MEMORY.md may still tell of it: %w", err)
+		return fmt.Errorf("forgotten, but MEMORY.md may still contain it: %w", err)
 	}
 	return nil
 }
 
-// evalDir holds the question sets that ken eval generate makes of claims, and the sweeps over
-// them. They can be generated again.
+// evalDir holds the question sets that ken eval generate makes from claims, and the results of
+// sweeps over them. They can be generated again.
 const evalDir = ".ken/eval"
 
-// maxKnowledgeFile bounds the files of a person that are searched, in bytes.
+// maxKnowledgeFile is the maximum size in bytes of a user's file that is searched.
 const maxKnowledgeFile = 16 << 20
 
-// eraseFiles removes the text from Ken's own files outside the store, and lists the person's
-// files that have it.
+// eraseFiles removes the text from Ken's own files outside the store, and records the user's files
+// that contain it.
 func (e *erasure) eraseFiles(ctx context.Context) error {
 	ids := e.record.IDs()
 	says := func(line []byte) bool {
@@ -182,7 +180,7 @@ func (e *erasure) eraseFiles(ctx context.Context) error {
 	}
 	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
 		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
-		if errors.Is(err, projectfile.ErrTooLarge) { // no file that a person reads
+		if errors.Is(err, projectfile.ErrTooLarge) { // too large to be a file that people read
 			return nil
 		}
 		if err == nil && e.matcher.MatchText(string(b)) {
@@ -192,7 +190,7 @@ func (e *erasure) eraseFiles(ctx context.Context) error {
 	})
 }
 
-// unescapeJSON returns a line of JSON without its escapes of white space and quotes.
+// unescapeJSON replaces the escapes of white space, quotes, <, > and & in a line of JSON.
 func unescapeJSON(line []byte) string {
 	return strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(line))
 }
@@ -205,10 +203,10 @@ func relativePath(root, path string) string {
 	return path
 }
 
-// walkFiles calls fn for every regular file below a folder, which may be missing.
+// walkFiles calls fn for every regular file below dir. A missing dir is no error.
 func walkFiles(ctx context.Context, dir string, fn func(path string) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // deleted during the walk
 			return nil
 		}
 		if err != nil || !d.Type().IsRegular() {
@@ -224,8 +222,8 @@ func walkFiles(ctx context.Context, dir string, fn func(path string) error) erro
 	})
 }
 
-// removeLines writes a file of lines again without the lines for which says is true. A file of
-// another form that has any is deleted. It needs no room on the disk.
+// removeLines removes from a .jsonl file the lines for which says returns true. It deletes a file
+// of another type that has such a line. It needs no free disk space.
 func removeLines(path string, says func([]byte) bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -247,16 +245,17 @@ func removeLines(path string, says func([]byte) bool) error {
 	if err != nil {
 		return err
 	}
-	// In place, so that the text is overwritten; the rest is cut off afterwards.
+	// Written in place, so that the text is overwritten; then the file is truncated.
 	_, err = f.WriteAt(append(slices.Clone(rest), bytes.Repeat([]byte{'\n'}, len(b)-len(rest))...), 0)
 	return errors.Join(err, f.Sync(), f.Truncate(int64(len(rest))), f.Close())
 }
 
-// CheckAllForgotten searches for everything that was ever forgotten: every byte of the owner's
-// files and of the project's folder .ken, including free pages, by the stored fingerprints, and
-// the claims by their ids. It changes nothing. What somebody said again later is found as well,
-// and reported apart where it is a claim. Texts of one or two words have no fingerprint, and
-// single words, as in the keyword index, are not recognized. After an error nothing is known.
+// CheckAllForgotten searches for everything that was ever forgotten. It searches by fingerprint
+// every byte of the owner's files and of the project's folder .ken, free pages included, and it
+// searches the claims by id. It changes nothing. Text that was said again later is found too; for
+// claims it is reported separately. Texts of one or two words have no fingerprint, so they are not
+// recognized, and neither are single words such as those of the keyword index. After an error no
+// result is known.
 func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -323,7 +322,7 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 			err = walkFiles(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
 				if rest, below := strings.CutPrefix(path, state+string(filepath.Separator)); below {
 					if folder, _, _ := strings.Cut(filepath.ToSlash(rest), "/"); folder != rest && folder != "events" {
-						return nil // of an owner; this owner's were searched above
+						return nil // of another owner
 					}
 				}
 				return look(path)
@@ -338,14 +337,14 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 	return []Check{erased, claims, bytes}, nil
 }
 
-// Bytes of a file that are read at once, and of them those that are read twice because a text
-// may lie across.
+// scanBytes are read at once. scanOverlap bytes of them are read again with the next part, because
+// a text may cross the border.
 const (
 	scanBytes   = 4 << 20
 	scanOverlap = 64 << 10
 )
 
-// scanFile searches a file for what was forgotten.
+// scanFile searches a file for forgotten texts and returns the ids of their claims.
 func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Why a claim is forgotten with another one.
+// Reasons why a claim is deleted with another one.
 const (
 	BlastItself   = "the claim itself"
 	BlastDerived  = "derived from it"
@@ -30,25 +30,25 @@ const (
 	BlastRedacted = "an episode that tells it; its rest is written anew"
 )
 
-// BlastClaim is a claim that would be forgotten.
+// BlastClaim is a claim that Forget would delete.
 type BlastClaim struct {
 	ClaimView
 	Why string `json:"why"` // one of the Blast constants
 }
 
-// Blast is everything that forgetting a claim would erase.
+// Blast lists everything that forgetting a claim would erase.
 type Blast struct {
-	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would be deleted
-	Messages int               `json:"messages"`           // messages of journals
+	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, then the others in the order of deletion
+	Messages int               `json:"messages"`           // number of journal messages
 	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages, sorted
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim itself, oldest first, as far as receipts tell
-	Receipts int               `json:"receipts"`           // receipts that would be deleted, or lose what they say of the claims
-	Memory   bool              `json:"memory"`             // MEMORY.md would be written again
+	Given    []forgotten.Given `json:"given,omitempty"`    // turns whose models got the claim itself, oldest first, as far as receipts show
+	Receipts int               `json:"receipts"`           // number of receipts that would be deleted or lose their data about the claims
+	Memory   bool              `json:"memory"`             // MEMORY.md would be rewritten
 }
 
-// WouldForget returns what Forget would erase, for a claim by its id, and changes nothing. It
-// does not include what is written between the two. It reads every claim and every journal, as
-// Forget does, and returns the same errors.
+// WouldForget returns what Forget would erase for a claim id, and changes nothing. It can't include
+// what is written between the two calls. Like Forget, it reads every claim and every journal, and
+// it returns the same errors.
 func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
 	var out Blast
 	s, release, err := l.Store(ctx, owner)
@@ -85,7 +85,8 @@ func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, err
 	return out, nil
 }
 
-// forgettableClaim reads a claim that is to be forgotten. A piece of the repository can't be.
+// forgettableClaim reads a claim that is to be forgotten. It returns an error for a piece of a
+// file.
 func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if err == nil && c.Kind == ken.KindDocument {
@@ -95,18 +96,19 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 	return c, err
 }
 
-// deletionScope is what forgetting a claim deletes from the store.
+// deletionScope lists what forgetting a claim deletes from the store.
 type deletionScope struct {
 	matcher     *harvest.ClaimMatcher
 	root        ken.Claim
-	others      []ken.Claim // claims that say the same, by age
-	claims      []ken.Claim // all that are deleted: root and what was derived from it, then each of others likewise
+	others      []ken.Claim // claims that say the same, the oldest first
+	claims      []ken.Claim // all claims to delete: root and what was derived from it, then the same for each of others
 	reasons     []string    // why each of claims is deleted
 	uniqueWords []string    // distinctive words of root that no remaining claim has
-	knownIDs    []string    // ids of claims that are known to be deleted
+	knownIDs    []string    // ids of claims that will be deleted in any case
 }
 
-// given returns the turns whose models had a claim, and the sessions.
+// given returns the turns whose models got one of the claims, and the sessions in which that
+// happened.
 func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
 	turns, err = d.receipts.GivenOf(ctx, ids)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
@@ -126,19 +128,19 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 	return turns, union(sessions, nil), nil
 }
 
-// deletionScope returns what is deleted with root, and the turns whose models had root. A
-// session that had another deleted claim saw the same text: its words about it are matcher, and
-// so are claims of that session.
+// deletionScope returns what is deleted with root, and the turns whose models got root. A session
+// that got another deleted claim had the same text, so its words about it are deleted too, and so
+// are its claims that repeat it.
 func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
-	const most = 4 // each round finds more sessions; an erasure looks again later
+	const most = 4 // each round finds more sessions; the erasure searches again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := &deletionScope{}
 	for range most {
-		goes := r.ids()
-		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+		doomed := r.ids()
+		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, doomed); err != nil || len(r.claims) == max(1, len(doomed)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -150,15 +152,15 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 	return r, given, err
 }
 
-// newDeletionScope reads all claims once: for those that say what root says, and for what was
-// derived from any of them. knownIDs are claims that are deleted in any case: a word that only
-// they have counts as unique.
-func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
-	r := &deletionScope{matcher: matcher, root: root, knownIDs: goes}
+// newDeletionScope reads all claims once. It finds those that say what root says, and those that
+// were derived from any of them. given are the sessions that got the text. doomed are the ids of
+// claims that are deleted in any case: a word that only these claims have counts as unique.
+func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, doomed []string) (*deletionScope, error) {
+	r := &deletionScope{matcher: matcher, root: root, knownIDs: doomed}
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("look for what else says so: %w", err)
+		return nil, fmt.Errorf("find claims that say the same: %w", err)
 	}
 	taken := map[string]bool{}
 	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {
@@ -183,18 +185,18 @@ func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.Clai
 	return r, nil
 }
 
-// addDerived adds a claim and, depth first, what was derived from it, in the order in which the
-// store deletes them.
+// addDerived adds c and, depth first, the claims that were derived from it, in the order in which
+// the store deletes them. why is the reason for c.
 func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
 	taken[c.ID] = true
 	r.claims, r.reasons = append(r.claims, c), append(r.reasons, why)
-	id, _ := uuid.Parse(c.ID) // nothing is derived from what has none
+	id, _ := uuid.Parse(c.ID) // no claim is derived from one without a valid id
 	for _, child := range children[id] {
 		if taken[child.String()] {
 			continue
 		}
 		next, err := s.Get(ctx, child.String())
-		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // deleted during the search
 			continue
 		}
 		if err != nil {
@@ -207,23 +209,23 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 	return nil
 }
 
-// scanBatch is how many claims one goroutine examines at a time.
+// scanBatch is the number of claims that a goroutine examines at a time.
 const scanBatch = 256
 
-// scan finds the others. It returns the ids of derived claims by the id of the claim that their
-// evidence names. One goroutine reads claims, the others examine them.
+// scan finds the claims that say what root says. It returns the ids of derived claims by the id of
+// the claim that their evidence names. One goroutine reads claims, the others examine them.
 func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
 	type batch struct {
-		claims []ken.Claim // once looked at, those that say it
-		shared []string    // distinctive words that remaining claims have
-		maybe  []ken.Claim // of sessions that had the claim
-		err    error       // the batch could not be examined
+		claims []ken.Claim // the claims to examine; afterwards those that say the same
+		shared []string    // distinctive words that remaining claims contain
+		maybe  []ken.Claim // claims of sessions that got the claim
+		err    error       // why the batch could not be examined
 	}
-	telling := distinctiveWords(&r.root)
+	distinctive := distinctiveWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
-	look := func(b *batch) error {
+	examine := func(b *batch) error {
 		var kept []ken.Claim
 		for i := range b.claims {
 			switch c := &b.claims[i]; {
@@ -232,9 +234,9 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				kept = append(kept, *c)
 			case r.matcher.IsRecipient(c.Session):
 				b.maybe = append(b.maybe, *c)
-			case len(telling) > 0 && !slices.Contains(r.knownIDs, c.ID):
+			case len(distinctive) > 0 && !slices.Contains(r.knownIDs, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
-					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
+					if distinctive[string(w)] && !slices.Contains(b.shared, string(w)) {
 						b.shared = append(b.shared, string(w))
 					}
 				})
@@ -247,12 +249,12 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for b := range todo {
-				b.err = caught.Run(func() error { return look(b) })
+				b.err = caught.Run(func() error { return examine(b) })
 			}
 		})
 	}
 	now := &batch{}
-	hand := func() {
+	sendBatch := func() {
 		batches = append(batches, now)
 		todo <- now
 		now = &batch{}
@@ -271,10 +273,10 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 			}
 		}
 		if now.claims = append(now.claims, c); len(now.claims) == scanBatch {
-			hand()
+			sendBatch()
 		}
 	}
-	hand()
+	sendBatch()
 	close(todo)
 	wg.Wait()
 	if failed != nil {
@@ -286,11 +288,11 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		}
 		r.others = append(r.others, b.claims...)
 		for _, w := range b.shared {
-			delete(telling, w)
+			delete(distinctive, w)
 		}
 	}
-	r.uniqueWords = slices.Sorted(maps.Keys(telling))
-	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(telling))
+	r.uniqueWords = slices.Sorted(maps.Keys(distinctive))
+	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(distinctive))
 	for _, b := range batches {
 		for i := range b.maybe {
 			if r.matcher.MatchClaim(&b.maybe[i]) {
@@ -304,8 +306,8 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	return children, nil
 }
 
-// matchesWords returns a function that reports whether a text has one of the words; nil without
-// words.
+// matchesWords returns a function that reports whether a text contains one of the words; nil if
+// there are none.
 func matchesWords(words map[string]bool) func(string) bool {
 	if len(words) == 0 {
 		return nil
@@ -316,11 +318,11 @@ func matchesWords(words map[string]bool) func(string) bool {
 	}
 }
 
-// longWord is the number of letters from which a word is distinctive by itself.
+// longWord is the number of letters that makes a word distinctive.
 const longWord = 11
 
-// distinctiveWords returns the words of a claim that identify something, in the form of
-// forgotten.Words: names, numbers of four digits and more, names in code, long words.
+// distinctiveWords returns the words of a claim that may identify it, in the form of
+// forgotten.Words: names, numbers of at least four digits, names in code, long words.
 func distinctiveWords(c *ken.Claim) map[string]bool {
 	out := map[string]bool{}
 	first := true
@@ -347,10 +349,10 @@ func distinctiveWords(c *ken.Claim) map[string]bool {
 	return out
 }
 
-// minDigits is how long a distinctive number, or part of a name, is.
+// minDigits is the minimum length of a distinctive number or part of a name.
 const minDigits = 4
 
-// ids returns the ids of all claims that are deleted.
+// ids returns the ids of all claims to delete.
 func (r *deletionScope) ids() []string {
 	ids := make([]string, len(r.claims))
 	for i := range r.claims {
@@ -359,8 +361,8 @@ func (r *deletionScope) ids() []string {
 	return ids
 }
 
-// journalTraces returns what must be deleted from journals. said, which may be nil, receives
-// the sessions in which it was said.
+// journalTraces returns what must be deleted from journals. If said is not nil, it receives the
+// sessions in which the text was said.
 func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
 	return session.Traces{Text: r.matcher.MatchAny, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
 		if !r.matcher.MatchMessage(id, e) {

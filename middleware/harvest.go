@@ -27,19 +27,19 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// KnowledgeDir is the folder, below the project's root, of knowledge that a team commits: text
-// that people read and edit, such as MEMORY.md and lifecycle.yaml.
+// KnowledgeDir is the folder, below the project's root, of the knowledge files that a team commits.
+// People read and edit them, such as MEMORY.md and lifecycle.yaml.
 const KnowledgeDir = ".ken/knowledge"
 
-// auxiliaryModel returns the client of the model that harvests an owner's sessions and files
-// its claims; nil where rules do it alone.
+// auxiliaryModel returns the client of the model that harvests an owner's sessions and files its
+// claims. It returns nil if only rules do that.
 func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 	c := &l.cfg
 	o := model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.HarvestModel(), Command: c.HarvestCommand(),
 		Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, MaxFacts: c.Harvest.MaxFacts, FactChars: c.Harvest.FactChars,
 		Budget: &model.Budget{Shelf: t, Most: c.Harvest.Tokens, Now: l.now}, Log: l.o.Log}
 	if o.MaxFacts == 0 {
-		o.MaxFacts = -1 // 0 means none in the configuration, and the default to the model
+		o.MaxFacts = -1 // 0 in the configuration means none; in the options it means the default
 	}
 	switch {
 	case o.Model != "" || len(o.Command) > 0:
@@ -53,7 +53,7 @@ func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
 	return model.New(o)
 }
 
-// newHarvester returns an owner's harvester as configured.
+// newHarvester returns an owner's harvester, set up from the configuration.
 func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester {
 	c := &l.cfg
 	o := harvest.Options{Store: auditedStore{t}, Journal: d.journal, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
@@ -64,12 +64,12 @@ func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester 
 	}
 	o.OnHarvested = func(ctx context.Context, info session.Info, out *session.Outcome) error {
 		err := l.adviseModel(ctx, t, d, out)
-		if d.model != nil && c.ClassifyModel() && l.filesClaims() && info.Messages > 1 { // as the model is not asked to extract from one message
+		if d.model != nil && c.ClassifyModel() && l.filesClaims() && info.Messages > 1 { // a session of one message is not sent to the model
 			err = errors.Join(err, t.use(ctx, func(s store.Engine) error {
 				return l.classifier(s, d).AddSession(ctx, slices.Concat(out.Learned, out.Reinforced))
 			}))
 		}
-		if t.owner == c.Knowledge.Owner && len(out.Patterns) > 0 { // MEMORY.md lists patterns only
+		if t.owner == c.Knowledge.Owner && len(out.Patterns) > 0 { // MEMORY.md lists only patterns
 			_, synced := l.Operator().SyncMemory(ctx, "")
 			err = errors.Join(err, synced)
 		}
@@ -78,20 +78,21 @@ func (l *Layer) newHarvester(t ownerStore, d *ownerSessions) *harvest.Harvester 
 	return harvest.New(o)
 }
 
-// adviceKey is the shelf's key that says that the owner was told what a model would do.
+// adviceKey is the shelf key which records that the owner got the advice of adviseModel.
 const adviceKey = "harvest/advised"
 
-// adviseModel says once, with an owner's first harvest, what is missed without a model.
+// adviseModel adds a note to the outcome of an owner's first harvest that says what a model would
+// add.
 func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions, out *session.Outcome) error {
 	if d.model != nil || l.cfg.Harvest.Model == config.HarvestOff {
 		return nil
 	}
-	told := false
+	advised := false
 	err := t.View(ctx, func(r store.ShelfReader) error {
-		told = len(r.Get(adviceKey)) > 0
+		advised = len(r.Get(adviceKey)) > 0
 		return nil
 	})
-	if err != nil || told {
+	if err != nil || advised {
 		return err
 	}
 	if err := t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(adviceKey, []byte("1")) }); err != nil {
@@ -104,12 +105,12 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 	return nil
 }
 
-// SyncMemory reads what people changed in MEMORY.md and writes the file again. by is the person
-// who edited it; "" if unknown. Only the configured owner has the file.
+// SyncMemory reads changes that people made in MEMORY.md, and writes the file again. by is the
+// person who edited it; "" if unknown. Only the configured owner has the file.
 func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
 	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
-		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
+		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is not a regular file of the project", Try: "Remove the link."}
 	}
 	t := ownerStore{l.Layer, l.cfg.Knowledge.Owner}
 	own, err := l.userLines(ctx, t, path)
@@ -123,13 +124,14 @@ func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report,
 	return r, l.recordMemoryVersion(ctx, t, path)
 }
 
-// memoryVersionKey is the shelf's key for the hash of the last version of MEMORY.md that Ken
-// read or wrote in this project.
+// memoryVersionKey is the shelf key of the hash of the last version of MEMORY.md that Ken read or
+// wrote in this project.
 const memoryVersionKey = "memory/known"
 
-// userLines returns a function that recognizes the user's own lines of MEMORY.md, as opposed to
-// lines that others may have committed. A line is the user's if Ken knew the file and git has
-// the line nowhere. If that can't be found out, no line is.
+// userLines returns a function that reports whether a line of MEMORY.md was written by this user.
+// Other lines may have been committed by others. A line is the user's if Ken has read or written
+// the file before and no git commit has the line. If that can't be determined, the function returns
+// false.
 func (l *Layer) userLines(ctx context.Context, t ownerStore, path string) (func(string) bool, error) {
 	known := false
 	err := t.View(ctx, func(r store.ShelfReader) error {
@@ -156,7 +158,7 @@ func (l *Layer) userLines(ctx context.Context, t ownerStore, path string) (func(
 	return func(line string) bool { return !committed[line] }, nil
 }
 
-// recordMemoryVersion stores the hash of MEMORY.md as it is now.
+// recordMemoryVersion stores the hash of the current MEMORY.md.
 func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path string) error {
 	b, err := memoryfile.Read(path)
 	if err != nil {
@@ -174,8 +176,8 @@ func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path stri
 	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(memoryVersionKey, sum) })
 }
 
-// lifecyclePolicy returns how long things are kept. A file that can't be read is logged, and
-// the defaults hold until it is repaired.
+// lifecyclePolicy returns how long records are kept. If the file can't be read, it logs the error
+// and returns the defaults.
 func (l *Layer) lifecyclePolicy() lifecycle.Policy {
 	p, err := lifecycle.Load(filepath.Join(l.o.Root, KnowledgeDir, lifecycle.FileName))
 	if err != nil {
@@ -185,38 +187,39 @@ func (l *Layer) lifecyclePolicy() lifecycle.Policy {
 	return p.Decay(l.cfg.Knowledge.DecayDays)
 }
 
-// rejection returns a refused write as the attention queue keeps it, without its text.
+// rejection converts a refused write to an entry of the attention queue, without the write's text.
 func rejection(a session.Action, err error) attention.Rejection {
 	return attention.Rejection{Session: a.SessionID, Branch: a.BranchID, Actor: ken.Actor{Type: a.ActorType, ID: a.ActorID}, Why: err.Error()}
 }
 
 // statements learns what users state as soon as their messages are journaled, so that the next
-// conversation knows it. The zero value learns nothing.
+// conversation has it. The zero value learns nothing.
 type statements struct {
 	waiting chan newMessages // nil if it is switched off
 }
 
-// newMessages are the messages of a session from a number on, of which some are the user's.
+// newMessages refers to the messages of a session from number from on. At least one is a user
+// message.
 type newMessages struct {
 	owner, session string
 	from           uint64
 }
 
-// maxStatements bounds the messages that wait to be learned. The harvest learns the rest.
+// maxStatements is the maximum number of waiting newMessages. The harvest learns the rest.
 const maxStatements = 1024
 
-// statementWindow is the number of messages that are read together, so that a statement may
-// refer to an earlier one.
+// statementWindow is the number of messages that are read together, because a statement may refer
+// to an earlier message.
 const statementWindow = 12
 
-// openStatements prepares to learn what users state.
+// openStatements sets up the learning of statements, if it is switched on.
 func (l *Layer) openStatements() {
 	if l.cfg.Middleware.Knowledge && l.cfg.Middleware.Harvest && l.cfg.Harvest.AtOnce {
 		l.statements.waiting = make(chan newMessages, maxStatements)
 	}
 }
 
-// notify notes that a session's journal has new messages. It never waits.
+// notify reports new messages in a session's journal. It never waits.
 func (s *statements) notify(owner, id string, entries []session.Entry) {
 	if s.waiting == nil || !slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Message.Role == "user" }) {
 		return
@@ -227,13 +230,13 @@ func (s *statements) notify(owner, id string, entries []session.Entry) {
 	}
 }
 
-// runStatements learns what users state until ctx ends.
+// runStatements learns what users state, until ctx ends.
 func (l *Layer) runStatements(ctx context.Context) {
 	for {
 		select {
 		case st := <-l.statements.waiting:
 			if err := caught.Run(func() error { return l.learnStatement(ctx, st) }); err != nil && ctx.Err() == nil {
-				l.o.Log.Debug("learn what a user stated; the harvest will", "session", st.session, "cause", err)
+				l.o.Log.Debug("learn a user's statement; the harvest will retry it", "session", st.session, "cause", err)
 			}
 		case <-ctx.Done():
 			return
@@ -241,7 +244,7 @@ func (l *Layer) runStatements(ctx context.Context) {
 	}
 }
 
-// learnStatements learns what users stated and is not learned yet.
+// learnStatements learns the waiting statements.
 func (l *Layer) learnStatements() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
@@ -261,7 +264,7 @@ func (l *Layer) learnStatements() error {
 func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 	j := l.Operator().Journal(st.owner)
 	tr, err := j.Tail(ctx, st.session, statementWindow)
-	if err != nil || tr.Info.State != session.Open { // an ended session is the harvest's
+	if err != nil || tr.Info.State != session.Open { // the harvest learns from an ended session
 		return err
 	}
 	quotes, err := l.sessionsOf(st.owner).harvester.HarvestStatements(ctx, &tr, st.from)
@@ -271,9 +274,9 @@ func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 	return err
 }
 
-// withdrawForgotten forgets what was just learned from messages that have left the journal
-// since. Another process erased what they said, and may have looked for such claims before
-// these were written.
+// withdrawForgotten forgets claims that were just learned if their messages are no longer in the
+// journal. Another process then erased the text, and may have searched the claims before these were
+// written.
 func (l *Layer) withdrawForgotten(ctx context.Context, st newMessages, read *session.Transcript, quotes map[string]string) error {
 	now, err := l.Operator().Journal(st.owner).Tail(ctx, st.session, 2*statementWindow)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -300,9 +303,9 @@ func (l *Layer) withdrawForgotten(ctx context.Context, st newMessages, read *ses
 	return nil
 }
 
-// saidInConversation reports whether a claim rests on messages alone and the conversation holds
-// the words that it was learned from. Then the block need not repeat it. A claim that a person
-// or a test confirmed is new even to the conversation that said it.
+// saidInConversation reports whether a claim rests only on messages and the conversation contains
+// the words it was learned from. Then the block need not repeat it. A claim that a person or a test
+// confirmed is shown even to the conversation in which it was said.
 func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	here := false
 	for i := range c.Evidence {
@@ -321,23 +324,23 @@ func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	return here
 }
 
-// Sampler asks the model of a client that is connected. most is how many tokens the answer may
-// have.
+// Sampler asks the model of a connected client. most is the maximum number of tokens of the answer.
 type Sampler func(ctx context.Context, system, user string, most int) (text, model string, err error)
 
-// samplers are the connected clients whose models may be asked, by owner. The zero value is
+// samplers holds the connected clients whose models may be asked, by owner. The zero value is
 // ready.
 type samplers struct {
 	mu      sync.Mutex // guards byOwner
 	byOwner map[string][]*Sampler
 }
 
-// errNoSampler is why a session is harvested by rules.
+// errNoSampler is the reason why a session is harvested by rules alone.
 var errNoSampler = &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.sampling", Msg: "no MCP client that offers sampling is connected",
 	Try: "Use a client that offers it, or set harvest.model or harvest.command."}
 
-// AddSampler has sessions of an owner harvested by the model of a client, where harvest.sampling
-// is on and no other model is configured, until remove is called. "" is the configured owner.
+// AddSampler registers a client whose model harvests the sessions of an owner; "" means the
+// configured owner. It is used if harvest.sampling is on and no other model is configured, until
+// remove is called.
 func (l Operator) AddSampler(owner string, s Sampler) (remove func()) {
 	owner = l.ownerOrDefault(owner)
 	p := &s
@@ -355,7 +358,7 @@ func (l Operator) AddSampler(owner string, s Sampler) (remove func()) {
 	})
 }
 
-// ask asks the client of an owner that connected last.
+// ask asks the owner's client that connected last.
 func (a *samplers) ask(ctx context.Context, owner, system, user string, most int) (text, model string, err error) {
 	a.mu.Lock()
 	list := slices.Clone(a.byOwner[owner])

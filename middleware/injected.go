@@ -19,19 +19,19 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxChanges bounds the log's events between two turns that are examined one by one. Beyond it,
-// every claim that the conversation holds is looked up.
+// maxChanges is the maximum number of log events between two turns that are examined one by one.
+// With more, every claim in the conversation is looked up.
 const maxChanges = 1000
 
-// injectionHistory is what the earlier blocks of a conversation hold.
+// injectionHistory holds what the earlier blocks of a conversation contain.
 type injectionHistory struct {
-	itemHashes map[string]uint64 // by id, hashOf the text
-	sharedBy   map[string]string // by id, the owner who shares the item; own items are left out
+	itemHashes map[string]uint64 // by item id, hashOf of the text
+	sharedBy   map[string]string // by item id, the owner who shares the item; the turn owner's items are not in it
 	lastEvent  uint64            // the store's last event when the newest of the blocks was composed
 }
 
-// historyOf collects what blocks hold, without the claims that one of them reported as fallen.
-// If such a claim holds again, it may be injected again.
+// historyOf collects the items of blocks. It leaves out claims that a later block reported as
+// disputed or superseded: if such a claim becomes valid again, it may be injected again.
 func historyOf(earlier []placedBlock) injectionHistory {
 	t := injectionHistory{itemHashes: map[string]uint64{}, sharedBy: map[string]string{}}
 	for _, e := range earlier {
@@ -53,14 +53,14 @@ func historyOf(earlier []placedBlock) injectionHistory {
 	return t
 }
 
-// contains reports whether the conversation holds an item with exactly this text.
+// contains reports whether the conversation contains an item with exactly this text.
 func (t *injectionHistory) contains(id, text string) bool {
 	have, ok := t.itemHashes[id]
 	return ok && have == hashOf(text)
 }
 
-// fallenClaims returns the claims of earlier blocks that were disputed or superseded since.
-// Those blocks stay as they are, so this block reports it.
+// fallenClaims returns the claims of earlier blocks that were disputed or superseded since. Those
+// blocks are not changed, so this turn's block reports it.
 func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidate {
 	var out []budgeter.Candidate
 	check := func(s store.Engine, id, owner string) {
@@ -78,7 +78,7 @@ func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidat
 			check(s, id, "")
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(st.history.sharedBy)) { // no log of another owner is read
+	for _, id := range slices.Sorted(maps.Keys(st.history.sharedBy)) { // the logs of other owners are not read, so each claim is looked up
 		if s := st.shareOf(st.history.sharedBy[id]); s != nil {
 			check(s.engine, id, s.owner)
 		}
@@ -86,8 +86,8 @@ func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidat
 	return out
 }
 
-// changedClaims returns the ids of the conversation's claims that the log has new events of, in
-// order.
+// changedClaims returns the ids of the conversation's claims that have new events in the log, in
+// the order of the events. After an error, or more than maxChanges events, it returns all claims.
 func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (ids []string) {
 	n := 0
 	for ev, err := range s.Events(ctx, t.lastEvent+1) {
@@ -107,9 +107,9 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 	return ids
 }
 
-// sessionFocus remembers which entities sessions were about. A turn that says "it" then still
-// gets the rules of what was named before. Beyond maxConversations, the sessions used least
-// recently are dropped.
+// sessionFocus remembers the entities that sessions were about. So a turn that says "it" still gets
+// the rules about what was named before. Beyond maxConversations, the least recently used sessions
+// are dropped.
 type sessionFocus struct {
 	mu        sync.Mutex // guards the rest
 	bySession map[string]*list.Element
@@ -118,14 +118,14 @@ type sessionFocus struct {
 
 type focusEntry struct {
 	session string
-	names   []string // strongest first; never changed
+	names   []string // strongest first; immutable
 }
 
 func newSessionFocus() *sessionFocus {
 	return &sessionFocus{bySession: map[string]*list.Element{}, recent: list.New()}
 }
 
-// get returns what a session was about; false if it is not known.
+// get returns the entities that a session was about; false if they are not known.
 func (g *sessionFocus) get(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,7 +162,7 @@ func (g *sessionFocus) put(session string, names []string) {
 	}
 }
 
-// forget drops an owner's sessions: an entity's name may be part of what is forgotten.
+// forget drops an owner's sessions, because the name of an entity may be part of a forgotten text.
 func (g *sessionFocus) forget(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,8 +174,8 @@ func (g *sessionFocus) forget(owner string) {
 	}
 }
 
-// carriedFocus returns the entities that a turn's session was about: in its earlier turns or,
-// if this process has seen none, in its checkpoint.
+// carriedFocus returns the entities that a turn's session was about: in earlier turns or, if this
+// process has seen none, in the session's checkpoint.
 func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	t := &st.Turn
 	if t.Session == "" || t.Incognito {
@@ -203,7 +203,7 @@ func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	if st.dryRun != nil {
 		return names
 	}
-	l.sessionFocus.put(key, names) // also an empty list, which saves the next look
+	l.sessionFocus.put(key, names) // an empty list too, which saves the next lookup
 	return names
 }
 
@@ -216,8 +216,8 @@ func (l *Layer) checkpointFocus(ctx context.Context, t *ken.Turn) ([]string, err
 	return cp.Focal, err
 }
 
-// saveFocus keeps what a turn was about for the session's next turns: what it named, then what
-// its session was about before.
+// saveFocus stores the entities of a turn for the session's next turns: first those that the turn
+// named, then those that its session was about before.
 func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	if t.Session == "" || t.Incognito || len(focal) == 0 {
 		return
@@ -238,20 +238,20 @@ func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	}
 }
 
-// Reference is the prefix of the answers of Ken's own tools, as text and as JSON. It identifies
-// such an answer in a conversation, whichever program ran the tool.
+// Reference is the prefix of answers of Ken's own tools, as text and as JSON. It identifies such an
+// answer in a conversation, whichever program ran the tool.
 const Reference = guardrail.Reference
 
-// Injected returns what the layer injected into a session, as far as its journal holds it,
-// including the last turns. It returns ErrNotFound for a session without a journal, and the
+// Injected returns what the layer injected into a session, as far as the session's journal holds
+// it, including the last turns. It returns ErrNotFound for a session without a journal, and the
 // errors of Journal.Read.
 func (l Operator) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
 	tr, err := l.Transcript(ctx, owner, id)
 	return tr.Injected, err
 }
 
-// Transcript returns what the journal holds of a session, including the last messages. It
-// returns the errors of Journal.Read.
+// Transcript returns the content of a session's journal, including the last messages. It returns
+// the errors of Journal.Read.
 func (l Operator) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Transcript{}, err
@@ -259,9 +259,9 @@ func (l Operator) Transcript(ctx context.Context, owner, id string) (session.Tra
 	return l.Journal(owner).Read(ctx, id)
 }
 
-// Showed tells a session's journal that the model saw items by another way than a block, such
-// as the answer of a tool, so that the harvest does not learn them again. It does not begin a
-// journal for a session that has none. It returns the errors of Journal.Injected.
+// Showed records in a session's journal that the model saw items other than through a block, for
+// example in the answer of a tool. So the harvest does not learn them again. It creates no journal
+// for a session that has none. It returns the errors of Journal.Injected.
 func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
 	l.observeItems(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -276,8 +276,9 @@ func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 	return j.Injected(ctx, id, items)
 }
 
-// Handle is Session for a program that only acts on claims. What it learns, verifies and
-// disputes carries the session and is written to its event log, but no journal is begun.
+// Handle is Layer.Session for a program that only acts on claims. What it learns, verifies and
+// disputes carries the session and is written to the session's event log, but no journal is
+// created.
 func (l Operator) Handle(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
@@ -285,13 +286,13 @@ func (l Operator) Handle(t ken.Turn) *session.Session {
 	return l.sessionHandle(t.Owner, sessionAbout(&t))
 }
 
-// toolResultWindow is how many of a request's last messages are searched for answers of Ken's
-// tools. Older messages were in an earlier request.
+// toolResultWindow is the number of a request's last messages that are searched for answers of
+// Ken's tools. Older messages were in an earlier request.
 const toolResultWindow = 64
 
-// itemsInToolResults returns the items that Ken's own tools showed in a conversation, for
-// example those of an MCP server that does not know the conversation. The model saw them like a
-// block, so the harvest must not learn them.
+// itemsInToolResults returns the items that answers of Ken's own tools contain, for example of an
+// MCP server that does not know the conversation. The model saw them as it sees a block, so the
+// harvest must not learn them.
 func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
 	for i := range msgs[max(0, len(msgs)-toolResultWindow):] {
 		m := &msgs[max(0, len(msgs)-toolResultWindow)+i]
@@ -311,7 +312,7 @@ func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
 	return out
 }
 
-// itemsInText reads the items of a block, or the claims of a JSON answer.
+// itemsInText returns the items of a block, or the claims of a JSON answer.
 func itemsInText(text string) (out []ken.Item) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var answer struct {
@@ -330,7 +331,7 @@ func itemsInText(text string) (out []ken.Item) {
 	}
 	_, text, _ = strings.Cut(text, guardrail.FrameOpen+"\n")
 	text, _, _ = strings.Cut(text, "\n"+guardrail.FrameClose)
-	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // no line within an item begins like that
+	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // no line within an item begins with this mark
 		id, rest, _ := strings.Cut(item, "]")
 		_, said, _ := strings.Cut(rest, "\n")
 		if said = strings.TrimSpace(said); said != "" {

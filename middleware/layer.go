@@ -34,16 +34,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// rememberedTurns bounds the blocks that are kept in memory for later requests. Their bytes are
-// bounded by injection.memory_mb.
+// rememberedTurns is the maximum number of blocks that are kept in memory for later requests.
+// injection.memory_mb limits their size.
 const rememberedTurns = 4096
 
 // Layer is an open knowledge layer. It is safe for concurrent use by any number of
 // conversations. Call Close when done.
 //
-// A chat loop needs Transport, or Assemble and Answered. A program that has something to say or
-// to ask itself calls Remember and Recall. The rest is for programs that manage sessions and
-// claims; what looks behind the scenes is in Operator.
+// A chat loop needs Transport, or Assemble and Answered. A program that reads or writes knowledge
+// itself calls Remember and Recall. The other methods are for programs that manage sessions and
+// claims. Operator has the methods for inspecting and administering a layer.
 type Layer struct {
 	distrusts atomic.Bool // see Operator.DistrustUser
 	o         Options
@@ -52,14 +52,14 @@ type Layer struct {
 	newID     func() string
 
 	owners             *shared.Owners
-	node               *shared.Node  // nil where the folder is all there is
+	node               *shared.Node  // nil if the owners share no engine (store.url is not set)
 	next               *shared.Node  // of store.next; nil for none
-	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
-	storeErr           error         // why there is no store; turns go on without
+	holderChanged      chan struct{} // receives a value when this process becomes the holder of the configured owner's folder
+	storeErr           error         // why there is no store; turns then run without knowledge
 	embedder           *guard.Guard
 	reranker           *rerank.Client // nil without one
 	backgroundEmbedder embed.Embedder // the same model, with retries, for background work
-	vectorCause        string         // why there is no vector search; "" if there is
+	vectorCause        string         // why there is no vector search; "" if there is one
 	standbys           standbys
 	retrieval          retriever.Options // before calibration
 	calibrations       calibrations
@@ -69,8 +69,8 @@ type Layer struct {
 	handler            Handler
 	blocks             *blockCache
 	cleanCache         cleanCache
-	composing          atomic.Int64 // turns that compose a block now; see beginComposing
-	overdue            atomic.Int64 // turns that still compose after their deadline; see runWithin
+	composing          atomic.Int64 // number of turns that compose a block now; see beginComposing
+	overdue            atomic.Int64 // number of turns that still compose after their deadline; see runWithin
 	promptCache        *promptCacheCounter
 	threads            *threads
 	openings           openings
@@ -89,14 +89,14 @@ type Layer struct {
 	code               code
 	events             *telemetry.Log
 
-	// findCheckpoint returns the checkpoint of a turn's session, for a conversation that lost
-	// its past. Nil finds none. See checkpointItem.
+	// findCheckpoint returns the checkpoint of a turn's session, for a conversation that lost its
+	// past. If it is nil, there are no checkpoints. See checkpointItem.
 	findCheckpoint func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
 	// findStoredFocus returns the entities that a session was about before this process saw it,
-	// strongest first. Nil finds none. See carriedFocus.
+	// strongest first. If it is nil, none are found. See carriedFocus.
 	findStoredFocus func(ctx context.Context, t *ken.Turn) ([]string, error)
 
-	process            string              // names this process in journals and leases
+	process            string              // identifies this process in journals and leases
 	announcement       *alive.Announcement // guarded by sessionsMu; nil until the first session
 	tools              finding.Tools
 	recorder           *recorder
@@ -104,7 +104,7 @@ type Layer struct {
 	stopRecording      context.CancelFunc
 	wake               chan struct{} // wakes runSessionChecks
 	recoveries         byConversation[recovery]
-	conversationStarts byConversation[time.Time] // of conversations that use the name of a harvested session without its messages
+	conversationStarts byConversation[time.Time] // by conversation that uses the name of a harvested session without its messages
 	sessionsMu         sync.Mutex                // guards sessions
 	sessions           map[string]*ownerSessions
 
@@ -113,9 +113,8 @@ type Layer struct {
 	closing sync.Once
 }
 
-// Open opens the layer of the project in o.Root. It returns an error for a configuration that
-// can't be used and, if o.Strict is set, for a store that can't be opened. ctx bounds opening
-// only.
+// Open opens the layer of the project in o.Root. It returns an error for an invalid configuration
+// and, if o.Strict is set, for a store that can't be opened. ctx applies only to opening.
 func Open(ctx context.Context, o Options) (*Layer, error) {
 	o = o.withDefaults()
 	root, err := filepath.Abs(o.Root)
@@ -155,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.openCode(ctx)
 	l.holderChanged = make(chan struct{}, 1)
 	engineErr := l.openNode(ctx)
-	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onHold, OnPutAway: l.onPutAway, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
+	l.owners = shared.NewOwners(cfg.State(root), cfg.Store.OpenOwners, shared.Options{Log: o.Log, OnHold: l.onStoreHeld, OnPutAway: l.onStoreClosed, OnEvent: l.onEvent(), Node: l.node, Next: l.next, NextName: engines.Address(cfg.Store.Next),
 		Store: bolt.Options{Embedder: l.backgroundEmbedder, Standby: l.standby, Yield: l.yieldToTurns, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
@@ -169,12 +168,11 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	return l, nil
 }
 
-// configuration returns the configuration in force and logs which settings of the project's
-// folder do not count. stateErr is set for a state folder that must not be used and has no
-// replacement.
+// configuration returns the effective configuration and logs which settings of the project's folder
+// are ignored. stateErr is set if the state folder must not be used and there is no replacement.
 func configuration(o Options) (cfg config.Config, stateErr, err error) {
 	var r *config.Resolved
-	if o.Config != nil { // from the program
+	if o.Config != nil { // set by the program
 		if err := o.Config.Validate(); err != nil {
 			return cfg, nil, err
 		}
@@ -188,8 +186,8 @@ func configuration(o Options) (cfg config.Config, stateErr, err error) {
 	return r.Config, stateErr, nil
 }
 
-// openStore opens the configured owner's store at once, so that the first turn does not wait
-// for it and a fault shows at the start.
+// openStore opens the configured owner's store at once, so that the first turn need not wait for it
+// and errors show at the start.
 func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if !l.cfg.Middleware.Knowledge {
 		return nil
@@ -197,7 +195,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	err, release := stateErr, func() {}
 	if err == nil {
 		if err := l.cfg.MakeState(l.o.Root); err != nil {
-			l.o.Log.Warn("the state will not be known again", "cause", err, "try", ken.Hint(err))
+			l.o.Log.Warn("mark the state folder as made by this user", "cause", err, "try", ken.Hint(err))
 		}
 		_, release, err = l.Store(ctx, "")
 	}
@@ -206,7 +204,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.hideState(); err != nil {
 			l.o.Log.Warn("keep the state out of version control", "cause", err)
 		}
-		if l.o.Foreground && !l.o.Brief { // otherwise the background does
+		if l.o.Foreground && !l.o.Brief { // otherwise the background does this
 			if err := l.finishForgetting(ctx, ""); err != nil {
 				l.o.Log.Warn("erase what was forgotten", "cause", err, "try", ken.Hint(err))
 			}
@@ -223,7 +221,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	return nil
 }
 
-// hideState keeps a state folder inside the project out of version control: its content is
+// hideState keeps a state folder inside the project out of version control, because its content is
 // private to this machine.
 func (l *Layer) hideState() error {
 	dir := l.cfg.State(l.o.Root)
@@ -261,9 +259,9 @@ func (l *Layer) openProjections(ctx context.Context, owner string) (store.Projec
 // Config returns the configuration in force.
 func (l *Layer) Config() config.Config { return l.cfg }
 
-// Retrieval returns how the configured owner's turns search, without the sources, for programs
-// that search by themselves. The second result says why there is no vector search; "" if there
-// is.
+// Retrieval returns the search options of the configured owner's turns, without the sources. It is
+// for programs that run searches of their own. The second result is the reason why there is no
+// vector search; "" if there is one.
 func (l Operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
 // RetrievalOf is Retrieval for an owner, with the calibration of that owner's store.
@@ -274,9 +272,9 @@ func (l Operator) RetrievalOf(owner string) (retriever.Options, string) {
 // Root returns the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
 
-// RootOf returns Root for the owner of the project's files, which is the configured owner, also
-// named "". It returns "" for others: comparing evidence with files would reveal to them what
-// is there.
+// RootOf returns Root for the owner of the project's files, which is the configured owner; "" means
+// that owner too. For other owners it returns "": if their evidence were compared with the files,
+// they could find out what the files contain.
 func (l Operator) RootOf(owner string) string {
 	if owner != "" && owner != l.cfg.Knowledge.Owner {
 		return ""
@@ -284,7 +282,7 @@ func (l Operator) RootOf(owner string) string {
 	return l.o.Root
 }
 
-// Embedder returns the embedder of turns, behind its circuit breaker.
+// Embedder returns the embedder that turns use. It has a circuit breaker.
 func (l Operator) Embedder() *guard.Guard { return l.embedder }
 
 // start starts the background work, which runs until Close.
@@ -302,15 +300,15 @@ func (l *Layer) start() {
 	}
 	l.running.Go(l.catchPanics("looking after the store", func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
-			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn
+			_ = l.embedder.Probe(ctx) // so that the breaker has a result before the first turn
 		}
 		l.maintainStore(ctx)
 	}))
 }
 
-// catchPanics wraps f for a goroutine of its own, where a panic would end the process.
-// Background work reads what others wrote, and one bad text must not stop all turns. A panic is
-// logged and ends f.
+// catchPanics wraps f so that a panic is logged and ends only f. In a goroutine of its own, a panic
+// would end the process. Background work reads texts of others, and one bad text must not stop all
+// turns.
 func (l *Layer) catchPanics(what string, f func()) func() {
 	return func() {
 		if err := caught.Run(func() error { f(); return nil }); err != nil {
@@ -319,8 +317,8 @@ func (l *Layer) catchPanics(what string, f func()) func() {
 	}
 }
 
-// onHold is called when this process becomes the holder of an owner's folder.
-func (l *Layer) onHold(owner string) {
+// onStoreHeld is called when this process becomes the holder of an owner's store.
+func (l *Layer) onStoreHeld(owner string) {
 	if owner != l.cfg.Knowledge.Owner {
 		return
 	}
@@ -330,9 +328,9 @@ func (l *Layer) onHold(owner string) {
 	}
 }
 
-// onPutAway is called when this process has closed an owner's store. What is remembered of the
-// owner is read again when it is needed.
-func (l *Layer) onPutAway(owner string) {
+// onStoreClosed is called after this process has closed an owner's store. It drops the owner's cached
+// state, which is read again when needed.
+func (l *Layer) onStoreClosed(owner string) {
 	l.learners.drop(owner)
 	l.sessionsMu.Lock()
 	d := l.sessions[owner]
@@ -342,9 +340,9 @@ func (l *Layer) onPutAway(owner string) {
 	}
 }
 
-// maintainStore indexes, embeds, files and calibrates the configured owner's store until ctx
-// ends. It begins when this process holds the store, so only one of the processes does it. It
-// keeps the store open, so that there is a holder.
+// maintainStore indexes, embeds, files and calibrates the configured owner's store until ctx ends.
+// It starts when this process becomes the holder of the store, so only one process does this. It
+// keeps the store open, so that the store has a holder.
 func (l *Layer) maintainStore(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
@@ -356,7 +354,7 @@ func (l *Layer) maintainStore(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		return // Open logged why
+		return // Open has logged the reason
 	}
 	defer release()
 	for !l.owners.Holds(l.cfg.Knowledge.Owner) {
@@ -381,9 +379,9 @@ func (l *Layer) maintainStore(ctx context.Context) {
 	}
 }
 
-// embedNew embeds new claims if writing them does not, and requests a calibration that is due.
-// While the embedding service is down, it retries as often as the circuit breaker probes. It
-// reports whether to go on.
+// embedNew embeds new claims, unless they are embedded when they are written, and requests a
+// calibration that is due. While the embedding service is down, it retries as often as the circuit
+// breaker probes. It returns false when ctx ends.
 func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 	for l.vectorCause == "" && !embed.IsInline(l.embedder) {
 		_, err := s.EmbedMissing(ctx)
@@ -406,7 +404,7 @@ func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 	return true
 }
 
-// refreshQuietly is Refresh of the configured owner's store in the background.
+// refreshQuietly refreshes the configured owner's store in the background, and logs errors.
 func (l *Layer) refreshQuietly(ctx context.Context) {
 	err := caught.Run(func() error {
 		_, err := l.Refresh(ctx, "")
@@ -417,7 +415,7 @@ func (l *Layer) refreshQuietly(ctx context.Context) {
 	}
 }
 
-// Refresh indexes what has changed in the repository into an owner's store, and embeds what has
+// Refresh indexes changed files of the repository in an owner's store, and embeds records that have
 // no vector yet.
 func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, error) {
 	var report repository.Report
@@ -448,19 +446,19 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 	return report, nil
 }
 
-// readOnly reports whether a store lies in a folder that can't be written. It can be searched,
-// and nothing can be added.
+// readOnly reports whether a store's folder can't be written. Such a store can be searched, but
+// nothing can be added.
 func readOnly(ctx context.Context, s store.Engine) bool {
 	faults, err := s.Faults(ctx)
 	return err == nil && slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Name == store.FaultReadOnly })
 }
 
-// closeRecordLimit bounds how long Close waits until the records of turns and answers are written:
-// those of many owners may wait until their stores are opened.
+// closeRecordLimit is how long Close waits for the records of turns and answers to be written.
+// Records of many owners may wait until their stores are opened.
 const closeRecordLimit = 10 * time.Second
 
 // Close stops background work, ends the open sessions, harvests for some seconds at most, and
-// closes the stores. The next start harvests the rest. Turns in progress go on without
+// closes the stores. The next start harvests the rest. Turns in progress continue without
 // knowledge.
 func (l *Layer) Close() error {
 	var err error
@@ -487,18 +485,18 @@ func (l *Layer) Close() error {
 	return err
 }
 
-// Counts are totals of background work since the layer was opened.
+// Counts holds totals of background work since the layer was opened.
 type Counts struct {
 	Written uint64 // records of turns and answers that were written to journals and receipts
-	Lost    uint64 // records that were dropped because they came too fast
-	Waiting int    // records that are still to be written
+	Lost    uint64 // records that were dropped because the queue was full
+	Waiting int    // records that wait to be written
 
 	Harvested uint64 // jobs that succeeded
-	Retried   uint64 // runs of jobs that failed and will run again
-	Dead      uint64 // jobs that were given up
+	Retried   uint64 // failed runs of jobs that will run again
+	Dead      uint64 // jobs that will not be retried
 }
 
-// counts are the totals of jobs.
+// counts holds the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
 
 // addHarvest adds a run of the job queue.
@@ -519,11 +517,11 @@ func (l Operator) Counts() Counts {
 	return c
 }
 
-// Operator is the view of somebody who answers for a layer: what turns were told and why,
-// what is kept, what runs in the background, and how well it works. The command line, the
-// console, the REST interface and the gateway are made of it. A chat loop needs only the Layer.
+// Operator gives access to what the operator of a layer needs: what turns were given and why, what
+// is stored, what runs in the background, and how well it works. The command line, the console, the
+// REST interface and the gateway use it. A chat loop needs only the Layer.
 type Operator struct{ *Layer }
 
-// Operator returns the operator's view of the layer. It is a value over the same layer:
-// there is nothing to close.
+// Operator returns the operator's view of the layer. It shares the layer's state, so it need not be
+// closed.
 func (l *Layer) Operator() Operator { return Operator{l} }

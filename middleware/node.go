@@ -15,14 +15,14 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// nodeWait bounds a question about another node.
+// nodeWait is the time limit of a query about another node.
 const nodeWait = 2 * time.Second
 
-// engineWait bounds how long the engine is waited for at the start.
+// engineWait is how long a start waits for the engine.
 const engineWait = 10 * time.Second
 
-// openNode makes this process a node among those that share the engine of store.url, and of
-// store.next. Without them there is nothing to do.
+// openNode makes this process a node that shares the engines of store.url and of store.next. If
+// neither is set, it does nothing.
 func (l *Layer) openNode(ctx context.Context) (err error) {
 	c := l.cfg.Store
 	if !l.cfg.Middleware.Knowledge {
@@ -35,7 +35,7 @@ func (l *Layer) openNode(ctx context.Context) (err error) {
 	}
 	if c.Next != "" {
 		c.URL = c.Next
-		if l.next, err = l.startNode(ctx, c); err != nil { // owners that have not moved are served
+		if l.next, err = l.startNode(ctx, c); err != nil { // serves the owners that have not moved yet
 			l.o.Log.Warn("owners that have moved to store.next are refused", "cause", err, "try", ken.Hint(err))
 		}
 	}
@@ -77,7 +77,7 @@ func programVersion() string {
 	return ""
 }
 
-// onEvent is Options.OnEvent for this layer; nil for none.
+// onEvent adapts Options.OnEvent to this layer; nil if it is not set.
 func (l *Layer) onEvent() func(context.Context, string, []byte) ([]byte, error) {
 	if l.o.OnEvent == nil {
 		return nil
@@ -87,10 +87,10 @@ func (l *Layer) onEvent() func(context.Context, string, []byte) ([]byte, error) 
 	}
 }
 
-// SendEvent has the process that holds an owner's store in the project in root answer an event,
-// if its layer has Options.OnEvent. Nothing is opened here, so it takes a few milliseconds. taken
-// is false if no process answers; then nothing was done. c is the project's configuration, and
-// an empty owner means the configured one.
+// SendEvent sends an event to the process that holds an owner's store for the project in root, and
+// returns that process's answer, if its layer has Options.OnEvent. It opens no store, so it takes a
+// few milliseconds. taken is false if no process answered; then nothing was done. c is the
+// project's configuration. An empty owner means the configured one.
 func SendEvent(ctx context.Context, root string, c config.Config, owner string, body []byte) (answer []byte, taken bool, err error) {
 	owner = cmp.Or(owner, c.Knowledge.Owner)
 	return shared.SendEvent(ctx, filepath.Join(c.State(root), bolt.FolderName(owner)), owner, body)

@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ownerStore is an owner's store for long-lived holders. It asks the layer for the store at
-// each call, because the layer closes stores that nobody uses. It is a ken.Store and a
+// ownerStore is an owner's store for long-lived users. It gets the store from the layer at each
+// call, because the layer closes stores that are not in use. It implements ken.Store and
 // store.Shelf.
 type ownerStore struct {
 	l     *Layer
@@ -31,7 +31,7 @@ var (
 	_ store.Shelf = ownerStore{}
 )
 
-// use runs fn on the store.
+// use opens the store, runs fn on it, and releases it.
 func (t ownerStore) use(ctx context.Context, fn func(store.Engine) error) error {
 	if t.l.storeErr != nil {
 		return t.l.storeErr
@@ -110,8 +110,7 @@ func (t ownerStore) Update(ctx context.Context, fn func(store.ShelfTx) error) er
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().Update(ctx, fn) })
 }
 
-// sharingOwners returns the owners whose shared knowledge an owner reads besides its own, each
-// once.
+// sharingOwners returns the other owners whose shared knowledge an owner reads, each once.
 func (l *Layer) sharingOwners(owner string) (out []string) {
 	owner = l.ownerOrDefault(owner)
 	for _, o := range l.cfg.Knowledge.Shares {
@@ -122,13 +121,13 @@ func (l *Layer) sharingOwners(owner string) (out []string) {
 	return out
 }
 
-// readsProject reports whether an owner's turns may read the project's code and decisions:
-// those of the owner of the files, and of all others once that owner shares.
+// readsProject reports whether an owner's turns may read the project's code and decisions. The
+// owner of the files may. All others may once that owner shares its knowledge.
 func (l *Layer) readsProject(owner string) bool {
 	return l.ownsProject(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
 }
 
-// share is another owner's shared knowledge, open for reading until it is released.
+// share is another owner's shared knowledge, open for reading until release is called.
 type share struct {
 	owner   string
 	engine  store.Engine
@@ -136,10 +135,10 @@ type share struct {
 	release func()
 
 	found retriever.Result
-	err   error // why nothing was found
+	err   error // why the search found nothing
 }
 
-// openShare opens the store of an owner who shares.
+// openShare opens the store of an owner who shares knowledge.
 func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	e, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -148,7 +147,7 @@ func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	return &share{owner: owner, engine: e, view: sharedview.New(e, l.now().UTC()), release: release}, nil
 }
 
-// shareOf returns the open share of an owner; nil for none.
+// shareOf returns the open share of an owner; nil if there is none.
 func (st *State) shareOf(owner string) *share {
 	i := slices.IndexFunc(st.shares, func(s *share) bool { return s.owner == owner })
 	if i < 0 {
@@ -157,7 +156,7 @@ func (st *State) shareOf(owner string) *share {
 	return st.shares[i]
 }
 
-// projectionsOf returns the store that a candidate was found in.
+// projectionsOf returns the store in which a candidate was found.
 func (st *State) projectionsOf(c *retriever.Candidate) store.Projections {
 	if s := st.shareOf(c.Owner); s != nil {
 		return s.view
@@ -172,7 +171,7 @@ func (st *State) release() {
 	st.shares = nil
 }
 
-// shareSearch is a search of shared stores that a turn waits for.
+// shareSearch is a search of shared stores that runs beside a turn's own search.
 type shareSearch struct {
 	owners  []string
 	answers chan *share
@@ -180,8 +179,9 @@ type shareSearch struct {
 	wait    time.Duration
 }
 
-// searchShares starts to search the stores of owners who share, in parallel to the turn's own.
-// The turn's session does not affect that search, and only claims above the floor come of it.
+// searchShares starts searches in the stores of owners who share knowledge, in parallel to the
+// turn's own search. The turn's session does not influence them, and they return only claims above
+// the floor.
 func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (a shareSearch) {
 	a.owners = l.sharingOwners(st.Turn.Owner)
 	if len(a.owners) == 0 || !t.Signals.Asks && !t.Signals.Resumes {
@@ -207,7 +207,7 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 				}
 				ask := l.questionFor(s.view, cause, settings.Retrieval.Deadline)
 				o, noVector := applyCalibration(l.questionCalibration(owner, &ask), retrieval, settings.Middleware.Keyword, cause)
-				ask.off(noVector)
+				ask.disable(noVector)
 				o.Sources = l.legs(settings, s.view, &t.Signals, ask.embedder)
 				s.found = retriever.New(s.view, o).Retrieve(ctx, t)
 				return nil
@@ -218,8 +218,8 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	return a
 }
 
-// mergeShares adds what others share to what was found, until the deadline of retrieval. Late
-// owners are left out, and the receipt says so.
+// mergeShares adds the results from other owners to the turn's, until the retrieval deadline.
+// Results that arrive later are left out, and the receipt says so.
 func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK int) {
 	if len(a.owners) == 0 {
 		return
@@ -257,7 +257,7 @@ func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK 
 		s := got[owner]
 		switch {
 		case s == nil:
-			st.degrade(owner, fmt.Errorf("what it shares was not there within %s", a.wait))
+			st.degrade(owner, fmt.Errorf("its shared knowledge did not arrive within %s", a.wait))
 			continue
 		case s.err != nil:
 			s.release()
@@ -270,7 +270,7 @@ func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK 
 	st.Receipt.MS["shares"] = ms(time.Since(a.start))
 }
 
-// prefetch fetches the claims that the block is likely to ask for.
+// prefetch reads the claims that the block is likely to contain.
 func (st *State) prefetch(ctx context.Context) {
 	of := func(owner string) (list []retriever.Candidate) {
 		for i := range st.Found.Candidates {
@@ -290,8 +290,8 @@ func (st *State) prefetch(ctx context.Context) {
 	}
 }
 
-// withOwnerSource returns a claim whose source names the owner who shares it; "" means the
-// turn's owner. The source of a piece of the repository stays its file, whoever indexed it.
+// withOwnerSource returns a claim whose Source names the owner who shares it; "" means the turn's
+// owner. The Source of a piece of a file stays the file.
 func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 	if owner == "" || c.Kind == ken.KindDocument {
 		return c
@@ -300,9 +300,9 @@ func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 	return c
 }
 
-// Shared returns a claim that another owner shares with this one, "" for the configured owner,
-// for reading only. Its Owner is the one who shares it. It returns ErrNotFound also for claims
-// that exist and are not shared.
+// Shared returns a claim that another owner shares with owner, for reading only; "" means the
+// configured owner. The claim's Owner is the one who shares it. Shared returns ErrNotFound also for
+// claims that exist but are not shared.
 func (l Operator) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
 	for _, o := range l.sharingOwners(owner) {
 		if c, err := l.sharedBy(ctx, o, id); err == nil {
@@ -328,8 +328,8 @@ func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, erro
 	return withOwnerSource(owner, c), err
 }
 
-// claimOfItem returns the claim of an item of an owner's block: the owner's own claim, or one
-// that another owner still shares.
+// claimOfItem returns the claim of an item in an owner's block: a claim of that owner, or one that
+// another owner still shares.
 func (l *Layer) claimOfItem(ctx context.Context, s store.Engine, it *ken.Item) (ken.Claim, error) {
 	switch {
 	case it.Owner == "":
@@ -340,9 +340,9 @@ func (l *Layer) claimOfItem(ctx context.Context, s store.Engine, it *ken.Item) (
 	return l.sharedBy(ctx, it.Owner, it.ID)
 }
 
-// forgetShared deletes an owner's forgotten claims from what others keep of turns that used
-// them: journals, receipts and the blocks of running conversations. What others know or said
-// themselves stays.
+// forgetShared deletes an owner's forgotten claims from what other owners keep about turns that
+// used them: journals, receipts and the blocks of running conversations. It does not delete what
+// other owners know or said themselves.
 func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, text func(string) bool) error {
 	if !slices.Contains(l.cfg.Knowledge.Shares, owner) {
 		return nil
@@ -387,11 +387,11 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 	return s.Compact(ctx)
 }
 
-// Owners lists everybody who has knowledge here, in the folder of knowledge.db_path or in
-// the engine of store.url.
+// Owners lists all owners that have a store, in the folder of knowledge.db_path or in the engine of
+// store.url.
 func (l Operator) Owners(ctx context.Context) ([]string, error) { return l.owners.List(ctx) }
 
-// CopyStore copies an owner's store as it is now into a folder, while it is in use.
+// CopyStore copies the current state of an owner's store into dir. The store may be in use.
 func (l Operator) CopyStore(ctx context.Context, owner, dir string) error {
 	return l.owners.CopyTo(ctx, owner, dir)
 }

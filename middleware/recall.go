@@ -15,52 +15,52 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// RecallQuery is a question to an owner's knowledge, and how to search. The search is that of a
-// turn, with three differences: every question counts, weak matches are included unless Floor
-// is set, and a slow embedding service is waited for.
+// RecallQuery is a question to an owner's knowledge, with search options. The search is that of a
+// turn, with three differences. Every question is searched for. Weak matches are included unless
+// Floor is set. A slow embedding service is waited for.
 type RecallQuery struct {
-	Owner    string // "": the configured owner; a Recaller takes it from its store
+	Owner    string // "" means the configured owner; a Recaller uses the owner of its store
 	Question string
 
-	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "": the best available
-	Limit int      // most claims; less than 1 means 10
-	Floor bool     // find only what a turn would find relevant enough
-	// Filter narrows the search. Its Now is ignored: it is the time of the question. An unknown
-	// MinTrust means the setting retrieval.min_trust.
+	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "" means the best available
+	Limit int      // maximum number of claims; less than 1 means 10
+	Floor bool     // return only claims above a turn's relevance floor
+	// Filter narrows the search. Its Now is ignored; the time of the question counts. TrustUnknown
+	// as MinTrust means the setting retrieval.min_trust.
 	Filter ken.Filter
-	// Own leaves out what other owners share.
+	// Own leaves out the knowledge that other owners share.
 	Own bool
 }
 
-// defaultRecall is the greatest number of claims that a recall returns by default.
+// defaultRecall is the default for RecallQuery.Limit.
 const defaultRecall = 10
 
 // Recalled is a claim that was found.
 type Recalled struct {
 	ClaimView
-	Key   string                  `json:"key"`   // always set, for programs
-	Score float64                 `json:"score"` // the order of the result
+	Key   string                  `json:"key"`   // always set in the JSON form
+	Score float64                 `json:"score"` // higher is better; rules may have 0
 	Legs  map[string]ken.LegScore `json:"legs"`
 	// Signals are the named parts of the score; nil if it has none.
 	Signals map[string]float64 `json:"-"`
 }
 
-// RecallAnswer is the result of a recall: the claims, best first, and how they were found.
+// RecallAnswer is the result of a recall: the claims, best first, and how the search went.
 type RecallAnswer struct {
 	Mode   ken.Mode   `json:"mode"`
-	Cause  string     `json:"cause"` // why the mode is less than requested
+	Cause  string     `json:"cause"` // why the mode is less than requested; "" if it is not
 	Claims []Recalled `json:"claims"`
-	More   int        `json:"more,omitempty"` // rules about what the question names, beyond the limit
+	More   int        `json:"more,omitempty"` // number of rules about what the question names that are beyond the limit
 
 	// Signals and the fields below explain the result. They are not part of the JSON form.
-	Signals  ken.Signals        `json:"-"` // what the question was read as
+	Signals  ken.Signals        `json:"-"` // how the question was understood
 	Cut      []ken.Cut          `json:"-"` // what was found and left out; not complete
-	Degraded []string           `json:"-"` // "leg: why" for each leg that failed
+	Degraded []string           `json:"-"` // "leg: reason" for each leg that failed
 	MS       map[string]float64 `json:"-"` // milliseconds by leg
 }
 
-// Search answers one question as Layer.Recall does, for the owner and the scopes that q names.
-// It returns the errors of opening the owner's store, of reading claims, and of ctx.
+// Search answers one question as Layer.Recall does, for the owner and scopes in q. It returns
+// errors of opening the owner's store and of reading claims, and ctx's error.
 func (l Operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
 	s, release, err := l.Store(ctx, q.Owner)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l Operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, erro
 	return l.Recaller(s, q).Ask(ctx, q.Question, q.Filter.Scopes)
 }
 
-// Recaller searches one store repeatedly in the same way. It is safe for concurrent use while
+// Recaller searches one store repeatedly with the same options. It is safe for concurrent use while
 // its store is open.
 type Recaller struct {
 	l         *Layer
@@ -81,20 +81,19 @@ type Recaller struct {
 	o         retriever.Options
 	requested ken.Mode // see RecallQuery.Mode
 	own       bool     // see RecallQuery.Own
-	mode      ken.Mode // if every source answers
+	mode      ken.Mode // the mode while every source answers
 	cause     string   // why a requested source is missing
 }
 
-// recallDeadline replaces the deadline of a turn. Here a person waits, or a measurement that
-// must not depend on the machine's load, and no model call.
+// recallDeadline replaces the deadline of a turn. No model call waits for a recall. A person does,
+// or a measurement whose result must not depend on the machine's load.
 const recallDeadline = 30 * time.Second
 
-// recallFloor is the relevance floor of a recall: it includes whatever matches the question at
-// all.
+// recallFloor is the relevance floor of a recall. It includes everything that matches the question.
 const recallFloor = 1e-9
 
-// Recaller returns a Recaller with the retrieval settings of the store's owner, except the
-// deadline and the floor. The owner, question and scopes of q are not used.
+// Recaller returns a Recaller with the retrieval settings of the store's owner, except for the
+// deadline and the floor. The Owner and Question of q, and its Filter's scopes, are not used.
 func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	ask := l.questionFor(s, l.vectorCause, recallDeadline)
 	o, noVector := l.searchOptionsFor(l.questionCalibration(s.Owner(), &ask))
@@ -107,7 +106,7 @@ func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
 		rc.limit = q.Limit
 	}
 	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.Limit)
-	for leg, n := range o.Limits { // the result can't be longer than what the sources bring
+	for leg, n := range o.Limits { // sources must return enough records for the limit
 		o.Limits[leg] = max(n, q.Limit)
 	}
 	o.TopK, o.Deadline = q.Limit, recallDeadline
@@ -120,8 +119,8 @@ func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	return rc
 }
 
-// recallLegs returns the sources of a recall over projections, and why a requested one is
-// missing. noVector says why turns search without vectors.
+// recallLegs returns the sources of a recall, and why a requested one is missing; "" if none is.
+// noVector is the reason why turns search without vectors.
 func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, noVector string) (legs []retriever.Source, cause string) {
 	if mode != ken.ModeVector {
 		legs = append(legs, retriever.Keyword(p))
@@ -132,9 +131,9 @@ func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, no
 		if mode != "" {
 			cause = noVector
 		}
-	case mode == "" && noVector != "": // calibrated: the keyword search alone finds more
+	case mode == "" && noVector != "": // the calibration found that keyword search alone finds more
 		cause = noVector
-	case ask.nothing():
+	case ask.lacksVectors():
 		cause = noVectors
 	default:
 		legs = append(legs, retriever.Vector(p, ask.embedder))
@@ -142,8 +141,9 @@ func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, no
 	return legs, cause
 }
 
-// searchShares opens and searches what others share with the store's owner. The caller releases
-// the result. A store that can't be opened is left out and listed in found.
+// searchShares opens and searches the stores that share knowledge with the store's owner. The
+// caller releases the result. It leaves out stores that can't be opened and adds them to
+// found.Degraded.
 func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
 	if rc.own {
 		return nil
@@ -165,7 +165,7 @@ func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *r
 	return open
 }
 
-// modeOf returns the mode of a recall with these sources.
+// modeOf returns the mode of a search with these sources.
 func modeOf(legs []retriever.Source) ken.Mode {
 	switch {
 	case len(legs) == 0:
@@ -176,11 +176,11 @@ func modeOf(legs []retriever.Source) ken.Mode {
 	return ken.Mode(legs[0].Name())
 }
 
-// Mode returns how the recaller searches while no source fails, and why that is less than
-// requested; "" if it is not.
+// Mode returns the mode of the recaller's searches while no source fails, and the reason if that is
+// less than requested; "" if it is not.
 func (rc *Recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
 
-// Ask answers one question within the scopes; none means every scope.
+// Ask answers one question within the scopes. No scopes mean every scope.
 func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope) (RecallAnswer, error) {
 	f := rc.filter
 	f.Scopes, f.Now = scopes, rc.l.now()
@@ -197,12 +197,12 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	out := RecallAnswer{Mode: found.Mode, Cause: cmp.Or(rc.cause, found.Cause), Claims: make([]Recalled, 0, len(found.Candidates)),
 		Signals: signals, Cut: found.Cut, Degraded: found.Degraded, MS: found.MS}
 	for _, c := range bestFirst(found.Candidates, rc.limit) {
-		if len(out.Claims) == rc.limit { // a turn gets every rule; here the limit counts
+		if len(out.Claims) == rc.limit { // a turn gets every rule; a recall is limited
 			out.More++
 			continue
 		}
 		full, err := st.projectionsOf(&c).Claim(ctx, c.Ref)
-		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // forgotten since the search
 			continue
 		}
 		if err != nil {
@@ -214,9 +214,9 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	return out, nil
 }
 
-// bestFirst orders candidates if there are more than the limit. A turn gets every rule about
-// what it names, first. A caller that asks for a few claims wants the best matches: a rule
-// counts by where the sources found it, and comes last if none did.
+// bestFirst sorts candidates if there are more than limit. In a turn, all rules about what it names
+// come first. A caller of Recall wants the best matches, so here a rule is placed by its rank in
+// the sources, and at the end if none found it.
 func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	if len(all) <= limit {
 		return all
@@ -247,13 +247,13 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	return all
 }
 
-// minSignals is how many names and keywords a question must have. With fewer, all of its words
-// are searched.
+// minSignals is the minimum number of names and keywords of a question. With fewer, all words of
+// the question are searched for.
 const minSignals = 3
 
-// questionSignals reads a question as intent reads a message. But a caller wants an answer, so
-// small talk is a question too, and a question with few signals is searched by all of its
-// words.
+// questionSignals analyzes a question as package intent analyzes a message, with two differences.
+// Small talk counts as a question, because the caller wants an answer. A question with few signals
+// is searched by all of its words.
 func questionSignals(question string) ken.Signals {
 	s := intent.Analyze([]ken.Message{{Role: "user", Text: question}})
 	s.Asks = true
@@ -273,14 +273,14 @@ type ClaimView struct {
 // Now returns the time of the layer's clock.
 func (l Operator) Now() time.Time { return l.now() }
 
-// View computes a claim's tier and trust now, with the configured decay.
+// View computes a claim's tier and trust for the current time, with the configured decay.
 func (l Operator) View(c ken.Claim) ClaimView {
 	s := c.Support(nil)
 	return ClaimView{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
 }
 
-// CameOf returns View of the claims that came of a harvested session, as they are now, without
-// those that were forgotten since.
+// CameOf returns the current state of the claims that the harvest of a session wrote, without those
+// that were forgotten since.
 func (l Operator) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
 	out := []ClaimView{}
 	for _, id := range info.Outcome.Claims() {
@@ -296,16 +296,16 @@ func (l Operator) CameOf(ctx context.Context, s store.Engine, info *session.Info
 	return out, nil
 }
 
-// Remember keeps a statement and returns the claim's id. What it is about, and whether it is a
-// rule, is read from the text.
+// Remember stores a statement and returns the claim's id. What the statement is about, and whether
+// it is a rule, is determined from the text.
 //
-// Owner, project, session and agent are those of the turn in ctx: see ken.WithTurn. Without one,
-// the statement is the configured owner's. It is the owner's own word, as good as a person's;
-// with an agent in the turn it is that agent's word, and no rule until a person approves it.
+// Owner, project, session and agent come from the turn in ctx: see ken.WithTurn. Without a turn,
+// the configured owner is used. The statement counts as asserted by that person. If the turn names
+// an agent, it counts as asserted by the agent, and is not a rule until a person approves it.
 //
-// change may set further fields of the claim, such as its Key or Evidence, before it is written.
-// The same key again is a new version. Errors: ErrInvalid for an empty text; ErrRefused for an
-// agent's word under the key of a person's; those of the store.
+// change may set further fields of the claim, such as its Key or Evidence, before it is written. A
+// claim with an existing key becomes a new version. Remember returns ErrInvalid for an empty text,
+// ErrRefused if an agent uses the key of a person's claim, and the errors of the store.
 func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.Claim)) (id string, err error) {
 	t, _ := ken.TurnFrom(ctx)
 	t.Owner = l.ownerOrDefault(t.Owner)
@@ -328,15 +328,15 @@ func (l *Layer) Remember(ctx context.Context, text string, change ...func(*ken.C
 	if t.Agent != "" {
 		asked := ken.Claim{Text: text}
 		fill(&asked)
-		if err := l.notOverPerson(ctx, t.Owner, asked.Key); err != nil {
+		if err := l.refusePersonsKey(ctx, t.Owner, asked.Key); err != nil {
 			return "", err
 		}
 	}
 	return l.Operator().Handle(t).Learn(ctx, text, []ken.Evidence{word}, fill)
 }
 
-// notOverPerson refuses an agent the key of what a person wrote.
-func (l *Layer) notOverPerson(ctx context.Context, owner, key string) error {
+// refusePersonsKey returns ErrRefused if a person wrote the claim with this key.
+func (l *Layer) refusePersonsKey(ctx context.Context, owner, key string) error {
 	if key == "" {
 		return nil
 	}
@@ -350,14 +350,14 @@ func (l *Layer) notOverPerson(ctx context.Context, owner, key string) error {
 		return nil
 	}
 	if err == nil && had.Support(nil).Trust == ken.TrustOperator {
-		err = &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key", Try: "Use another key, or leave Agent out of the turn if it is a person's word."}
+		err = &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person's claim has this key", Try: "Use another key, or leave Agent out of the turn if a person states it."}
 	}
 	return err
 }
 
-// Recall answers a question with the claims that bear on it, best first. Owner and scopes are
-// those of the turn in ctx: see ken.WithTurn. change may narrow the search, such as by its Limit
-// or Filter. It returns the errors of opening the owner's store, of reading claims, and of ctx.
+// Recall answers a question with the claims that are relevant to it, best first. Owner and scopes
+// come from the turn in ctx: see ken.WithTurn. change may narrow the search, for example by Limit
+// or Filter. It returns errors of opening the owner's store and of reading claims, and ctx's error.
 func (l *Layer) Recall(ctx context.Context, question string, change ...func(*RecallQuery)) (RecallAnswer, error) {
 	t, _ := ken.TurnFrom(ctx)
 	q := RecallQuery{Owner: t.Owner, Question: question, Filter: ken.Filter{Scopes: t.Scopes, Unscoped: true}}

@@ -15,12 +15,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Receipts returns the receipts of an owner's turns, "" for the configured owner: the newest
-// session.receipts of them, none longer than the messages of a harvested session. A receipt is
-// stored a moment after its turn: see Recorded. An Incognito turn has none.
+// Receipts returns the receipts of an owner's turns; "" means the configured owner. The newest
+// session.receipts of them are kept, for at most as long as the messages of a harvested session. A
+// receipt is stored a moment after its turn: see Recorded. An Incognito turn has none.
 func (l Operator) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
-// receiptOptions returns how an owner's receipts are kept.
+// receiptOptions returns how long and how many receipts of an owner are kept.
 func (l *Layer) receiptOptions() receipt.Options {
 	count := l.cfg.Session.Receipts
 	if count == 0 {
@@ -29,37 +29,37 @@ func (l *Layer) receiptOptions() receipt.Options {
 	return receipt.Options{Count: count, Age: l.lifecyclePolicy().JournalGrace(), Now: l.now, Log: l.o.Log}
 }
 
-// Recorded returns once everything that turns and answers left before is in the journals and
-// receipts, or ctx ends. The program's message hook runs in between and does not wait.
+// Recorded waits until all records of earlier turns and answers are in the journals and receipts,
+// or until ctx ends. If it is called in Options.OnMessage, it returns at once.
 func (l Operator) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
-// ItemState is the state of a block's item today.
+// ItemState is the current state of an item of an earlier block.
 type ItemState string
 
 // States of items.
 const (
-	ItemSame      ItemState = "same"      // as it was injected
-	ItemChanged   ItemState = "changed"   // the claim or the file says something else by now, or may
-	ItemForgotten ItemState = "forgotten" // the claim was forgotten, or its file is gone
-	ItemMade      ItemState = "made"      // made for the turn alone, such as a checkpoint; not stored
+	ItemSame      ItemState = "same"      // unchanged since it was injected
+	ItemChanged   ItemState = "changed"   // the claim or the file has changed, or may have
+	ItemForgotten ItemState = "forgotten" // the claim was forgotten, or its file deleted
+	ItemMade      ItemState = "made"      // made for one turn, such as a checkpoint; not stored
 )
 
-// KeptItem is an item of a turn's block. Key, source, heading and text are those of the claim
-// as it is now: a receipt keeps none of them.
+// KeptItem is an item of a turn's block. Its key, source, heading and text are those of the current
+// claim, because receipts don't store them.
 type KeptItem struct {
 	ken.Item
 	State ItemState `json:"state"`
 }
 
-// KeptTurn is the stored receipt of a turn, with its items looked up.
+// KeptTurn is the stored receipt of a turn, with its items looked up in the store.
 type KeptTurn struct {
 	receipt.Record
 	Items []KeptItem `json:"items"`
 }
 
-// Turn returns the receipt of one of the owner's turns, "" for the configured owner, with the
-// texts of its items as they are now. It returns ErrNotFound for a turn that has no receipt, or
-// none any more.
+// Turn returns the receipt of one of the owner's turns, with the current texts of its items; ""
+// means the configured owner. It returns ErrNotFound if the turn has no receipt, or no longer has
+// one.
 func (l Operator) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return KeptTurn{}, err
@@ -82,7 +82,7 @@ func (l Operator) Turn(ctx context.Context, owner, turn string) (KeptTurn, error
 	return out, nil
 }
 
-// currentItem looks up an item of a receipt.
+// currentItem looks up item i of a receipt.
 func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
 	it := KeptItem{Item: rec.Items[i], State: ItemSame}
 	if !isID(it.ID) {
@@ -90,7 +90,7 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 		return it, nil
 	}
 	c, err := l.claimOfItem(ctx, s, &it.Item)
-	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
+	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // it may come from a decision file
 		if d, ok := l.fileDecision(it.ID); ok {
 			c, err = d, nil
 		}
@@ -109,12 +109,12 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 	return it, nil
 }
 
-// report hands a turn's result to the program's listener and to the event log.
+// report passes a turn's result to Options.OnReceipt and writes it to the event log.
 func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.o.OnReceipt != nil {
 		l.callOnReceipt(ctx, a.Receipt)
 	}
-	if l.events == nil || t.Incognito { // it leaves nothing on disk
+	if l.events == nil || t.Incognito { // an incognito turn writes nothing to disk
 		return
 	}
 	if err := l.events.Write(t.Session, l.assemblyEvent(t, a)); err != nil {
@@ -122,7 +122,7 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	}
 }
 
-// callOnReceipt calls the program's listener. A panic of the listener is logged.
+// callOnReceipt calls Options.OnReceipt. A panic is logged.
 func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -142,7 +142,7 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 	session := 0
 	for i := range r.Items {
 		if it := &r.Items[i]; it.Memory && budgeter.Made(it.Kind) && !isSessionItem(it) {
-			ev.MemoryLoaded++ // such as the objectives: the retriever knows nothing of it
+			ev.MemoryLoaded++ // for example the objectives, which the retriever does not know
 		}
 		switch it := &r.Items[i]; {
 		case !it.Memory:
@@ -164,8 +164,8 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 	return ev
 }
 
-// reportAnswer writes the events of a turn's answer: that the turn is over and, where the model
-// thought, how much. No word of it gets in.
+// reportAnswer writes the events of a turn's answer: the end of the turn and, if the model
+// reasoned, how much. The events contain no text of the answer.
 func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
 	a := &h.Answer
 	said := guardrail.StripReasoning(a.Message.Text)
@@ -173,7 +173,7 @@ func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
 	thought := telemetry.Reasoning{Event: "reasoning", Timestamp: now, SessionID: t.Session, Turn: t.ID, ReasoningTokens: a.Usage.Reasoning,
 		ReasoningChars: a.Thought + max(0, utf8.RuneCountInString(a.Message.Text)-utf8.RuneCountInString(said))}
 	end := telemetry.TurnEnd{Event: "turn_end", Timestamp: now, SessionID: t.Session, Turn: t.ID, AnswerChars: utf8.RuneCountInString(said),
-		ToolCalls: len(a.Message.ToolCalls), Finish: finishWord(a.Finish), Failed: !h.OK || a.Err != "", InputTokens: a.Usage.Input, CachedTokens: a.Usage.Cached,
+		ToolCalls: len(a.Message.ToolCalls), Finish: finishReason(a.Finish), Failed: !h.OK || a.Err != "", InputTokens: a.Usage.Input, CachedTokens: a.Usage.Cached,
 		OutputTokens: a.Usage.Output}
 	events := []any{end}
 	if thought.ReasoningChars+thought.ReasoningTokens > 0 {
@@ -187,20 +187,20 @@ func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
 	}
 }
 
-// finishWord returns why a model stopped, where that is one short word and no text.
-func finishWord(s string) string {
+// finishReason returns the reason why a model stopped if it is one short word; "" otherwise.
+func finishReason(s string) string {
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) }) {
 		return ""
 	}
 	return s
 }
 
-// isSessionItem reports whether an item of the memory part is about sessions.
+// isSessionItem reports whether an item of the memory part describes a session.
 func isSessionItem(it *ken.Item) bool {
 	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
 }
 
-// breakdown counts what the model reads, by source. A dry run has no insertions.
+// breakdown counts the characters that the model reads, by source. A dry run has no insertions.
 func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
 	if len(a.Insertions) > 0 {
 		for i := range a.Receipt.Items {

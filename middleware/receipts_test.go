@@ -453,10 +453,10 @@ func TestExplain(t *testing.T) {
 		says              string
 	}{
 		{"injected", "turn-1", ids[0], middleware.VerdictInjected, "", ken.StatusObserved, "found by keyword at rank 1"},
-		{"memory", "turn-1", ids[1], middleware.VerdictInjected, "", ken.StatusObserved, "as memory"},
+		{"memory", "turn-1", ids[1], middleware.VerdictInjected, "", ken.StatusObserved, "in the memory part"},
 		{"cut", "turn-1", ids[3], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "hypothesis"},
 		{"not to be recalled then, found by nothing", "turn-1", ids[4], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "It was"},
-		{"expired then", "turn-1", ids[5], middleware.VerdictCut, ken.CutExpired, ken.StatusObserved, "time was over"},
+		{"expired then", "turn-1", ids[5], middleware.VerdictCut, ken.CutExpired, ken.StatusObserved, "had expired"},
 		{"forgotten before", "turn-1", ids[6], middleware.VerdictUnknown, "", "", "forgotten before"},
 		{"written later", "turn-1", later, middleware.VerdictUnknown, "", "", "not known yet"},
 		{"nothing was asked", "turn-2", ids[2], middleware.VerdictSilent, "", ken.StatusObserved, "asks for nothing"},

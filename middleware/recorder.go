@@ -16,61 +16,60 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// record is what one turn, or one answer, leaves to the session's journal and to the owner's
-// receipts.
+// record is what one turn or one answer adds to the session's journal and to the owner's receipts.
 type record struct {
 	owner       string
 	about       session.About
 	messages    []ken.Message
 	answer      func() (ken.Message, bool) // parses an answer; nil for a turn
 	answerBytes int                        // bytes that answer holds until it is called
-	journaled   bool                       // the journal gets it
-	incognito   bool                       // of an incognito turn: the journal only learns what not to keep
+	journaled   bool                       // it is written to the journal
+	incognito   bool                       // the turn is incognito: the journal only records what must not be learned
 
 	items      []ken.Item
 	block      *session.Block // composed by this turn; nil for none
-	decision   *turnDecision  // what block was made of
+	decision   *turnDecision  // the decision that block comes from
 	signals    ken.Signals
 	focal      []string        // the entities in focus
 	receipt    *receipt.Record // nil for none
 	marks      *taintMarks     // taints of an answer; nil for none
-	reply      *reply          // tells conversations apart that begin alike; nil for none
-	responseID string          // a response that belongs to the session; "" for none
-	noteIndex  int             // the record's number among the notes of one transaction, from 1; 0 for none
+	reply      *reply          // the conversation's first answer; nil for none
+	responseID string          // id of a response that belongs to the session; "" for none
+	noteIndex  int             // position among the notes of one transaction, from 1; 0 for none
 }
 
-// Bounds of the records that wait to be written: their number, some seconds of turns that come
-// faster than the disk, and the bytes of their messages and answers. Further records are
-// dropped: the next request of a conversation brings its messages again.
+// Bounds of the records that wait to be written. maxWaiting records are some seconds of turns that
+// come faster than the disk writes. maxWaitingBytes limits the bytes of their messages and answers.
+// Further records are dropped; the next request of a conversation carries its messages again.
 const (
 	maxWaiting      = 4096
 	maxWaitingBytes = 256 << 20
 )
 
-// maxTogether bounds the records in one transaction.
+// maxTogether is the maximum number of records in one transaction.
 const maxTogether = 64
 
-// recorder writes records in the background, so that a turn need not wait. The records of an
-// owner are written in their order; those that came during a write are written together. Owners
-// do not wait for each other. What was added before close is written.
+// recorder writes records in the background, so that turns need not wait. The records of an owner
+// are written in order; those that arrive during a write are written together by the next one.
+// Owners do not wait for each other. Everything that was added before close is written.
 //
-// A write does not wait for more records to come. With a wait of up to 20 ms, a turn took the
-// same processor time, at 60 turns a second and at 500.
+// A write does not wait for more records to arrive. With a wait of up to 20 ms, a turn took the
+// same processor time, at 60 turns per second and at 500.
 type recorder struct {
 	write  func(owner string, recs []record)
-	onDrop func()       // called at the first dropped record of a row
+	onDrop func()       // called when records begin to be dropped
 	spawn  func(func()) // starts a goroutine that Close waits for
 
 	mu       sync.Mutex             // guards the rest
-	progress sync.Cond              // signals that something was written
-	queues   map[string]*ownerQueue // by owner, those with something to write
-	waiting  int                    // records, including those that are being written
-	bytes    int                    // of their messages and answers
-	// the last record was dropped
+	progress sync.Cond              // signals each completed write
+	queues   map[string]*ownerQueue // by owner; only owners with waiting records
+	waiting  int                    // number of waiting records, including those being written
+	bytes    int                    // bytes of their messages and answers
+	// dropping reports whether the last record was dropped.
 	dropping bool
 	closed   bool
-	accepted uint64 // records, in total
-	dropped  uint64 // records, in total
+	accepted uint64 // total number of records
+	dropped  uint64 // total number of records
 }
 
 // ownerQueue holds the waiting records of one owner.
@@ -92,7 +91,7 @@ func (r *recorder) add(rec record) {
 	}
 }
 
-// enqueue queues a record, and reports whether it is the first of a row that was dropped.
+// enqueue queues a record. It reports whether the record was dropped and the one before it was not.
 func (r *recorder) enqueue(rec record) (first bool) {
 	n := rec.size()
 	r.mu.Lock()
@@ -119,7 +118,7 @@ func (r *recorder) enqueue(rec record) (first bool) {
 	return false
 }
 
-// size is about the bytes of the messages, and of an answer that was not parsed yet.
+// size returns the approximate bytes of the messages and of an answer that is not parsed yet.
 func (rec *record) size() int {
 	n := rec.answerBytes
 	for i := range rec.messages {
@@ -135,7 +134,7 @@ func (rec *record) size() int {
 	return n
 }
 
-// run writes an owner's records until none waits.
+// run writes an owner's records until none is waiting.
 func (r *recorder) run(owner string, l *ownerQueue) {
 	for {
 		recs := r.next(owner, l)
@@ -155,7 +154,7 @@ func (r *recorder) run(owner string, l *ownerQueue) {
 	}
 }
 
-// next returns the records to write together; nil if none waits.
+// next returns the records to write together; nil if none is waiting.
 func (r *recorder) next(owner string, l *ownerQueue) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,16 +163,16 @@ func (r *recorder) next(owner string, l *ownerQueue) []record {
 		return nil
 	}
 	recs := slices.Clone(l.pending[:min(len(l.pending), maxTogether)])
-	clear(l.pending[:len(recs)]) // what they hold can go
+	clear(l.pending[:len(recs)]) // release their memory
 	l.pending = l.pending[len(recs):]
 	return recs
 }
 
-// recorderKey marks the context of calls on the recorder's own goroutine.
+// recorderKey marks the context of calls in the recorder's own goroutine.
 type recorderKey struct{}
 
-// flush returns once everything that was added before is written, or ctx ends. The program's
-// hook runs between two writes and does not wait for itself.
+// flush waits until everything that was added before is written, or until ctx ends. In the
+// recorder's own goroutine, where Options.OnMessage runs, it returns at once.
 func (r *recorder) flush(ctx context.Context) error {
 	if ctx.Value(recorderKey{}) != nil {
 		return nil
@@ -196,7 +195,7 @@ func (r *recorder) flush(ctx context.Context) error {
 	return nil
 }
 
-// targets returns how far each queue must be written. The caller holds r.mu.
+// targets returns the number of records that each queue must have written. The caller holds r.mu.
 func (r *recorder) targets() map[*ownerQueue]uint64 {
 	out := make(map[*ownerQueue]uint64, len(r.queues))
 	for _, l := range r.queues {
@@ -205,14 +204,14 @@ func (r *recorder) targets() map[*ownerQueue]uint64 {
 	return out
 }
 
-// close refuses new records. Waiting records are still written.
+// close rejects new records. Waiting records are still written.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 }
 
-// usesSession reports whether the layer keeps anything of a turn's session.
+// usesSession reports whether the layer stores anything about a turn's session.
 func (l *Layer) usesSession(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.cfg.Middleware.Journal && t.Session != "" && l.storeErr == nil
 }
@@ -231,12 +230,12 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	if l.usesSession(t) {
 		r.journaled, r.incognito = true, t.Incognito
 		r.about, r.messages, r.signals, r.focal = sessionAbout(t), journalCopy(t.Messages), a.Receipt.Signals, a.Receipt.Focal
-		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
+		if l.cfg.Middleware.Inject { // if blocks are not injected, the model never sees the items
 			r.items = a.Receipt.Items
 			r.block, r.decision = a.decision.storedBlock(), a.decision
 		}
 	}
-	if l.keepsReceipt(t) && !a.decision.restored { // its first request left one
+	if l.keepsReceipt(t) && !a.decision.restored { // the first request of the turn has stored its receipt
 		context := a.context
 		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Key: t.Key, Context: &context}
 	}
@@ -245,11 +244,12 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	}
 }
 
-// maxKeptText bounds the bytes of a message that waits for the journal, which keeps fewer.
+// maxKeptText is the maximum number of bytes of a message that waits for the journal, which keeps
+// less.
 const maxKeptText = 1 << 20
 
-// journalCopy returns a copy of messages that is kept after their request. Of a very long
-// message the middle is left out; then the copy shares no memory with the request's body.
+// journalCopy returns a copy of messages that outlives their request. The middle of a very long
+// message is left out; then the copy shares no memory with the request's body.
 func journalCopy(msgs []ken.Message) []ken.Message {
 	out, long := cloneMessages(msgs), false
 	for i := range out {
@@ -277,7 +277,7 @@ func journalCopy(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// cloneMessages returns messages whose slices the caller may change.
+// cloneMessages returns a copy of messages whose slices the caller may change.
 func cloneMessages(msgs []ken.Message) []ken.Message {
 	out := slices.Clone(msgs)
 	for i := range out {
@@ -286,10 +286,10 @@ func cloneMessages(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// Answered hands the model's answer to the session's journal, even if it never comes back in a
-// request: the last answer of a conversation, or one that the client shortens. A Transport does
-// so by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn as it was
-// given to Assemble. Answered returns at once.
+// Answered adds the model's answer to the session's journal. It is needed for answers that never
+// come back in a request, such as the last one of a conversation, or one that the client shortens.
+// A Transport does this itself, as does goopenai.Wrapped for answers that are not streamed. t is
+// the turn as it was passed to Assemble. Answered returns at once.
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	answer = cloneMessages([]ken.Message{answer})[0]
 	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
@@ -300,8 +300,8 @@ func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	}
 }
 
-// recordAnswer is Answered for an answer that is parsed later, on the recorder's goroutine, and
-// holds heldBytes until then. response is the id that a later request may continue; "" for
+// recordAnswer is Answered for an answer that read parses later, in the recorder's goroutine. Until
+// then the answer holds heldBytes. response is the id that a later request may continue; "" for
 // none.
 func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
@@ -315,8 +315,8 @@ func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read f
 	}
 }
 
-// sessionAbout describes the session of a turn. What is learned in a session applies to the one
-// scope that it works in, and everywhere if it names none or several.
+// sessionAbout describes the session of a turn. If the turn has exactly one scope, what is learned
+// in the session applies to that scope. Otherwise it applies everywhere.
 func sessionAbout(t *ken.Turn) session.About {
 	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Key: t.Key, Model: t.Model, Scopes: slices.Clone(t.Scopes), DistrustUser: t.DistrustUser}
 	if len(t.Scopes) == 1 {
@@ -325,8 +325,8 @@ func sessionAbout(t *ken.Turn) session.About {
 	return a
 }
 
-// writeRecords writes an owner's records in one transaction. It runs on the recorder's
-// goroutine; an error costs knowledge of a session, never a turn.
+// writeRecords writes an owner's records in one transaction. It runs in the recorder's goroutine.
+// After an error the records are lost and the error is logged; turns are not affected.
 func (l *Layer) writeRecords(owner string, recs []record) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -335,7 +335,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 	}()
 	ctx := l.recording
 	var notes []session.Note
-	var kept []*record // those of notes
+	var kept []*record // the records that notes were made from
 	for i := range recs {
 		r := &recs[i]
 		if r.journaled && l.readAnswer(r) {
@@ -381,7 +381,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 	}
 }
 
-// readAnswer parses a record's answer. It returns false if there is nothing to record.
+// readAnswer parses a record's answer. It returns false if the answer is not to be recorded.
 func (l *Layer) readAnswer(r *record) (ok bool) {
 	if r.answer == nil {
 		return true
@@ -398,7 +398,7 @@ func (l *Layer) readAnswer(r *record) (ok bool) {
 	return ok
 }
 
-// journalNote returns a record in the journal's form.
+// journalNote converts a record to the journal's form.
 func journalNote(r *record) session.Note {
 	n := session.Note{About: r.about, Messages: r.messages, Injected: append(withoutCheckpoints(r.items), itemsInToolResults(r.messages)...), Unkept: r.incognito, Block: r.block,
 		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: focalAspects(r.items, r.focal)}}
@@ -410,7 +410,7 @@ func journalNote(r *record) session.Note {
 	return n
 }
 
-// focalAspects names the aspects that the items have of the entities in focus.
+// focalAspects returns "entity: aspect" for the items about the entities in focus.
 func focalAspects(items []ken.Item, focal []string) (out []string) {
 	for i := range items {
 		it := &items[i]
@@ -425,8 +425,8 @@ func focalAspects(items []ken.Item, focal []string) (out []string) {
 	return out
 }
 
-// receiptWriter returns a function that writes the records' receipts; nil if there are none. A
-// receipt with an id that can't be a key is refused and costs no other.
+// receiptWriter returns a function that writes the records' receipts; nil if there are none. If one
+// receipt can't be written, for example because its id is no valid key, the others still are.
 func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
@@ -453,13 +453,13 @@ func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, [
 	}
 }
 
-// withoutCheckpoints returns the items without checkpoints. A checkpoint repeats what the
-// session itself said, and that may be learned.
+// withoutCheckpoints returns the items without checkpoints. A checkpoint repeats what was said in
+// the session itself, and that may be learned.
 func withoutCheckpoints(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
-// callOnMessage calls the program's hook with a message. A panic of the hook is logged.
+// callOnMessage calls Options.OnMessage with a message. A panic is logged.
 func (l *Layer) callOnMessage(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {

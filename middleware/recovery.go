@@ -15,20 +15,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Settings of recovery.
+// Settings for restoring the state of a session in a conversation that lost it.
 const (
-	// minMissing is how many messages of its session's journal a conversation must lack to count
-	// as cut. Asking once more for an answer does not cut it.
+	// minMissing is how many messages of its session's journal a conversation must lack to count as
+	// compacted. A client that asks for an answer again does not reach it.
 	minMissing = 4
-	// recoveryChars bounds a checkpoint's part of the memory part, in characters.
+	// recoveryChars is the maximum number of characters of a checkpoint in the memory part.
 	recoveryChars = 1500
-	// positionSlack is by how much a message's number may differ between a request and the
-	// journal, which keeps no reasoning.
+	// positionSlack is the maximum difference between the positions of a message in a request and
+	// in the journal, which has no reasoning messages.
 	positionSlack = 2
 )
 
-// conversationStart is how a conversation starts now. The first text is hashed, since it may be
-// megabytes of a file.
+// conversationStart identifies a conversation by its session and its first message. The text is
+// hashed, because it may be megabytes long.
 type conversationStart struct {
 	owner, session, role string
 	text                 uint64
@@ -40,17 +40,17 @@ func startOf(t *ken.Turn, first *ken.Message) conversationStart {
 	return conversationStart{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
 }
 
-// recovery is the decision about a conversation's recovery.
+// recovery is the decision whether a conversation gets the checkpoint of its session.
 type recovery struct {
-	text string // what it was given; its later turns get the same, so that it is not repeated
+	text string // the checkpoint's text; later turns get the same, so that it is not repeated
 	at   time.Time
-	// the conversation was cut, and text was decided
+	// given is set once the conversation was found to be compacted and text was decided.
 	given          bool
-	allowedMissing int // messages that it may lack without being cut, since it was wound back
+	allowedMissing int // messages that it may lack without counting as compacted, because it was rewound
 }
 
-// byConversation keeps a value for each conversation, by its start. Beyond maxConversations, any
-// is dropped. The zero value is ready.
+// byConversation keeps a value per conversation. Beyond maxConversations, it drops an arbitrary
+// one. The zero value is ready.
 type byConversation[V any] struct {
 	mu sync.Mutex // guards m
 	m  map[conversationStart]V
@@ -86,10 +86,9 @@ func (b *byConversation[V]) forget(owner string) {
 	}
 }
 
-// recoverSession returns the last checkpoint of the session for a conversation that was
-// compacted, or resumed without its past. It returns nothing for a conversation that has its
-// messages, that was wound back to go another way, or that took back questions without an
-// answer.
+// recoverSession returns the last checkpoint of the session for a conversation that was compacted,
+// or resumed without its past. It returns nothing for a conversation that has its messages, that
+// was rewound to continue differently, or that dropped questions which had no answer.
 func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
 	r, key := l.findRecovery(ctx, t, &l.cfg)
 	if r != (recovery{}) {
@@ -98,41 +97,41 @@ func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.T
 	return r.result()
 }
 
-// findRecovery returns what recoverSession gives under a configuration, and the conversation's
-// start. It keeps nothing.
+// findRecovery returns the decision under a configuration, and the conversation's key. It stores
+// nothing.
 func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key conversationStart) {
 	if !l.usesSession(t) {
 		return r, key
 	}
-	said := dialogueOf(t.Messages)
-	if len(said) == 0 {
+	dialogue := dialogueOf(t.Messages)
+	if len(dialogue) == 0 {
 		return r, key
 	}
-	key = startOf(t, said[0])
+	key = startOf(t, dialogue[0])
 	if r, _ = l.recoveries.get(key); r.given {
 		return r, key
 	}
-	return l.decideRecovery(ctx, t, said, r, c), key
+	return l.decideRecovery(ctx, t, dialogue, r, c), key
 }
 
-// result returns the text for a turn; false for none.
+// result returns the text for a turn; false if there is none.
 func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
 
-// decideRecovery decides about a conversation that was given nothing yet.
-func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
-	if l.o.Brief && len(said) > 1 { // the process of the first message gave it
+// decideRecovery decides about a conversation that got no checkpoint yet.
+func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, dialogue []*ken.Message, r recovery, c *config.Config) recovery {
+	if l.o.Brief && len(dialogue) > 1 { // the process that served the first message did this
 		return r
 	}
 	j := l.Operator().Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
-	missing := info.Messages - len(said)
-	if err != nil || missing-r.allowedMissing < minMissing { // a session that is not there yet has nothing to recover
+	missing := info.Messages - len(dialogue)
+	if err != nil || missing-r.allowedMissing < minMissing { // a session without a journal has nothing to restore
 		return r
 	}
-	if l.recorder.flush(ctx) != nil { // an answer that is not journaled yet would look like a question without one
+	if l.recorder.flush(ctx) != nil { // a question whose answer is not journaled yet would look unanswered
 		return r
 	}
-	if tr, err := j.Read(ctx, t.Session); err != nil || matchesBeginning(tr.Entries, said) || matchesBeginning(answeredEntries(tr.Entries), said) {
+	if tr, err := j.Read(ctx, t.Session); err != nil || matchesBeginning(tr.Entries, dialogue) || matchesBeginning(answeredEntries(tr.Entries), dialogue) {
 		r.allowedMissing = missing
 		return r
 	}
@@ -140,13 +139,13 @@ func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Mes
 	if err != nil || !ok {
 		return r
 	}
-	if c.Structure.Enabled { // constraints that still hold come by themselves: see checkpointFocus
+	if c.Structure.Enabled { // constraints that still hold are found through checkpointFocus
 		cp.Constraints = nil
 	}
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
 }
 
-// dialogueOf returns the messages that a journal may have.
+// dialogueOf returns the messages that a journal may contain.
 func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 	for i := range msgs {
 		m := &msgs[i]
@@ -157,22 +156,23 @@ func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 	return out
 }
 
-// matchesBeginning reports whether a conversation is the beginning of a session with another
-// end: its first message is the session's, and the message before the user's last is at the
-// same position. The middle is not compared: a client that cuts it moves what follows.
-func matchesBeginning(entries []session.Entry, said []*ken.Message) bool {
-	last := len(said) - 1
-	for last > 0 && said[last].Role != "user" {
+// matchesBeginning reports whether a conversation is a beginning of the session that then continues
+// differently. Its first message is the session's, and the message before the last user message is
+// at the same position. The middle is not compared, because compacting it moves the messages after
+// it.
+func matchesBeginning(entries []session.Entry, dialogue []*ken.Message) bool {
+	last := len(dialogue) - 1
+	for last > 0 && dialogue[last].Role != "user" {
 		last--
 	}
-	if last == 0 { // the first message once more, or the beginning of something else
-		return hasAt(entries, said[0], 0)
+	if last == 0 { // the first message was sent again, or something else begins
+		return hasAt(entries, dialogue[0], 0)
 	}
-	return hasAt(entries, said[0], 0) && hasAt(entries, said[last-1], last-1)
+	return hasAt(entries, dialogue[0], 0) && hasAt(entries, dialogue[last-1], last-1)
 }
 
-// answeredEntries returns the entries without questions that another question follows. A model
-// that can't be reached answers nothing, and a client takes such questions out of its
+// answeredEntries returns the entries without questions that are followed by another question. If a
+// model can't be reached there is no answer, and clients remove such questions from the
 // conversation.
 func answeredEntries(entries []session.Entry) []session.Entry {
 	out := make([]session.Entry, 0, len(entries))
@@ -185,7 +185,7 @@ func answeredEntries(entries []session.Entry) []session.Entry {
 	return out
 }
 
-// hasAt reports whether a message is in the journal at about that position.
+// hasAt reports whether a message is in the journal at about the position at.
 func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 	from, to := max(0, at-positionSlack), min(len(entries), at+positionSlack+1)
 	return from < to && hasMessage(entries[from:to], m)

@@ -16,22 +16,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Replay is the block of an earlier turn, written again.
+// Replay is the reconstructed block of an earlier turn.
 type Replay struct {
 	Turn  KeptTurn `json:"turn"`
 	Block string   `json:"block"` // without the items in Missing
-	// Exact is true if the receipt's hash proves that Block is, byte for byte, what the model
-	// was given.
+	// Exact reports whether the receipt's hash proves that Block equals, byte for byte, what the
+	// model was given.
 	Exact   bool     `json:"exact"`
-	Missing []string `json:"missing,omitempty"` // ids of the items whose text is gone
-	Why     string   `json:"why,omitempty"`     // why it is not exact
+	Missing []string `json:"missing,omitempty"` // ids of the items whose text no longer exists
+	Why     string   `json:"why,omitempty"`     // why Exact is false
 }
 
-// Replay writes the block of one of the owner's turns again, "" for the configured owner, as
-// the model was given it. It uses the turn's receipt, the injected texts in the session's
-// journal, and the claims as they were then. It searches and chooses nothing. For a dry run it
-// returns the block that would have been injected. It returns ErrNotFound for a turn that has
-// no receipt, or none any more.
+// Replay reconstructs the block of one of the owner's turns as the model got it; "" means the
+// configured owner. It uses the turn's receipt, the injected texts in the session's journal, and
+// the claims as they were then. It runs no search. For a turn that was not injected it returns the
+// block that would have been. It returns ErrNotFound if the turn has no receipt, or no longer has
+// one.
 func (l Operator) Replay(ctx context.Context, owner, turn string) (Replay, error) {
 	kept, err := l.Turn(ctx, owner, turn)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l Operator) Replay(ctx context.Context, owner, turn string) (Replay, error
 	return out, nil
 }
 
-// inexactReason says why a block is not proved to be what the model was given.
+// inexactReason returns the reason why Exact is false; "" if it is true.
 func inexactReason(r *Replay) string {
 	switch {
 	case r.Exact:
@@ -96,24 +96,24 @@ type replayer struct {
 	session session.Transcript // empty if there is no journal
 }
 
-// item returns what is known of an item's text; false if it is gone. lean is the item as the
-// receipt has it.
+// item returns an item with its text at the turn; false if the text no longer exists. lean is the
+// item in the receipt.
 func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k budgeter.Kept, ok bool, err error) {
 	k = budgeter.Kept{Item: lean}
-	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // its text in a journal must not be shown either
+	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // the text in a journal must not be shown either
 		return k, false, nil
 	}
 	k.Texts = p.injectedTexts(lean.ID)
 	switch {
 	case budgeter.Made(lean.Kind):
 		p.restoreMade(&k)
-	case lean.Kind == ken.KindDocument: // its source and heading are in the receipt
+	case lean.Kind == ken.KindDocument: // the receipt has its source and heading
 		k.Item.Text = now.Text
 	default:
 		if k.Claim, err = p.claimAtTurn(ctx, &lean); err != nil || k.Claim == nil {
 			return k, false, err
 		}
-		if lean.Kind == ken.KindDecision { // a turn shortens a decision about its symbols
+		if lean.Kind == ken.KindDecision { // a turn may shorten a decision about its symbols
 			for _, most := range []int{maxDecisionChars, maxNamedDecisionChars} {
 				k.Texts = append(k.Texts, cutAtSentence(k.Claim.Text, most))
 			}
@@ -122,8 +122,8 @@ func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k bu
 	return k, true, nil
 }
 
-// injectedTexts returns the texts of an item in the session's journal, the one nearest to the
-// turn first. The journal's times are the recorder's, a moment after the turn's.
+// injectedTexts returns the texts of an item in the session's journal, the one nearest in time to
+// the turn first. The journal's times are those of the recorder, a moment after the turn.
 func (p *replayer) injectedTexts(id string) (texts []string) {
 	var of []session.Injection
 	for _, in := range p.session.Injected {
@@ -177,8 +177,8 @@ func (p *replayer) restoreMade(k *budgeter.Kept) {
 	}
 }
 
-// claimAtTurn returns a claim as it was at the turn; nil if it is gone. Only writing a claim
-// again changes its text, and the log has both versions.
+// claimAtTurn returns a claim as it was at the turn; nil if it no longer exists. The text of a
+// claim changes only when the claim is written again, and the log has both versions.
 func (p *replayer) claimAtTurn(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
 	c, err := p.l.claimOfItem(ctx, p.s, it)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -190,7 +190,7 @@ func (p *replayer) claimAtTurn(ctx context.Context, it *ken.Item) (*ken.Claim, e
 	if err != nil {
 		return nil, err
 	}
-	if it.Owner == "" && c.UpdatedAt.After(p.record.At) { // the log of another owner is private
+	if it.Owner == "" && c.UpdatedAt.After(p.record.At) { // the logs of other owners are private
 		if c, err = p.versionAtTurn(ctx, c); err != nil {
 			return nil, err
 		}
@@ -203,14 +203,14 @@ func (p *replayer) claimAtTurn(ctx context.Context, it *ken.Item) (*ken.Claim, e
 	return &c, nil
 }
 
-// versionAtTurn returns the version of a claim that the log has for the turn, or the present
-// one if it was not written again since.
+// versionAtTurn returns the claim's version at the turn from the log. If the claim was not written
+// again since, that is the current one.
 func (p *replayer) versionAtTurn(ctx context.Context, c ken.Claim) (ken.Claim, error) {
 	events, err := p.s.History(ctx, c.ID)
 	if err != nil {
 		return c, err
 	}
-	var seq uint64 // of the version at the turn
+	var seq uint64 // the event of the version at the turn
 	since := false
 	for i := range events {
 		ev := &events[i]
@@ -242,16 +242,16 @@ func (p *replayer) versionAtTurn(ctx context.Context, c ken.Claim) (ken.Claim, e
 	return c, nil
 }
 
-// TurnAsked returns one of the owner's turns as it was asked, "" for the configured owner, to
-// be tried again. It has the messages in its session's journal, up to the user's message, and
-// the project, agent, model and branch of its receipt. The scopes are the session's last ones.
-// The weight is not stored, and is the default.
+// TurnAsked returns one of the owner's turns as the client sent it, so that it can be tried again;
+// "" means the configured owner. Its messages come from the session's journal, up to the user's
+// message. Project, agent, model and branch come from its receipt. The scopes are the session's
+// last ones. The weight is not stored and is the default.
 //
-// A journal has no system prompt and no reasoning, and it cuts long messages. It has messages
-// that a client dropped from the conversation, and lacks those that were forgotten.
+// A journal has no system prompt and no reasoning, and truncates long messages. It may have
+// messages that the client dropped from the conversation, and lacks forgotten ones.
 //
-// TurnAsked returns ErrNotFound for a turn without a receipt or a session, and for one whose
-// messages are gone.
+// TurnAsked returns ErrNotFound for a turn without a receipt or a session, and if the messages no
+// longer exist.
 func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return ken.Turn{}, err
@@ -261,7 +261,7 @@ func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, 
 		return ken.Turn{}, err
 	}
 	if rec.Session == "" {
-		return ken.Turn{}, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "the turn had no session, so nobody kept its messages",
+		return ken.Turn{}, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "the turn had no session, so its messages were not stored",
 			Try: "Name the session in requests, and journal it: see middleware.journal."}
 	}
 	tr, err := l.Journal(owner).Read(ctx, rec.Session)
@@ -284,17 +284,17 @@ func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, 
 }
 
 func errMessagesGone() error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "the messages of that turn are gone, or were never kept",
-		Try: "Take a newer turn: messages go some time after their session was harvested, and with what was forgotten."}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "the messages of that turn were deleted or never stored",
+		Try: "Take a newer turn: messages are deleted some time after their session was harvested, and by ken forget."}
 }
 
-// userMessageOf returns the index of the user's message that a turn answered; false if it is
-// gone.
+// userMessageOf returns the index of the user message that a turn answered; false if it no longer
+// exists.
 func userMessageOf(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
 	if rec.Through == 0 {
 		return userMessageBefore(entries, rec)
 	}
-	want := rec.Through // numbers have gaps only where messages were deleted
+	want := rec.Through // positions have gaps only where messages were deleted
 	for i := len(entries) - 1; i >= 0; i-- {
 		switch e := &entries[i]; {
 		case e.Seq > want:
@@ -309,8 +309,8 @@ func userMessageOf(entries []session.Entry, rec *receipt.Record) (at int, ok boo
 	return 0, false
 }
 
-// userMessageBefore is userMessageOf for a receipt without a position in the journal: the
-// user's last message when the turn was recorded.
+// userMessageBefore is userMessageOf for a receipt without a position in the journal. It returns
+// the last user message at the time when the turn was recorded.
 func userMessageBefore(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
 	for i := len(entries) - 1; i >= 0; i-- {
 		if e := &entries[i]; e.Message.Role == "user" && !e.At.After(rec.At.Add(recordDelay)) {

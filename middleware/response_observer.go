@@ -19,8 +19,8 @@ type responseObserver struct {
 	journals bool
 }
 
-// observe receives the body as far as the client read it; nil if there is none that can be
-// read. It leaves most of the work to a goroutine of its own.
+// observe receives the body as far as the client has read it; nil if it was too long. It does most
+// of the work in a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
 	read := sync.OnceValue(func() ObservedAnswer {
@@ -32,14 +32,14 @@ func (e *responseObserver) observe(body []byte) {
 		response = wire.AnswerID(wire.DecodeBeginning(body, e.encoding))
 		x.layer.threads.put(x.thread, response, read)
 	}
-	if x.onFirstAnswer != nil && len(body) > 0 { // at once, since the client may go on at once
+	if x.onFirstAnswer != nil && len(body) > 0 { // at once, because the client's next request may follow at once
 		var m *ken.Message
 		if h := read(); h.OK {
 			m = &h.Answer.Message
 		}
 		x.onFirstAnswer(m)
 	}
-	if e.journals { // at once, so that an end of the session includes the answer
+	if e.journals { // at once, so that the end of the session includes the answer
 		x.layer.recordAnswer(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
 	events := x.layer.events != nil && !x.Turn.Incognito
@@ -61,18 +61,18 @@ func (e *responseObserver) observe(body []byte) {
 	}))
 }
 
-// journalWait bounds how long the listener of an answer waits until the journal has what led to
-// it.
+// journalWait is how long the listener of an answer waits until the records of the turn are in the
+// journal.
 const journalWait = 5 * time.Second
 
-// awaitJournal returns once what the turn left, including its receipt, is written.
+// awaitJournal waits until the turn's records, including its receipt, are written.
 func (e *responseObserver) awaitJournal() {
 	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
 	defer cancel()
-	_ = e.x.layer.recorder.flush(ctx) // after an error the listener is called early
+	_ = e.x.layer.recorder.flush(ctx) // after an error the listener is called too early
 }
 
-// notify calls the listener. A panic of the listener is logged.
+// notify calls the listener. A panic is logged.
 func (e *responseObserver) notify(h ObservedAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,10 +82,10 @@ func (e *responseObserver) notify(h ObservedAnswer) {
 	e.onAnswer(h)
 }
 
-// taskGroup runs what follows an answer, each task on a goroutine of its own. The zero value is
+// taskGroup runs the tasks that follow an answer, each in its own goroutine. The zero value is
 // ready.
 type taskGroup struct {
-	mu      sync.Mutex // guards closed, and Go against Wait
+	mu      sync.Mutex // guards closed, and calls of running.Go against running.Wait
 	closed  bool
 	running sync.WaitGroup
 }
@@ -99,7 +99,7 @@ func (a *taskGroup) run(f func()) {
 	}
 }
 
-// close refuses new tasks and waits for those that run.
+// close rejects new tasks and waits for those that are running.
 func (a *taskGroup) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -107,19 +107,18 @@ func (a *taskGroup) close() {
 	a.running.Wait()
 }
 
-// bodyTee keeps what a client reads of an answer, and hands it on once, when the client has
-// read it to its end or closed it. A read takes no longer than before, except for a copy in
-// memory.
+// bodyTee keeps a copy of what a client reads of an answer. It passes the copy on once, when the
+// client has read the body to its end or closed it. A read is delayed only by the copying.
 type bodyTee struct {
 	body io.ReadCloser
-	// isComplete reports that the answer is complete although the body goes on. added is how
-	// many bytes of kept are new. Nil means never.
+	// isComplete reports whether kept is a complete answer although the body continues. added is
+	// the number of new bytes in kept. If isComplete is nil, only the body's end counts.
 	isComplete func(kept []byte, added int) bool
 
-	mu         sync.Mutex // a client may close what another of its goroutines reads
+	mu         sync.Mutex // a client may close the body while another goroutine reads it
 	buf        bytes.Buffer
-	overflowed bool              // the body was longer than it may keep
-	onDone     func(body []byte) // nil once it was called; its argument is nil for a body that was too long
+	overflowed bool              // the body was longer than the limit
+	onDone     func(body []byte) // nil after it was called; its argument is nil for a body that was too long
 }
 
 // Read implements io.Reader.

@@ -25,19 +25,19 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ownerSessions is what the layer keeps for the sessions of one owner.
+// ownerSessions holds the journal, the job queue and the harvester of one owner.
 type ownerSessions struct {
 	journal   *session.Journal
 	queue     *jobs.Queue
 	receipts  *receipt.Book
 	harvester *harvest.Harvester
-	model     *model.Client // that harvests and files; nil for rules alone
+	model     *model.Client // harvests and files; nil if only rules do that
 
-	maintained bool      // this process has sessions in the journal, or was asked to look after it
-	due        time.Time // when the sessions are to be checked; zero if nothing was open or waiting at the last check
+	maintained bool      // this process has sessions in the journal, or maintainSessions was called
+	due        time.Time // time of the next check; zero if nothing was open or waiting at the last check
 }
 
-// sessionsOf returns the sessions of an owner, made on first use.
+// sessionsOf returns the sessions of an owner, and creates them on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
@@ -65,11 +65,11 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	return d
 }
 
-// maintainSessions has the background check an owner's sessions from now on, the first time in
-// the next round.
+// maintainSessions makes the background check an owner's sessions from now on, beginning with the
+// next round.
 func (l *Layer) maintainSessions(owner string) { l.checkAt(l.sessionsOf(owner), l.now()) }
 
-// checkAt has the background check an owner's sessions at a time, or earlier.
+// checkAt makes the background check an owner's sessions at due or earlier.
 func (l *Layer) checkAt(d *ownerSessions, due time.Time) {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
@@ -79,9 +79,9 @@ func (l *Layer) checkAt(d *ownerSessions, due time.Time) {
 	}
 }
 
-// noteSession is maintainSessions for an owner whose store is open, and in which something was
-// said just now: no check is due before the session may be idle. When it is the first session of
-// the owner that this process sees, it looks for what others have left.
+// noteSession is maintainSessions for an owner whose store is open and whose session just got a
+// message. No check is due before that session may be idle. For the owner's first session in this
+// process, it checks at once for sessions that other processes left.
 func (l *Layer) noteSession(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
 	l.sessionsMu.Lock()
@@ -96,8 +96,8 @@ func (l *Layer) noteSession(ctx context.Context, owner string) {
 	l.checkAt(d, due)
 }
 
-// maintainedOwners lists the owners that this process looks after and for which want is true. The
-// caller opens their stores, so it should be few at a time.
+// maintainedOwners lists the owners that this process maintains and for which want returns true.
+// The caller opens their stores, so there should be few.
 func (l *Layer) maintainedOwners(want func(*ownerSessions) bool) (owners []string) {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
@@ -110,23 +110,22 @@ func (l *Layer) maintainedOwners(want func(*ownerSessions) bool) (owners []strin
 	return owners
 }
 
-// Journal returns the journal of an owner's sessions, "" for the configured owner. It keeps
-// them until they were harvested.
+// Journal returns the journal of an owner's sessions; "" means the configured owner. The journal
+// keeps messages until they were harvested.
 func (l Operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
 // Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
 func (l Operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
-// Session returns the handle of a turn's session. What a program learns, recalls, verifies and
-// disputes through it carries the session, the branch and the actor, and is written to the
-// session's event log first. Messages that a Transport or a Wrapped forwards need no
-// Session.Add.
+// Session returns the handle of a turn's session. Claims that a program learns, recalls, verifies
+// and disputes through it carry the session, the branch and the actor. Each action is first written
+// to the session's event log. Messages that a Transport or a Wrapped forwards need no Session.Add.
 func (l *Layer) Session(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
 	if l.keepsMessages(&t) {
-		l.maintainSessions(t.Owner) // a session that gets messages by Session.Add ends with the layer
+		l.maintainSessions(t.Owner) // a session that gets messages through Session.Add ends with the layer
 	}
 	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
@@ -136,8 +135,8 @@ func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
 	return l.newHandle(owner, a, false)
 }
 
-// newHandle returns the handle of a session. Actions through an incognito handle are done and
-// written to the event log, but messages are not journaled.
+// newHandle returns the handle of a session. Through an incognito handle, actions are carried out
+// and logged, but messages are not journaled.
 func (l *Layer) newHandle(owner string, a session.About, incognito bool) *session.Session {
 	st := ownerStore{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
@@ -160,10 +159,10 @@ func (l *Layer) newHandle(owner string, a session.About, incognito bool) *sessio
 	return session.New(o)
 }
 
-// End ends a session for the reason given, once what was said is in the journal. The session is
-// then harvested: at once in the background, or with the next call of Harvest if the layer has
-// no background. The receipts of a session that is Deleted are deleted at once. A session that
-// is not open is no error.
+// End ends a session after all its messages are in the journal. why is the reason. The session is
+// then harvested: at once in the background, or by the next call of Harvest if the layer has no
+// background. If why is Deleted, the session's receipts are deleted at once. A session that is not
+// open is no error.
 func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
@@ -183,16 +182,16 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	return err
 }
 
-// ForgetSession deletes what the journal holds of a session, including what was said just now,
-// and the receipts of its turns, so that nothing more is learned from it. What was learned
-// before stays. A session that does not exist is no error.
+// ForgetSession deletes a session's messages from the journal, including the last ones, and the
+// receipts of its turns. So nothing more is learned from it. What was already learned stays. A
+// session that does not exist is no error.
 func (l Operator) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
 	l.judgeSession(ctx, owner, id, true)
 	d := l.sessionsOf(owner)
-	resume, err := d.harvester.Pause(ctx) // a harvest that has read the session would go on
+	resume, err := d.harvester.Pause(ctx) // a harvest that has read the session would continue
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
@@ -207,17 +206,17 @@ func (l Operator) ForgetSession(ctx context.Context, owner, id string) error {
 	return err
 }
 
-// Harvest brings the owner's sessions to their end, in this goroutine:
+// Harvest ends the owner's idle sessions and harvests them, in the caller's goroutine:
 //
-//  1. The recorder writes what was said to the journal.
-//  2. Sessions that are idle, or were left by a process that died, end. Each end queues a job.
-//  3. The queue runs the jobs that are due: the harvester drafts claims, drops echoes of what
-//     was injected, consolidates the rest with what is known, and writes it.
+//  1. The recorder writes the waiting messages to the journal.
+//  2. Sessions end that are idle or were left by a dead process. Each end queues a job.
+//  3. The queue runs the jobs that are due: the harvester drafts claims, drops those that only
+//     repeat injected ones, merges the rest with known claims, and writes the result.
 //  4. New claims are filed under the entities that they are about.
-//  5. Messages and receipts that were kept long enough are deleted, as lifecycle.yaml says.
+//  5. Messages and receipts whose retention time in lifecycle.yaml has passed are deleted.
 //
-// The error is of the queue itself, never of a job. Every process may call Harvest, also at
-// the same time: a job is leased to one of them.
+// The error is one of the queue, not of a job. Several processes may call Harvest at the same time:
+// each job is leased to one of them.
 func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -245,7 +244,7 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	return report, err
 }
 
-// runJobs runs the jobs of the queue that are due, unless middleware.harvest is off.
+// runJobs runs the jobs that are due, unless middleware.harvest is off.
 func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, error) {
 	if !l.cfg.Middleware.Harvest {
 		return jobs.Report{}, nil
@@ -255,7 +254,7 @@ func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, err
 	return report, errors.Join(err, markFailed(ctx, d, report.Jobs))
 }
 
-// markFailed marks the sessions whose jobs were given up. Their messages stay, and ken jobs
+// markFailed marks the sessions whose jobs will not be retried. Their messages stay, and ken jobs
 // retry can still harvest them.
 func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	var errs []error
@@ -272,7 +271,7 @@ func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	return errors.Join(errs...)
 }
 
-// jobSession returns the session that a job is about; "" for none.
+// jobSession returns the session of a harvest job; "" for other jobs.
 func jobSession(j *jobs.Job) string {
 	var p session.HarvestJob
 	if j.Kind != session.JobHarvest || json.Unmarshal(j.Payload, &p) != nil {
@@ -291,16 +290,16 @@ func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	}}
 }
 
-// sessionCheckEvery is how often the background looks for idle sessions and for jobs that are
-// due. It opens only the stores of owners who have some by then: see nextCheck. Owners with
-// nothing to do are checked once every idleCheckFactor rounds, for messages to delete.
+// sessionCheckEvery is how often the background looks for idle sessions and due jobs. It opens only
+// the stores of owners who have some by then: see nextCheck. Owners with nothing to do are checked
+// once in idleCheckFactor rounds, for messages to delete.
 const (
 	sessionCheckEvery = 30 * time.Second
 	idleCheckFactor   = 120
 )
 
-// runSessionChecks checks the owners' sessions until ctx ends, first those that other processes
-// left.
+// runSessionChecks checks the owners' sessions until ctx ends. It begins with sessions that other
+// processes left.
 func (l *Layer) runSessionChecks(ctx context.Context) {
 	l.sweepDeadProcesses()
 	for _, owner := range l.ownersOnDisk() {
@@ -321,7 +320,7 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 		case <-tick.C:
 			n++
 		case <-l.wake:
-			if n%idleCheckFactor == 0 { // the round for idle owners is done
+			if n%idleCheckFactor == 0 { // the check of idle owners is done
 				n++
 			}
 		case <-ctx.Done():
@@ -334,7 +333,7 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
 	l.sessionsMu.Lock()
-	d.due = time.Time{} // a message that comes during the check sets it
+	d.due = time.Time{} // a message that arrives during the check sets it
 	l.sessionsMu.Unlock()
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
@@ -353,9 +352,9 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	}
 }
 
-// nextCheck returns when an owner's sessions are to be checked: when the first open session may
-// be idle, and at once if there is a job to run, or a session that a dead process left. It is
-// zero if there is nothing, and never for the configured owner, whose jobs any process may add.
+// nextCheck returns when an owner's sessions must be checked next. That is when the first open
+// session may be idle, and at once if a job can run or a dead process left a session. It is zero if
+// there is nothing to do, but never for the configured owner, whose jobs any process may add.
 func (l *Layer) nextCheck(ctx context.Context, d *ownerSessions) (next time.Time, err error) {
 	now := l.now()
 	if d == l.sessionsOf("") {
@@ -384,8 +383,8 @@ func (l *Layer) nextCheck(ctx context.Context, d *ownerSessions) (next time.Time
 	return next, nil
 }
 
-// ownersOnDisk lists the owners whose stores are on disk. An earlier process may have left
-// sessions there.
+// ownersOnDisk lists the owners whose stores are on disk. Earlier processes may have left sessions
+// there.
 func (l *Layer) ownersOnDisk() (owners []string) {
 	owners, err := bolt.List(l.cfg.State(l.o.Root))
 	if err != nil {
@@ -394,7 +393,7 @@ func (l *Layer) ownersOnDisk() (owners []string) {
 	return owners
 }
 
-// wakeSessionChecks starts a round of checks now.
+// wakeSessionChecks starts a round of checks at once.
 func (l *Layer) wakeSessionChecks() {
 	select {
 	case l.wake <- struct{}{}:
@@ -402,11 +401,12 @@ func (l *Layer) wakeSessionChecks() {
 	}
 }
 
-// briefProcess names all processes with Options.Brief in journals. Their conversations go on
-// without them, so it counts as alive: such a session ends when it is idle.
+// briefProcess is the name of all processes with Options.Brief in journals. Their conversations
+// continue without them, so it counts as alive, and such a session ends when it is idle.
 const briefProcess = "hooks"
 
-// leaveSessions is what Close does about this process's sessions.
+// leaveSessions ends this process's sessions; in a Brief layer it only learns statements. Close
+// calls it.
 func (l *Layer) leaveSessions() error {
 	if l.o.Brief {
 		return l.learnStatements()
@@ -414,18 +414,18 @@ func (l *Layer) leaveSessions() error {
 	return l.endSessions()
 }
 
-// closeHarvestLimit bounds what Close spends on harvesting. Rules are done by then; the rest
-// stays in the queue for the next start.
+// closeHarvestLimit is how long Close harvests. Harvesting by rules is done by then; the rest stays
+// in the queue for the next start.
 const closeHarvestLimit = 3 * time.Second
 
-// endSessions ends this process's sessions and harvests what is quick, including jobs that
-// waited.
+// endSessions ends this process's sessions and runs the jobs that closeHarvestLimit allows,
+// including earlier ones.
 func (l *Layer) endSessions() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
 	var errs []error
 	for _, owner := range l.maintainedOwners(func(d *ownerSessions) bool { return !d.due.IsZero() }) {
-		if ctx.Err() != nil { // the next start does it
+		if ctx.Err() != nil { // the next start continues
 			break
 		}
 		_, err := l.Operator().Journal(owner).EndAll(ctx, session.Shutdown)
@@ -446,8 +446,8 @@ func (l *Layer) endSessions() error {
 	return errors.Join(errs...)
 }
 
-// HarvestAgain harvests a session once more, found by its id or a unique part of it. It returns
-// ErrNotFound if the session's messages are gone.
+// HarvestAgain harvests a session again. id is the session's id or a unique part of it. It returns
+// ErrNotFound if the session's messages no longer exist.
 func (l Operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -463,15 +463,16 @@ func (l Operator) HarvestAgain(ctx context.Context, owner, id string) (session.O
 	return d.harvester.Reharvest(ctx, info.ID, l.o.Progress)
 }
 
-// processesDir lies beside the owners' folders, whose names never begin with a dot.
+// processesDir is the folder of announcements, beside the owners' folders, whose names never begin
+// with a dot.
 const processesDir = ".processes"
 
 func (l *Layer) processesPath() string {
 	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
 }
 
-// announceProcess lets other processes know that this one lives, before anything carries its
-// name. The caller holds l.sessionsMu.
+// announceProcess announces to other processes that this one is alive. It must be called before the
+// process's name is written anywhere. The caller holds l.sessionsMu.
 func (l *Layer) announceProcess() {
 	if l.announcement != nil || l.storeErr != nil {
 		return
@@ -482,16 +483,16 @@ func (l *Layer) announceProcess() {
 		switch {
 		case err == nil:
 			l.announcement = a
-		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave another process the same name
+		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID returned the name of another process
 			l.process = name + "." + strconv.Itoa(n)
 		default:
-			l.o.Log.Warn("other processes may take this one's sessions for left behind", "cause", err)
+			l.o.Log.Warn("other processes may treat this one's sessions as abandoned", "cause", err)
 			return
 		}
 	}
 }
 
-// isAlive reports whether a process that keeps sessions in this folder lives.
+// isAlive reports whether a process that keeps sessions in this folder is alive.
 func (l *Layer) isAlive(process string) bool {
 	if process == l.process || process == briefProcess || alive.Is(l.processesPath(), process) {
 		return true
@@ -519,15 +520,16 @@ func (l *Layer) withdrawProcess() error {
 // sweepDeadProcesses deletes the announcements of dead processes.
 func (l *Layer) sweepDeadProcesses() {
 	if _, err := alive.Sweep(l.processesPath(), time.Now()); err != nil {
-		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
+		l.o.Log.Warn("remove the announcements of dead processes", "cause", err)
 	}
 }
 
-// otherCheckEvery is how often to look whether another process has finished.
+// otherCheckEvery is how often to check whether another process has finished.
 const otherCheckEvery = 100 * time.Millisecond
 
-// waitForOtherHarvests waits until the harvests end that other living processes run now, of one
-// session or of all. They use what they have read already. It reports whether there were any.
+// waitForOtherHarvests waits for the harvests that other living processes are running, of one
+// session or, for "", of all. They continue with what they have read. It reports whether there were
+// any.
 func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
 	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
@@ -546,7 +548,7 @@ func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess
 	return waited, err
 }
 
-// otherHarvests lists the harvests that other living processes run.
+// otherHarvests lists the harvests that other living processes are running.
 func (l *Layer) otherHarvests(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
 	running, err := d.queue.List(ctx, jobs.Running)
 	if errors.Is(err, ken.ErrCorrupt) { // a job that can't be read is not run

@@ -21,37 +21,37 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// State is a turn on its way through the chain. It belongs to one goroutine.
+// State is the state of a turn in the chain of stages. It belongs to one goroutine.
 type State struct {
-	Turn    ken.Turn      // its messages are clean: a marker replaces each secret
-	Read    []ken.Message // the messages that intent reads: clean, and shortened by guard
+	Turn    ken.Turn      // its messages are clean: each secret is replaced by a marker
+	Read    []ken.Message // the messages for package intent: clean, and shortened by guard
 	Signals ken.Signals
 	Found   retriever.Result
 	Block   budgeter.Block
-	Receipt *ken.Receipt // every stage fills in a part
+	Receipt *ken.Receipt // every stage fills in a part of it
 
 	proj   store.Projections
-	shares []*share // what other owners share with the turn's owner, as far as it came in time
-	// vector hits of the session's last turn that came too late for it
+	shares []*share // what other owners share with the turn's owner, as far as it arrived in time
+	// late receives the vector hits for which the session's last turn did not wait.
 	late <-chan store.Result
 
 	code      turnCode
-	filter    ken.Filter              // of the turn
-	history   injectionHistory        // what earlier blocks of the conversation hold
+	filter    ken.Filter              // the turn's search filter
+	history   injectionHistory        // the items in earlier blocks of the conversation
 	lastEvent uint64                  // the store's last event when the turn began to read
 	dryRun    *dryRun                 // nil for a real turn
 	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
 }
 
-// DryRun reports whether this is a dry run: see Operator.DryRun. A middleware should leave no trace
-// then.
+// DryRun reports whether this is a dry run: see Operator.DryRun. A middleware should then leave no
+// trace.
 func (st *State) DryRun() bool { return st.dryRun != nil }
 
-// Handler does something to a turn.
+// Handler processes a turn.
 type Handler func(ctx context.Context, st *State) error
 
-// Middleware wraps the rest of the chain. It may change the state before and after next, or not
-// call next at all.
+// Middleware wraps the rest of the chain. It may change the state before and after it calls next,
+// and need not call next.
 type Middleware func(next Handler) Handler
 
 // chain builds one handler from middlewares. The first is the outermost.
@@ -63,9 +63,9 @@ func chain(m []Middleware) Handler {
 	return h
 }
 
-// stages returns the chain for a configuration, in the order in which it runs: the program's
-// middlewares around guard, intent, the code graph, retrieve (which begins with structure) and
-// budget.
+// stages returns the chain for a configuration, in the order in which it runs. The program's
+// middlewares are outermost. Then follow guard, intent, the code graph, retrieve (which begins with
+// structure) and budget.
 func (l *Layer) stages(c *config.Config) []Middleware {
 	out := append([]Middleware{}, l.o.Use...)
 	if c.Middleware.Guard {
@@ -78,8 +78,8 @@ func (l *Layer) stages(c *config.Config) []Middleware {
 	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
 }
 
-// stage makes a middleware of one of the layer's own steps. It fails open: an error goes to the
-// receipt, and the rest of the chain runs.
+// stage makes a middleware of one of the layer's own stages. After an error, which goes to the
+// receipt, the rest of the chain still runs.
 func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
@@ -96,7 +96,7 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	}
 }
 
-// protect calls do and returns a panic as an error.
+// protect calls do and converts a panic to an error.
 func protect(ctx context.Context, st *State, do Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,7 +106,7 @@ func protect(ctx context.Context, st *State, do Handler) (err error) {
 	return do(ctx, st)
 }
 
-// degrade notes a failure in the receipt.
+// degrade records a failure in the receipt.
 func (st *State) degrade(name string, err error) {
 	why := name + ": " + err.Error()
 	st.Receipt.Degraded = append(st.Receipt.Degraded, why)
@@ -117,17 +117,17 @@ func (st *State) degrade(name string, err error) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// guardWindow is how many of the last messages guard cleans: more than intent reads, and few
-// enough that a conversation of thousands costs nothing.
+// guardWindow is the number of last messages that guard cleans. Package intent reads fewer, and a
+// conversation with thousands of messages costs no more.
 const guardWindow = 32
 
-// guard removes the model's reasoning and the layer's own blocks from what later stages read.
-// The request itself stays as it is.
+// guard removes the model's reasoning and the layer's own blocks from the messages that later
+// stages read. The request itself is not changed.
 func (l *Layer) guard(_ context.Context, st *State) error {
 	st.Read = make([]ken.Message, 0, guardWindow+1)
 	msgs := st.Turn.Messages
 	from := max(0, len(msgs)-guardWindow)
-	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
+	if last := lastUser(msgs); last >= 0 && last < from { // in a long loop of tool calls, the user's message is still the question
 		st.Read = append(st.Read, guardMessage(msgs[last]))
 	}
 	for _, m := range msgs[from:] {
@@ -139,7 +139,7 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 	return nil
 }
 
-// guardMessage returns a message without reasoning, as the stages read it.
+// guardMessage returns a message without reasoning, for the later stages.
 func guardMessage(m ken.Message) ken.Message {
 	switch m.Role {
 	case "assistant":
@@ -150,9 +150,9 @@ func guardMessage(m ken.Message) ken.Message {
 	return shortened(m)
 }
 
-// maxReadText bounds the bytes of a message that the stages read. Megabytes of text would take
-// seconds and many times their size in memory, and a question stands at the beginning or at the
-// end.
+// maxReadText is the maximum number of bytes of a message that the stages read. Megabytes of text
+// would take seconds and a multiple of their size in memory, and a question is usually at the
+// beginning or the end.
 const maxReadText = 128 << 10
 
 // shortened leaves out the middle of a message that is longer than maxReadText.
@@ -161,8 +161,8 @@ func shortened(m ken.Message) ken.Message {
 	return m
 }
 
-// withoutMiddle returns a text of at most limit bytes and reports whether it was longer. Of a
-// longer text it returns a copy of the beginning and the end, with an empty line between them.
+// withoutMiddle returns a text of at most limit bytes and reports whether s was longer. If it was,
+// the result is a copy of its beginning and end, with an empty line between them.
 func withoutMiddle(s string, limit int) (string, bool) {
 	if len(s) <= limit {
 		return s, false
@@ -177,8 +177,8 @@ func withoutMiddle(s string, limit int) (string, bool) {
 	return s[:head] + "\n\n" + s[tail:], true
 }
 
-// intent reads the turn's signals from the last messages. If it is switched off or fails, the
-// last user message is the question as it stands.
+// intent reads the turn's signals from the last messages. If it is switched off or fails, the text
+// of the last user message is the question.
 func (l *Layer) intent(_ context.Context, st *State) error {
 	q := ""
 	if i := lastUser(st.Read); i >= 0 {
@@ -193,9 +193,10 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 	return nil
 }
 
-// structure gathers what the turn is about: its text and signals, the entities that its session
-// carries, and the code symbols that it names. The retriever finds the constraints of those
-// before it searches. The receipt counts the time of this step as part of retrieve.
+// structure collects what the turn is about: its text and signals, the entities carried over from
+// earlier turns of its session, and the code symbols that it names. The retriever finds the
+// constraints on those before it searches. In the receipt, the time of this step is part of
+// retrieve.
 func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.settings(st).Retrieval.MinTrust}
 	q := retriever.Turn{
@@ -208,39 +209,39 @@ func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 		Carried: l.carriedFocus(ctx, st),
 		Named:   st.code.named,
 		Beside:  st.code.nearby,
-		Done:    recentDeeds(st.Read),
+		Done:    recentToolCalls(st.Read),
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 		Opens:   len(st.history.itemHashes) == 0,
 	}
-	if st.Signals.Asks { // otherwise late hits wait for the next turn that asks something
+	if st.Signals.Asks { // otherwise the late hits are kept for the next turn with a question
 		q.Late = st.late
 	}
 	return q
 }
 
-// Bounds of what was done lately.
+// Bounds of recentToolCalls.
 const (
-	recentMessages = 12
-	recentCalls    = 8
-	deedBytes      = 1024 // of a call's arguments
+	recentMessages  = 12
+	recentCalls     = 8
+	maxCallArgBytes = 1024 // bytes of a call's arguments
 )
 
-// recentDeeds returns the tool calls of a conversation's last messages, the latest first: the
-// rules of what they touch hold for what comes next.
-func recentDeeds(msgs []ken.Message) (out []string) {
+// recentToolCalls returns the tool calls of a conversation's last messages, the latest first. The rules
+// about what they touch also apply to the next step.
+func recentToolCalls(msgs []ken.Message) (out []string) {
 	for i := len(msgs) - 1; i >= max(0, len(msgs)-recentMessages); i-- {
 		for _, call := range msgs[i].ToolCalls {
 			if len(out) < recentCalls {
-				out = append(out, call.Name+" "+call.Arguments[:min(len(call.Arguments), deedBytes)])
+				out = append(out, call.Name+" "+call.Arguments[:min(len(call.Arguments), maxCallArgBytes)])
 			}
 		}
 	}
 	return out
 }
 
-// retrieve searches the owner's store and what others share with the owner. A turn that asks for
-// nothing searches nothing.
+// retrieve searches the owner's store and the knowledge that others share with the owner. For a
+// turn without a question it searches nothing.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	calibration, o, ask := l.searchSettings(st)
 	o.Sources = l.legs(l.settings(st), st.proj, &st.Signals, ask.embedder)
@@ -262,14 +263,13 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	return nil
 }
 
-// reportRetrieval writes into the receipt what was found and how, and asks for a calibration
-// that is due.
+// reportRetrieval adds the search's result to the receipt, and requests a calibration that is due.
 func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, ask *question) {
 	r, found, noVector := st.Receipt, &st.Found, ask.noVector
 	r.Focal = focalNames(found.Focal)
 	r.Ranking, r.Explored = found.Ranking, found.Explored
 	r.Mode = found.Mode
-	if ask.nothing() && noVector == "" && r.Mode == ken.ModeHybrid {
+	if ask.lacksVectors() && noVector == "" && r.Mode == ken.ModeHybrid {
 		r.Mode, found.Cause = ken.ModeKeyword, noVectors
 	}
 	if !st.Signals.Asks {
@@ -286,7 +286,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, a
 	if r.Cause == "" {
 		r.Cause = l.retrievalCause(st, noVector)
 	}
-	if st.dryRun == nil && ask.joined == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), ask.total) { // otherwise its file is not read again
+	if st.dryRun == nil && ask.joined == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), ask.total) { // otherwise the calibration's file is not read again
 		l.requestCalibration(st.Turn.Owner, ask.embedded, ask.total)
 	}
 	if why := ask.degraded(); why != "" && st.Signals.Asks {
@@ -294,7 +294,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, a
 	}
 }
 
-// retrievalCause says why retrieval was less than hybrid; "" if it was hybrid.
+// retrievalCause returns why retrieval was less than hybrid; "" if it was hybrid.
 func (l *Layer) retrievalCause(st *State, noVector string) string {
 	switch {
 	case !st.Signals.Asks:
@@ -309,16 +309,16 @@ func (l *Layer) retrievalCause(st *State, noVector string) string {
 	return ""
 }
 
-// showPlaybook is the command that prints a playbook. The block names it where a playbook does
-// not fit.
+// showPlaybook is the command that prints a playbook. A block names it if the playbook does not
+// fit.
 const showPlaybook = "ken skill show"
 
-// prefetched is how many claims are fetched at once for the block where they lie in another
-// process. Usually fewer fit.
+// prefetched is the maximum number of claims that are read together for the block if another
+// process holds the store. Usually fewer fit into the block.
 const prefetched = 64
 
-// likelyRefs returns the candidates of one store whose claims the block will ask for: every
-// rule, then knowledge, then memory, which was read for the turns before.
+// likelyRefs returns the candidates of one store that are likely to be in the block: every rule,
+// then knowledge, then memory items, which earlier turns have read already.
 func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	rules := 0
 	for rules < len(cands) && cands[rules].Constraint {
@@ -338,9 +338,9 @@ func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	return refs
 }
 
-// budget composes the block of what fits: see package budgeter.
+// budget composes the block from the candidates that fit: see package budgeter.
 func (l *Layer) budget(ctx context.Context, st *State) error {
-	said := map[string]bool{} // ids of facts that the conversation holds in its own words
+	said := map[string]bool{} // ids of facts that the conversation contains in its own words
 	cands := l.candidates(ctx, st, said)
 	st.prefetch(ctx)
 	cands = l.withCode(ctx, st, cands)
@@ -350,7 +350,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	}
 	memory := b.MemoryChars
 	if memory == 0 {
-		memory = -1 // 0 means no memory part in the configuration, and the default to the budgeter
+		memory = -1 // 0 in the configuration means no memory part; in the options it means the default
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
 		Count: count, MinTier: st.Turn.Weight.MinTier(), MaxItemChars: b.ItemChars, Excerpt: excerptFor(st), Show: showPlaybook, Cache: cache,
@@ -363,7 +363,8 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	return nil
 }
 
-// excerptFor returns a function that shows what of a document's text bears on the turn.
+// excerptFor returns a function that returns the part of a document's text that is relevant to the
+// turn.
 func excerptFor(st *State) func(text string, most int) string {
 	var asked []string
 	return func(text string, most int) string {
@@ -374,14 +375,15 @@ func excerptFor(st *State) func(text string, most int) string {
 	}
 }
 
-// pieceLengths are how long the best pieces of files may be, as parts of budget.item_chars, and then
-// all others: the function that answers a question is best shown whole, and what is less likely
-// to answer it must not take the room of several. Chosen on 540 questions: docs/decisions/0048.
+// pieceLengths are the maximum lengths of the best pieces of files, as factors of
+// budget.item_chars; the last one applies to all further pieces. The function that answers a
+// question is best shown completely, and less likely pieces must not use the space of several.
+// Chosen on 540 questions: docs/decisions/0048.
 var pieceLengths = [...]float64{2, 1.33, 1, 0.53}
 
-// candidates returns what the block may hold: the session's checkpoint, the objectives, claims
-// that no longer hold, and what was found. The text of a claim is read when the budgeter asks for
-// it; said receives the ids of facts that the conversation holds in its own words.
+// candidates returns what the block may contain: the session's checkpoint, the objectives, claims
+// that are no longer valid, and what was found. A claim's text is read when the budgeter asks for
+// it. said receives the ids of facts that the conversation contains in its own words.
 func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool) []budgeter.Candidate {
 	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
 	if c, ok := l.checkpointItem(ctx, st); ok {
@@ -391,7 +393,7 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 		cands = append(cands, c)
 	}
 	cands = append(cands, l.fallenClaims(ctx, st)...)
-	pieces := 0 // of files
+	pieces := 0 // number of pieces of files
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
 		most := 0
@@ -400,7 +402,7 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 			pieces++
 		}
 		version := c.Row.Version
-		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store mean nothing here
+		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store are not comparable
 			version = 0
 		}
 		cands = append(cands, budgeter.Candidate{
@@ -419,8 +421,8 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 	return cands
 }
 
-// checkpointItem returns the state of the turn's session, for a conversation that has lost its
-// past. It fails open, like a stage.
+// checkpointItem returns the session's checkpoint for a conversation that has lost its past. After
+// an error it returns none, and the receipt says so.
 func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	if l.findCheckpoint == nil {
 		return c, false
@@ -440,14 +442,13 @@ func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candi
 		st.degrade("recovery", err)
 		return c, false
 	}
-	// It is made of what was said and done in the session itself, and speaks with
-	// the agent's voice.
+	// It repeats what was said and done in the session, so it has the trust of the agent.
 	return budgeter.Candidate{Memory: true, Item: ken.Item{ID: checkpointID + st.Turn.Session, Kind: budgeter.KindCheckpoint,
 		Tier: ken.Assumed, Trust: ken.TrustAgent, Source: checkpointSource(st.Turn.Session), Heading: checkpointHeading,
 		Text: text, CreatedAt: at}}, ok
 }
 
-// checkpointID is the prefix of the id of a checkpoint's item. The session's id follows.
+// checkpointID is the prefix of the item id of a checkpoint. The session's id follows.
 const checkpointID = "checkpoint:"
 
 const checkpointHeading = "Where this session stands"

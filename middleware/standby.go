@@ -24,10 +24,10 @@ type standbys struct {
 	m  map[string]embed.Embedder
 }
 
-// standby returns the embedder of a model that a store has vectors of, nil if it can't be had;
-// for "" the built-in table if the configured embedder is slow. It knows the built-in table and
-// its adapted copy, what ken embed install has installed, and other models at the configured
-// embedding service. A service that is not configured any more is not asked.
+// standby returns the embedder of a model for which a store has vectors; nil if it is not
+// available. For "" it returns the built-in table if the configured embedder is slow. Available are
+// the built-in table and its adapted copy, models that ken embed install has installed, and other
+// models of the configured embedding service. It never asks a service that is no longer configured.
 func (l *Layer) standby(model string) embed.Embedder {
 	l.standbys.mu.Lock()
 	defer l.standbys.mu.Unlock()
@@ -75,16 +75,16 @@ func (l *Layer) findStandby(model string) embed.Embedder {
 	return e
 }
 
-// question holds the embedder for the questions of a turn to one store.
+// question holds the embedder for a turn's questions to one store.
 type question struct {
-	embedder        embed.Embedder // nil: there is no vector search
-	noVector        string         // why not
-	embedded, total int            // records of the store
-	joined          *joined        // nil unless two models are asked
+	embedder        embed.Embedder // nil if there is no vector search
+	noVector        string         // why there is no vector search
+	embedded, total int            // number of records in the store
+	joined          *joined        // nil unless two models are used
 }
 
-// questionFor chooses the embedder for questions to a store: that of the layer, joined with that
-// of the standby while records lack a vector. A noVector that is not "" is the reason for which
+// questionFor selects the embedder for questions to a store. While records lack a vector of the
+// layer's model, it joins that model with the standby's. A noVector other than "" is the reason why
 // there is no vector search. deadline is that of the search.
 func (l *Layer) questionFor(p store.Projections, noVector string, deadline time.Duration) question {
 	q := question{noVector: noVector}
@@ -107,19 +107,19 @@ func (l *Layer) questionFor(p store.Projections, noVector string, deadline time.
 	return q
 }
 
-// nothing reports whether there are records and none of them has a vector. The embedder is asked
-// all the same, because that may say why.
-func (q *question) nothing() bool { return q.total > 0 && q.embedded == 0 && q.joined == nil }
+// lacksVectors reports whether the store has records but none has a vector. The embedder is asked even
+// then, because its error may be the cause.
+func (q *question) lacksVectors() bool { return q.total > 0 && q.embedded == 0 && q.joined == nil }
 
-// off leaves out the vector search if there is a reason.
-func (q *question) off(noVector string) {
+// disable switches the vector search off if noVector is not "".
+func (q *question) disable(noVector string) {
 	if noVector != "" {
 		q.embedder, q.noVector = nil, noVector
 	}
 }
 
-// questionCalibration returns the calibration in force for an owner's questions: while two models
-// are asked, that of the one which is replaced, because the likeness is on its scale.
+// questionCalibration returns the calibration for an owner's questions. While two models are used,
+// it is that of the replaced model, whose scale the similarities have.
 func (l *Layer) questionCalibration(owner string, q *question) *calibrate.Calibration {
 	if q.joined == nil {
 		return l.Operator().Calibration(owner)
@@ -133,11 +133,10 @@ func (l *Layer) questionCalibration(owner string, q *question) *calibrate.Calibr
 	return nil
 }
 
-// noVectors is the cause in receipts of a search by words alone, before the first record has a
-// vector.
-const noVectors = "nothing has a vector yet: run ken index"
+// noVectors is the cause in receipts of a search by words alone while no record has a vector.
+const noVectors = "no record has a vector yet: run ken index"
 
-// degraded returns what was missing in the comparison of records; "" for nothing.
+// degraded describes which records the vector search could not compare; "" if none.
 func (q *question) degraded() string {
 	if q.embedder == nil || q.embedded == q.total {
 		return ""
@@ -146,15 +145,15 @@ func (q *question) degraded() string {
 	if q.joined != nil {
 		why += ", the others are compared by " + q.joined.old.Model()
 		if err := q.joined.failure(); err != nil {
-			why += "; this turn was compared by that alone: " + err.Error()
+			why += "; this turn used only that model: " + err.Error()
 		}
 	}
 	return why
 }
 
-// joined embeds a question with the model of the layer and with the one that it replaces. The
-// vectors are those of both in a row: see store.Projections.Standby. If one does not answer
-// within wait, the other's is used alone.
+// joined embeds a question with the layer's model and with the model that it replaces. A result is
+// the concatenation of both vectors: see store.Projections.Standby. If one model does not answer
+// within wait, the vector of the other is used alone.
 type joined struct {
 	*guard.Guard
 	old   embed.Embedder
@@ -162,7 +161,7 @@ type joined struct {
 	wait  time.Duration
 
 	mu  sync.Mutex // guards err
-	err error      // of the new model
+	err error      // last error of the new model
 }
 
 func (j *joined) failure() error {

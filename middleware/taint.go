@@ -23,20 +23,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// TaintHeader tells a client about tool calls that repeat what an external claim said:
-// "flagged; tool=NAME" or "refused; tool=NAME". A streamed answer has it as a trailer, and the
-// session's next response has it as a header with "; turn=ID" of that answer. "unchecked" means
-// that the answer could not be read.
+// TaintHeader is the response header that reports tool calls which repeat the text of an external
+// claim: "flagged; tool=NAME" or "refused; tool=NAME". A streamed answer has it as a trailer. In
+// addition, the session's next response has it as a header, with "; turn=ID" of the streamed
+// answer. "unchecked" means that the answer could not be read.
 const TaintHeader = "X-Ken-Taint"
 
-// maxTaints bounds the taints of one answer: the longest spans of each call.
+// maxTaints is the maximum number of taints of one answer: the longest spans of each call.
 const maxTaints = 16
 
 // Tainted returns the tool calls of an answer that repeat an external claim which the layer
-// injected into the turn's session, unless a trusted source said the same: a message of role
-// user, system or developer, or a claim that a person stands for. It is for programs that run
-// tools by themselves, before they do. t is the turn as it was given to Assemble; without a
-// session there is nothing to compare with. Nothing is recorded.
+// injected into the turn's session. It leaves out text that a trusted source also said: a message
+// of role user, system or developer, or a claim that a person confirmed. Programs that run tools
+// themselves call it before they run them. t is the turn as it was passed to Assemble. Without a
+// session the result is empty. Nothing is recorded.
 func (l Operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
@@ -47,20 +47,20 @@ func (l Operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	return l.taintMemory.get(t.Owner, t.Session).check(answer.ToolCalls, l.trustedTexts(&t, nil))
 }
 
-// taintAction returns what a Transport does about taints.
+// taintAction returns what a Transport does with tainted calls.
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
 // check compares tool calls with the session's external claims. The receiver may be nil.
-func (sus *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
-	if sus == nil {
+func (external *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+	if external == nil {
 		return nil
 	}
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
+	external.mu.Lock()
+	defer external.mu.Unlock()
 	for _, c := range calls {
-		matches := sus.newer.Check(c.Arguments, trusted)
-		if sus.older != nil {
-			for _, m := range sus.older.Check(c.Arguments, trusted) {
+		matches := external.newer.Check(c.Arguments, trusted)
+		if external.older != nil {
+			for _, m := range external.older.Check(c.Arguments, trusted) {
 				if !slices.ContainsFunc(matches, func(have taint.Match) bool { return have.ID == m.ID }) {
 					matches = append(matches, m)
 				}
@@ -76,9 +76,9 @@ func (sus *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) 
 	return out
 }
 
-// trustedTexts yields the texts of those who may decide what an agent does: messages of the
-// person and of the program, claims in the blocks that a person stands for, and the path of the
-// project. Results of tools and earlier answers are not among them.
+// trustedTexts yields the texts of those who may decide what an agent does: messages of the user
+// and of the program, claims in the blocks that a person confirmed, and the project's path. Results
+// of tools and earlier answers are not trusted.
 func (l *Layer) trustedTexts(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(l.o.Root) {
@@ -103,7 +103,7 @@ func (l *Layer) trustedTexts(t *ken.Turn, blocks []placedBlock) iter.Seq[string]
 	}
 }
 
-// recordTaints writes an answer's taints to the session's events and to the receipt, unless the
+// recordTaints writes an answer's taints to the session's event log and to the receipt, unless the
 // turn is incognito.
 func (l *Layer) recordTaints(t *ken.Turn, action config.TaintAction, taints []ken.Taint) {
 	if t.Incognito {
@@ -119,18 +119,18 @@ func (l *Layer) recordTaints(t *ken.Turn, action config.TaintAction, taints []ke
 			}
 		}
 	}
-	if l.keepsReceipt(t) { // after the turn's own record, which the recorder has already
+	if l.keepsReceipt(t) { // the turn's own record was queued before
 		l.recorder.add(record{owner: t.Owner, marks: &taintMarks{t.ID, taints}})
 	}
 }
 
-// taintMarks are the taints of a turn's answer, for its receipt.
+// taintMarks holds the taints of a turn's answer, for the turn's receipt.
 type taintMarks struct {
 	turn   string
 	taints []ken.Taint
 }
 
-// writeReceipt writes a record's receipt and its marks.
+// writeReceipt writes a record's receipt and its taints.
 func (r *record) writeReceipt(tx store.ShelfTx, b *receipt.Book) error {
 	if r.receipt != nil {
 		if err := b.Add(tx, *r.receipt); err != nil {
@@ -143,8 +143,8 @@ func (r *record) writeReceipt(tx store.ShelfTx, b *receipt.Book) error {
 	return b.AddMark(tx, r.marks.turn, r.marks.taints)
 }
 
-// Bounds of the external claims that are remembered, of one session and of all. A word takes
-// about a hundred bytes.
+// Bounds of the external claims in memory, per session and in total. A word takes about a hundred
+// bytes.
 const (
 	maxTaintTexts    = 64
 	maxTaintWords    = 8 << 10
@@ -152,25 +152,25 @@ const (
 	maxAllTaintWords = 512 << 10
 )
 
-// taintMemory remembers which external claims the model of a session has read, by owner and
-// session. The sessions used least recently are dropped. It lives in memory only, like the
-// blocks that hold the claims: a new process has injected nothing yet. The zero value is ready.
+// taintMemory holds, by owner and session, the external claims that the model of the session has
+// read. The least recently used sessions are dropped. It is in memory only, as are the blocks with
+// these claims: a new process has injected nothing yet. The zero value is ready.
 type taintMemory struct {
 	mu     sync.Mutex // guards the rest
 	byKey  map[string]*list.Element
 	recent *list.List // of *sessionTaints, the latest first
-	words  int        // of all
+	words  int        // in all sessions
 }
 
-// sessionTaints are the external claims of one session, and the taints that its client was not
-// told of yet.
+// sessionTaints holds the external claims of one session, and the taints that were not reported to
+// its client yet.
 type sessionTaints struct {
 	key   string
 	words int // guarded by taintMemory.mu
 
 	mu           sync.Mutex     // guards the rest
-	newer, older *taint.Set     // when it is full, older is dropped; older may be nil
-	unreported   []answerTaints // in no header yet
+	newer, older *taint.Set     // when newer is full it replaces older; older may be nil
+	unreported   []answerTaints // not in a header yet
 }
 
 // answerTaints are the taints of one turn's answer.
@@ -181,11 +181,11 @@ type answerTaints struct {
 
 func taintKey(owner, session string) string { return owner + "\x00" + session }
 
-// isExternal reports whether an item comes from outside and has a text that could steer an
+// isExternal reports whether an item comes from outside and has a text that could influence an
 // agent.
 func isExternal(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
 
-// get returns a session's external claims; nil if it has none.
+// get returns a session's external claims; nil if there are none.
 func (s *taintMemory) get(owner, session string) *sessionTaints {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *taintMemory) get(owner, session string) *sessionTaints {
 	return el.Value.(*sessionTaints)
 }
 
-// getOrCreate returns a session's external claims, made if need be.
+// getOrCreate returns a session's external claims. It creates an empty set if there is none.
 func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
 	key := taintKey(owner, session)
 	s.mu.Lock()
@@ -208,23 +208,24 @@ func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
 	if s.byKey == nil {
 		s.byKey, s.recent = map[string]*list.Element{}, list.New()
 	}
-	sus := &sessionTaints{key: key, newer: taint.NewSet()}
-	s.byKey[key] = s.recent.PushFront(sus)
-	return sus
+	external := &sessionTaints{key: key, newer: taint.NewSet()}
+	s.byKey[key] = s.recent.PushFront(external)
+	return external
 }
 
-// addWords notes that a session has more words, and makes room.
-func (s *taintMemory) addWords(sus *sessionTaints, by int) {
+// addWords adds to the word count of a session, and drops other sessions if there are too many
+// words.
+func (s *taintMemory) addWords(external *sessionTaints, by int) {
 	if by == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.byKey[sus.key]; !ok || el.Value != sus { // dropped meanwhile
+	if el, ok := s.byKey[external.key]; !ok || el.Value != external { // the session was dropped since
 		return
 	}
 	s.words += by
-	sus.words += by
+	external.words += by
 	for s.words > maxAllTaintWords && s.recent.Len() > 1 || s.recent.Len() > maxTaintSessions {
 		last := s.recent.Remove(s.recent.Back()).(*sessionTaints)
 		delete(s.byKey, last.key)
@@ -232,57 +233,56 @@ func (s *taintMemory) addWords(sus *sessionTaints, by int) {
 	}
 }
 
-// size counts words. The caller holds the lock.
-func (sus *sessionTaints) size() int {
-	n := sus.newer.Words()
-	if sus.older != nil {
-		n += sus.older.Words()
+// size returns the number of words. The caller holds external.mu.
+func (external *sessionTaints) size() int {
+	n := external.newer.Words()
+	if external.older != nil {
+		n += external.older.Words()
 	}
 	return n
 }
 
-// add adds the external items, and returns by how many words the set grew.
-func (sus *sessionTaints) add(items []ken.Item) int {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	before := sus.size()
+// add adds the external items and returns by how many words the set grew.
+func (external *sessionTaints) add(items []ken.Item) int {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	before := external.size()
 	for i := range items {
 		it := &items[i]
-		if !isExternal(it) || sus.newer.Has(it.ID) {
+		if !isExternal(it) || external.newer.Has(it.ID) {
 			continue
 		}
-		if sus.newer.Len() >= maxTaintTexts || sus.newer.Words() >= maxTaintWords {
-			sus.older, sus.newer = sus.newer, taint.NewSet()
+		if external.newer.Len() >= maxTaintTexts || external.newer.Words() >= maxTaintWords {
+			external.older, external.newer = external.newer, taint.NewSet()
 		}
-		sus.newer.Add(it.ID, it.Text)
+		external.newer.Add(it.ID, it.Text)
 	}
-	return sus.size() - before
+	return external.size() - before
 }
 
-// takeUnreported removes and returns what no header has reported.
-func (sus *sessionTaints) takeUnreported() []answerTaints {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	out := sus.unreported
-	sus.unreported = nil
+// takeUnreported removes and returns the taints that no header has reported.
+func (external *sessionTaints) takeUnreported() []answerTaints {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	out := external.unreported
+	external.unreported = nil
 	return out
 }
 
-// maxUnreported bounds the answers that wait for a header.
+// maxUnreported is the maximum number of answers whose taints wait for a header.
 const maxUnreported = 8
 
-// addUnreported keeps what the next response must report.
-func (sus *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
-	sus.mu.Lock()
-	defer sus.mu.Unlock()
-	if len(sus.unreported) < maxUnreported {
-		sus.unreported = append(sus.unreported, answerTaints{turn, taints})
+// addUnreported stores taints for the header of the next response.
+func (external *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
+	external.mu.Lock()
+	defer external.mu.Unlock()
+	if len(external.unreported) < maxUnreported {
+		external.unreported = append(external.unreported, answerTaints{turn, taints})
 	}
 }
 
-// observeBlocks adds the external claims in the blocks of a turn, and returns all of the
-// session's; nil if there never were any. A turn without a session is checked by its own
-// blocks.
+// observeBlocks adds the external claims in a turn's blocks to the session's, and returns the
+// latter; nil if there are none. A turn without a session is checked against its own blocks only.
 func (l *Layer) observeBlocks(t *ken.Turn, blocks []placedBlock) *sessionTaints {
 	hasExternal := func(p placedBlock) bool {
 		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return isExternal(&it) })
@@ -291,43 +291,43 @@ func (l *Layer) observeBlocks(t *ken.Turn, blocks []placedBlock) *sessionTaints 
 		if !slices.ContainsFunc(blocks, hasExternal) {
 			return nil
 		}
-		sus := &sessionTaints{newer: taint.NewSet()}
+		external := &sessionTaints{newer: taint.NewSet()}
 		for _, p := range blocks {
-			sus.add(p.receipt.Items)
+			external.add(p.receipt.Items)
 		}
-		return sus
+		return external
 	}
-	sus := l.taintMemory.get(t.Owner, t.Session)
-	for _, p := range blocks { // known items cost one look-up
+	external := l.taintMemory.get(t.Owner, t.Session)
+	for _, p := range blocks { // for known items this is one lookup each
 		if !hasExternal(p) {
 			continue
 		}
-		if sus == nil {
-			sus = l.taintMemory.getOrCreate(t.Owner, t.Session)
+		if external == nil {
+			external = l.taintMemory.getOrCreate(t.Owner, t.Session)
 		}
-		l.taintMemory.addWords(sus, sus.add(p.receipt.Items))
+		l.taintMemory.addWords(external, external.add(p.receipt.Items))
 	}
-	return sus
+	return external
 }
 
-// observeItems adds external items that a session's model read by another way than a block.
+// observeItems adds external items that a session's model read other than through a block.
 func (l *Layer) observeItems(owner, session string, items []ken.Item) {
 	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return isExternal(&it) }) {
 		return
 	}
-	sus := l.taintMemory.getOrCreate(owner, session)
-	l.taintMemory.addWords(sus, sus.add(items))
+	external := l.taintMemory.getOrCreate(owner, session)
+	l.taintMemory.addWords(external, external.add(items))
 }
 
 // taintCode is the error code of a refusal.
 const taintCode = "tainted_tool_call"
 
-// taintValue returns the header's value for an answer.
+// taintValue returns the header's value for an answer. word is "flagged" or "refused".
 func taintValue(word string, taints []ken.Taint) string {
 	return word + "; tool=" + headerToken(taints[0].Tool)
 }
 
-// headerToken makes a name fit for a header: a model may have chosen it.
+// headerToken makes a name valid in a header. A model may have chosen the name.
 func headerToken(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -341,8 +341,8 @@ func headerToken(s string) string {
 	}, s)
 }
 
-// refusalText says what was refused and what to do. It names the claim and does not quote it,
-// because clients show errors to models as well.
+// refusalText says what was refused and what to do. It names the claim but does not quote it,
+// because clients show errors to models too.
 func refusalText(taints []ken.Taint) string {
 	t := taints[0]
 	return "ken: the answer was refused: it calls " + headerToken(t.Tool) + " with what the external claim " + t.Claim +
@@ -358,11 +358,11 @@ func errorBody(d wire.Dialect, text string) []byte {
 	case wire.Ollama:
 		v = map[string]any{"error": text}
 	}
-	b, _ := json.Marshal(v) // strings alone
+	b, _ := json.Marshal(v) // strings can always be marshaled
 	return b
 }
 
-// refuse replaces the whole answer by an error.
+// refuse replaces the complete answer by an error.
 func (g *taintGuard) refuse(taints []ken.Taint) {
 	body := errorBody(g.x.dialect, refusalText(taints))
 	r, h := g.resp, g.resp.Header
@@ -378,7 +378,7 @@ func (g *taintGuard) refuse(taints []ken.Taint) {
 	r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil, nil
 }
 
-// errorEvents returns a refusal in a stream, and the stream's end.
+// errorEvents returns the events of a refusal in a stream, including the end of the stream.
 func errorEvents(d wire.Dialect, taints []ken.Taint) []byte {
 	text := refusalText(taints)
 	switch d {

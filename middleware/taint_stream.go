@@ -13,28 +13,27 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Guard looks for tool calls in the answer that repeat what an external claim said, before the
-// client has them, and treats them as action says. Call it once, before Listen and before
-// resp's headers are forwarded. In a session whose model has read no external claim it does
-// nothing.
+// Guard looks for tool calls in the answer that repeat the text of an external claim, before the
+// client gets them, and handles them as action says. Call it once, before Listen and before resp's
+// headers are forwarded. If the session's model has read no external claim, Guard does nothing.
 //
-// Taints go to the turn's receipt (unless the turn is incognito), to the session's events, to
-// found (which may be nil and is called on the goroutine that reads the body), and to the
-// client as [TaintHeader] says.
+// Taints go to the turn's receipt (unless the turn is incognito), to the session's event log, to
+// found (which may be nil and is called in the goroutine that reads the body), and to the client in
+// [TaintHeader].
 //
-// With flag, every byte of the body stays. An answer that is not streamed is read whole first;
-// a stream gets a trailer. With block, the client gets an error in the API's form instead:
-// status 403, which clients do not retry, or in a stream an error event and the end. Events of
-// a stream are forwarded whole as they come, but those of a tool call are held until the call
-// is complete. A compressed stream is read whole first.
+// With flag, the body is not changed. An answer that is not streamed is read completely first; a
+// stream gets a trailer. With block, the client gets an error in the API's form instead: status
+// 403, which clients do not retry, or an error event and the end of the stream. Events of a stream
+// are forwarded one by one as they arrive, but those of a tool call are held until the call is
+// complete. A compressed stream is read completely first.
 //
-// Guard does not check answers in an encoding other than gzip and deflate, what is beyond 4
-// MiB, and all choices of an answer but the first.
+// Guard does not check answers in an encoding other than gzip and deflate, nor anything after the
+// first 4 MiB, nor choices of an answer other than the first.
 func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found func([]ken.Taint)) {
 	if action != config.TaintFlag && action != config.TaintBlock {
 		return
 	}
-	resp.Header.Del(TaintHeader) // the upstream does not set it
+	resp.Header.Del(TaintHeader) // only this layer sets the header
 	if x.taints == nil {
 		return
 	}
@@ -73,8 +72,8 @@ type taintGuard struct {
 	trailer  bool
 }
 
-// check returns the taints of the calls in a part of an answer, and reports them to all but the
-// client.
+// check returns the taints of the calls in a part of an answer, and reports them everywhere except
+// to the client.
 func (g *taintGuard) check(part []byte) []ken.Taint {
 	if !wire.MayHoldCall(part) {
 		return nil
@@ -97,8 +96,8 @@ func (g *taintGuard) check(part []byte) []ken.Taint {
 	return taints
 }
 
-// checkWhole reads an answer to its end and checks it before a byte is forwarded. A longer
-// answer than is kept is forwarded unchecked.
+// checkWhole reads the complete answer and checks it before any byte is forwarded. An answer that
+// is longer than the limit is forwarded unchecked.
 func (g *taintGuard) checkWhole() {
 	resp := g.resp
 	var b bytes.Buffer
@@ -111,33 +110,33 @@ func (g *taintGuard) checkWhole() {
 	}
 	taints := g.check(wire.Decode(b.Bytes(), g.encoding))
 	if len(taints) > 0 && g.action == config.TaintBlock {
-		_ = rest.Close() // its error does not matter any more
+		_ = rest.Close() // its error no longer matters
 		g.refuse(taints)
 		return
 	}
 	if len(taints) > 0 {
 		resp.Header.Add(TaintHeader, taintValue("flagged", taints))
 	}
-	var tail io.Reader = rest // at its end, with its trailers
+	var tail io.Reader = rest // reads the body's end and its trailers
 	if err != nil {
 		tail = errReader{err}
 	}
 	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 }
 
-// rejoinedBody is a body of which a part was read and put back.
+// rejoinedBody is a body whose beginning was read and put back.
 type rejoinedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// errReader is the end of a body that broke off.
+// errReader returns the error with which a body broke off.
 type errReader struct{ err error }
 
 // Read implements io.Reader.
 func (b errReader) Read([]byte) (int, error) { return 0, b.err }
 
-// announceTrailer announces a trailer, if the response can have one.
+// announceTrailer announces the trailer, if the response can have one.
 func (g *taintGuard) announceTrailer() {
 	if g.resp.ContentLength >= 0 {
 		return
@@ -149,20 +148,20 @@ func (g *taintGuard) announceTrailer() {
 	g.trailer = true
 }
 
-// setTrailer fills in the announced trailer.
+// setTrailer sets the value of the announced trailer.
 func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
 	}
 }
 
-// streamWatcher forwards a stream as it comes and checks it at its end. Taints go to the
-// trailer, and to the session's next response.
+// streamWatcher forwards a stream as it arrives and checks it at the end. It reports taints in the
+// trailer and in the session's next response.
 type streamWatcher struct {
 	g    *taintGuard
 	body io.ReadCloser
 
-	mu         sync.Mutex // a client may close what another of its goroutines reads
+	mu         sync.Mutex // a client may close the body while another goroutine reads it
 	buf        bytes.Buffer
 	overflowed bool
 	done       bool
@@ -194,7 +193,7 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 		return
 	}
 	w.done = true
-	taints := w.g.check(wire.Decode(w.buf.Bytes(), w.g.encoding)) // of a longer stream, its beginning
+	taints := w.g.check(wire.Decode(w.buf.Bytes(), w.g.encoding)) // of a longer stream, only its beginning
 	w.buf = bytes.Buffer{}
 	if len(taints) > 0 {
 		w.g.setTrailer("flagged", taints)
@@ -202,24 +201,24 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 	}
 }
 
-// callGate forwards a stream's events, and holds those of a tool call until it is complete and
-// was checked.
+// callGate forwards a stream's events, but holds those of a tool call until the call is complete
+// and checked.
 type callGate struct {
 	g     *taintGuard
 	body  io.ReadCloser
 	calls wire.OpenCalls
 
-	partial []byte // an event that is not whole yet
-	scanned int    // how much of partial was searched for the event's end
-	held    []byte // whole events of calls that are not complete
-	out     []byte // what may be forwarded, from sent on
+	partial []byte // an incomplete event
+	scanned int    // bytes of partial that were searched for the event's end
+	held    []byte // complete events of calls that are incomplete
+	out     []byte // what may be forwarded; out[:sent] already was
 	sent    int
-	err     error // how the body ended, once out is forwarded
+	err     error // how the body ended; returned after out was forwarded
 	buf     [16 << 10]byte
 }
 
-// maxHeld bounds what is held of calls. Arguments are checked by their first 4 MiB, so more
-// would add nothing.
+// maxHeld is the maximum number of bytes of calls that are held. Only the first 4 MiB of arguments
+// are checked, so holding more would add nothing.
 const maxHeld = 2 * wire.MaxAnswerBytes
 
 // Read implements io.Reader.
@@ -243,7 +242,7 @@ func (t *callGate) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (t *callGate) Close() error { return t.body.Close() }
 
-// feed takes the next bytes of the body.
+// feed processes the next bytes of the body.
 func (t *callGate) feed(p []byte) {
 	t.partial = append(t.partial, p...)
 	for t.err == nil {
@@ -252,7 +251,7 @@ func (t *callGate) feed(p []byte) {
 		switch {
 		case n > 0:
 			n += from
-		case len(t.partial) > maxHeld: // nothing that a client would read as one event
+		case len(t.partial) > maxHeld: // no client would read this as one event
 			n = len(t.partial)
 		default:
 			t.scanned = len(t.partial)
@@ -264,7 +263,7 @@ func (t *callGate) feed(p []byte) {
 	}
 }
 
-// event decides about one event.
+// event forwards or holds one event.
 func (t *callGate) event(raw []byte) {
 	touched := t.calls.Read(raw)
 	if !touched && len(t.held) == 0 {
@@ -277,7 +276,7 @@ func (t *callGate) event(raw []byte) {
 	}
 }
 
-// checkHeld checks what is held, and forwards it or replaces it by an error.
+// checkHeld checks the held events, and forwards them or replaces them by an error.
 func (t *callGate) checkHeld() {
 	held := t.held
 	t.held = nil
@@ -293,10 +292,10 @@ func (t *callGate) refuse(taints []ken.Taint) {
 	t.out = append(t.out, errorEvents(t.g.x.dialect, taints)...)
 	t.partial, t.err = nil, io.EOF
 	t.g.setTrailer("refused", taints)
-	_ = t.body.Close() // the rest is not wanted
+	_ = t.body.Close() // the rest is not needed
 }
 
-// finish handles the body's end. A call that broke off is checked as far as it came.
+// finish handles the body's end. A call that broke off is checked as far as it arrived.
 func (t *callGate) finish(err error) {
 	t.held = append(t.held, t.partial...)
 	t.partial, t.err = nil, err

@@ -13,30 +13,26 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// SessionHeader names a request's session to a Transport, which removes it from the request.
+// SessionHeader is the request header that sets the session. A Transport removes it from the request.
 const SessionHeader = "X-Ken-Session"
 
-// maxRequestBytes bounds the requests that a Transport reads: 32 MiB, well above what any model
-// takes.
+// maxRequestBytes is the maximum size of requests that a Transport reads: 32 MiB, well above what any model accepts.
 const maxRequestBytes = 32 << 20
 
-// Transport puts the layer under any client of OpenAI's API, Anthropic's or Ollama's. It adds
-// blocks to model calls: POST, a path that ends in /chat/completions, /responses, /messages or
-// /api/chat, and a JSON body of at most 32 MiB without compression. Every other byte of the
-// body stays. All other requests pass unchanged. So does every response, of which a copy goes
-// to the session's journal once the client has read it; the exception is a response that calls
-// a tool: see Options.Taint.
+// Transport adds the layer to any client of OpenAI's, Anthropic's or Ollama's API. It inserts blocks into model calls.
+// These are POST requests whose path ends in /chat/completions, /responses, /messages or /api/chat, with a JSON body of
+// at most 32 MiB without compression. All other bytes of the body stay the same, and other requests pass unchanged.
+// Responses pass unchanged too, except for those that call a tool: see Options.Taint. A copy of each goes to the
+// session's journal after the client has read it.
 //
-// A Responses request that continues a response, or a conversation, of this layer is known with
-// everything that was said before.
+// If a Responses request continues a response or a conversation of this layer, the layer knows the messages that the
+// request does not carry.
 //
-// t says whose requests they are: owner, project, session, agent, scopes and weight. Its ID,
-// Model, Messages and Tools are not used. A turn in the request's context takes its place: see
-// ken.WithTurn. A request with the header SessionHeader belongs to that session instead. A nil base means http.DefaultTransport. A base that signs requests
-// signs what is sent.
+// t sets the requests' owner, project, session, agent, scopes and weight. Its ID, Model, Messages and Tools are not
+// used. A turn in the request's context replaces t: see ken.WithTurn. A request with the header SessionHeader belongs
+// to that session instead. A nil base means http.DefaultTransport. If base signs requests, it signs what is sent.
 //
-// The returned RoundTripper is safe for concurrent use, and never changes the request that it
-// is given.
+// The returned RoundTripper is safe for concurrent use and does not change the requests passed to it.
 func (l *Layer) Transport(base http.RoundTripper, t ken.Turn) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -63,7 +59,7 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var x *Exchange // nil for a request that passes unchanged
+	var x *Exchange // nil if the request passes unchanged
 	if whole {
 		x, err = tr.layer.Operator().Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
 			t := tr.turn
@@ -85,7 +81,7 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		}
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		out.Body, _ = out.GetBody() // it can't fail
+		out.Body, _ = out.GetBody() // GetBody of a byte reader never fails
 	}
 	if x == nil {
 		return tr.base.RoundTrip(out)
@@ -98,14 +94,14 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections supports http.Client.CloseIdleConnections.
+// CloseIdleConnections implements the interface that http.Client.CloseIdleConnections looks for.
 func (tr *transport) CloseIdleConnections() {
 	if c, ok := tr.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// dialectOf returns the dialect of a request that the layer can read.
+// dialectOf returns the dialect of a request; false if the layer can't read the request.
 func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	encoding := req.Header.Get("Content-Encoding")
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody || req.ContentLength > maxRequestBytes ||
@@ -115,11 +111,11 @@ func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	return wire.DialectOf(req.URL.Path)
 }
 
-// readBody reads a request's body and closes it. A body that is longer than maxRequestBytes is
-// not whole, and is left in the request as it was.
+// readBody reads a request's body and closes it. If the body is longer than maxRequestBytes, whole is false and the
+// request keeps its body.
 func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	in, ctx := req.Body, req.Context()
-	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // ends a read that hangs
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // unblocks a read that hangs
 	var b bytes.Buffer
 	if req.ContentLength > 0 {
 		b.Grow(int(req.ContentLength) + bytes.MinRead)
@@ -142,17 +138,17 @@ func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	return b.Bytes(), true, nil
 }
 
-// maxConversations bounds the conversations of which something is remembered in memory.
+// maxConversations is the maximum number of conversations in each of the in-memory maps.
 const maxConversations = 1024
 
-// promptCacheCounter counts what a provider's prompt cache can serve. Such a cache keeps the
-// longest beginning that two requests share, so that is compared.
+// promptCacheCounter counts how many bytes a provider's prompt cache can serve. Such a cache keeps the longest prefix
+// that two requests share, so prefixes are compared.
 type promptCacheCounter struct {
 	mu   sync.Mutex // guards last
 	last map[string][]segment
 }
 
-// makeRoom deletes any one entry of a map that has reached its limit.
+// makeRoom deletes an arbitrary entry of a map that has reached its limit.
 func makeRoom[K comparable, V any](m map[K]V, limit int) {
 	if len(m) < limit {
 		return
@@ -174,9 +170,9 @@ func newPromptCacheCounter() *promptCacheCounter {
 	return &promptCacheCounter{last: map[string][]segment{}}
 }
 
-// count fills in the receipt's CachedBytes and NewBytes, for a conversation with the blocks in
-// it, by rising Before. A session's request is compared with the session's last one. Without a
-// session, the first message identifies the conversation.
+// count sets the receipt's CachedBytes and NewBytes. blocks are the inserted blocks, by rising Before. A session's
+// request is compared with the session's previous one. Without a session, the first message identifies the
+// conversation.
 func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
 	at, sizes := p.full, p.sizes
 	if len(at) == 0 {

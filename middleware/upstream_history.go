@@ -12,18 +12,18 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// upstreamHistory is the part of a conversation that a request does not carry because the
-// provider holds it. It is the zero value if the request carries everything.
+// upstreamHistory is the part of a conversation that the provider holds and the request does not
+// carry. It is the zero value if the request carries everything.
 type upstreamHistory struct {
 	parent    *thread
-	firstSent int           // the first message of the turn that the request carries, without its instructions
-	skipped   int           // how many messages of the turn are not in the request
-	blocks    []placedBlock // among those messages; of each turn, even an empty one
-	missing   string        // what the provider holds and the layer does not know, for the receipt
+	firstSent int           // index of the first message that the request carries, without its instructions
+	skipped   int           // number of the turn's messages that are not in the request
+	blocks    []placedBlock // blocks among those messages, one per turn, even if it is empty
+	missing   string        // for the receipt: what the provider holds and the layer does not know
 }
 
-// decisionAt returns the decision for the turn of a message that the provider holds; nil if it
-// is not known.
+// decisionAt returns the decision for the turn of a message that the provider holds; nil if it is
+// not known.
 func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	for i := len(up.blocks) - 1; i >= 0; i-- {
 		if up.blocks[i].index == message {
@@ -33,9 +33,9 @@ func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	return nil
 }
 
-// loadUpstream sets the turn's messages: those that the provider holds, as far as they went
-// through this layer, and then the request's. A request that is identified only by the response
-// that it continues gets that response's session.
+// loadUpstream sets the turn's messages: those that the provider holds, as far as they passed
+// through this layer, and then the request's. A request that has no other session gets the session
+// of the response that it continues.
 func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
@@ -57,7 +57,7 @@ func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, 
 		if up.parent == nil {
 			return up
 		}
-	default: // a new conversation is not known either
+	default: // new conversations are not known either
 		if up.parent = l.threads.find(conversationKey(t.Owner, r.Hints.Conversation)); up.parent == nil {
 			return up
 		}
@@ -76,7 +76,7 @@ func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, 
 	return up
 }
 
-// sessionOfResponse returns the session of a response that went through another process, or
+// sessionOfResponse returns the session of a response that passed through another process, or
 // through this one before a restart; "" if it is unknown. start is when the turn began.
 func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, start time.Time) string {
 	if !l.usesSession(t) {
@@ -86,13 +86,13 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 	defer cancel()
 	s, err := l.Operator().Journal(t.Owner).SessionOfResponse(ctx, id)
 	if err != nil {
-		return "" // the turn has a session of its own then
+		return "" // the turn then has a session of its own
 	}
 	return s
 }
 
-// prepareThread prepares what a later request may continue. Only Responses can be continued,
-// and only those that the provider stores.
+// prepareThread prepares the state that a later request may continue. Only requests of the Responses
+// API can be continued, and only if the provider stores them.
 func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembly) {
 	if r.Dialect != wire.Responses || r.Unstored {
 		return
@@ -111,40 +111,39 @@ func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembl
 	x.thread = t
 }
 
-// Bounds of the conversations that the provider holds and that are remembered, for all owners
-// together.
+// Bounds of the remembered conversations that the provider holds, for all owners together.
 const (
 	maxThreads     = 4096
 	maxThreadBytes = 64 << 20
 )
 
-// thread is a response that a later request may continue: the messages that its request added
-// to the conversation, the answer, and the blocks among them, on top of the thread before. Once
-// it is resolved, it shares no memory with the request's body.
+// thread is a response that a later request may continue. It has the messages that the response's
+// request added to the conversation, the answer, and the blocks among them. parent is the thread
+// before it. Once it is resolved, it shares no memory with the request's body.
 type thread struct {
 	parent   *thread
 	owner    string
 	session  string
-	keys     []string // of the conversation, if the request named one
+	keys     []string // keys of the conversation, if the request named one
 	messages []ken.Message
-	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
+	blocks   []placedBlock // index refers to messages; the last turn's block is in it even if empty
 
 	read   func() ObservedAnswer // reads the answer
 	once   sync.Once
-	usable bool // the answer can be continued
+	usable bool // the answer was read and can be continued
 
-	// names and threads that refer to this one
-	refs int // names that lead here, and threads that go on from here
+	// refs counts what refers to this thread.
+	refs int // names of this thread, and threads whose parent it is
 	size int64
 }
 
-// resolved reads the answer, once, and reports whether the thread can be continued. It copies
-// the messages now and not earlier, when a client waited.
+// resolved reads the answer, once, and reports whether the thread can be continued. It copies the
+// messages only now, because earlier a client would have waited for it.
 func (t *thread) resolved() bool {
 	t.once.Do(func() {
 		h := t.read()
 		t.read = nil
-		// A copy, because the turn's list may still be in use.
+		// A copy, because the turn's slice may still be in use.
 		own := make([]ken.Message, len(t.messages), len(t.messages)+1)
 		for i := range own {
 			own[i] = detachedMessage(t.messages[i])
@@ -176,9 +175,8 @@ func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	return msgs, blocks
 }
 
-// threads remembers threads by an owner and the id of a response or a conversation. The names
-// used least recently are dropped; a thread stays as long as a name, or a later thread, refers
-// to it.
+// threads holds threads by owner and the id of a response or conversation. The least recently used
+// names are dropped. A thread stays as long as a name or a later thread refers to it.
 type threads struct {
 	mu    sync.Mutex // guards the rest
 	at    map[string]*list.Element
@@ -193,11 +191,11 @@ type threadName struct {
 
 func newThreads() *threads { return &threads{at: map[string]*list.Element{}, used: list.New()} }
 
-// responseKey and conversationKey keep the ids of responses and conversations apart.
+// responseKey and conversationKey return keys for the ids of responses and of conversations.
 func responseKey(owner, id string) string     { return owner + "\x00r" + id }
 func conversationKey(owner, id string) string { return owner + "\x00c" + id }
 
-// find returns the thread of a name; nil for none. It waits until the answer was read, some
+// find returns the thread of a name; nil if there is none. It waits until the answer was read, some
 // milliseconds at most.
 func (ts *threads) find(key string) *thread {
 	t := ts.get(key)
@@ -221,8 +219,8 @@ func (ts *threads) get(key string) *thread {
 	return el.Value.(threadName).t
 }
 
-// put adds a thread under a response's id and its conversation's. read is called at most once,
-// and may take a while.
+// put adds a thread under the id of a response and under that of its conversation. read is called
+// at most once, and may take a while.
 func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 	t.read = read
 	ts.mu.Lock()
@@ -240,11 +238,11 @@ func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 	ts.release(t)
 }
 
-// maxIDBytes bounds the ids of responses and conversations that are remembered.
+// maxIDBytes is the maximum length of the remembered ids of responses and conversations.
 const maxIDBytes = 512
 
-// resolve reads a thread's answer and counts its size. A thread that can't be continued is
-// dropped; its conversation continues from the thread before.
+// resolve reads a thread's answer and counts its size. A thread that can't be continued is dropped;
+// its conversation then continues from the thread before.
 func (ts *threads) resolve(t *thread) {
 	good := t.resolved()
 	size := sizeOf(t)
@@ -263,7 +261,7 @@ func (ts *threads) resolve(t *thread) {
 	}
 }
 
-// forget drops a thread from all names.
+// forget removes a thread from all names.
 func (ts *threads) forget(t *thread) {
 	t.refs++
 	for el := ts.used.Front(); el != nil; {
@@ -297,7 +295,7 @@ func (ts *threads) remove(el *list.Element) {
 	ts.release(n.t)
 }
 
-// release gives up one reference, and drops what is no longer referred to.
+// release removes one reference, and drops threads that nothing refers to.
 func (ts *threads) release(t *thread) {
 	for ; t != nil; t = t.parent {
 		if t.refs--; t.refs > 0 {
@@ -308,7 +306,7 @@ func (ts *threads) release(t *thread) {
 	}
 }
 
-// sizeOf is about the bytes that a thread holds by itself.
+// sizeOf returns the approximate bytes that a thread holds itself, without its parent.
 func sizeOf(t *thread) (n int64) {
 	for i := range t.messages {
 		m := &t.messages[i]
@@ -326,7 +324,7 @@ func sizeOf(t *thread) (n int64) {
 	return n + 512
 }
 
-// detachedMessage returns a message that shares no memory with the body it was read from.
+// detachedMessage returns a copy of a message that shares no memory with the request's body.
 func detachedMessage(m ken.Message) ken.Message {
 	m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
 	m.Parts, m.ToolCalls = slices.Clone(m.Parts), slices.Clone(m.ToolCalls)

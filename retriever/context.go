@@ -10,23 +10,21 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// How a word of the question counts for a record that has it only near by, in
-// the session or file that it comes from. "When did you adopt him?" – "Last
-// May, he was so small!": neither turn says enough alone. The figures were
-// chosen on three long conversations, where recall@10 rises from 0.66 to 0.79,
-// and move little around their place.
+// How a word of the question counts for a record if only a neighbour in the same session or file
+// has it. For example, in "When did you adopt him?" – "Last May, he was so small!" neither message
+// alone says enough. The values were chosen on three long conversations, where they raise recall@10
+// from 0.66 to 0.79. Small changes of them make little difference.
 const (
-	contextReach    = 3    // records to each side
-	contextDecay    = 0.75 // of the weight, with each further record
-	contextAfter    = 0.85 // what comes after counts so much of what comes before
-	contextQuestion = 1.5  // a question counts so much more for the answer right after it
-	contextWords    = 150  // a record of more words has its context in itself: it counts less, as 1/words
+	contextReach    = 3    // neighbours on each side
+	contextDecay    = 0.75 // factor for each further neighbour
+	contextAfter    = 0.85 // factor for neighbours after the record, relative to those before
+	contextQuestion = 1.5  // factor for a question, as context of the answer right after it
+	contextWords    = 150  // a longer record needs less context: its weight falls as 1/words
 )
 
-// inContext rescores a keyword source's hits by what their neighbours say, and adds
-// the neighbours: a term is worth to a record the most of what it is worth there
-// and, damped, near by. It takes the hits for all that is known; a neighbour
-// that is none of them says nothing. The best limit are returned.
+// inContext rescores a keyword source's hits by their neighbours, and adds neighbours as hits. For
+// each term, a record gets the highest of its own value and the damped values of its neighbours.
+// Only hits count as neighbours. It returns the best limit hits.
 func inContext(p store.Projections, res store.Result, weight float64, limit int) store.Result {
 	at := make(map[store.Ref]int, 2*len(res.Hits))
 	for i, h := range res.Hits {
@@ -34,8 +32,8 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	}
 	own := len(res.Hits)
 	hits := slices.Clone(res.Hits)
-	parts := make([]float32, 0, own*len(res.Values)) // of all hits: there are a hundred in every turn
-	for i := range hits {                            // what follows writes into them
+	parts := make([]float32, 0, own*len(res.Values)) // for all hits, because there are a hundred in every turn
+	for i := range hits {                            // the code below writes into them
 		from := len(parts)
 		parts = append(parts, hits[i].Parts...)
 		hits[i].Parts = parts[from:len(parts):len(parts)]
@@ -60,16 +58,16 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	}
 	for _, h := range res.Hits[:own] {
 		if len(h.Parts) != len(res.Values) {
-			return res // a source that does not say what each term adds
+			return res // the source does not report the value of each term
 		}
 		traits := p.Form(h.Ref).Traits
 		if traits.Origin() != analysis.OriginNone {
-			continue // a declaration or a section is about itself
+			continue // a declaration or a section needs no context
 		}
 		before, after := p.Around(h.Ref, contextReach)
 		asks := traits&analysis.Asks != 0
 		w := weight
-		for i, ref := range after { // for them, h comes before
+		for i, ref := range after { // seen from them, h comes before
 			if i == 0 && asks {
 				lend(h.Ref, ref, w*contextQuestion)
 			} else {
@@ -96,10 +94,10 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	return res
 }
 
-// compare computes the cosine of every entry, so that none is behind for having
-// been found by its words alone, and what its neighbours' cosines add. It returns the part of
-// the pool that has no neighbours, 0..1.
-func (r *Retriever) compare(pool []*entry, answers []answer) (alone float64) {
+// compare sets the cosine of every entry, also of those that were found only by their words, and
+// what the cosines of its neighbours add. It returns the part of the pool that has no neighbours,
+// 0..1.
+func (r *Retriever) compare(pool []*entry, answers []answer) (isolated float64) {
 	for _, a := range answers {
 		if a.name != SourceVector || a.res.Query == nil {
 			continue
@@ -112,26 +110,25 @@ func (r *Retriever) compare(pool []*entry, answers []answer) (alone float64) {
 			pool[i].rank.cosine = r.likeness(c)
 		}
 		if r.o.Weights.Context > 0 {
-			alone = r.compareNear(pool, a.res.Query)
+			isolated = r.compareNear(pool, a.res.Query)
 		}
 	}
-	return alone
+	return isolated
 }
 
-// Likeness of the neighbours, against that of the record itself.
+// Weight of the neighbours' cosines, relative to the record's own.
 const (
 	nearReach  = 2
-	nearWeight = 1.4 // of Weights.Context
+	nearWeight = 1.4 // factor on Weights.Context
 )
 
-// compareNear adds to each entry the cosines of the records around it, damped
-// like their words: see inContext. Where there is no record, at the ends of a session
-// and around what stands alone, the entry's own cosine stands in: it is the best guess,
-// and without it likeness would count a third as much for single facts and functions
-// as for what was said in a conversation.
+// compareNear adds to each entry the cosines of the records around it, damped like their words: see
+// inContext. At the ends of a session, and for records without neighbours, the entry's own cosine
+// takes the place of the missing ones, as the best estimate. Without that, likeness would count a
+// third as much for single facts and functions as for messages of a conversation.
 //
 // It returns the part of the pool that has no neighbours, 0..1.
-func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) {
+func (r *Retriever) compareNear(pool []*entry, query []float32) (isolated float64) {
 	single := 0
 	var refs []store.Ref
 	var weights []float64
@@ -151,7 +148,7 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) 
 		if ends[i] = len(refs); len(before)+len(after) == 0 {
 			single++
 		}
-		e.rank.alone = w * e.rank.cosine * (absent(before) + contextAfter*absent(after))
+		e.rank.isolated = w * e.rank.cosine * (absent(before) + contextAfter*absent(after))
 	}
 	from := 0
 	cosines := r.p.Cosines(query, refs)
@@ -164,10 +161,10 @@ func (r *Retriever) compareNear(pool []*entry, query []float32) (alone float64) 
 	return float64(single) / math.Max(1, float64(len(pool)))
 }
 
-// nearDecay holds the weights of the neighbours of one side, the nearest first.
+// nearDecay holds the weights of the neighbours on one side, the nearest first.
 var nearDecay = [nearReach]float64{1, contextDecay}
 
-// absent returns what the neighbours count that one side lacks.
+// absent returns the total weight of the neighbours that are missing on one side.
 func absent(neighbours []store.Ref) (sum float64) {
 	for _, w := range nearDecay[len(neighbours):] {
 		sum += w
@@ -175,66 +172,65 @@ func absent(neighbours []store.Ref) (sum float64) {
 	return sum
 }
 
-// likeness is a centred cosine as the built-in embedder would have it: other
-// embedders' are usually larger or smaller, and weights and floor mean the same
-// for all of them. It may exceed 1.
+// likeness converts a centred cosine to the scale of the built-in embedder. Other embedders'
+// cosines are usually larger or smaller; with the conversion, weights and floor mean the same for
+// all of them. The result may exceed 1.
 func (r *Retriever) likeness(cosine float64) float64 { return unit(cosine) * usualCosine / r.o.Usual }
 
-// How far cosines are to be trusted in one turn.
+// How much cosines count in one turn.
 const (
-	trustAlways  = 0.1  // where the best record has every word of the question
-	trustMissing = 0.75 // more, where it has none of them; twice that, where no record has neighbours to complete its words
-	usualCosine  = 0.45 // of the turn's most like record; the built-in embedder's median is 0.40 to 0.59
+	trustAlways  = 0.1  // the minimum: the best record has every word of the question
+	trustMissing = 0.75 // added if it has none of them; doubled if no record has neighbours with the missing words
+	usualCosine  = 0.45 // the usual cosine of a turn's best record; the built-in embedder's median is 0.40 to 0.59
 )
 
-// trustInCosines is what a cosine of 1 is worth beside a keyword score of 1. Words
-// that nobody uses are what embeddings are for: the less of the question the
-// records have word for word, the more their likeness counts; and a record that
-// stands out by its likeness has found something. Chosen on the development
-// sets, none of which one fixed weight serves as well: docs/decisions/0009 and 0034.
-// alone is the part of the pool that has no neighbours.
-func trustInCosines(pool []*entry, alone float64) float64 {
+// trustInCosines returns how much a cosine of 1 counts relative to a keyword score of 1. Embeddings
+// help where the records use other words than the question: the fewer of its words they have, the
+// more cosines count. They also count more if the best cosine is unusually high. Chosen on the
+// development sets, for which no fixed weight works as well: docs/decisions/0009 and 0034. isolated is
+// the part of the pool that has no neighbours.
+func trustInCosines(pool []*entry, isolated float64) float64 {
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share = math.Max(share, e.rank.share)
 		cosine = math.Max(cosine, e.rank.cosine)
 	}
-	out := cosine / usualCosine // how far it stands out
-	return (trustAlways + trustMissing*(1+alone)*(1-share)) * out * out
+	out := cosine / usualCosine // how unusual the best cosine is
+	return (trustAlways + trustMissing*(1+isolated)*(1-share)) * out * out
 }
 
-// Floor of the playbooks, on the scale of evidence. Chosen on the collection in
-// testdata, for turns with and without vectors: see TestPlaybooksFitTheirTurns. It
-// is lower than a turn's, because a playbook is about one thing and says so in a
-// few words, and what is found here competes with a handful of others only.
+// Floor for playbooks, on the scale of evidence. Chosen on the collection in testdata, for turns
+// with and without vectors: see TestPlaybooksFitTheirTurns. It is lower than a turn's floor,
+// because a playbook is about one subject, which it states in a few words, and competes with only a
+// few others.
 const (
 	playbookFloor  = 0.1
-	playbookShare  = 0.1 // of the question's words that it must be about
-	playbookWords  = 1.5 // of the question's words that it must be about, counted, or else
-	playbookLike   = 0.3 // so like the question it must be
-	playbookNext   = 0.6 // of the best one's evidence, for a second one
-	playbookCosine = 0.2 // what a playbook's likeness is taken to be where it is not known
+	playbookShare  = 0.1 // minimum part of the question's words that it is about
+	playbookWords  = 1.5 // minimum number of the question's words that it is about, unless
+	playbookLike   = 0.3 // its likeness to the question is at least this
+	playbookNext   = 0.6 // minimum evidence of a second playbook, as a part of the first one's
+	playbookCosine = 0.2 // assumed likeness of a playbook if it is unknown
 )
 
 // playbookMatch is a playbook that may fit the turn.
 type playbookMatch struct {
 	ref    store.Ref
-	share  float64 // of the question's words that it is about
-	words  float64 // how many of them
+	share  float64 // part of the question's words that it is about
+	words  float64 // number of these words
 	cosine float64 // likeness to the question
-	score  float64 // the evidence of both
+	score  float64 // evidence computed from share and cosine
 }
 
-// playbookMatches is what became of the playbooks of a turn.
+// playbookMatches says which of a turn's playbooks fit.
 type playbookMatches struct {
 	fits     []playbookMatch             // best first
-	near     []store.Ref                 // that are about some of it, and don't fit
-	excluded map[store.Ref]ken.CutReason // all that don't
+	near     []store.Ref                 // about a part of the question, but not fitting
+	excluded map[store.Ref]ken.CutReason // all that don't fit, with the reason
 }
 
-// match says which playbooks fit the turn. How much each of the question's words
-// counts is the keyword source's to say, which knows how rare it is in all that is
-// known; how like the question the playbook is, the vector source's.
+// match selects the playbooks that fit the turn. The keyword source provides the weight of each
+// word of the question, because it knows how rare the word is in the whole store. The vector source
+// provides the likeness of a playbook to the question.
 func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 	if len(playbooks) == 0 || len(playbooks[0].res.Hits) == 0 {
 		return m
@@ -252,11 +248,11 @@ func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 		switch {
 		case r.o.Floor < 0 && p.share > 0, r.o.Floor >= 0 && p.share >= playbookShare:
 			list = append(list, p)
-		case r.o.Floor >= 0: // else whatever else finds it may have it
+		case r.o.Floor >= 0: // without a floor, other sources may still find it
 			m.excluded[h.Ref] = ken.CutFloor
 		}
 	}
-	r.liken(list, found)
+	r.setLikeness(list, found)
 	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
 	for _, p := range list {
 		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
@@ -277,12 +273,13 @@ func (p *playbookMatch) fits() bool {
 	return p.score >= playbookFloor && (p.words >= playbookWords || p.cosine >= playbookLike)
 }
 
-// signals are what the receipt says of it.
+// signals returns the values for the receipt.
 func (p *playbookMatch) signals() map[string]float64 {
 	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
 }
 
-// termValues is what each of the source's terms is of the question, in their order.
+// termValues returns the weight of each of the playbook source's terms in the question, in the
+// source's order.
 func termValues(playbooks answer, found []answer) []float64 {
 	out := make([]float64, len(playbooks.res.Terms))
 	for _, a := range found {
@@ -304,9 +301,9 @@ func termValues(playbooks answer, found []answer) []float64 {
 	return out
 }
 
-// liken computes the likeness of each playbook to the question, and what that and
-// its words are evidence of. Where no likeness is to be had, words alone must do.
-func (r *Retriever) liken(list []playbookMatch, found []answer) {
+// setLikeness sets each playbook's likeness to the question, and the evidence from its likeness and
+// words. If the likeness is unknown, playbookCosine is assumed.
+func (r *Retriever) setLikeness(list []playbookMatch, found []answer) {
 	for i := range list {
 		list[i].cosine = playbookCosine
 	}
@@ -319,7 +316,7 @@ func (r *Retriever) liken(list []playbookMatch, found []answer) {
 			refs[i] = list[i].ref
 		}
 		for i, c := range r.p.Cosines(a.res.Query, refs) {
-			if c != 0 { // else it has no vector yet
+			if c != 0 { // 0 means that it has no vector yet
 				list[i].cosine = r.likeness(c)
 			}
 		}

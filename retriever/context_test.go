@@ -57,7 +57,7 @@ func TestAnswersAreFoundBesideTheirQuestion(t *testing.T) {
 		"2": {Rank: 2, Score: 0.5 * 1.5 * 5},  // right behind a question
 		"3": {Rank: 3, Score: 0.5*0.75*3 + 2}, // two turns behind; of its own word, its own counts
 		"0": {Rank: 4, Score: 0.5 * 0.85 * 5}, // before it
-		"5": {Rank: 5, Score: 2},              // alone
+		"5": {Rank: 5, Score: 2},              // isolated
 	} {
 		if g := got[id]; g.Rank != want.Rank || g.Score < want.Score-1e-6 || g.Score > want.Score+1e-6 {
 			t.Errorf("%s: %+v, want %+v", id, g, want)
@@ -145,8 +145,8 @@ func TestLikenessCountsTheSameForWhatStandsAlone(t *testing.T) {
 func TestLikenessCountsForMoreWhereAllStandAlone(t *testing.T) {
 	s := records(7)
 	s.stream = []store.Ref{0, 1, 2, 3, 4}
-	if alone, together := likenesses(t, s, 5, 6)["5"], likenesses(t, s, 0, 1)["1"]; alone < 1.5*together || alone > 2*together {
-		t.Errorf("likeness %v where all stand alone, %v in a conversation", alone, together)
+	if isolated, together := likenesses(t, s, 5, 6)["5"], likenesses(t, s, 0, 1)["1"]; isolated < 1.5*together || isolated > 2*together {
+		t.Errorf("likeness %v where all stand alone, %v in a conversation", isolated, together)
 	}
 }
 

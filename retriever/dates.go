@@ -11,16 +11,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// period is a time that a question names. Either the parts of a date, 0 where it
-// names none, or the time from start up to end.
+// period is a time that a question names. It has either the parts of a date, 0 for those that are
+// not named, or the time from start (inclusive) to end (exclusive).
 type period struct {
 	year, month, day int
 	start, end       time.Time
 }
 
-// holds is how well a time fits: 1 in the period, less in the month of a day
-// that is named, or in a year, 0 outside. What happens on a day is often told
-// some days later.
+// holds returns how well a time matches: 1 within the period, less in the same month as a named day
+// or in a named year, and 0 otherwise. Events are often recorded some days later, so the same month
+// counts too.
 func (p *period) holds(t time.Time) float64 {
 	const (
 		sameMonth = 0.5
@@ -46,10 +46,10 @@ func (p *period) holds(t time.Time) float64 {
 	return 1
 }
 
-// withoutDates takes the words of dates out of the shares: "in July 2022" is said
-// of the record's time, hardly in its text.
+// withoutDates removes the words of dates from the shares. A date such as "in July 2022" usually
+// refers to the record's time and rarely occurs in its text.
 func withoutDates(res store.Result, question string) store.Result {
-	const leastLeft = 0.2 // else the date is what is asked about
+	const leastLeft = 0.2 // with less left, the question is about the date itself
 	named := dateTerms(question)
 	if len(named) == 0 || len(res.Terms) != len(res.Values) {
 		return res
@@ -63,7 +63,7 @@ func withoutDates(res store.Result, question string) store.Result {
 			rest += float64(values[i])
 		}
 	}
-	left := math.Max(1-dated, math.Min(rest, 1)) // with many terms, the whole is only the most telling ones
+	left := math.Max(1-dated, math.Min(rest, 1)) // for many terms, res.Terms has only the most distinctive ones
 	if dated == 0 || left < leastLeft {
 		return res
 	}
@@ -87,7 +87,7 @@ func withoutDates(res store.Result, question string) store.Result {
 	return res
 }
 
-// dateTerms are the index terms of the dates in a question.
+// dateTerms returns the index terms of the dates in a question.
 func dateTerms(question string) map[string]bool {
 	words := dateWords(question)
 	terms := map[string]bool{}
@@ -99,7 +99,7 @@ func dateTerms(question string) map[string]bool {
 	return terms
 }
 
-// dated are the places of words that make up dates.
+// dated returns the indices of the words that are part of dates.
 func dated(words []string) map[int]bool {
 	at := map[int]bool{}
 	for i := range words {
@@ -118,8 +118,8 @@ func dated(words []string) map[int]bool {
 	return at
 }
 
-// undated is a question without its dates, for the comparison with texts; the
-// question itself when nothing else is left.
+// undated returns a question without its dates, for the comparison with texts. If nothing else is
+// left, it returns the question.
 func undated(question string) string {
 	at := dated(dateWords(question))
 	if len(at) == 0 {
@@ -143,9 +143,9 @@ func undated(question string) string {
 	return strings.Join(kept, " ")
 }
 
-// periods reads the times that a question names: "in May 2023", "on 1 May",
-// "2023-05-01", "in 2022", "yesterday", "last week". now dates the last two, if
-// it is known. Weeks begin on Monday; times are UTC.
+// periods returns the times that a question names, such as "in May 2023", "on 1 May", "2023-05-01",
+// "in 2022", "yesterday" and "last week". The last two are relative to now and ignored if now is
+// zero. Weeks begin on Monday; times are UTC.
 func periods(question string, now time.Time) []period {
 	words := dateWords(question)
 	var out []period
@@ -201,13 +201,13 @@ var monthNames = func() map[string]int {
 		m[name[:3]] = int(i)
 	}
 	m["sept"] = int(time.September)
-	delete(m, "mar") // words of other meanings
+	delete(m, "mar") // these words have other meanings
 	delete(m, "dec")
 	return m
 }()
 
-// month is the month that words[i] names. May and march are also verbs: they need
-// a number beside them, or a word that goes with times before.
+// month returns the month that words[i] names; 0 if none. May and march are also verbs: they need a
+// number next to them, or a word that often precedes times.
 func month(words []string, i int) int {
 	m := monthNames[words[i]]
 	if words[i] != "may" && words[i] != "march" {
@@ -244,7 +244,7 @@ func year(word string) int {
 	return 0
 }
 
-// relative reads today, yesterday, and this or last week, month or year.
+// relative parses today, yesterday, and this or last week, month or year.
 func relative(words []string, now time.Time) (period, bool) {
 	if now.IsZero() {
 		return period{}, false

@@ -2,22 +2,22 @@ package retriever
 
 import "math"
 
-// The floor of pieces of files. Chosen on 670 questions about 39 repositories, 130 of which have no
-// answer there: docs/decisions/0048.
+// The floor for pieces of files. Chosen on 670 questions about 39 repositories, of which 130 have
+// no answer there: docs/decisions/0048.
 const (
-	fileEvidence = 0.22 // of the turn's pieces; with less, all are left out
-	fileWord     = 0.04 // of that, what each of the question's words is that one piece has
-	fileShare    = 0.4  // of the best piece's score; a piece with less is left out
+	fileEvidence = 0.22 // minimum evidence of the turn's pieces; with less, all are left out
+	fileWord     = 0.04 // evidence for each word of the question that one piece has
+	fileShare    = 0.4  // minimum score of a piece, as a part of the best piece's
 )
 
-// fileFloor is what the pieces of files together say of a turn.
+// fileFloor holds values of all pieces of files of a turn.
 type fileFloor struct {
-	best     float64 // score
-	evidence float64 // that they bear on the question
+	best     float64 // the highest score of a piece
+	evidence float64 // that the pieces are relevant to the question
 }
 
-// fileFloorOf returns it. A question of many words needs a smaller part of them than one of few,
-// so the number of words that a piece has counts beside their part.
+// fileFloorOf computes the fileFloor of a pool. A long question needs a smaller part of its words
+// than a short one, so the number of words that a piece has counts in addition to their part.
 func fileFloorOf(pool []*entry, found []answer, vector bool) (out fileFloor) {
 	content := 0.0
 	for _, e := range pool {
@@ -39,7 +39,7 @@ func fileFloorOf(pool []*entry, found []answer, vector bool) (out fileFloor) {
 	return out
 }
 
-// admits reports whether a piece is above the floor. least is the turn's floor, as Options.Floor.
+// admits reports whether a piece is above the floor. least is Options.Floor.
 func (f *fileFloor) admits(e *entry, least float64) bool {
 	return f.evidence >= fileEvidence*least/DefaultFloor && e.rank.score >= fileShare*f.best
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// fileFeatures are what is known of a piece of a file, in the order of fileWeights.
+// fileFeatures are the features of a piece of a file, in the order of fileWeights.
 type fileFeatures [7]float64
 
-// fileFeaturesOf returns the features of a piece whose words and likeness are known. most is the
-// highest cosine of a piece in the turn.
+// fileFeaturesOf returns the features of a piece after words and likeness were computed. most is
+// the highest cosine of a piece in the turn.
 func fileFeaturesOf(k *ranking, most float64) fileFeatures {
 	f := fileFeatures{0: k.keyword, 1: k.content, 2: k.cosine, 4: k.prior, 5: math.Log1p(float64(k.form.Words))}
 	if most > 0 {
 		f[3] = k.cosine / most
 	}
-	if k.prior < 1 && k.form.Traits.Origin() == analysis.OriginDocument { // and none is asked for
+	if k.prior < 1 && k.form.Traits.Origin() == analysis.OriginDocument { // and the question does not ask for documents
 		f[6] = 1
 	}
 	return f
 }
 
-// weighFiles orders the pieces of files among themselves by fileWeights: what their words, their
-// likeness and their length together say was learned from questions, see docs/decisions/0048. The
-// scores stay and change places, so that what is not cut from a file keeps its place.
+// weighFiles sorts the pieces of files among themselves by fileWeights. These were learned from
+// questions and combine words, likeness and length: docs/decisions/0048. The pieces exchange
+// scores, so that records which are not from files keep their places.
 func weighFiles(pool []*entry) {
 	var files []*entry
 	most := 0.0

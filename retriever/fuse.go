@@ -16,44 +16,45 @@ import (
 // entry is a record that a source found.
 type entry struct {
 	ref  store.Ref
-	row  store.Row // set by sieve.admit
+	row  store.Row // set by candidateFilter.admit
 	rrf  float64
-	hits []hit // by source, in the order of the answers
+	hits []hit // by source, in the order of answers
 	rank ranking
 
-	recent *hit // where the sessions source has it too
+	recent *hit // its hit in the sessions source; nil for none
 }
 
-// hit is where one source put the record; rank 0 means that it did not.
+// hit is the position of a record in one source's result; rank 0 means that the source did not find
+// it.
 type hit struct {
 	rank int
 	store.Hit
 }
 
-// answer is what one source said.
+// answer is the result of one source.
 type answer struct {
 	name string
 	res  store.Result
 }
 
-// slab is how many entries are allocated at once. More would be one of the large
-// objects, each of which goes past the caches of the allocator.
+// slab is how many entries are allocated at once. More would be a large object, which the allocator
+// does not cache.
 const slab = 64
 
-// slabs holds the entries of turns that are over.
+// slabs holds the entries of finished turns.
 var slabs = sync.Pool{New: func() any { return new([slab]entry) }}
 
-// fusion is the memory of one turn's entries.
+// fusion owns the memory of one turn's entries.
 type fusion struct{ used []*[slab]entry }
 
-// next returns room for the next slab of entries.
+// next returns a new slab of entries.
 func (f *fusion) next() []entry {
 	s := slabs.Get().(*[slab]entry)
 	f.used = append(f.used, s)
 	return s[:]
 }
 
-// release gives the entries back. Nobody may use them any more.
+// release returns the entries for reuse. They must not be used afterwards.
 func (f *fusion) release() {
 	for _, s := range f.used {
 		clear(s[:])
@@ -61,17 +62,17 @@ func (f *fusion) release() {
 	}
 }
 
-// fuse merges the sources' lists by reciprocal rank fusion: each list that holds a
-// record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
-// 2009, with their k = 60 as the default). A record that a list holds twice has
-// its first rank there. Best first, equal sums by ref. The entries are in the memory of f.
+// fuse merges the sources' lists by reciprocal rank fusion: each list that contains a record adds
+// 1/(k + rank), with rank from 1 (Cormack, Clarke and Büttcher, SIGIR 2009, with their k = 60 as
+// the default). If a list contains a record twice, its first rank counts. The best entries come
+// first; equal sums are sorted by ref. The entries belong to f.
 func (f *fusion) fuse(answers []answer, k float64) []*entry {
 	most := 0
 	for _, a := range answers {
 		most += len(a.res.Hits)
 	}
 	fused := make([]*entry, 0, most)
-	var entries []entry // not one by one: there are a hundred in every turn
+	var entries []entry // allocated together, because there are a hundred in every turn
 	var hits []hit
 	at := make(map[store.Ref]*entry, most)
 	for leg, a := range answers {
@@ -98,7 +99,8 @@ func (f *fusion) fuse(answers []answer, k float64) []*entry {
 	return fused
 }
 
-// fused is reciprocal rank fusion in which the vector source's ranks count weight.
+// fused returns the sum of reciprocal rank fusion if the ranks of the vector source have the given
+// weight.
 func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
 	for leg, h := range e.hits {
 		if h.rank == 0 {
@@ -115,7 +117,7 @@ func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
 
 func byFusion(a, b *entry) int { return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref)) }
 
-// finite makes 0 of what no order and no JSON can hold.
+// finite replaces NaN and infinities, which can't be sorted or encoded as JSON, by 0.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
@@ -123,17 +125,16 @@ func finite(f float64) float64 {
 	return f
 }
 
-// Merge adds to a result what another owner's store has for the same turn. Rules come
-// first and memory second, each of them the own ones first. Knowledge is merged by its
-// score, as far as the stores have evidence that they bear on the turn at all; the own
-// comes first where both are equal, topK are kept, and the others are cut. The focus, the
-// mode and the learned order stay those of the own store.
+// Merge adds the result of another owner's store for the same turn. Rules come first and memory
+// second; within each, the own ones come first. Knowledge is merged by score, scaled by each
+// store's evidence; with equal scores the own comes first. topK are kept, and the rest is cut.
+// Focus, mode and learned order stay those of the own store.
 func (out *Result) Merge(owner string, other *Result, topK int) {
 	for i := range other.Candidates {
 		other.Candidates[i].Owner = owner
 	}
 	mine, theirs := out.parts(), other.parts()
-	knowledge, rest := out.byEvidence(mine[2], theirs[2], other.Evidence, topK)
+	knowledge, rest := out.mergeByEvidence(mine[2], theirs[2], other.Evidence, topK)
 	for i := range rest {
 		out.Cut = append(out.Cut, ken.Cut{ID: rest[i].Row.ID, Reason: ken.CutPool})
 	}
@@ -147,18 +148,18 @@ func (out *Result) Merge(owner string, other *Result, topK int) {
 	}
 }
 
-// parts are the candidates that are rules, memory and knowledge.
+// parts returns the candidates that are rules, memory and knowledge.
 func (out *Result) parts() (p [3][]Candidate) {
 	rules, memory := out.Rules, out.Rules+out.Memory+out.Sessions
 	p[0], p[1], p[2] = out.Candidates[:rules], out.Candidates[rules:memory], out.Candidates[memory:]
 	return p
 }
 
-// byEvidence merges two lists, each of which keeps its order, and returns the first n of
-// them and what is left. A score is a part of the best of its own store, so it counts as
-// much as the evidence of that store: that of the store with less is made smaller.
-func (out *Result) byEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
-	if most := max(out.Evidence, evidence); len(mine) > 0 && len(theirs) > 0 && most > 0 { // else no floor applies
+// mergeByEvidence merges two sorted lists. It returns the first n candidates and the rest. A score is
+// relative to the best of its own store, so the scores of the store with less evidence are scaled
+// down.
+func (out *Result) mergeByEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
+	if most := max(out.Evidence, evidence); len(mine) > 0 && len(theirs) > 0 && most > 0 { // otherwise no floor applies
 		scale(mine, out.Evidence/most)
 		scale(theirs, evidence/most)
 	}
@@ -181,56 +182,56 @@ func scale(list []Candidate, by float64) {
 	}
 }
 
-// Weights say how much each signal counts beside the keyword score, which is 1
-// for the turn's best. Each is a number from 0, which switches the signal off.
-// What each is worth, measured: docs/decisions/0009.
+// Weights holds the weight of each signal, relative to the keyword score, which is 1 for the turn's
+// best record. A weight is 0 or more; 0 switches the signal off. docs/decisions/0009 has
+// measurements.
 type Weights struct {
-	Context     float64 // of a word that stands in a neighbouring record: see inContext
-	Cosine      float64 // of the likeness to the question; 1 is what the turn's own evidence says: see trustInCosines
-	Speaker     float64 // added for who is named in the question and speaks in the record
-	When        float64 // added for a record that says when, if the question asks when
-	Date        float64 // added for a record of the time that the question names
-	Self        float64 // added for the first person, if the question has it too
+	Context     float64 // factor for a word in a neighbouring record: see inContext
+	Cosine      float64 // factor for the likeness to the question, on top of trustInCosines
+	Speaker     float64 // added if the question names the speaker of the record
+	When        float64 // added for a record with a time, if the question asks when
+	Date        float64 // added for a record from the time that the question names
+	Self        float64 // added for the first person, if the question is in the first person too
 	Instruction float64 // added for a standing instruction or preference
-	Question    float64 // taken from a short record that asks something
-	Structure   float64 // added for a record under a central aspect of what the turn is about: see structured
-	Origin      float64 // of the kind of file that a record was cut from, 0..1: see originPrior
+	Question    float64 // subtracted from a short record that asks a question
+	Structure   float64 // added for a record under a central aspect of the turn's entities: see structured
+	Origin      float64 // how much the kind of file counts, 0..1: see originPrior
 }
 
 // DefaultWeights were chosen on the development sets.
 var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08,
 	Structure: 0.1, Origin: 1}
 
-// ranking is what the ranker found of one entry. Every part has a name in the
+// ranking holds the values that the ranker computed for one entry. signals names them for the
 // receipt.
 type ranking struct {
-	keyword float64 // BM25 in context as a part of the best in this turn, 0..1
-	share   float64 // of the query's terms, rare ones counting more, 0..1
-	content float64 // of a piece of a file: share without the words that only phrase a question: see contentShare
-	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
-	near    float64 // what the cosines of its neighbours add
-	alone   float64 // what its own adds for neighbours that it has not; no evidence, so the floor leaves it out
-	manner  float64 // what the signals that read the record's manner and date add together
-	// likeness is the sum of cosine, near and alone, times the turn's trust in cosines.
+	keyword  float64 // BM25 score with context, relative to the best of the turn, 0..1
+	share    float64 // part of the query's terms that the record has, weighted by rarity, 0..1
+	content  float64 // for a piece of a file: share without words that only phrase the question: see contentShare
+	cosine   float64 // centred cosine to the question, 0 or more; see Retriever.likeness
+	near     float64 // added by the cosines of its neighbours
+	isolated float64 // added by its own cosine for missing neighbours; not evidence, so the floor ignores it
+	manner   float64 // sum of the signals about the record's manner and date
+	// likeness is the sum of cosine, near and isolated, times the turn's trust in cosines.
 	likeness float64
-	prior    float64  // what keyword and likeness count by the record's origin, 0..1
-	score    float64  // what orders the pool
-	learned  float64  // of a piece of a file: what orders those among themselves, see weighFiles
-	reranked *float64 // what the reranker said; nil if it was not asked
+	prior    float64  // factor on keyword and likeness by the record's origin, 0..1
+	score    float64  // sorts the pool
+	learned  float64  // for a piece of a file: sorts the pieces, see weighFiles
+	reranked *float64 // the reranker's score; nil if it was not asked
 
-	form  analysis.Form        // how the record speaks
-	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
-	named float64              // the part of the query's terms that the name is under which it is filed, 0..1
+	form  analysis.Form        // the form of the record's text
+	place *structure.Attribute // its place among the turn's entities; nil if it has none
+	named float64              // part of the query's terms that are in the name of its entity, 0..1
 }
 
-// had is the part of the query's terms that the record has, in its text or in the name
-// that it is filed under.
-func (r *ranking) had() float64 { return math.Max(r.share, r.named) }
+// totalShare returns the part of the query's terms that the record has, in its text or in the name of its
+// entity.
+func (r *ranking) totalShare() float64 { return math.Max(r.share, r.named) }
 
-// shortWords is the length below which a record that asks is only a question.
+// shortWords is the number of words below which a record with a question counts as only a question.
 const shortWords = 75
 
-// questionManner is what a turn asks for, as far as the manner of a record can answer it.
+// questionManner describes what the manner or date of a record can contribute to an answer.
 type questionManner struct {
 	names map[uint32]bool
 	when  bool
@@ -248,9 +249,9 @@ func askedBy(s *ken.Signals, now time.Time) questionManner {
 	return a
 }
 
-// manner is what a record earns by how it speaks.
+// manner returns the score for the way in which a record is written.
 func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
-	if f.Traits.Origin() == analysis.OriginCode { // it speaks to nobody
+	if f.Traits.Origin() == analysis.OriginCode { // code has no speaker
 		return 0
 	}
 	if f.Speaker != 0 && a.names[f.Speaker] {
@@ -271,8 +272,7 @@ func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
 	return sum
 }
 
-// weigh finds out what is known of each entry in absolute terms, where fusion
-// only knows ranks.
+// weigh computes the absolute score of each entry, whereas fusion only knows ranks.
 func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result) {
 	best := 0.0
 	for _, a := range answers {
@@ -307,10 +307,10 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	}
 	r.place(pool, answers, &out.Structure)
 	trust := w.Cosine * trustInCosines(pool, r.compare(pool, answers))
-	var origins *originPriors // read from the question where there is a piece of a file
+	var origins *originPriors // parsed from the question if there is a piece of a file
 	for _, e := range pool {
 		k := &e.rank
-		k.likeness = trust * (k.cosine + k.near + k.alone)
+		k.likeness = trust * (k.cosine + k.near + k.isolated)
 		if k.prior = 1; e.ofFile() {
 			k.likeness = w.Cosine * fileLikeness * k.cosine
 			if origins == nil {
@@ -322,10 +322,10 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 	}
 }
 
-// unit brings a cosine into 0..1.
+// unit limits a cosine to 0..1.
 func unit(cosine float64) float64 { return math.Max(0, math.Min(1, finite(cosine))) }
 
-// date is how well a record's time fits what the question names, 0..1.
+// date returns how well a record's time matches the times that the question names, 0..1.
 func (a *questionManner) date(t time.Time) (best float64) {
 	for i := range a.times {
 		best = math.Max(best, a.times[i].holds(t))
@@ -333,7 +333,7 @@ func (a *questionManner) date(t time.Time) (best float64) {
 	return best
 }
 
-// order sorts the pool: by evidence, or by the fused rank alone.
+// order sorts the pool by Options.Order.
 func (r *Retriever) order(pool []*entry, answers []answer) {
 	for _, e := range pool {
 		switch r.o.Order {

@@ -10,31 +10,30 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 )
 
-// Learned holds what was learned from use, as a turn applies it. It is not changed
+// Learned configures how a turn applies the order that was learned from use. It must not be changed
 // after New.
 type Learned struct {
-	// Scorer reorders the candidates above the floor, constraints apart. Nil leaves the
-	// plain order, which is logged so that the two can be compared.
+	// Scorer reorders the candidates above the floor, except constraints. If it is nil, the plain
+	// order is used and logged, so that the two can be compared.
 	Scorer scorer.Scorer
-	// Earlier fills in what came of candidates in earlier turns; nil: nothing is known.
+	// Earlier fills in the candidates' results in earlier turns; nil leaves them empty.
 	Earlier func(c []ken.Features, now time.Time)
-	// Explore says whether a turn swaps the two candidates at the cut, and how probable
-	// what it does was: see scorer.Explorer. Nil: never.
+	// Explore reports whether a turn swaps the two candidates at the cut, and the probability of
+	// that choice: see scorer.Explorer. Nil means never.
 	Explore func(turn string) (swap bool, propensity float64)
 }
 
-// rankedBeyond is how many candidates behind the cut are logged.
+// rankedBeyond is how many candidates after the cut are logged.
 const rankedBeyond = 4
 
-// learned brings the pool into the learned order. Constraints stay exactly where they
-// are: what is reordered are the places between them. A scorer that fails leaves the
-// plain order, and Degraded says so.
+// learned sorts the pool by the learned order. Constraints keep their positions: only the other
+// candidates are reordered. If the scorer fails, the plain order stays, and Degraded has the error.
 func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Result) []*entry {
 	l := r.o.Learned
 	if l == nil {
 		return pool
 	}
-	places := make([]int, 0, len(pool)) // of what may move
+	places := make([]int, 0, len(pool)) // positions of the candidates that may move
 	for i, e := range pool {
 		if !e.row.Constraint {
 			places = append(places, i)
@@ -43,9 +42,9 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	if len(places) < 2 {
 		return pool
 	}
-	within, _ := slices.BinarySearch(places, r.o.TopK) // places before the cut
+	within, _ := slices.BinarySearch(places, r.o.TopK) // number of places before the cut
 	n := len(places)
-	if l.Scorer == nil { // what lies further down can't be logged
+	if l.Scorer == nil { // candidates further down are not logged
 		n = min(n, within+rankedBeyond)
 	}
 	seen := r.features(pool, places, n, answers, t)
@@ -55,7 +54,7 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	ranking := &ken.Ranking{}
 	out.Ranking = ranking
 	pool, plain := slices.Clone(pool), pool
-	now := make([]int, len(places)) // which of seen stands at each place
+	now := make([]int, len(places)) // for each place, the index into seen of its candidate
 	for i := range now {
 		now[i] = i
 	}
@@ -96,7 +95,7 @@ func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Resul
 	return pool
 }
 
-// reorder asks a scorer under its deadline.
+// reorder calls a scorer with a deadline.
 func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]int, error) {
 	g, ok := s.(*scorer.Guard)
 	if !ok {
@@ -105,8 +104,7 @@ func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]in
 	return g.Order(context.Background(), scorer.Turn{ID: t.ID, At: t.Filter.Now}, seen)
 }
 
-// features returns the ranking features of the entries at the first n of some places. It reads no
-// claim.
+// features returns the ranking features of the entries at the first n places. It reads no claims.
 func (r *Retriever) features(pool []*entry, places []int, n int, answers []answer, t *Turn) []ken.Features {
 	best := 0.0
 	for _, at := range places {

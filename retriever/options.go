@@ -9,53 +9,53 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Order selects what orders the pool.
+// Order selects how the pool is sorted.
 type Order string
 
 // Orders.
 const (
-	OrderEvidence Order = "evidence" // absolute evidence, see rank.go
-	OrderRRF      Order = "rrf"      // the fused rank alone
-	OrderWeighted Order = "weighted" // the fused rank, the vector source counting VectorWeight
+	OrderEvidence Order = "evidence" // by absolute evidence, see Retriever.weigh
+	OrderRRF      Order = "rrf"      // by the fused rank only
+	OrderWeighted Order = "weighted" // by the fused rank, with VectorWeight for the vector source
 )
 
-// Options configures a Retriever; zero values are the defaults.
+// Options configures a Retriever. Zero values mean the defaults.
 type Options struct {
 	Sources   []Source
-	PerSource int            // most hits of one source; default 50
-	Limits    map[string]int // by source name, where it differs from the default; not changed after New
-	Pool      int            // most candidates after fusion; default 100
-	K         float64        // of RRF; default 60
+	PerSource int            // maximum number of hits of a source; default 50
+	Limits    map[string]int // by source name, exceptions from PerSource; must not be changed after New
+	Pool      int            // maximum number of candidates after fusion; default 100
+	K         float64        // k of reciprocal rank fusion; default 60
 	Order     Order          // default OrderEvidence
-	// VectorWeight is the weight of a rank in the vector source with OrderWeighted.
+	// VectorWeight is the weight of the vector source's ranks for OrderWeighted.
 	VectorWeight float64
-	Weights      *Weights // nil: DefaultWeights; not changed after New
-	// Usual is the usual centred cosine of a turn's most like record, 0..1: embedders
-	// differ in it, and ranker and floor count cosines in parts of it. 0 means 0.45,
-	// the built-in embedder's.
+	Weights      *Weights // nil means DefaultWeights; must not be changed after New
+	// Usual is the usual centred cosine of a turn's best record, 0..1. It differs between
+	// embedders; ranker and floor use cosines relative to it. 0 means 0.45, the value of the
+	// built-in embedder.
 	Usual float64
-	Floor float64 // least evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 none
-	// Nearest is the number of claims that a turn which opens a conversation has at least, with
-	// those below the floor that score best where too few are above it; 0 adds none.
+	Floor float64 // minimum evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 no floor
+	// Nearest is the minimum number of claims of a turn that opens a conversation. If fewer are
+	// above the floor, the best ones below it are added; 0 adds none.
 	Nearest   int
-	TopK      int           // most candidates handed on, memory apart; default 12
-	Deadline  time.Duration // for the sources together; default 150 ms
-	DecayDays int           // see ken.Support.At; 0 never decays
-	// Learned reorders what is above the floor by what proved of use. Nil leaves the
-	// plain order, and Result.Ranking nil.
+	TopK      int           // maximum number of candidates returned, without memory; default 12
+	Deadline  time.Duration // for all sources together; default 150 ms
+	DecayDays int           // see ken.Support.At; 0 means no decay
+	// Learned reorders the candidates above the floor by their use in earlier turns. If it is nil,
+	// the plain order stays, and Result.Ranking is nil.
 	Learned *Learned
-	// Rerank returns how well each text answers the question, the higher the better; it reorders
-	// the best of the pool. If it fails, their order stays. Nil leaves it out.
+	// Rerank returns a score for each text, higher for a better answer to the question. It reorders
+	// the best of the pool. If it fails, their order stays. Nil means no reranking.
 	Rerank func(ctx context.Context, question string, texts []string) ([]float64, error)
-	// Structure adds what the turn's entities bring: their rules, past every cut, and
-	// their attributes, as a source. Nil leaves it out.
+	// Structure adds the rules of the turn's entities, which pass every cut, and their attributes,
+	// as a source. Nil adds nothing.
 	Structure *Structure
 }
 
-// Structure configures what entities bring. It is not changed after New.
+// Structure configures the search by entities. It must not be changed after New.
 type Structure struct {
-	Bounds  structure.Bounds  // but for Expand, which the turn says
-	Utility structure.Utility // of aspects; nil counts nothing
+	Bounds  structure.Bounds  // except for Expand, which Turn sets
+	Utility structure.Utility // of aspects; nil means that all count the same
 }
 
 func (o Options) withDefaults() Options {
@@ -89,8 +89,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// limit is how many hits a source contributes; of the playbooks source, how many of its
-// hits are kept.
+// limit returns the maximum number of hits of a source. For the playbooks source it is the maximum
+// number of fitting playbooks.
 func (o *Options) limit(leg string) int {
 	if n := o.Limits[leg]; n > 0 {
 		return n
@@ -104,46 +104,45 @@ func (o *Options) limit(leg string) int {
 	return o.PerSource
 }
 
-// Candidate is a record that survived, in the order in which it should be
-// considered.
+// Candidate is a record that was found, in the order in which candidates should be considered.
 type Candidate struct {
 	Ref     store.Ref
-	Owner   string // whose store Ref and Row are of; "" is the one that was searched: see Result.Merge
+	Owner   string // the owner of the store of Ref and Row; "" means the store that was searched: see Result.Merge
 	Row     store.Row
 	Tier    ken.Tier
-	Memory  bool // pinned, a playbook, a recent episode, or near to the question without evidence: it has a budget of its own
-	Recent  bool // knowledge that is a recent episode too: memory, if it has no room as knowledge
+	Memory  bool // a pinned record, a playbook, a recent episode, or a claim added by Options.Nearest: these have a budget of their own
+	Recent  bool // knowledge that is also a recent episode, and counts as memory if it does not fit as knowledge
 	Fused   float64
-	Sources map[string]ken.LegScore // shared by candidates of other turns: not to be changed
+	Sources map[string]ken.LegScore // may be shared with other turns; must not be changed
 	Signals map[string]float64
 
-	// Constraint is a rule that applies whatever its evidence: it was not weighed
-	// against anything, and is to be shown before all else, the nearest first.
+	// Constraint marks a rule that applies whatever its evidence. It was not ranked, and must be
+	// shown before everything else, the nearest first.
 	Constraint bool
-	Distance   int // of such a rule: 0 of what the turn is about, 1 of what is one dependency away
+	Distance   int // for a Constraint: 0 for a rule about the turn's entities, 1 for one about entities one dependency away
 }
 
-// Result is the answer to one turn.
+// Result is the result of one turn.
 type Result struct {
 	Candidates []Candidate
 	Cut        []ken.Cut
-	Retrieved  int     // records that any source returned and the filter let through
-	Memory     int     // of these, pinned ones and playbooks that fit the turn
-	Sessions   int     // of these, recent episodes that are not knowledge as well
+	Retrieved  int     // number of records that any source returned and the filter accepted
+	Memory     int     // of these, pinned records and fitting playbooks
+	Sessions   int     // of these, recent episodes that are not also knowledge
 	Rules      int     // of these, constraints that apply whatever their evidence
-	Evidence   float64 // that the turn's records bear on it, see DefaultFloor; 0 when no floor applies
+	Evidence   float64 // that the records are relevant to the turn, see DefaultFloor; 0 if no floor applies
 	Mode       ken.Mode
-	Cause      string   // why Mode is less than the keyword and vector sources configured
-	Degraded   []string // "source: why" for each source that failed or was late: the structure, then in the order of Options.Legs
-	// Focal are the entities that the turn is about, strongest first, and Structure is
-	// what they brought; both empty without Options.Structure.
+	Cause      string   // why Mode is less than the configured keyword and vector sources
+	Degraded   []string // "source: reason" for each source that failed or was late: structure first, then in the order of Options.Sources
+	// Focal are the entities that the turn is about, strongest first, and Structure is what was
+	// found through them. Both are empty without Options.Structure.
 	Focal     []structure.Focus
 	Structure structure.Traversal
-	// Ranking and Explored are what Options.Learned was offered and did; nil without it.
+	// Ranking and Explored describe the work of Options.Learned; nil without it.
 	Ranking  *ken.Ranking
 	Explored *ken.Explored
-	// Late delivers the hits of a vector source that missed the deadline, once; nil
-	// when none did. Hand it to the next turn with Turn.Late.
+	// Late delivers, once, the hits of a vector source that missed the deadline; nil if none did.
+	// Pass it to the next turn as Turn.Late.
 	Late <-chan store.Result
 	MS   map[string]float64 // milliseconds by source
 }

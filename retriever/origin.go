@@ -7,19 +7,19 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// originPrior is the factor on a record's words and likeness, by the kind of file that it was cut
-// from, where the question asks for no kind. A test, an example or a changelog
-// has the words of a question more often than the code that answers it. Chosen on 103
-// questions about five repositories: docs/decisions/0035.
+// originPrior is the factor on a record's words and likeness by the kind of file it comes from, if
+// the question asks for no kind. Tests, examples and changelogs contain the words of a question
+// more often than the code that answers it. Chosen on 103 questions about five repositories:
+// docs/decisions/0035.
 var originPrior = [analysis.Origins]float64{
 	analysis.OriginNone: 1, analysis.OriginCode: 1, analysis.OriginDocument: 0.75, analysis.OriginSettings: 0.6,
 	analysis.OriginTest: 0.4, analysis.OriginExample: 0.5, analysis.OriginChangelog: 0.4, analysis.OriginCommit: 0.4,
 }
 
-// originCue holds phrases of questions that ask for kinds of files other than code.
+// originCue has phrases in questions that ask for kinds of files other than code.
 type originCue struct {
 	origins []analysis.Origin
-	phrases []string // each between spaces
+	phrases []string // each with a space before and after it
 }
 
 func cue(phrases string, origins ...analysis.Origin) originCue {
@@ -41,18 +41,18 @@ var originCues = []originCue{
 		"package.json, pyproject, go.mod, build script, lint, linter", analysis.OriginSettings),
 }
 
-// declaresPrior is the factor on a piece of code that only declares, such as a type, where the
-// question asks how, where or why something happens. The names of types and constants have the
-// words of such a question, and functions answer it. Chosen on the 114 questions of ten
-// repositories, where 0.5 to 0.7 do equally well.
+// declaresPrior is the factor on a piece of code that only declares something, such as a type, if
+// the question asks how, where or why something happens. Names of types and constants contain the
+// words of such questions, but functions answer them. Chosen on the 114 questions of ten
+// repositories, where 0.5 to 0.7 work equally well.
 const declaresPrior = 0.6
 
-// fileLikeness is what a cosine of 1 is worth to a piece of a file beside a keyword score of 1,
-// whatever the turn's trust in cosines and the length of the piece: see trustInCosines and
-// compareNear, which are for what people say. 0.7 to 1 do equally well: docs/decisions/0046.
+// fileLikeness is how much a cosine of 1 counts for a piece of a file, relative to a keyword score
+// of 1. It replaces trustInCosines and compareNear, which are meant for what people say. 0.7 to 1
+// work equally well: docs/decisions/0046.
 const fileLikeness = 0.85
 
-// originPriors is what each kind of file counts for one question.
+// originPriors holds the factors of each kind of file for one question.
 type originPriors struct {
 	kinds    [analysis.Origins]float64
 	declares float64 // of a piece of code that only declares
@@ -74,7 +74,7 @@ func (c *originCue) in(text string) bool {
 	return slices.ContainsFunc(c.phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-// originsOf returns what each kind of file counts for a question.
+// originsOf returns the factors for a question.
 func originsOf(question string) *originPriors {
 	out := originPriors{originPrior, 1}
 	text := spaced(question)
@@ -92,8 +92,8 @@ func originsOf(question string) *originPriors {
 	return &out
 }
 
-// spaced returns a question in lower case with one space around each word. A full stop, a
-// hyphen or an underscore inside of a word is part of it.
+// spaced returns a question in lower case, with one space around each word. A full stop, a hyphen
+// or an underscore inside a word is part of it.
 func spaced(question string) string {
 	var b strings.Builder
 	b.Grow(len(question) + 2)

@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// DefaultPlaybooks is the greatest number of playbooks in a turn, unless
-	// Options.Limits says otherwise: a method is to be followed, and nobody follows
-	// three at once.
+	// DefaultPlaybooks is the maximum number of playbooks in a turn, unless Options.Limits has
+	// another. A playbook is a method to follow, and nobody follows three at once.
 	DefaultPlaybooks = 2
-	// maxPlaybooks bounds how many a turn looks at: the newest ones.
+	// maxPlaybooks is how many playbooks a turn examines: the newest ones.
 	maxPlaybooks = 1000
 )
 
-// Playbooks is the source of playbooks. It returns every playbook that the filter
-// admits, newest first, with how many of the question's words it is about; which
-// of them fit the turn is decided with what the other sources say of the same
-// words: see Retriever.match. It asks no index: the playbooks of a project are
-// few, and what one is about stands in its first lines.
+// Playbooks returns the source of playbooks. It finds every playbook that the filter accepts,
+// newest first, with the number of the question's words that it is about. Retriever.match decides
+// which ones fit the turn, with the other sources' results for the same words. It uses no index,
+// because a project has few playbooks, and the first lines of each say what it is about.
 //
-// c remembers what each playbook is about; nil reads all of them again each time.
+// c caches what each playbook is about. If it is nil, all are read again in each search.
 func Playbooks(p store.Projections, c *PlaybookCache) Source {
 	if c == nil {
 		c = NewPlaybookCache()
@@ -43,7 +41,7 @@ type playbooksSource struct {
 
 func (playbooksSource) Name() string { return SourcePlaybooks }
 
-func (playbooksSource) prompt() {}
+func (playbooksSource) immediate() {}
 
 func (l playbooksSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindPlaybook)
@@ -61,7 +59,7 @@ func (l playbooksSource) Search(ctx context.Context, q *Query) (store.Result, er
 	}
 	l.fetch(ctx, res.Hits)
 	parts := make([]float32, len(res.Hits)*len(hashes))
-	having := make([]int, len(hashes)) // playbooks that have the term
+	having := make([]int, len(hashes)) // number of playbooks that have the term
 	hits := res.Hits[:0]
 	for _, h := range res.Hits {
 		if err := ctx.Err(); err != nil {
@@ -86,8 +84,8 @@ func (l playbooksSource) Search(ctx context.Context, q *Query) (store.Result, er
 	return res, nil
 }
 
-// fetch gets the playbooks ready that were not read yet, should they lie in another
-// process.
+// fetch prefetches the playbooks that are not in the cache, in case another process holds the
+// store.
 func (l playbooksSource) fetch(ctx context.Context, hits []store.Hit) {
 	var unread []store.Ref
 	for _, h := range hits {
@@ -98,7 +96,7 @@ func (l playbooksSource) fetch(ctx context.Context, hits []store.Hit) {
 	store.Fetch(ctx, l.p, unread)
 }
 
-// book returns what a playbook is about; nil when it was forgotten meanwhile.
+// book returns what a playbook is about; nil if it was deleted since.
 func (l playbooksSource) book(ctx context.Context, ref store.Ref) (*book, error) {
 	row, ok := l.p.Row(ref)
 	if !ok {
@@ -117,12 +115,12 @@ func (l playbooksSource) book(ctx context.Context, ref store.Ref) (*book, error)
 	return l.c.keep(&row, &c), nil
 }
 
-// ownDocs is how many playbooks there would have to be for their own counts to
-// say how rare a word is.
+// ownDocs is the assumed number of playbooks in rarity. The real number is too small to tell how
+// rare a word is.
 const ownDocs = 1000
 
-// rarity is what each term is of all, by how few playbooks have it: for turns
-// without a keyword source, which knows better.
+// rarity returns the weight of each term in the question, by how few playbooks have it. It is for
+// turns without a keyword source, which has better weights.
 func rarity(having []int) []float32 {
 	values := make([]float32, len(having))
 	sum := 0.0
@@ -139,26 +137,25 @@ func idf(n int) float64 {
 	return math.Log(1 + (math.Max(ownDocs, float64(n))-float64(n)+0.5)/(float64(n)+0.5))
 }
 
-// How much a word of the question counts for a playbook, by where it stands
-// there. The first paragraph is the description: it says when to use it, and the
-// rest of a method uses the words of everything that it touches.
+// How much a word of the question counts, by its position in the playbook. The first paragraph
+// describes when to use the playbook. The rest uses words of everything that the method touches.
 const (
 	inSubject = 1    // heading, description, tags and entities
-	inTitle   = 0.5  // headings further down
-	inBody    = 0.25 // elsewhere
+	inTitle   = 0.5  // in later headings
+	inBody    = 0.25 // in other text
 )
 
-// phrases are what descriptions say of themselves and not of their subject: "Use
-// this skill when the user asks for …".
+// phrases are words that descriptions use about themselves, not about their subject: "Use this
+// skill when the user asks for …".
 var phrases = map[string]bool{"use": true, "user": true, "skill": true, "playbook": true, "ask": true, "want": true,
 	"somebodi": true, "someon": true}
 
-// maxBooks bounds the cache: some kilobytes each.
+// maxBooks is the maximum number of cached books, some kilobytes each.
 const maxBooks = 4096
 
-// PlaybookCache remembers which words playbooks are made of, so that a turn need
-// not read them again. It keeps hashes of words and no text. Safe for concurrent
-// use, and for any number of stores.
+// PlaybookCache caches which words playbooks consist of, so that turns need not read them again. It
+// holds hashes of words and no text. It is safe for concurrent use, and may be shared by any number
+// of stores.
 type PlaybookCache struct {
 	seed maphash.Seed
 
@@ -166,16 +163,16 @@ type PlaybookCache struct {
 	m  map[string]*book
 }
 
-// book is what one version of a playbook is about.
+// book holds the words of one version of a playbook.
 type book struct {
 	version uint64
-	words   map[uint64]float32 // hash of the term to what it counts
-	// may has the bit of each word's hash set. Nearly every question is about other
-	// things than nearly every playbook, and a bit is sooner looked at than a map.
+	words   map[uint64]float32 // weight by the hash of the term
+	// may is a Bloom filter of the words' hashes. Nearly every lookup fails, and a bit is faster to
+	// check than a map.
 	may [32]uint64
 }
 
-// worth is what a term counts.
+// worth returns the weight of a term; 0 if the book does not have it.
 func (b *book) worth(hash uint64) float32 {
 	if b.may[hash%32]&(1<<(hash/32%64)) == 0 {
 		return 0
@@ -190,7 +187,7 @@ func NewPlaybookCache() *PlaybookCache {
 
 func (c *PlaybookCache) hash(term string) uint64 { return maphash.String(c.seed, term) }
 
-// at returns what is known of a version of a playbook; nil when it is not.
+// at returns the cached version of a playbook; nil if there is none.
 func (c *PlaybookCache) at(row *store.Row) *book {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -200,7 +197,7 @@ func (c *PlaybookCache) at(row *store.Row) *book {
 	return nil
 }
 
-// keep reads a playbook and keeps what it is about.
+// keep reads a playbook and caches its words.
 func (c *PlaybookCache) keep(row *store.Row, claim *ken.Claim) *book {
 	b := c.read(claim)
 	b.version = row.Version
@@ -245,8 +242,7 @@ func (c *PlaybookCache) read(claim *ken.Claim) *book {
 	return b
 }
 
-// subject splits a playbook's text after its first paragraph that is not a
-// heading alone.
+// subject splits a playbook's text after its first paragraph that is more than a heading.
 func subject(text string) (description, body string) {
 	for at := 0; ; {
 		rest := strings.TrimLeft(text[at:], " \t\r\n")

@@ -11,17 +11,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// relatedWeight is what a related word counts of the word that the question has.
+// relatedWeight is the weight of a related word, relative to the word in the question.
 const relatedWeight = 0.7
 
-// relatedHits is how many of the first hits are examined for pieces of files, and
-// relatedDepth how many hits the related words may have.
+// relatedHits is how many of the first hits are checked for pieces of files. relatedDepth is the
+// maximum number of hits for the related words.
 const relatedHits, relatedDepth = 10, 200
 
 // withRelated raises the scores of pieces of files that have words related to the question's, such
-// as "conn" for "connection", and adds pieces that have those alone. A term counts the most of what it and
-// its related words count, and those no more than the term does at its best. Shares stay as
-// they are: a related word is no evidence that a question about something else has an answer.
+// as "conn" for "connection", and adds pieces that have only such words. For each term, a piece
+// gets the highest value of the term and its related words; these count at most as much as the term
+// does at its best. Shares do not change: a related word is no evidence that the question has an
+// answer here.
 func (l keywordSource) withRelated(ctx context.Context, q *Query, res store.Result) (store.Result, error) {
 	f := *q.Filter
 	words := l.relatedTo(&res)
@@ -30,7 +31,7 @@ func (l keywordSource) withRelated(ctx context.Context, q *Query, res store.Resu
 	}
 	f.Kinds = []ken.Kind{ken.KindDocument}
 	var text strings.Builder
-	of := map[string][]int{} // by related term, the terms of the question
+	of := map[string][]int{} // by related term, the indices of the question's terms
 	for i, list := range words {
 		for _, w := range list {
 			text.WriteString(w + "\n")
@@ -81,8 +82,8 @@ func (l keywordSource) withRelated(ctx context.Context, q *Query, res store.Resu
 	return res, nil
 }
 
-// relatedTo returns for each term of a result the words that are related to it and are none of
-// its terms; nil if no piece of a file is among the first hits.
+// relatedTo returns, for each term of a result, the related words that are not terms themselves;
+// nil if none of the first hits is a piece of a file.
 func (l keywordSource) relatedTo(res *store.Result) [][]string {
 	first := res.Hits[:min(len(res.Hits), relatedHits)]
 	if !slices.ContainsFunc(first, func(h store.Hit) bool { return l.p.Form(h.Ref).Traits.Origin() != analysis.OriginNone }) {

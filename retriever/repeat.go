@@ -11,19 +11,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Episodes may be many and alike: one for each session that had the same goal. What is
-// here keeps them from taking the places of what answers a turn.
+// There may be many similar episodes, one for each session with the same goal. The functions below
+// keep them from crowding out the records that answer a turn.
 
-// mostLook bounds how far a source looks past episodes, in parts of its limit.
-const mostLook = 64
+// maxLookFactor limits how many hits a source examines, as a multiple of its limit.
+const maxLookFactor = 64
 
-// pastEpisodes calls search with rising limits until its hits, of which at most so many
-// are episodes, fill the limit, or there are no more. Where episodes alone are asked for,
-// it takes them all.
-func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
+// limitEpisodes calls search with rising limits until there are limit hits, or no more. At most most
+// of them may be episodes. If the filter accepts only episodes, there is no such restriction.
+func limitEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
 	kind := kindsOf(p)
-	for look := limit; ; look *= 4 {
-		res, err := search(look)
+	for n := limit; ; n *= 4 {
+		res, err := search(n)
 		if err != nil || len(f.Kinds) == 1 && f.Kinds[0] == ken.KindEpisode {
 			return res, err
 		}
@@ -35,15 +34,15 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 			}
 			return false
 		})
-		if episodes <= most || len(res.Hits) >= limit || found < look || look >= mostLook*limit {
+		if episodes <= most || len(res.Hits) >= limit || found < n || n >= maxLookFactor*limit {
 			res.Hits = res.Hits[:min(len(res.Hits), limit)]
 			return res, nil
 		}
 	}
 }
 
-// kindsOf returns a function that tells the kind of a record, "" of one that is gone. A store on
-// disk knows it without the rest of the row.
+// kindsOf returns a function that returns the kind of a record; "" if it was deleted. A store on
+// disk knows it without reading the rest of the row.
 func kindsOf(p store.Projections) func(store.Ref) ken.Kind {
 	if k, ok := p.(interface{ Kind(ref store.Ref) ken.Kind }); ok {
 		return k.Kind
@@ -54,9 +53,9 @@ func kindsOf(p store.Projections) func(store.Ref) ken.Kind {
 	}
 }
 
-// answers takes episodes that say nothing but what is asked out of a pool: a question is no
-// evidence for itself. Only short ones are read that the keyword source did not find, or that
-// have most of the question's words.
+// answers removes from a pool the episodes that contain nothing but the question: a question is no
+// evidence for itself. It reads only short episodes that either the keyword source did not find, or
+// that have most of the question's words.
 func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
 	suspect := func(e *entry) bool {
 		return e.row.Facts.Kind == ken.KindEpisode && e.rank.form.Words < shortWords && (e.rank.share == 0 || e.rank.share >= mostWords) && !ruled[e.ref]
@@ -88,11 +87,11 @@ func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *cand
 	return kept
 }
 
-// mostWords is the part of the question's words that an episode has before it is read.
+// mostWords is the part of the question's words from which an episode is read.
 const mostWords = 0.5
 
-// repeats reports whether a summary has no words but those that are asked, apart from its
-// first line, which says who and when, the titles of its lines, and notes in parentheses.
+// repeats reports whether a summary has no words other than those in asked. Its first line, which
+// says who and when, the titles of its lines, and notes in parentheses don't count.
 func repeats(summary string, asked map[string]bool) bool {
 	said := false
 	_, rest, _ := strings.Cut(summary, "\n")
@@ -117,24 +116,23 @@ func repeats(summary string, asked map[string]bool) bool {
 	return said
 }
 
-// distinct takes records that say the same as one before them out of a pool in its order,
-// so that they take no place when it is cut. Of those that say the same, the one with the
-// highest tier and trust stays, in the best place of all. Only records that
-// are alike in form and found alike are read.
+// distinct removes records that say the same as an earlier one from a sorted pool, so that they
+// take no places. Of records that say the same, it keeps the one with the highest tier and trust,
+// at the best position of them. It reads only records with the same form and similar scores.
 func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, s *candidateFilter) []*entry {
 	texts := map[store.Ref]string{}
 	text := func(e *entry) string {
 		if _, ok := texts[e.ref]; !ok {
 			c, err := r.p.Claim(ctx, e.ref)
 			if err != nil {
-				c.Text = e.row.ID // is like no other
+				c.Text = e.row.ID // unique, so it equals no other
 			}
 			texts[e.ref] = statement(&c)
 		}
 		return texts[e.ref]
 	}
 	kept := pool[:0]
-	marks := make([]mark, 0, len(pool)) // of kept: they tell most apart, and lie side by side
+	marks := make([]mark, 0, len(pool)) // of kept; most records differ in these values, and they are close together in memory
 	for _, e := range pool {
 		m, i := markOf(e), 0
 		for i < len(marks) && !(marks[i].near(&m) && kept[i].alike(e) && text(kept[i]) == text(e)) {
@@ -155,10 +153,10 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 	return kept
 }
 
-// mark holds the values that alike compares first.
+// mark holds the values that are compared before alike is called.
 type mark struct {
 	form  analysis.Form
-	share float64 // in the first source; unfound where that did not find it
+	share float64 // in the first source; unfound if that did not find it
 	apart float64
 }
 
@@ -170,18 +168,18 @@ func markOf(e *entry) mark {
 		m.share = e.hits[0].Share
 	}
 	if e.row.Facts.Kind == ken.KindEpisode {
-		m.apart = math.Inf(1) // a source may have found one of them alone
+		m.apart = math.Inf(1) // a source may have found only one of two equal episodes
 	}
 	return m
 }
 
-// near reports false only for records that are not alike.
+// near returns false only for records that are not alike.
 func (m *mark) near(o *mark) bool {
 	return m.form == o.form && math.Abs(m.share-o.share) <= m.apart
 }
 
-// alike reports whether two records may say the same: they are of one kind and form, and
-// the sources that found both say the same of both.
+// alike reports whether two records may say the same: they have the same kind and form, and every
+// source that found both gave them nearly the same share.
 func (e *entry) alike(o *entry) bool {
 	if e.rank.form.Words == 0 || e.rank.form != o.rank.form || e.row.Facts.Kind != o.row.Facts.Kind || e.row.Facts.Scope != o.row.Facts.Scope || e.row.Facts.Kind == ken.KindDocument {
 		return false
@@ -195,26 +193,25 @@ func (e *entry) alike(o *entry) bool {
 		if e.hits[i].rank > 0 && o.hits[i].rank > 0 {
 			both++
 		}
-		if apart == sameShare && (e.hits[i].rank > 0) != (o.hits[i].rank > 0) { // a source that finds equal words finds both
+		if apart == sameShare && (e.hits[i].rank > 0) != (o.hits[i].rank > 0) { // a source that finds a text also finds an equal one
 			return false
 		}
 		if e.hits[i].rank > 0 && o.hits[i].rank > 0 && math.Abs(e.hits[i].Share-o.hits[i].Share) > apart {
 			return false
 		}
 	}
-	return both > 1 || apart == alikeShare // words alone give many records one share
+	return both > 1 || apart == alikeShare // if only one source found both, equal shares prove little
 }
 
-// How far the shares of two records that say the same may lie apart. Equal words have equal
-// shares, but for rounding, and whatever lies further apart need not be read. An episode's
-// first line is another one, and its vector with it.
+// Maximum difference between the shares of two records that say the same. Equal words have equal
+// shares, except for rounding. Equal episodes differ in their first line, and so in their vectors.
 const (
 	sameShare  = 1e-4
 	alikeShare = 0.02
 )
 
-// statement returns the text of a claim without case and white space, and of an episode
-// without its first line, which names the session and its date.
+// statement returns a claim's text in lower case with single spaces, and of an episode without the
+// first line, which has the session and its date.
 func statement(c *ken.Claim) string {
 	s := c.Text
 	if _, rest, ok := strings.Cut(s, "\n"); ok && c.Kind == ken.KindEpisode {
@@ -223,49 +220,48 @@ func statement(c *ken.Claim) string {
 	return strings.ToLower(strings.Join(strings.Fields(c.Heading+" "+s), " "))
 }
 
-// DefaultFloor was chosen on the development sets: it leaves 1 % of the
-// questions that have an answer without a block, and nine in ten of those on
-// foreign subjects. The curve is in docs/decisions/0009.
+// DefaultFloor was chosen on the development sets. With it, 1 % of the questions that have an
+// answer get no block, and neither do nine in ten of those about foreign subjects. The curve is in
+// docs/decisions/0009.
 const DefaultFloor = 0.16
 
-// A record needs one of these in a turn that is above the floor. Not both: a
-// long message may have every word of the question and be like nothing. A floor
-// below the first lowers it: who asks for little gets what has any word.
+// In a turn above the floor, a record needs one of these values. It need not have both: a long
+// message may have every word of the question but no likeness. A floor below leastShare lowers it,
+// so that with a low floor any common word is enough.
 const (
 	leastShare  = 0.12
 	leastCosine = 0.2
 )
 
-// The share of the question's words that nobody has still leaves this much to
-// the cosine.
+// freeShare is added to the share, so that the cosine counts even if no record has a word of the
+// question.
 const freeShare = 0.2
 
-// What having all words is worth alone.
+// allWords is the evidence of having all words of the question, without any likeness.
 const allWords = 0.2
 
-// What a source that a turn goes without is taken to have said.
+// Assumed values of a source that is missing in a turn.
 const (
 	absentShare  = 0.35
 	absentCosine = 0.35
 )
 
-// evidence says how surely something bears on the question, 0..1.2: what part of
-// its words it has times how like it is. Either alone is easily had: a common
-// word in a foreign question, some likeness of everything to everything. Most of
-// the words are enough by themselves: an embedder may not know the language.
+// evidence returns how certain it is that something is relevant to the question, 0..1.2: the part
+// of the question's words that it has, times its likeness. Either alone proves little, because
+// common words and some likeness occur in unrelated texts. But most of the words are enough alone,
+// because the embedder may not know the language.
 func evidence(share, cosine float64) float64 {
 	return math.Max((share+freeShare)*cosine, allWords*share)
 }
 
-// floor parts the pool by evidence. Below the floor is everything in a turn
-// whose best words and best likeness together don't reach the floor, and else
-// the records that are far below it. Pieces of files have a floor of their own: see
-// fileFloor. Rules don't come out of it.
+// floor splits the pool by evidence. If the best share and the best cosine of a turn together don't
+// reach the floor, everything is below it. Otherwise only records with little evidence of their own
+// are. Pieces of files have a floor of their own: see fileFloor. Rules are in neither result.
 //
-// What is filed under an entity that the turn names has that name, as if it stood in
-// the text, and to name something that is known is evidence by itself, as much as
-// having all words. But the name has to be enough of the question for a record, so
-// that an entity that is mentioned by the way does not bring all that is known of it.
+// A record filed under an entity that the turn names is treated as if its text had the name. Naming
+// a known entity is evidence itself, as much as having all words. But the name must be a large
+// enough part of the question, so that an entity mentioned in passing does not bring everything
+// known about it.
 func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, ruled map[store.Ref]bool) (above, below []*entry) {
 	if r.o.Floor < 0 {
 		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] }), nil
@@ -273,7 +269,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	keyword, vector := sourcesOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
-		share, cosine = math.Max(share, e.rank.had()), math.Max(cosine, e.rank.cosine)
+		share, cosine = math.Max(share, e.rank.totalShare()), math.Max(cosine, e.rank.cosine)
 	}
 	if !keyword {
 		share = absentShare
@@ -292,7 +288,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 		if e.ofFile() {
 			turn = files.admits(e, r.o.Floor)
 		}
-		if turn && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
+		if turn && (e.rank.totalShare() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
 			below = append(below, e)
@@ -304,7 +300,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 // ofFile reports whether the record is a piece of a file or a commit.
 func (e *entry) ofFile() bool { return e.rank.form.Traits.Origin() != analysis.OriginNone }
 
-// sourcesOf says which of the two sources that evidence comes from answered.
+// sourcesOf reports which of the two sources that evidence is based on answered.
 func sourcesOf(found []answer) (keyword, vector bool) {
 	for _, a := range found {
 		keyword = keyword || a.name == SourceKeyword

@@ -11,14 +11,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What a reranker reads of a turn.
+// Bounds of what is sent to a reranker.
 const (
-	rerankTop   = 50   // of the pool
-	rerankBytes = 2000 // of a record
+	rerankTop   = 50   // records of the pool
+	rerankBytes = 2000 // bytes of a record
 )
 
-// rerank reorders the best of the pool by Options.Rerank. The scores stay, and change places: the
-// first gets the highest of them, so that floors and budgets mean what they did.
+// rerank sorts the first records of the pool by Options.Rerank. The records exchange their scores,
+// so that the first has the highest, and floors and budgets mean the same as before.
 func (r *Retriever) rerank(ctx context.Context, pool []*entry, t *Turn, out *Result) {
 	top := pool[:min(len(pool), rerankTop)]
 	if r.o.Rerank == nil || len(top) < 2 {
@@ -32,7 +32,7 @@ func (r *Retriever) rerank(ctx context.Context, pool []*entry, t *Turn, out *Res
 	store.Fetch(ctx, r.p, refs)
 	texts := make([]string, len(top))
 	for i, ref := range refs {
-		if c, err := r.p.Claim(ctx, ref); err == nil { // one that is gone is refused later
+		if c, err := r.p.Claim(ctx, ref); err == nil { // a deleted record is refused later
 			texts[i] = rerankText(&c)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Retriever searches one owner's projections. Safe for concurrent use.
+// Retriever searches one owner's projections. It is safe for concurrent use.
 type Retriever struct {
 	p store.Projections
 	o Options
@@ -25,41 +25,40 @@ func New(p store.Projections, o Options) *Retriever {
 	return &Retriever{p: p, o: o.withDefaults()}
 }
 
-// Turn is a question to a retriever.
+// Turn is a query to a retriever.
 type Turn struct {
 	Signals ken.Signals
-	Filter  ken.Filter // Filter.Now also dates decay; zero means that nothing decays
-	ID      string     // the turn's, for Options.Learned
-	Session string     // that the turn belongs to; its own episodes are no news to it
-	// Began is the time at which the conversation began. It is set for one that uses the name
-	// of a session with earlier conversations, whose episodes it does not hold. Else zero.
+	Filter  ken.Filter // its Now is also used for decay; zero means no decay
+	ID      string     // the turn's id, for Options.Learned
+	Session string     // the turn's session, whose own episodes are left out
+	// Began is the time at which the conversation began, if it uses the name of a session with
+	// earlier conversations but does not contain their messages. Otherwise it is zero.
 	Began time.Time
 	Late  <-chan store.Result
-	// Opens says that the conversation holds no block yet: see Options.Nearest.
+	// Opens reports whether the conversation holds no block yet: see Options.Nearest.
 	Opens bool
 
-	// The rest is for Options.Structure: see structure.Signs.
+	// The fields below are for Options.Structure: see structure.Signs.
 	Text    string
 	Project string
 	Carried []string
 	Named   []string
 	Beside  []structure.Beside
 	Done    []string
-	Expand  bool // look one dependency further than the entities that the turn names
+	Expand  bool // also search one dependency away from the entities that the turn names
 }
 
-// Retrieve asks every source and returns the best of what they found, at the
-// deadline or at ctx's end at the latest. It never fails: what went wrong is in
-// the result.
+// Retrieve queries every source and returns the best of their results. It returns at the deadline
+// or at ctx's end at the latest. It never fails: errors are in the result.
 //
-// The structure is looked at first and apart from that: it is at hand, and a rule
-// must not be lost to a deadline.
+// The structure search runs first and without that deadline. It is fast, and a rule must not be
+// lost to a deadline.
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 	out := Result{MS: make(map[string]float64, len(r.o.Sources)+1)}
-	r.look(ctx, &t, &out)
+	r.searchStructure(ctx, &t, &out)
 	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
-		answers = append(answers, answer{SourceLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
+		answers = append(answers, answer{SourceLate, store.Result{Hits: late.Hits}}) // the records it refused were cut by another turn's filter
 	}
 	r.choose(ctx, answers, &t, &out)
 	return out
@@ -68,21 +67,20 @@ func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 func receive(late <-chan store.Result) (res store.Result, ok bool) {
 	select {
 	case res, ok = <-late:
-	default: // nil, or not there yet
+	default: // late is nil, or has no value yet
 	}
 	return res, ok && len(res.Hits) > 0
 }
 
-// choose fuses, ranks, applies the floors, and names everything that was cut.
+// choose fuses and ranks the answers, applies the floors, and records everything that was cut.
 //
-// What belongs into every turn and the playbooks that fit it are memory, whatever
-// else finds them. Playbooks that don't fit are out, whatever else finds them. An
-// episode among the newest is memory only when it is not knowledge that bears on
-// the turn.
+// Pinned records and fitting playbooks are memory, even if other sources found them too. Playbooks
+// that don't fit are left out, even if other sources found them. A recent episode is memory only if
+// it is not also relevant knowledge.
 func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
 	s := candidateFilter{p: r.p, f: f, out: out, decided: make(map[store.Ref]bool, count(answers))}
-	ruled := r.rules(answers, &s) // first, before anything can refuse or take them
+	ruled := r.rules(answers, &s) // first, so that nothing else can refuse or take them
 	r.tasks(&s)
 	var found, pinned, sessions, playbooks []answer
 	for _, a := range answers {
@@ -127,8 +125,8 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	s.readmit(recent)
 
 	s.readmitRules(ruled)
-	pool := s.admit(memory.fuse(found, r.o.K)) // what is in memory already is not admitted again
-	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
+	pool := s.admit(memory.fuse(found, r.o.K)) // records that are memory already are not admitted again
+	out.Retrieved = out.Rules + out.Memory + countNonRules(pool, ruled)
 	for _, e := range recent {
 		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
 			out.Retrieved++
@@ -150,7 +148,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		if !slices.ContainsFunc(recent, func(x *entry) bool { return x.ref == e.ref }) {
 			c := r.candidate(e, found, f)
 			c.Signals = e.rank.signals()
-			c.Row.Constraint = false // a rule that applies is among those already
+			c.Row.Constraint = false // rules that apply are in the result already
 			out.Candidates = append(out.Candidates, c)
 		}
 	}
@@ -158,7 +156,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	for _, e := range knowledge {
 		c := r.candidate(e, found, f)
 		c.Memory, c.Signals = false, e.rank.signals()
-		if len(c.Sources) == 0 { // see likelyRules
+		if len(c.Sources) == 0 { // added by likelyRules
 			c.Sources[SourceStructure] = ken.LegScore{Rank: 1, Score: 1}
 		}
 		if c.Recent = e.recent != nil; c.Recent {
@@ -171,16 +169,15 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	}
 }
 
-// best orders the pool and returns what is above the floor, TopK at most, and what is near: see
-// Options.Nearest. Rules that apply in any case are evidence of what the turn is about, and else
-// take no part.
+// best sorts the pool. It returns the records above the floor, at most TopK, and those for
+// Options.Nearest. Rules that apply in any case count for the turn's evidence but are not returned.
 func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) (best, near []*entry) {
-	pool = s.capped(pool, r.o.Pool, ruled)
+	pool = s.limitPool(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	weighFiles(pool)
 	r.order(pool, found)
 	r.rerank(ctx, pool, t, s.out)
-	s.grade(pool, ruled)
+	s.scoreRules(pool, ruled)
 	pool = r.answers(ctx, pool, t, s, ruled)
 	pool, near = r.floor(pool, found, s, ruled)
 	near = r.nearest(near, len(pool), found, t, s)
@@ -192,9 +189,9 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 	return pool[:min(len(pool), r.o.TopK)], near
 }
 
-// nearest returns the first of the facts below the floor that a turn which opens a conversation
-// gets, beside n items that are above it, and cuts the others. What an external source says comes
-// with evidence only.
+// nearest returns the first facts below the floor, so that a turn which opens a conversation has
+// Options.Nearest claims; n are above the floor. It cuts the other records below the floor. Claims
+// of external trust are not added this way.
 func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *candidateFilter) []*entry {
 	room := r.o.Nearest - n
 	if !t.Opens {
@@ -211,7 +208,7 @@ func (r *Retriever) nearest(below []*entry, n int, found []answer, t *Turn, s *c
 	return near
 }
 
-// candidate is an entry as memory: without signals.
+// candidate returns an entry as a memory candidate, without signals.
 func (r *Retriever) candidate(e *entry, answers []answer, f *ken.Filter) Candidate {
 	c := Candidate{Ref: e.ref, Row: e.row, Memory: true, Fused: e.rank.score,
 		Sources: make(map[string]ken.LegScore, len(answers)), Tier: r.tier(&e.row, f)}
@@ -223,8 +220,8 @@ func (r *Retriever) candidate(e *entry, answers []answer, f *ken.Filter) Candida
 	return c
 }
 
-// usualPinned is, for most of what is pinned, how it was found. A turn may have some
-// hundred of them, and a map for each would be half of what it allocates.
+// usualPinned holds the Sources of pinned records by rank. A turn may have some hundred pinned
+// records, and a new map for each would be half of its allocations.
 var usualPinned = sync.OnceValue(func() []map[string]ken.LegScore {
 	legs := make([]map[string]ken.LegScore, 256)
 	for i := range legs {
@@ -233,7 +230,7 @@ var usualPinned = sync.OnceValue(func() []map[string]ken.LegScore {
 	return legs
 })
 
-// pinnedAt is the sources of what is pinned, at a rank from 1. It is shared.
+// pinnedAt returns the Sources of a pinned record. Ranks begin at 1. The result is shared.
 func pinnedAt(rank int, score float64) map[string]ken.LegScore {
 	if usual := usualPinned(); score == 0 && rank <= len(usual) {
 		return usual[rank-1]
@@ -241,7 +238,7 @@ func pinnedAt(rank int, score float64) map[string]ken.LegScore {
 	return map[string]ken.LegScore{SourcePinned: {Rank: rank, Score: score}}
 }
 
-// tier is a record's at the time of the filter.
+// tier returns a record's tier at the time of the filter.
 func (r *Retriever) tier(row *store.Row, f *ken.Filter) ken.Tier {
 	if f.Now.IsZero() {
 		return row.Support.Tier
@@ -256,7 +253,8 @@ func count(answers []answer) (n int) {
 	return n
 }
 
-// floorReason tells what only the turn before had found from what this turn did.
+// floorReason returns CutLate for an entry that only the late hits of the turn before contain, and
+// CutFloor for others.
 func floorReason(e *entry, answers []answer) ken.CutReason {
 	for i, h := range e.hits {
 		if h.rank > 0 && answers[i].name != SourceLate {
@@ -266,10 +264,10 @@ func floorReason(e *entry, answers []answer) ken.CutReason {
 	return ken.CutLate
 }
 
-// lateSource is how long a vector source may run on after the turn has gone without it.
+// lateSource is how long a vector source may continue after the turn has stopped waiting for it.
 const lateSource = 5 * time.Second
 
-// sourceResult is what a source's goroutine hands back.
+// sourceResult is the result of a source's goroutine.
 type sourceResult struct {
 	source int
 	res    store.Result
@@ -277,13 +275,12 @@ type sourceResult struct {
 	ms     float64
 }
 
-// prompt is a source that finds what it does without a search, in microseconds. It runs
-// on the turn's own goroutine, beside the searches: to start another one, and to be
-// woken by it, would take longer than its work.
-type prompt interface{ prompt() }
+// immediate marks a source that answers in microseconds, without a search. It runs in the turn's
+// goroutine, beside the searches, because another goroutine would cost more than the work.
+type immediate interface{ immediate() }
 
-// ask runs the sources together until the deadline. Each gets a filter of its own,
-// so that none can change what another sees.
+// ask runs the sources concurrently until the deadline. Each gets its own copy of the filter, so
+// that none can change what another one uses.
 func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	wait, cancel := context.WithTimeout(ctx, r.o.Deadline)
 	defer cancel()
@@ -294,14 +291,14 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	for i, leg := range r.o.Sources {
 		filters[i] = t.Filter
 		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session, Began: t.Began}
-		if _, ok := leg.(prompt); ok {
+		if _, ok := leg.(immediate); ok {
 			continue
 		}
-		if ctx.Err() != nil { // nobody is waiting, not even for what comes late
+		if ctx.Err() != nil { // nobody is waiting, not even for late hits
 			break
 		}
 		run, stop := wait, context.CancelFunc(func() {})
-		if leg.Name() == SourceVector { // it may finish after the turn, for the next one
+		if leg.Name() == SourceVector { // it may finish after the turn; the next turn uses its hits
 			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateSource)
 		}
 		go func() {
@@ -315,7 +312,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 		}()
 	}
 	for i, leg := range r.o.Sources {
-		if _, ok := leg.(prompt); ok && wait.Err() == nil {
+		if _, ok := leg.(immediate); ok && wait.Err() == nil {
 			rep := search(wait, leg, &queries[i])
 			rep.source = i
 			replies <- rep
@@ -324,14 +321,14 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	got := make([]*sourceResult, len(r.o.Sources))
 	for _, rep := range collect(replies, len(got), wait.Done()) {
 		out.MS[r.o.Sources[rep.source].Name()] = rep.ms
-		if wait.Err() == nil || !errors.Is(rep.err, wait.Err()) { // else it says in its own words that it was late
+		if wait.Err() == nil || !errors.Is(rep.err, wait.Err()) { // otherwise the source reports with its own error that it was late
 			got[rep.source] = &rep
 		}
 	}
 	return r.settle(ctx, got, late, out)
 }
 
-// collect takes n replies, or what is there at the end.
+// collect receives n replies, or those that arrived before end is closed.
 func collect(replies <-chan sourceResult, n int, end <-chan struct{}) (got []sourceResult) {
 	for len(got) < n {
 		select {
@@ -351,7 +348,7 @@ func collect(replies <-chan sourceResult, n int, end <-chan struct{}) (got []sou
 	return got
 }
 
-// search calls a source; a panic in it is its error.
+// search calls a source and converts a panic to an error.
 func search(ctx context.Context, leg Source, q *Query) (rep sourceResult) {
 	start := time.Now()
 	defer func() {
@@ -364,8 +361,8 @@ func search(ctx context.Context, leg Source, q *Query) (rep sourceResult) {
 	return rep
 }
 
-// settle returns the answers, and names the mode and what is missing from it. A
-// reply that did not come is nil.
+// settle returns the answers, and sets the mode and the reason if it is less than configured. A
+// reply that did not arrive is nil.
 func (r *Retriever) settle(ctx context.Context, got []*sourceResult, late <-chan store.Result, out *Result) (answers []answer) {
 	ran := map[string]bool{}
 	var causes []string

@@ -17,38 +17,38 @@ const (
 	SourceKeyword = "keyword"
 	SourceVector  = "vector"
 	SourcePinned  = "pinned"
-	SourceLate    = "late" // what the vector source found for the turn before, too late for it
+	SourceLate    = "late" // late hits of the turn before's vector source
 
-	SourceStructure = "structure" // what the turn's entities bring; not in Options.Sources: see Options.Structure
+	SourceStructure = "structure" // found through the turn's entities; not in Options.Sources: see Options.Structure
 
 	SourceSessions  = "sessions"  // the newest episodes
 	SourcePlaybooks = "playbooks" // playbooks that fit the turn
 )
 
-// Query is the request that every source gets.
+// Query is passed to every source.
 type Query struct {
 	Signals ken.Signals
 	Filter  *ken.Filter
-	Limit   int       // most hits of one source
-	Context float64   // what a word near a record counts, see Weights
-	Session string    // that asks; may be empty
+	Limit   int       // maximum number of hits
+	Context float64   // weight of a word in a neighbouring record, see Weights
+	Session string    // the turn's session; may be empty
 	Began   time.Time // see Turn.Began
 }
 
-// Source is one way to find records. Search is called from several goroutines and
-// returns at ctx's end; its hits are best first, and all pass the filter.
+// Source is one way to find records. Search may be called from several goroutines and must return
+// when ctx ends. Its hits are sorted, best first, and all pass the filter.
 type Source interface {
 	Name() string
 	Search(ctx context.Context, q *Query) (store.Result, error)
 }
 
-// Keyword returns the source over the keyword index: any of the turn's words, in the
-// record or near it.
+// Keyword returns the source for the keyword index. It finds any of the turn's words, in the record
+// or its neighbours.
 func Keyword(p store.Projections) Source { return keywordSource{p} }
 
 type keywordSource struct{ p store.Projections }
 
-// contextDepth is how many hits context is looked for in, at least.
+// contextDepth is the minimum number of hits to which inContext is applied.
 const contextDepth = 100
 
 func (keywordSource) Name() string { return SourceKeyword }
@@ -62,7 +62,7 @@ func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, erro
 	if q.Context > 0 {
 		limit = max(contextDepth, limit)
 	}
-	res, err := pastEpisodes(l.p, q.Filter, limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Keyword(ctx, text, q.Filter, limit) })
+	res, err := limitEpisodes(l.p, q.Filter, limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Keyword(ctx, text, q.Filter, limit) })
 	if err != nil {
 		return res, err
 	}
@@ -77,8 +77,8 @@ func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, erro
 	return res, nil
 }
 
-// KeywordText returns the query for the keyword index: the keywords, then exact names.
-// The index itself drops repeated and common terms.
+// KeywordText returns the query for the keyword index: the keywords, then exact names. The index
+// drops repeated and common terms.
 func KeywordText(s ken.Signals) string {
 	var b strings.Builder
 	for _, list := range [][]string{s.Keywords, s.Symbols, s.Entities, s.Failures} {
@@ -90,8 +90,8 @@ func KeywordText(s ken.Signals) string {
 	return b.String()
 }
 
-// Vector returns the source over the vectors: the question is embedded by e and compared
-// with every record.
+// Vector returns the source for vectors. It embeds the question with e and compares it with every
+// record.
 func Vector(p store.Projections, e embed.Embedder) Source { return vectorSource{p, e} }
 
 type vectorSource struct {
@@ -111,54 +111,54 @@ func (l vectorSource) Search(ctx context.Context, q *Query) (store.Result, error
 		return store.Result{}, err
 	}
 	if len(vecs) != 1 || vecs[0] == nil {
-		return store.Result{}, nil // no word of it is in the vocabulary
+		return store.Result{}, nil // the vocabulary has none of its words
 	}
-	return pastEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
+	return limitEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
 }
 
-// Pinned returns the source of the records that belong into every turn.
+// Pinned returns the source of the records that belong in every turn.
 func Pinned(p store.Projections) Source { return pinnedSource{p} }
 
 type pinnedSource struct{ p store.Projections }
 
 func (pinnedSource) Name() string { return SourcePinned }
 
-func (pinnedSource) prompt() {}
+func (pinnedSource) immediate() {}
 
 func (l pinnedSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	res, err := l.p.Pinned(ctx, q.Filter, pinnedLimit)
-	// Candidates for patterns that nobody has looked at may be many, and a receipt
-	// that lists them in every turn says nothing.
+	// There may be many pattern candidates that nobody has reviewed. Listing all of them in every
+	// receipt is not useful.
 	res.Cut = res.Cut[:min(len(res.Cut), q.Limit)]
 	return res, err
 }
 
-// pinnedLimit is how many pinned records reach the budget, which decides among
-// them and says what it left out; the sources' own limit is for ranked lists.
+// pinnedLimit is the maximum number of pinned records. The limits of sources are for ranked lists;
+// of pinned records the budgeter chooses, and reports what it leaves out.
 const pinnedLimit = 1000
 
-// narrowed is the filter for one kind alone, and false when it admits none of it.
+// narrowed returns the filter restricted to one kind; false if it does not accept that kind.
 func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
 	n := *f
 	n.Kinds = []ken.Kind{kind}
 	return n, f.Kinds == nil || slices.Contains(f.Kinds, kind)
 }
 
-// candidateFilter lets each record through once, and only what the filter accepts: every
-// source has filtered already, but a record may have changed since, the late source had
-// the filter of another turn, and a source that forgets a condition must not leak.
+// candidateFilter accepts each record once, and only if the turn's filter does. Sources have
+// filtered already, but a record may have changed since, the late source used another turn's
+// filter, and a source that ignores a condition must not leak records.
 type candidateFilter struct {
 	p       store.Projections
 	f       *ken.Filter
 	out     *Result
-	decided map[store.Ref]bool // refused, or let through
-	// readmitted are records that have another place in the result: they may be let
-	// through a second time, and are cut without a word.
+	decided map[store.Ref]bool // refused or accepted already
+	// readmitted are records that are elsewhere in the result already. They may be accepted a
+	// second time, and if they are then cut, that is not recorded.
 	readmitted map[store.Ref]bool
-	excluded   map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their source's own measure
+	excluded   map[store.Ref]ken.CutReason // records that pass the filter but that their own source rejected
 }
 
-// readmit lets the entries, which were admitted, be admitted once more.
+// readmit allows accepted entries to be accepted a second time.
 func (s *candidateFilter) readmit(entries []*entry) {
 	s.readmitted = make(map[store.Ref]bool, len(entries))
 	for _, e := range entries {
@@ -167,15 +167,15 @@ func (s *candidateFilter) readmit(entries []*entry) {
 	}
 }
 
-// readmitRules lets rules that were let through be admitted once more.
+// readmitRules allows accepted rules to be accepted a second time.
 func (s *candidateFilter) readmitRules(ruled map[store.Ref]bool) {
 	for ref := range ruled {
 		delete(s.decided, ref)
 	}
 }
 
-// capped is the first n of a pool, rules not counted.
-func (s *candidateFilter) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
+// limitPool returns the first n entries of a pool, plus all rules. It cuts the others.
+func (s *candidateFilter) limitPool(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
 	in := pool[:0]
 	for _, e := range pool {
 		switch {
@@ -191,9 +191,9 @@ func (s *candidateFilter) capped(pool []*entry, n int, ruled map[store.Ref]bool)
 	return in
 }
 
-// grade notes what the rules that were found by their words as well are worth as
-// answers. They come first whatever that is.
-func (s *candidateFilter) grade(pool []*entry, ruled map[store.Ref]bool) {
+// scoreRules sets the scores of rules that sources found by their words too. Rules come first whatever
+// their score.
+func (s *candidateFilter) scoreRules(pool []*entry, ruled map[store.Ref]bool) {
 	if len(ruled) == 0 {
 		return
 	}
@@ -210,15 +210,15 @@ func (s *candidateFilter) grade(pool []*entry, ruled map[store.Ref]bool) {
 	}
 }
 
-// cut notes an entry that was admitted and is out.
+// cut records that an accepted entry is left out.
 func (s *candidateFilter) cut(e *entry, why ken.CutReason) {
 	if !s.readmitted[e.ref] {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
 	}
 }
 
-// refuse notes a record that is out, unless it is gone altogether, or a part of the
-// structure that its words were found in: nobody expects that in a block.
+// refuse records that a record is left out. It does not list deleted records, and parts of the
+// structure that were found by their words, which are not expected in a block.
 func (s *candidateFilter) refuse(ref store.Ref, why ken.CutReason) {
 	if s.decided[ref] {
 		return
@@ -229,7 +229,7 @@ func (s *candidateFilter) refuse(ref store.Ref, why ken.CutReason) {
 	}
 }
 
-// admit returns the entries that pass, with their rows, in their order.
+// admit returns the entries that pass, with their rows, in the same order.
 func (s *candidateFilter) admit(entries []*entry) []*entry {
 	in := entries[:0]
 	for _, e := range entries {
@@ -241,15 +241,15 @@ func (s *candidateFilter) admit(entries []*entry) []*entry {
 	return in
 }
 
-// pass returns the row of a record that passes, and false for one that does not or
-// that has passed before.
+// pass returns the row of a record that passes; false for one that does not, or that has passed
+// before.
 func (s *candidateFilter) pass(ref store.Ref) (store.Row, bool) {
 	if s.decided[ref] {
 		return store.Row{}, false
 	}
 	s.decided[ref] = true
 	row, ok := s.p.Row(ref)
-	if !ok { // forgotten meanwhile
+	if !ok { // deleted since the search
 		return row, false
 	}
 	why := s.f.Reject(row.Facts)

@@ -13,21 +13,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Signals of what the structure brought.
+// Signals of records found through the structure.
 const (
-	SignalStructure = "structure" // aspect weight times nearness, 0..1; of a rule, the strength of the dependency, 1 without one
-	SignalDistance  = "distance"  // dependencies between it and what the turn is about: 0 or 1
+	SignalStructure = "structure" // aspect weight times nearness, 0..1; for a rule, the strength of the dependency, 1 if there is none
+	SignalDistance  = "distance"  // number of dependencies between the record's entity and the turn's: 0 or 1
 )
 
-// structureWait bounds how long the structure is waited for. It is at hand wherever
-// the store is open, and takes less than a millisecond; the bound is for a process
-// that holds the folder and does not answer. The turn's own deadline does not apply.
+// structureWait is how long the structure search may take. It usually takes less than a
+// millisecond. The limit is for a store whose holder does not answer. The turn's deadline does not
+// apply.
 const structureWait = time.Second
 
-// look finds the turn's entities and what they bring. A turn that asks for nothing
-// gets nothing; one that goes on with its session gets the rules of what that was
-// about.
-func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
+// searchStructure finds the turn's entities, and the rules and attributes under them. A turn without a
+// question gets nothing; one that resumes its session gets the rules about the session's entities.
+func (r *Retriever) searchStructure(ctx context.Context, t *Turn, out *Result) {
 	if r.o.Structure == nil || !t.Signals.Asks && !t.Signals.Resumes {
 		return
 	}
@@ -44,7 +43,7 @@ func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
 	out.MS[SourceStructure] = float64(time.Since(start)) / float64(time.Millisecond)
 }
 
-// traverse fills in the structure; a panic in it is its error.
+// traverse sets out.Focal and out.Structure. It converts a panic to an error.
 func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -59,8 +58,8 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 	return err
 }
 
-// rules lets the constraints through that apply, in their order, and returns which
-// they are. Neither pool nor floor nor TopK count for them.
+// rules adds the applying constraints to the result, in their order, and returns their refs. They
+// don't count for Pool, Floor or TopK.
 func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bool {
 	list := s.out.Structure.Constraints
 	if len(list) == 0 {
@@ -70,7 +69,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 	for i := range list {
 		c := &list[i]
 		row, ok := s.pass(c.Ref)
-		if !ok { // it changed a moment ago
+		if !ok { // it changed since the structure search
 			continue
 		}
 		if !row.Constraint {
@@ -91,7 +90,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 	for i := range s.out.Candidates {
 		at[s.out.Candidates[i].Ref] = i
 	}
-	for _, a := range answers { // who else would have found it
+	for _, a := range answers { // record the other sources that found the rule
 		for rank, h := range a.res.Hits {
 			if i, ok := at[h.Ref]; ok {
 				if legs := s.out.Candidates[i].Sources; legs[a.name].Rank == 0 {
@@ -103,8 +102,8 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 	return ruled
 }
 
-// likelyRules puts what may be a rule of a thing that the turn names before other facts, whether
-// its words bear on the turn or not: a rule is seldom told in the words of a question.
+// likelyRules moves facts that may be rules about an entity that the turn names before other facts,
+// and adds those that were not found: a rule rarely has the words of a question.
 func (r *Retriever) likelyRules(knowledge []*entry, found []answer, s *candidateFilter) []*entry {
 	list := s.out.Structure.Candidates
 	if len(list) == 0 {
@@ -123,7 +122,7 @@ func (r *Retriever) likelyRules(knowledge []*entry, found []answer, s *candidate
 		if slices.ContainsFunc(s.out.Cut, func(c ken.Cut) bool { return c.ID == row.ID && c.Reason == ken.CutDuplicate }) {
 			continue
 		}
-		if s.decided[ref] { // it was cut
+		if s.decided[ref] { // it was cut before
 			s.out.Cut = slices.DeleteFunc(s.out.Cut, func(c ken.Cut) bool { return c.ID == row.ID })
 		} else {
 			s.out.Retrieved++
@@ -139,7 +138,7 @@ func (r *Retriever) likelyRules(knowledge []*entry, found []answer, s *candidate
 	return first
 }
 
-// attributes are the traversal's as hits, best first.
+// attributes returns the attributes of the traversal as hits, best first.
 func (r *Retriever) attributes(t *structure.Traversal, ruled map[store.Ref]bool) (hits []store.Hit) {
 	limit := r.o.limit(SourceStructure)
 	for i := range t.Attributes {
@@ -150,8 +149,8 @@ func (r *Retriever) attributes(t *structure.Traversal, ruled map[store.Ref]bool)
 	return hits
 }
 
-// place notes where the entries stand among what the turn is about, whoever found
-// them, and what part of the question the name is that they are filed under.
+// place sets the position of each entry among the turn's entities, whichever source found it, and
+// the part of the question that its entity's name has.
 func (r *Retriever) place(pool []*entry, answers []answer, t *structure.Traversal) {
 	if len(t.Attributes) == 0 {
 		return
@@ -173,8 +172,8 @@ func (r *Retriever) place(pool []*entry, answers []answer, t *structure.Traversa
 	}
 }
 
-// nameShare is the part of the query's terms that a name is, as the keyword source
-// counts them; 0 without that source.
+// nameShare returns the part of the query's terms that a name has, with the keyword source's
+// weights; 0 without that source.
 func nameShare(name string, answers []answer) (share float64) {
 	for _, a := range answers {
 		if a.name != SourceKeyword {
@@ -191,8 +190,8 @@ func nameShare(name string, answers []answer) (share float64) {
 	return min(1, share)
 }
 
-// structured is what a record earns by where it stands: the weight of its aspect
-// times how near its entity is, 0..1.
+// structured returns the score for a record's position: the weight of its aspect times the nearness
+// of its entity, 0..1.
 func (r *ranking) structured() float64 {
 	if r.place == nil {
 		return 0
@@ -200,8 +199,8 @@ func (r *ranking) structured() float64 {
 	return r.place.Weight * r.place.Near
 }
 
-// unruled counts the entries that are no rules.
-func unruled(pool []*entry, ruled map[store.Ref]bool) (n int) {
+// countNonRules counts the entries that are not rules.
+func countNonRules(pool []*entry, ruled map[store.Ref]bool) (n int) {
 	for _, e := range pool {
 		if !ruled[e.ref] {
 			n++
@@ -210,14 +209,14 @@ func unruled(pool []*entry, ruled map[store.Ref]bool) (n int) {
 	return n
 }
 
-// mostTasks is how many tasks a turn is reminded of, at most.
+// mostTasks is the maximum number of tasks in a turn.
 const mostTasks = 10
 
-// tasks lets those of the turn's entities through, as memory: what is to be done
-// about a thing is no answer to a question, and good to know while working on it.
+// tasks adds the tasks of the turn's entities as memory: they don't answer a question, but are
+// useful to know when working on the entity.
 func (r *Retriever) tasks(s *candidateFilter) {
 	f := *s.f
-	f.Structural = true // a task is an entity, which no source finds by its words
+	f.Structural = true // tasks are entities, which no source finds by words
 	list := s.out.Structure.Tasks
 	for i, t := range list[:min(len(list), mostTasks)] {
 		row, ok := s.p.Row(t.Ref)
@@ -230,32 +229,32 @@ func (r *Retriever) tasks(s *candidateFilter) {
 	}
 }
 
-// DefaultSessions is the number of episodes that the sessions source finds, unless
-// Options.Limits says otherwise: what was done lately, not a history.
+// DefaultSessions is the number of episodes that the sessions source finds, unless Options.Limits
+// has another. It is meant for recent work, not for the whole history.
 const DefaultSessions = 3
 
-// Sessions is the source of recent sessions: the newest episodes, newest first,
-// whatever is asked. Those of the session that asks are left out: it knows, but for
-// what was before its conversation began.
+// Sessions returns the source of recent sessions. It finds the newest episodes, newest first,
+// whatever the question. It leaves out those of the turn's own session, unless they are from before
+// the conversation began.
 func Sessions(p store.Projections) Source { return sessionsSource{p} }
 
 type sessionsSource struct{ p store.Projections }
 
 func (sessionsSource) Name() string { return SourceSessions }
 
-func (sessionsSource) prompt() {}
+func (sessionsSource) immediate() {}
 
 func (l sessionsSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindEpisode)
 	if !ok {
 		return store.Result{}, nil
 	}
-	for look := q.Limit + 1; ; look *= 4 { // a long session may have left several episodes
-		res, err := l.p.Newest(ctx, &f, look)
+	for n := q.Limit + 1; ; n *= 4 { // a long session may have several episodes
+		res, err := l.p.Newest(ctx, &f, n)
 		if err != nil {
 			return res, err
 		}
-		whole := len(res.Hits) < look
+		whole := len(res.Hits) < n
 		if res.Hits, err = l.others(ctx, res.Hits, q); err != nil {
 			return res, err
 		}
@@ -265,11 +264,10 @@ func (l sessionsSource) Search(ctx context.Context, q *Query) (store.Result, err
 	}
 }
 
-// others returns the first hits that belong to other sessions, as many as the
-// query wants.
+// others returns the first hits that belong to other sessions, at most q.Limit.
 func (l sessionsSource) others(ctx context.Context, hits []store.Hit, q *Query) ([]store.Hit, error) {
 	if q.Session != "" {
-		ahead := make([]store.Ref, min(len(hits), q.Limit+1)) // what is usually enough
+		ahead := make([]store.Ref, min(len(hits), q.Limit+1)) // usually enough
 		for i := range ahead {
 			ahead[i] = hits[i].Ref
 		}
@@ -282,7 +280,7 @@ func (l sessionsSource) others(ctx context.Context, hits []store.Hit, q *Query) 
 		}
 		if q.Session != "" {
 			switch c, err := l.p.Claim(ctx, h.Ref); {
-			case errors.Is(err, ken.ErrNotFound): // forgotten meanwhile
+			case errors.Is(err, ken.ErrNotFound): // deleted since the search
 				continue
 			case err != nil:
 				return nil, err

@@ -7,35 +7,34 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Right is something that a caller may do with tools.
+// Right is a permission to use tools.
 type Right string
 
-// Rights. One does not follow from the other.
+// Rights. Neither includes the other.
 const (
-	Read  Right = "read"  // look at what is known
+	Read  Right = "read"  // read knowledge
 	Write Right = "write" // learn, verify, dispute, mark
 )
 
-// Rights lists every right. The caller owns the slice.
+// Rights returns all rights. The caller owns the slice.
 func Rights() []Right { return []Right{Read, Write} }
 
-// Caller identifies the caller of a tool and what it may do. It comes from the process, the
+// Caller identifies the caller of a tool and its permissions. It comes from the process, the
 // configuration or a key, never from text that a model wrote.
 type Caller struct {
-	Owner   string // the isolation boundary; "" is the configured one
-	Project string // what is learned carries it
-	Session string // what is learned carries it; "" for none
+	Owner   string // the isolation boundary; "" means the configured owner
+	Project string // set on learned claims
+	Session string // set on learned claims; "" for none
 	Branch  string
-	Agent   string // names the agent in histories
-	// Scopes are the scopes that the caller may see besides unscoped claims; nil sees every
-	// scope. A claim that is learned applies to the one scope, and everywhere when there is
-	// none or there are several.
+	Agent   string // the agent's name in histories
+	// Scopes are the scopes that the caller may see, besides unscoped claims; nil means all scopes.
+	// A learned claim gets the caller's scope if there is exactly one, and none otherwise.
 	Scopes []ken.Scope
-	// Rights are the caller's rights; nil is none.
+	// Rights are the caller's rights; nil means none.
 	Rights []Right
-	// Offer names the profiles and tools that are listed to the caller; nil means
-	// tools.profile of the configuration. It limits no right: a tool that is not listed
-	// answers when it is called by its name. See Select.
+	// Offer names the profiles and tools that are listed to the caller; nil means tools.profile of
+	// the configuration. It does not limit rights: a tool that is not listed can still be called by
+	// name. See Select.
 	Offer []string
 }
 
@@ -50,16 +49,16 @@ func (c *Caller) scope() ken.Scope {
 	return ken.Scope{}
 }
 
-// actor returns the caller as a claim's history names it.
+// actor returns the caller in the form that claim histories use.
 func (c *Caller) actor() ken.Actor { return ken.Actor{Type: "agent", ID: c.Agent} }
 
-// filter admits claims of these statuses that the caller may see; nil means
+// filter returns a filter for claims with these statuses that the caller may see; nil means
 // ken.RecallStatuses.
 func (c *Caller) filter(statuses []ken.Status) ken.Filter {
 	return ken.Filter{Scopes: c.Scopes, Unscoped: true, Statuses: statuses, ClaimsOnly: true}
 }
 
-// sees reports whether a claim, whatever its status, is within the caller's scopes.
+// sees reports whether a claim is within the caller's scopes. Its status does not matter.
 func (c *Caller) sees(k *ken.Claim) bool {
 	return len(c.Scopes) == 0 || k.Scope.IsZero() || slices.Contains(c.Scopes, k.Scope)
 }
@@ -70,13 +69,14 @@ type Profile struct {
 	Tools []string
 }
 
-// DefaultProfile is the profile that is listed where nothing names another.
+// DefaultProfile is the profile that is listed by default.
 const DefaultProfile = "core"
 
-// core is all that most agents need. Its cost in tokens is bounded by a test in internal/tools/mcp.
+// core lists the tools that most agents need. A test in internal/tools/mcp limits their cost in
+// tokens.
 var core = []string{"memory_recall", "knowledge_learn", "knowledge_dispute", "knowledge_explain", "forget_memory"}
 
-// profiles hold every built-in tool that has no entry in aliases.
+// profiles contain every built-in tool except those in aliases.
 var profiles = []Profile{
 	{"core", core},
 	{"memory", slices.Concat(core, []string{"memory_list", "memory_stats", "recall_session", "knowledge_verify", "knowledge_history",
@@ -86,14 +86,14 @@ var profiles = []Profile{
 		"objective_list", "objective_read", "objective_create", "objective_update", "objective_link_task", "task_list", "task_create", "task_update"}},
 }
 
-// allTools is the profile of every tool in profiles.
+// allTools is the name of the profile with all tools of profiles.
 const allTools = "all"
 
-// aliases maps a tool that no profile lists to the listed tool for the same act. A call
-// by the old name is answered as before.
+// aliases maps an older tool name, which no profile lists, to the listed tool that does the same.
+// Calls by the older name still work.
 var aliases = map[string]string{"memory_ingest": "knowledge_learn", "knowledge_recall": "memory_recall"}
 
-// Profiles returns every profile, the last one with all tools. The caller owns the slice.
+// Profiles returns all profiles; the last one has all tools. The caller owns the slice.
 func Profiles() []Profile {
 	all := Profile{Name: allTools}
 	for _, p := range profiles {
@@ -106,9 +106,9 @@ func Profiles() []Profile {
 	return append(slices.Clone(profiles), all)
 }
 
-// Select reads a comma-separated list of profiles and tool names, and returns the names
-// of the tools without repetition, for Caller.Offer. Errors: ErrInvalid for an empty
-// list, and for an unknown name with the valid ones; field names the setting in it.
+// Select parses a comma-separated list of profile and tool names for Caller.Offer. It returns the
+// names of the tools without duplicates. It returns ErrInvalid for an empty list, and for an
+// unknown name, with the valid names. field is the setting's name for the error.
 func Select(field, list string) ([]string, error) {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	valid := validNames()
@@ -125,7 +125,7 @@ func Select(field, list string) ([]string, error) {
 	return expand(names), nil
 }
 
-// validNames lists what Select takes: profiles first, then tools.
+// validNames lists the names that Select accepts: profiles first, then tools.
 func validNames() (out []string) {
 	all := Profiles()
 	for _, p := range all {
@@ -139,8 +139,8 @@ func validNames() (out []string) {
 	return out
 }
 
-// expand replaces profiles by their tools and drops repetitions. The result has one
-// order, whatever the order of names.
+// expand replaces profiles by their tools and removes duplicates. The order of the result does not
+// depend on the order of names.
 func expand(names []string) (out []string) {
 	all := Profiles()
 	for _, name := range names {

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// claimView is a claim as an answer shows it.
+// claimView is the form of a claim in answers.
 type claimView struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner,omitempty" jsonschema:"another owner who shares it, to be read and not changed; empty for your own"`
@@ -38,13 +38,13 @@ type claimView struct {
 // external is the name of the lowest trust.
 var external = ken.TrustExternal.String()
 
-// Bounds of what is shown of a claim beside its text, in code points.
+// Bounds in code points of the parts of a claim other than its text.
 const (
 	maxSource  = 120
 	maxHeading = 160
 )
 
-// show converts a claim for an answer, and remembers that it was shown.
+// show converts a claim for an answer, and records that it was shown.
 func (c *Call) show(k ken.Claim) claimView {
 	v := c.r.layer.Operator().View(k)
 	return c.showAs(k, v.Tier, v.Trust)
@@ -68,8 +68,8 @@ func oneLine(s string, most int) string {
 	return truncate(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
 }
 
-// find returns the claim with an id, or a unique part of one. A claim of another owner or
-// outside the caller's scopes is not found. A piece of the repository is refused: it has no
+// find returns the claim with this id, or with an id of which it is a unique part. It does not find
+// claims of other owners or outside the caller's scopes. It refuses a piece of a file, which has no
 // life cycle.
 func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	id = bareID(id)
@@ -90,7 +90,7 @@ func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	return k, nil
 }
 
-// readable is find for a tool that only reads. It also finds claims that other owners share.
+// readable is find for tools that only read. It also finds claims that other owners share.
 func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	k, err := c.find(ctx, id)
 	if !errors.Is(err, ken.ErrNotFound) {
@@ -103,19 +103,19 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	return shared, nil
 }
 
-// bareID returns an id without the marks that a block writes around it.
+// bareID returns an id without the marks that a block puts around it.
 func bareID(id string) string {
 	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
 	return strings.TrimPrefix(strings.ToLower(id), "k:")
 }
 
-// note is the first field of every JSON answer. It says what the frame says of a text.
+// note is the first field of every JSON answer. It says the same as the frame of a text.
 const note = middleware.Reference + " What is of external trust was written by somebody else."
 
-// noteJSON begins every JSON answer.
+// noteJSON is the beginning of every JSON answer.
 var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)
 
-// statuses converts names that the schema has checked.
+// statuses converts names that the schema has validated.
 func statuses(names []string) []ken.Status {
 	var out []ken.Status
 	for _, n := range names {
@@ -134,18 +134,18 @@ func kinds(names []string) []ken.Kind {
 	return out
 }
 
-// allClaims lets a scan return every claim that its filter admits.
+// allClaims makes a scan return every claim that its filter accepts.
 func allClaims(store.Glance) bool { return true }
 
-// fileText makes text of a file safe to show, with its lines. cut reports whether it was
-// shortened.
+// fileText makes text of a file safe to show and keeps its line breaks. It has at most most code
+// points. cut reports whether it was shortened.
 func fileText(s string, most int) (shown string, cut bool) {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	s = strings.TrimSpace(guardrail.Neutralize(s))
 	return truncate(s, most), utf8.RuneCountInString(s) > most
 }
 
-// fileLine is fileText for a single line.
+// fileLine is fileText with all white space reduced to single spaces.
 func fileLine(s string, most int) string {
 	s, _ = fileText(strings.Join(strings.Fields(s), " "), most)
 	return s
@@ -160,9 +160,8 @@ func fileLines(list []string, most int) (out []string) {
 	return out
 }
 
-// showFile remembers that an answer shows text of a file, so that it is not learned again in
-// this session.
+// showFile records that an answer shows text of a file, so that this session does not learn it.
 func (c *Call) showFile(id string, kind ken.Kind, text string) {
-	id += "/" + strconv.Itoa(len(c.shown)) // of each id, one text is remembered
+	id += "/" + strconv.Itoa(len(c.shown)) // one text per id is remembered, so make the ids differ
 	c.shown = append(c.shown, claimView{ID: id, Kind: string(kind), Text: text})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
-// decisionView is an architecture decision as an answer shows it.
+// decisionView is the form of an architecture decision in answers.
 type decisionView struct {
 	Handle       string   `json:"handle" jsonschema:"names it in other calls, such as ADR-0042"`
 	Title        string   `json:"title"`
@@ -28,10 +28,10 @@ type decisionView struct {
 	item claimView
 }
 
-// maxListed bounds what is shown of a list of a decision.
+// maxListed is the maximum length of the lists of a decision that are shown.
 const maxListed = 50
 
-// showDecision converts a decision for an answer, and remembers that it was shown.
+// showDecision converts a decision for an answer, and records that it was shown.
 func (c *Call) showDecision(r *decision.Record) decisionView {
 	out := decisionView{Handle: fileLine(r.Handle, maxName), Title: fileLine(r.Title.Text, maxHeading), Status: string(r.Status), Path: fileLine(r.Path, maxID),
 		Tags: valueTexts(r.Tags), Governs: valueTexts(r.Governs), Supersedes: referenceNames(r.Supersedes), SupersededBy: referenceNames(r.SupersededBy), Archived: r.Archived}
@@ -42,7 +42,7 @@ func (c *Call) showDecision(r *decision.Record) decisionView {
 		out.Date = r.Date.Format(time.DateOnly)
 	}
 	k, err := decision.Claim(*r)
-	if err != nil { // a file that says nothing
+	if err != nil { // the file has no decision
 		out.item = claimView{ID: r.Handle, Kind: string(ken.KindDecision), Status: string(ken.StatusHypothesis), Tier: ken.Guessed.String(), Heading: out.Title,
 			Source: out.Path, CreatedAt: seconds(r.ModTime)}
 		return out
@@ -61,7 +61,7 @@ func valueTexts(list []decision.Value) (out []string) {
 	return out
 }
 
-// referenceNames returns the names of the decisions that are referred to.
+// referenceNames returns the names of the decisions that refs refer to.
 func referenceNames(refs []decision.Reference) (out []string) {
 	for _, r := range refs[:min(len(refs), maxListed)] {
 		s := r.ID
@@ -189,7 +189,7 @@ type decisionReadResult struct {
 	History      []decisionView    `json:"history,omitempty" jsonschema:"the oldest first"`
 }
 
-// Bounds of what is shown of one decision, in code points.
+// Bounds in code points of what is shown of one decision.
 const (
 	maxSection = 6000
 	maxPart    = 1100 // in the text for a model

@@ -38,7 +38,7 @@ func (d *disputeResult) Write(p *Page) {
 	}
 }
 
-// alwaysInjected reports whether a person has put a claim into every turn.
+// alwaysInjected reports whether a claim is of a kind that a person has put into every turn.
 func alwaysInjected(k *ken.Claim) bool {
 	switch k.Kind {
 	case ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindDecision, ken.KindObjective:
@@ -85,7 +85,7 @@ func knowledgeDispute() Tool {
 		})
 }
 
-// label names a piece of evidence in the reason of a dispute.
+// label identifies a piece of evidence in the reason of a dispute.
 func label(e ken.Evidence) string {
 	parts := []string{string(e.Kind)}
 	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {

@@ -3,45 +3,43 @@
 // every interface: function calling (its method OpenAI, and package openaitools for
 // go-openai) and MCP (package internal/tools/mcp).
 //
-// A tool has a name, a description, a Go type for its arguments, one for its answer, an
-// effect on the knowledge, and the right that it needs. Schemas follow from the types.
-// Adding one is a file that calls [Define] and a line in registry.go, or a
-// call of [Registry.Add] from elsewhere.
+// A tool has a name, a description, Go types for its arguments and its answer, an effect on the
+// knowledge, and a required right. Schemas are derived from the types. To add a tool, write a file
+// that calls [Define] and add a line to registry.go, or call [Registry.Add].
 //
 // # The caller
 //
-// Every call has a [Caller], which the program makes from the process, a key or a
-// session. Owner, project, session and scope are never taken from arguments, which a
-// model wrote. A claim of another owner, or outside of the caller's scopes, is not found.
+// Every call has a [Caller], which the program creates from the process, a key or a session. Owner,
+// project, session and scope never come from arguments, because a model wrote those. Claims of
+// other owners, and claims outside the caller's scopes, are not found.
 //
 // # What an agent may do
 //
-//   - What it learns has an agent's trust at most, whatever it cites; a web page or a
-//     tool's result makes it external.
-//   - It can't verify with its own word. A test result or an exit code counts as hard
-//     evidence only if Ken has seen that run in the journal of the caller's session, a
-//     commit if it is there, a file if Ken can read and hash it. Everything else is
-//     kept as the agent's assertion, and the answer says so.
-//   - It can't erase: forget_memory leaves a mark in the attention queue, and a person
-//     confirms with ken forget. The same holds for disputing what a person put into
-//     every turn.
-//   - A claim that Ken showed it is not learned again in the same session, and
-//     repeating a known claim does not reinforce it.
+//   - What it learns has at most an agent's trust, whatever evidence it gives. A web page or a
+//     tool's result as evidence makes the claim external.
+//   - It can't verify a claim with its own assertion. A test result or an exit code counts as
+//     hard evidence only if the journal of the caller's session has that run, a commit if it
+//     exists, and a file if Ken can read and hash it. Everything else is stored as the agent's
+//     assertion, and the answer says so.
+//   - It can't erase. forget_memory adds a mark to the attention queue, and a person confirms
+//     it with ken forget. Disputing a claim that a person put into every turn works the same way.
+//   - A claim that Ken showed to it is not learned again in the same session, and repeating a
+//     known claim does not reinforce it.
 //
 // # Which tools are listed
 //
-// A list of tools is in every request of an agent and costs tokens, so a [Profile] says
-// which are offered: see Caller.Offer, [Select] and caller.go. It limits no right. Two
-// tools are older names for the act of a listed one, and are answered, not listed.
+// A list of tools is part of every request of an agent and costs tokens. A [Profile] therefore says
+// which tools are listed: see Caller.Offer, [Select] and caller.go. It does not limit rights. Two
+// older tool names are not listed, but still work.
 //
 // # Answers
 //
-// An answer has two forms that say the same: a text for a model of at most MaxText
-// characters, and JSON for programs that fits the tool's output schema. Both begin with
-// the notice that they are reference data, and mark external claims. Text of claims stands
-// in the frame of a block, with the tier, the trust and the source of each claim, and can't
-// close the frame. Journals leave framed text out, so it is not learned again.
+// An answer has two forms with the same content: a text for models of at most MaxText characters,
+// and JSON for programs that matches the tool's output schema. Both begin with a note that they are
+// reference data, and mark external claims. In the text, claims are inside the frame of a block,
+// with tier, trust and source, and their text can't close the frame. Journals omit framed text, so
+// it is not learned again.
 //
-// Arguments are checked against the schema before anything runs. An error says how to
-// correct the call: see [Explain].
+// Arguments are validated against the schema before a tool runs. An error says how to correct the
+// call: see [Explain].
 package tools

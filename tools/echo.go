@@ -10,18 +10,18 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Bounds of what a registry remembers of what it showed.
+// Bounds of shownHistory.
 const (
 	maxShownSessions = 512
-	maxShown         = 1000 // claims of one session
+	maxShown         = 1000 // claims per session
 )
 
-// shownHistory remembers what tools showed, by session. Most sessions of agents that call
-// tools have no journal to ask.
+// shownHistory remembers which items tools showed, by session. Most sessions of agents that call
+// tools have no journal with this information.
 type shownHistory struct {
 	mu       sync.Mutex // guards the rest
 	sessions map[string]map[string]session.Injection
-	order    []string // of sessions, the one that was shown something last at the end
+	order    []string // sessions, the one with the latest items at the end
 }
 
 func newShownHistory() *shownHistory {
@@ -62,12 +62,12 @@ func (m *shownHistory) get(name string) (out []session.Injection) {
 	return out
 }
 
-// sessionKey is the key of the caller's session in shownHistory. Without a session it covers
-// all that its agent does.
+// sessionKey returns the key of the caller's session in shownHistory. Callers of one agent without
+// a session share a key.
 func (c *Call) sessionKey() string { return c.Owner + "\x00" + c.Session + "\x00" + c.Agent }
 
-// rememberShown records what an answer shows, here and in the session's journal if it has
-// one. It is not learned again from this session.
+// rememberShown records the items that an answer shows, in shownHistory and in the session's
+// journal if it has one. So this session does not learn them.
 func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 	r.shown.add(c.sessionKey(), c.shown)
 	if c.Session == "" {
@@ -79,12 +79,12 @@ func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 		items[i] = ken.Item{ID: s.ID, Kind: ken.Kind(s.Kind), Text: s.Text}
 	}
 	if err := r.layer.Operator().Showed(ctx, c.Owner, c.Session, items); err != nil && ctx.Err() == nil {
-		r.o.Log.Warn("journal what a tool showed", "cause", err)
+		r.o.Log.Warn("record the items that a tool showed", "cause", err)
 	}
 }
 
-// echo returns the claim or chunk that text repeats, if Ken itself showed it to the model in
-// this session.
+// echo returns the id of the claim or piece of a file that text repeats, if Ken showed it to the
+// model in this session.
 func (c *Call) echo(ctx context.Context, text string) (id string, is bool, err error) {
 	injected := c.r.shown.get(c.sessionKey())
 	if c.Session != "" {

@@ -134,7 +134,7 @@ type entityResult struct {
 	Superseded   []claimView      `json:"superseded,omitempty"`
 }
 
-// Bounds of what entity_show shows. A page of text has less room still.
+// Bounds of what entity_show shows. The text form has less space.
 const (
 	maxRules      = 200
 	shownAspects  = 10

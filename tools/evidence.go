@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// evidenceIn is a piece of evidence as an agent gives it.
+// evidenceIn is a piece of evidence in an agent's arguments.
 type evidenceIn struct {
 	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"file needs path; git_history: commit; exit_code: a command that ran in this session; test_result: a test that passed in it; tool_result: tool_call_id; url: url. agent_assertion is your own word, model_inference your conclusion"`
 
@@ -34,17 +34,17 @@ type evidenceIn struct {
 	Message  string `json:"message_id,omitempty" rule:"chars=200"`
 }
 
-// checkedEvidence is evidence that may be kept, with notes on what was not accepted as
+// checkedEvidence is evidence that may be stored, with notes about pieces that were not accepted as
 // given.
 type checkedEvidence struct {
 	pieces []ken.Evidence
 	notes  []string
 }
 
-// evidence converts what an agent gives into evidence, with an agent's trust at most. Hard
-// evidence that Ken can't check is kept as the agent's assertion, and a note says why.
-// Errors: ErrInvalid for a piece without its reference, and for a file that does not exist.
-// Files of another owner's project are never read.
+// evidence converts an agent's pieces of evidence, which get at most an agent's trust. A hard piece
+// that Ken can't check is stored as the agent's assertion, with a note that says why. It returns
+// ErrInvalid for a piece without its reference, and for a file that does not exist. It never reads
+// files of another owner's project.
 func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidence, error) {
 	var out checkedEvidence
 	w := recordedRuns{c: c}
@@ -68,8 +68,8 @@ func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidenc
 	return out, nil
 }
 
-// sessionOf returns the session that a piece of evidence carries. The reference of a check
-// must be the same in every session, or the same check twice would count as two.
+// sessionOf returns the session that is stored with a piece of evidence. A check has none: with
+// different sessions, the same check would count twice.
 func sessionOf(k ken.EvidenceKind, session string) string {
 	switch k {
 	case ken.EvidenceAgentAssertion, ken.EvidenceToolResult:
@@ -78,11 +78,12 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 	return ""
 }
 
-// foreignProject is the reason not to read the project for another owner's agents, who would
-// learn from the answer what is there.
+// foreignProject is the reason for not reading the project's files for another owner's agent. The
+// answer would tell the agent what the files contain.
 const foreignProject = "the files of this project are not those of this caller's owner"
 
-// piece converts one piece of evidence. why is the reason that Ken could not check it.
+// piece converts one piece of evidence. why is the reason why Ken could not check it; "" if it
+// could.
 func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
@@ -140,7 +141,7 @@ func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field 
 	return e, why, err
 }
 
-// assertion returns the words for evidence that Ken could not check.
+// assertion returns the text of evidence that Ken could not check.
 func assertion(g *evidenceIn) string {
 	said := g.Kind
 	for _, s := range []string{g.Path, g.Command, g.Test, g.Commit} {
@@ -157,7 +158,7 @@ func assertion(g *evidenceIn) string {
 	return said + " (not seen by Ken)"
 }
 
-// newEvidence returns the pieces that a claim does not have yet.
+// newEvidence returns the pieces of more that have does not contain.
 func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 	seen := map[string]bool{}
 	name := func(e ken.Evidence) string {
@@ -176,7 +177,7 @@ func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// commitTimeout bounds what git may take to look a commit up.
+// commitTimeout is the time limit for looking up a commit.
 const commitTimeout = 3 * time.Second
 
 // file returns a file of the project as evidence, with the hash of its content.
@@ -208,9 +209,8 @@ func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, 
 	return ken.FromGitHistory("", full, truncate(subject, 200)), "", nil
 }
 
-// recordedRuns finds the commands that ran in the caller's session, if its messages are
-// journaled. What an agent says of a run is only its word; what the journal says is
-// evidence.
+// recordedRuns finds the commands that ran in the caller's session, if its messages are journaled.
+// What an agent says about a run is only its assertion; what the journal has is evidence.
 type recordedRuns struct {
 	c     *Call
 	read  bool
@@ -235,8 +235,8 @@ func (w *recordedRuns) commands(ctx context.Context) ([]finding.Call, error) {
 	return w.calls, nil
 }
 
-// exitCode returns the exit code of a command's last run in the session as evidence. A
-// command that only looks at something, or whose status is that of a pipe, proves nothing.
+// exitCode returns the exit code of a command's last run in the session as evidence. A command that
+// changes or tests nothing, or whose status is that of a pipe, proves nothing.
 func (w *recordedRuns) exitCode(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
 	calls, err := w.commands(ctx)
 	if err != nil {
@@ -258,7 +258,7 @@ func (w *recordedRuns) exitCode(ctx context.Context, command string, said *int) 
 	return e, "Ken has not seen this command run in this session", nil
 }
 
-// testResult returns a test as evidence if it passed when it last ran in the session.
+// testResult returns a test as evidence if its last run in the session passed.
 func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
 	calls, err := w.commands(ctx)
 	if err != nil {
@@ -281,7 +281,7 @@ func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evide
 	return e, "Ken has not seen this test pass in this session", nil
 }
 
-// proves reports whether a command's exit status is its own and says something.
+// proves reports whether a command's exit status is its own and means something.
 func proves(sh shell.Command) bool { return sh.Text != "" && sh.Honest && !sh.Trivial }
 
 func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -17,7 +17,7 @@ type explainIn struct {
 	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"its id; left out, everything injected is listed"`
 }
 
-// explainResult says what a turn was given and why, or what became of one claim in it.
+// explainResult says what a turn was given and why, or what happened to one claim in it.
 type explainResult struct {
 	Turn     string          `json:"turn"`
 	At       time.Time       `json:"at"`
@@ -107,10 +107,10 @@ func knowledgeExplain() Tool {
 		})
 }
 
-// turnOrLast returns the receipt of a turn, or without one that of the last turn of the
-// caller's session. A caller without a session gets the last turn of its owner.
+// turnOrLast returns the receipt of a turn. If turn is "", it returns the receipt of the last turn
+// of the caller's session, or of the last turn of its owner if the caller has no session.
 func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, error) {
-	if err := c.r.layer.Operator().Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
+	if err := c.r.layer.Operator().Recorded(ctx); err != nil { // the current turn may be the one that is asked for
 		return receipt.Record{}, err
 	}
 	if turn != "" {
@@ -141,7 +141,7 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 		whole = k.ID
 		shown := c.show(k)
 		out.Claim = &shown
-	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrRefused): // forgotten, or a piece of the repository
+	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrRefused): // forgotten, or a piece of a file
 		if whole, err = c.idInReceipt(ctx, rec, id, err); err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 	return nil
 }
 
-// idInReceipt finds an id in a receipt: of a forgotten claim, or of a piece of the
-// repository. An id that the caller may not see is not found.
+// idInReceipt finds the id of a forgotten claim or of a piece of a file in a receipt. For an id
+// that the caller may not see it returns otherwise.
 func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
 	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
 	for i := range rec.Items {
@@ -186,8 +186,8 @@ func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, 
 	return found, nil
 }
 
-// seesID reports whether the caller may know of an id in a receipt. A caller with scopes may
-// not know of forgotten claims.
+// seesID reports whether the caller may know about an id in a receipt. Callers with scopes may not
+// know about forgotten claims.
 func (c *Call) seesID(ctx context.Context, id string) bool {
 	if len(c.Scopes) == 0 {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// nodeView is a symbol, file or decision of the project as an answer shows it.
+// nodeView is the form of a symbol, file or decision of the project in answers.
 type nodeView struct {
 	ID        string `json:"id" jsonschema:"names it in other calls"`
 	Kind      string `json:"kind"`
@@ -25,7 +25,7 @@ type nodeView struct {
 	External  bool   `json:"external,omitempty" jsonschema:"it is not in this project"`
 }
 
-// Bounds of what is shown of code, in code points.
+// Bounds in code points of what is shown of code.
 const (
 	maxID        = 400
 	maxSignature = 200
@@ -81,7 +81,7 @@ func edgeWords(counts []edgeCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// nodeKinds and edgeKinds convert kinds that the schema has checked.
+// nodeKinds and edgeKinds convert names that the schema has validated.
 func nodeKinds(names []string) (out []codegraph.Kind) {
 	for _, n := range names {
 		if k := codegraph.Kind(n); !slices.Contains(out, k) {
@@ -100,7 +100,7 @@ func edgeKinds(names []string) (out []codegraph.EdgeKind) {
 	return out
 }
 
-// nextOffset returns the offset of the next page, 0 when there is none.
+// nextOffset returns the offset of the next page; 0 if there is none.
 func nextOffset(offset, shown, total int) int {
 	if n := offset + shown; shown > 0 && n < total {
 		return n
@@ -122,8 +122,7 @@ func nameError(err error) error {
 	return &told
 }
 
-// addList adds lines under a title, a few at a time, so that the first ones fit when not all
-// do.
+// addList adds lines under a title, a few at a time, so that some are shown even if not all fit.
 func addList(p *Page, title string, lines []string) {
 	for some := range slices.Chunk(lines, 6) {
 		p.Part(title, some)
@@ -195,7 +194,7 @@ type graphRefsIn struct {
 	Offset int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// refView is an edge that leads to a node.
+// refView is an edge to a node.
 type refView struct {
 	Kind string   `json:"kind"`
 	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"guess: by a name that fits; look before you rely on it"`

@@ -93,7 +93,7 @@ func knowledgeHistory() Tool {
 				out.ID = k.ID
 				shown := c.show(k)
 				out.Claim = &shown
-			case !errors.Is(err, ken.ErrNotFound) || len(c.Scopes) > 0: // of a forgotten one nobody knows the scope
+			case !errors.Is(err, ken.ErrNotFound) || len(c.Scopes) > 0: // the scope of a forgotten claim is unknown
 				return nil, err
 			}
 			events, failed := c.Store.History(ctx, out.ID)
@@ -114,8 +114,8 @@ func knowledgeHistory() Tool {
 		})
 }
 
-// forgotten reports whether a history is that of an erased claim. The caller may not see the
-// history of a claim that exists outside its scopes.
+// forgotten reports whether a history is that of an erased claim. (For a claim that exists outside
+// the caller's scopes, the caller may not see the history.)
 func forgotten(events []ken.ClaimEvent) bool {
 	for _, e := range events {
 		if e.Type == ken.EventForgotten {

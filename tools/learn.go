@@ -19,12 +19,12 @@ import (
 // Outcomes of learning.
 const (
 	outcomeLearned    = "learned"    // it is a new claim
-	outcomeKnown      = "known"      // a claim says so already, and nothing was added to it
-	outcomeReinforced = "reinforced" // a claim says so already, and got the evidence
-	outcomeEcho       = "echo"       // Ken itself said so in this session
-	outcomeRejected   = "rejected"   // a disputed claim says so, which a person has to decide about
-	outcomeOutdated   = "outdated"   // something newer is known
-	outcomeDisputed   = "disputed"   // it contradicts a claim that stands; a person decides
+	outcomeKnown      = "known"      // a claim says this already, and nothing was added
+	outcomeReinforced = "reinforced" // a claim says this already, and got the evidence
+	outcomeEcho       = "echo"       // Ken itself said this in the session
+	outcomeRejected   = "rejected"   // a disputed claim says this; a person has to decide
+	outcomeOutdated   = "outdated"   // newer knowledge contradicts it
+	outcomeDisputed   = "disputed"   // it contradicts a current claim; a person has to decide
 )
 
 // learnResult is the outcome of learning a claim.
@@ -76,8 +76,8 @@ func (l *learnResult) Write(p *Page) {
 	}
 }
 
-// learn consolidates a new claim of the agent with what is known. The claim's evidence has
-// an agent's trust at most.
+// learn compares a new claim of the agent with known claims and stores the result. The claim's
+// evidence has at most an agent's trust.
 func (c *Call) learn(ctx context.Context, k ken.Claim, about []string, rule *bool, notes []string) (*learnResult, error) {
 	if len(about) > 0 {
 		k.Entities = append(slices.Clone(about), k.Entities...)
@@ -89,7 +89,7 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, about []string, rule *boo
 	if err != nil || out == nil || out.ID == "" || len(about) == 0 && (rule == nil || !*rule) || out.Outcome != outcomeKnown && out.Outcome != outcomeReinforced {
 		return out, err
 	}
-	// It was known: what it is about and that it may be a rule is news all the same.
+	// The claim was known. Its entities, and that it may be a rule, may still be new.
 	_, err = c.Store.Assign(ctx, ken.Assignment{ID: out.ID, By: ken.AssignedByModel, Entities: about, RuleCandidate: rule != nil && *rule, Actor: c.actor()})
 	if err != nil {
 		return out, err
@@ -100,12 +100,12 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, about []string, rule *boo
 func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []string) (*learnResult, error) {
 	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
 	k.CreatedAt = c.Now()
-	if rule != nil && !*rule { // whatever its words are
+	if rule != nil && !*rule { // even if its text reads as a rule
 		reading.Assign(&k, c.Store)
 		k.Constraint, k.RuleCandidate, k.AssignedBy = false, false, ken.AssignedByModel
 	}
 	given := k.Text
-	if len(k.Evidence) == 0 { // the handle refuses it, and tells the attention queue
+	if len(k.Evidence) == 0 { // the session handle refuses it and reports it to the attention queue
 		_, err := c.handle().Learn(ctx, k.Text, nil)
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []
 	defer release()
 	k.Key = learnKey(&k)
 	out, err := c.consolidate(ctx, k, notes)
-	if errors.Is(err, ken.ErrRefused) && ctx.Err() == nil { // somebody moved a claim in between
+	if errors.Is(err, ken.ErrRefused) && ctx.Err() == nil { // another call changed a claim in the meantime
 		out, err = c.consolidate(ctx, k, notes)
 	}
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *Call) learnClaim(ctx context.Context, k ken.Claim, rule *bool, notes []
 	return out, nil
 }
 
-// learnKey returns the key that makes learning the same text twice one claim, even from two
-// processes at once.
+// learnKey returns a key that depends only on the claim's scope, kind and text. So the same text
+// becomes one claim, even if two processes learn it at once.
 func learnKey(k *ken.Claim) string {
 	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(collapseSpaces(k.Text))))
 	return "tool:" + hex.EncodeToString(sum[:16])
@@ -184,8 +184,8 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	return out, nil
 }
 
-// reinforce handles a claim that is known already. The known claim gets the evidence other
-// than words: an agent that repeats what it was told must not make it look surer.
+// reinforce handles a claim that is known already. The known claim gets the evidence except for
+// assertions: an agent that repeats what it was told must not raise the claim's tier.
 func (c *Call) reinforce(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
 	k, err := c.Store.Get(ctx, id)
 	if err != nil {
@@ -217,8 +217,8 @@ func (c *Call) skipOutcome(ctx context.Context, a consolidate.Action, notes []st
 	return c.outcome(ctx, what, id, notes)
 }
 
-// outcome says how the claim stands that something came of. What was injected may also
-// be a piece of the repository, or gone.
+// outcome describes the current state of the claim with this id. It may also be a piece of a file,
+// or deleted.
 func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*learnResult, error) {
 	out := &learnResult{Outcome: what, Notes: notes}
 	k, err := c.Store.Get(ctx, id)
@@ -235,12 +235,12 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*l
 	return out, nil
 }
 
-// handle returns the session's handle, which writes to the audit trail.
+// handle returns the session's handle, which writes each action to the event log.
 func (c *Call) handle() *session.Session {
 	return c.r.layer.Operator().Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
-// auditedStore is a store whose new claims go through a session's handle.
+// auditedStore is a store whose new claims are written through a session's handle.
 type auditedStore struct {
 	consolidate.Store
 	h *session.Session
@@ -254,7 +254,7 @@ func (r auditedStore) WriteClaim(ctx context.Context, k ken.Claim) (string, erro
 	})
 }
 
-// SupersedeFor implements consolidate.Superseder where the store does.
+// SupersedeFor implements consolidate.Superseder if the store does.
 func (r auditedStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	if s, ok := r.Store.(consolidate.Superseder); ok {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
@@ -262,7 +262,7 @@ func (r auditedStore) SupersedeFor(ctx context.Context, oldID, newID, reason str
 	return r.Supersede(ctx, oldID, newID)
 }
 
-// ByKey implements consolidate.Keyed where the store does.
+// ByKey implements consolidate.Keyed if the store does.
 func (r auditedStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if s, ok := r.Store.(consolidate.Keyed); ok {
 		return s.ByKey(ctx, key)

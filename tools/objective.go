@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// objectiveView is an objective as an answer shows it.
+// objectiveView is the form of an objective in answers.
 type objectiveView struct {
 	ID          string     `json:"id" jsonschema:"such as OBJ-0001"`
 	Title       string     `json:"title"`
@@ -37,11 +37,11 @@ type stepView struct {
 	By     string    `json:"by,omitempty" jsonschema:"who did it"`
 }
 
-// maxTaskText bounds what is shown of a task, in code points.
+// maxTaskText is the maximum length of a task that is shown, in code points.
 const maxTaskText = 500
 
-// refuseRule refuses an objective's title or step that reads as a rule. Every turn shows
-// both, and an agent's rule needs a person's approval.
+// refuseRule refuses a title or step of an objective that reads as a rule. Every turn shows both,
+// but an agent's rule needs a person's approval.
 func (d *draft) refuseRule(field, s string) {
 	if d.err == nil && reading.Read(&ken.Claim{Text: s, Evidence: []ken.Evidence{ken.FromAgentAssertion("", "")}}, nil).Constraint {
 		d.err = refused(field, "it reads as a rule, and an objective is told to every turn without a person's approval",
@@ -49,7 +49,7 @@ func (d *draft) refuseRule(field, s string) {
 	}
 }
 
-// objectiveText cleans the title or a step of an objective, and refuses a rule.
+// objectiveText cleans the title or a step of an objective, and refuses rules.
 func (d *draft) objectiveText(field, s string) string {
 	s = d.line(field, s)
 	d.refuseRule(field, s)
@@ -66,13 +66,13 @@ func (d *draft) objectiveTexts(field string, list []string) []string {
 	return out
 }
 
-// showObjective converts an objective for an answer, and remembers that it was shown.
+// showObjective converts an objective for an answer, and records that it was shown.
 func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) objectiveView {
 	progress := o.Progress()
 	out := objectiveView{ID: fileLine(o.ID, maxName), Title: fileLine(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
 		Tasks: []stepView{}, Decisions: fileLines(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: fileLines(o.Tags[:min(len(o.Tags), maxListed)], maxName),
 		Path: fileLine(o.Path, maxID), CreatedAt: seconds(o.Created), UpdatedAt: seconds(o.Updated)}
-	if !o.Status.Valid() { // which its file's problems tell
+	if !o.Status.Valid() { // the problems of its file report this
 		out.Status = string(objective.Paused)
 	}
 	out.Description, _ = fileText(o.Description, maxSection)
@@ -107,7 +107,7 @@ func (t *stepView) line() string {
 	return s
 }
 
-// write writes an objective with its open steps before its finished ones.
+// write adds an objective to the page, with its open steps before the finished ones.
 func (o *objectiveView) write(p *Page) {
 	p.Part("objective", []string{o.line()})
 	for _, s := range o.Problems {
@@ -147,7 +147,7 @@ func (r *objectiveResult) Write(p *Page) {
 	r.Objective.write(p)
 }
 
-// by returns the name under which an objective records the caller.
+// by returns the name that an objective records for the caller.
 func (c *Call) by() string {
 	switch {
 	case c.Agent == "":

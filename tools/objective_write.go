@@ -68,7 +68,7 @@ type objectiveUpdateIn struct {
 	Tags        []string `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
 }
 
-// stepIn is a step as an agent writes it.
+// stepIn is a step in an agent's arguments.
 type stepIn struct {
 	Text string `json:"text" rule:"filled;chars=500"`
 	Done bool   `json:"done,omitempty"`
@@ -130,7 +130,7 @@ func (in *objectiveUpdateIn) change(d *draft, was *objective.Objective, c *Call)
 	return u
 }
 
-// tasks returns the steps of an update, each with what is known of it already.
+// tasks returns the steps of an update. Each keeps what the objective knows about the same step.
 func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) []objective.Task {
 	out := []objective.Task{}
 	for i := range in.Tasks {
@@ -186,7 +186,7 @@ func objectiveLinkTask() Tool {
 			if d.err != nil {
 				return nil, d.err
 			}
-			if !link.Done { // what is done is there already
+			if !link.Done { // a finished step may exist already
 				if err := c.checkDraft(ctx, d); err != nil {
 					return nil, err
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// checkOwner refuses a caller of another owner than the project's.
+// checkOwner refuses callers of an owner that does not own the project.
 func (c *Call) checkOwner() error {
 	if c.r.layer.Operator().RootOf(c.Owner) == "" {
 		return refused("", foreignProject, "Go on without them: what is known is found by memory_recall.")
@@ -25,18 +25,18 @@ func (c *Call) checkOwner() error {
 type codeRefresh struct {
 	mu    sync.Mutex
 	at    time.Time
-	after time.Duration // from when on it is looked again
+	after time.Duration // minimum time from at to the next check
 }
 
-// Bounds of how long an answer about code may be behind the files, where nobody follows
-// them: so long that looking costs a twentieth of the time at most.
+// Bounds of the pause between two checks of files that are not watched. A check that took t is
+// followed by a pause of refreshShare times t, but of at least refreshMin and at most refreshMax.
 const (
 	refreshMin   = time.Second
 	refreshShare = 20
 	refreshMax   = time.Minute
 )
 
-// code returns the project's code graph, as fresh as is cheap.
+// code returns the project's code graph. It may be behind the files by the pause between checks.
 func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	}
 	l := &c.r.refresh
 	if !l.mu.TryLock() {
-		return code, nil // somebody looks just now
+		return code, nil // another call is checking the files
 	}
 	defer l.mu.Unlock()
 	begun := c.Now()
@@ -62,14 +62,13 @@ func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	return code, nil
 }
 
-// decisions returns the project's code with its current decisions. Its graph may not have
-// been read.
+// decisions returns the project's code with its current decisions. Its graph may not be read yet.
 func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
 	code := c.r.layer.Operator().Codebase()
-	if code == nil { // which says why
+	if code == nil { // ReadCode returns the reason
 		return c.r.layer.Operator().ReadCode(ctx)
 	}
 	return code, code.Govern(ctx)
@@ -87,16 +86,16 @@ func (c *Call) objectives() (*objective.Store, error) {
 		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
 }
 
-// draft is text of an agent for a file, without invisible characters and reasoning. It keeps
+// draft cleans an agent's texts for a file: it removes invisible characters and reasoning. It keeps
 // the first error.
 type draft struct {
 	changed bool
-	words   []string // what it says, for whoever asks where that is from
+	words   []string // the texts, for the search for their origin
 	err     error
 }
 
-// text cleans a text. It refuses a secret instead of removing it: files are shared, and the
-// author must know about it.
+// text cleans a text. It refuses a text with a secret, because files are shared and the author must
+// know about the secret.
 func (d *draft) text(field, s string) string {
 	clean := strings.TrimSpace(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	if found := guardrail.Secrets(clean); len(found) > 0 && d.err == nil {
@@ -115,7 +114,7 @@ func (d *draft) text(field, s string) string {
 	return clean
 }
 
-// line is text for a single line.
+// line cleans a text for a single line.
 func (d *draft) line(field, s string) string { return collapseSpaces(d.text(field, s)) }
 
 func (d *draft) lines(field string, list []string) []string {
@@ -128,7 +127,7 @@ func (d *draft) lines(field string, list []string) []string {
 	return out
 }
 
-// notes says how the text was changed.
+// notes says whether a text was changed.
 func (d *draft) notes() []string {
 	if d.changed {
 		return []string{"a model's reasoning or characters that can't be seen were taken out"}
@@ -136,10 +135,10 @@ func (d *draft) notes() []string {
 	return nil
 }
 
-// externalRepeat returns the id of an external claim that a draft repeats, "" for none. An
-// external text must not become the project's own word by being copied into its files.
+// externalRepeat returns the id of an external claim that a draft repeats; "" if there is none.
+// Copied into a file of the project, an external text would look like the project's own.
 func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
-	const most = 2000 // bytes that are compared
+	const most = 2000 // number of bytes that are compared
 	for _, text := range d.words {
 		if len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "")
@@ -164,7 +163,7 @@ func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
 	return "", nil
 }
 
-// checkDraft refuses a draft that repeats an external claim.
+// checkDraft refuses a draft that repeats an external claim, and returns the draft's first error.
 func (c *Call) checkDraft(ctx context.Context, d *draft) error {
 	if d.err != nil {
 		return d.err

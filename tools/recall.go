@@ -41,7 +41,7 @@ func (f *recallResult) Write(p *Page) {
 	}
 }
 
-// recall searches what is known. It keeps nothing of the question.
+// recall searches the knowledge. It stores nothing about the question.
 func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 	f := c.filter(statuses(in.Statuses))
 	f.Kinds, f.ClaimsOnly = kinds(in.Kinds), !in.Documents
@@ -70,7 +70,7 @@ type recallIn struct {
 	recallOptions
 }
 
-// recallOptions are the arguments that both names of a recall have.
+// recallOptions are the arguments that both recall tools have.
 type recallOptions struct {
 	Limit     int      `json:"limit,omitempty" rule:"min=1;max=50;default=5"`
 	Kinds     []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these: fact, finding, episode, playbook, pattern, decision or hot"`
@@ -79,7 +79,7 @@ type recallOptions struct {
 	MinTrust  string   `json:"min_trust,omitempty" rule:"enum=external|agent|operator"`
 }
 
-// defaultLimit is the number of claims that a recall finds by default.
+// defaultLimit is the default number of claims of a recall.
 const defaultLimit = 5
 
 func memoryRecall() Tool {
@@ -96,7 +96,7 @@ type knowledgeIn struct {
 	recallOptions
 }
 
-// knowledgeRecall is memory_recall under an older name.
+// knowledgeRecall is memory_recall under its older name.
 func knowledgeRecall() Tool {
 	return Define(Spec{Name: "knowledge_recall", Title: "Recall claims", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Another name of memory_recall.",
@@ -156,7 +156,7 @@ func memoryList() Tool {
 			}
 			for _, h := range hits {
 				k, err := c.Store.Claim(ctx, h.Ref)
-				if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+				if errors.Is(err, ken.ErrNotFound) { // deleted since the scan
 					continue
 				}
 				if err != nil {
@@ -200,7 +200,7 @@ func (s *statsResult) Write(p *Page) {
 	}
 }
 
-// countsText formats counts, "none" for none.
+// countsText formats counts; "none" if there are none.
 func countsText(m map[string]int) string {
 	var parts []string
 	for _, k := range sortedKeys(m) {

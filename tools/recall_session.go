@@ -16,7 +16,7 @@ type sessionIn struct {
 	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 }
 
-// sessionResult is what is kept of a session.
+// sessionResult is the stored content of a session.
 type sessionResult struct {
 	Session  string      `json:"session_id"`
 	State    string      `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
@@ -44,7 +44,7 @@ func (s *sessionResult) Write(p *Page) {
 	for i := range s.Claims {
 		p.claim(&s.Claims[i])
 	}
-	// What was said in it is content, and stands in the frame like any other.
+	// The content of the session goes into the frame, as all such content.
 	for _, part := range []struct {
 		title string
 		texts []string
@@ -104,7 +104,7 @@ func recallSession() Tool {
 		})
 }
 
-// sessionOrder puts a session's summary first.
+// sessionOrder sorts a session's summary first.
 func sessionOrder(k *ken.Claim) int {
 	if k.Kind == ken.KindEpisode {
 		return 0
@@ -117,8 +117,7 @@ func noSession(id string) error {
 		Try: "Leave session out for the last one, or take the id from knowledge_history of a claim."}
 }
 
-// session finds a session that the caller may see. It may have a journal, or be only an id
-// that claims carry.
+// session finds a session that the caller may see. journaled is false if only claims refer to it.
 func (c *Call) session(ctx context.Context, id string) (info session.Info, journaled bool, err error) {
 	j := c.r.layer.Operator().Journal(c.Owner)
 	if id == "" {
@@ -156,7 +155,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 	return true
 }
 
-// checkpoint sets where the session stopped.
+// checkpoint sets the state at the end of the session.
 func (c *Call) checkpoint(ctx context.Context, out *sessionResult) error {
 	cp, ok, err := c.r.layer.Operator().Journal(c.Owner).Checkpoint(ctx, out.Session)
 	if err != nil || !ok {

@@ -18,29 +18,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options configures a registry; the zero value works.
+// Options configures a registry. The zero value works.
 type Options struct {
-	Log *slog.Logger     // hears of faults that a model is not told; default slog.Default()
-	Now func() time.Time // default time.Now
+	Log *slog.Logger     // receives errors that the model does not get; nil means slog.Default()
+	Now func() time.Time // nil means time.Now
 }
 
-// Registry holds the tools of a layer. It is safe for concurrent use, once every
-// tool was added.
+// Registry holds the tools of a layer. It is safe for concurrent use after the last call of Add.
 type Registry struct {
 	layer        *middleware.Layer
 	o            Options
 	tools        []Tool   // in the order in which they are listed
-	offer        []string // tools that are listed to a caller without an Offer
+	offer        []string // tools that are listed to callers whose Offer is nil
 	findingTools finding.Tools
 	shown        *shownHistory
-	// writing lets one call at a time learn for an owner: two that say the same at once
-	// would each find the other missing.
+	// writeLocks has one lock per owner for learning: two calls that learn the same at once would
+	// each not see the other's claim.
 	writeLocks locks.Locks
 	refresh    codeRefresh
 }
 
-// New returns the tools of a layer, which stays the caller's to close. change sets
-// options.
+// New returns the tools of a layer. The caller still has to close the layer. change sets options.
 func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	o := Options{}
 	for _, f := range change {
@@ -55,7 +53,7 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	r := &Registry{layer: l, o: o, shown: newShownHistory()}
 	var err error
 	if r.findingTools, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
-		r.findingTools = finding.Defaults() // Open refuses such a configuration
+		r.findingTools = finding.Defaults() // Open has rejected such a configuration
 	}
 	if r.offer, err = Select("tools.profile", l.Config().Tools.Profile); err != nil {
 		o.Log.Warn("tools.profile is not valid, profile "+DefaultProfile+" is listed", "cause", err, "try", ken.Hint(err))
@@ -65,8 +63,8 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	return r
 }
 
-// Add adds tools behind those that are there. It panics over a name that is taken.
-// Not to be called while the registry is in use.
+// Add adds tools after the existing ones. It panics if a name is in use. Do not call it while the
+// registry is in use.
 func (r *Registry) Add(tools ...Tool) {
 	for _, t := range tools {
 		if _, err := r.Lookup(t.Name); err == nil {
@@ -76,8 +74,8 @@ func (r *Registry) Add(tools ...Tool) {
 	}
 }
 
-// Tools lists the tools that are offered to a caller and that it may use, always in the
-// same order. Tools that a program added are always offered. The caller owns the slice.
+// Tools lists the tools that are offered to a caller and that it may use, always in the same order.
+// Tools that a program added are always offered. The caller owns the slice.
 func (r *Registry) Tools(c Caller) []Tool {
 	offer := r.offer
 	if c.Offer != nil {
@@ -89,7 +87,7 @@ func (r *Registry) Tools(c Caller) []Tool {
 	})
 }
 
-// Lookup finds a tool by its name. Errors: ErrNotFound, which names the nearest.
+// Lookup finds a tool by its name. It returns ErrNotFound, with the most similar name.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	names := make([]string, len(r.tools))
 	for i, t := range r.tools {
@@ -103,16 +101,16 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 
 // Result is the answer of a tool.
 type Result struct {
-	JSON json.RawMessage // fits the tool's output schema; its first field is note
-	Text string          // the same for a model, at most MaxText code points
-	// Changed are the ids of the claims that the call wrote, moved or marked.
+	JSON json.RawMessage // matches the tool's output schema; its first field is note
+	Text string          // the same content for a model, at most MaxText code points
+	// Changed are the ids of the claims that the call wrote, changed or marked.
 	Changed []string
 }
 
-// Call runs a tool for a caller. Errors: ErrNotFound for an unknown tool, or a claim,
-// turn or session that the caller has not; ErrRefused for a right that is missing and
-// for what a rule forbids; ErrInvalid for arguments that don't fit, with how to mend
-// them; ctx's; and faults of the store. Explain makes a text of them for the model.
+// Call runs a tool for a caller. It returns ErrNotFound for an unknown tool, and for a claim, turn
+// or session that the caller does not have; ErrRefused for a missing right, and for what a rule
+// forbids; ErrInvalid for arguments that do not match the schema, with a correction; ctx's error;
+// and errors of the store. Explain converts these errors to text for the model.
 func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.RawMessage) (Result, error) {
 	t, err := r.Lookup(name)
 	if err != nil {
@@ -151,21 +149,21 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 	return call.result(out)
 }
 
-// Call is a call of a tool under way. It belongs to one goroutine, and its store is
-// not to be used after the tool has returned.
+// Call is the state of one call of a tool. It belongs to one goroutine. Do not use its store after
+// the tool has returned.
 type Call struct {
 	Caller
-	Store store.Engine // the caller's owner's
+	Store store.Engine // the store of the caller's owner
 
 	r       *Registry
 	changed []string
-	shown   []claimView // that the answer shows, for the echo guard
+	shown   []claimView // the claims in the answer, for rememberShown
 }
 
 // Now returns the time of the registry's clock.
 func (c *Call) Now() time.Time { return c.r.o.Now().Round(0).UTC() }
 
-// Touch records that the call changed claims.
+// Touch records that the call changed these claims.
 func (c *Call) Touch(ids ...string) {
 	for _, id := range ids {
 		if id != "" && !slices.Contains(c.changed, id) {
@@ -174,7 +172,7 @@ func (c *Call) Touch(ids ...string) {
 	}
 }
 
-// run runs the tool and turns its panic into an error.
+// run runs the tool and converts a panic to an error.
 func (c *Call) run(ctx context.Context, t *Tool, args json.RawMessage) (out Output, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -204,7 +202,7 @@ func (c *Call) result(out Output) (Result, error) {
 	return Result{JSON: b, Text: text, Changed: c.changed}, nil
 }
 
-// builtin returns the tools of every registry, in the order of lists.
+// builtin returns the tools of every registry, in the order in which they are listed.
 func builtin() []Tool {
 	return []Tool{
 		memoryRecall(),
@@ -241,12 +239,12 @@ func builtin() []Tool {
 	}
 }
 
-// Progress is called with the progress of a call: done of total, 0 for unknown.
+// Progress receives the progress of a call. total is 0 if it is unknown.
 type Progress func(stage string, done, total int)
 
 type progressKey struct{}
 
-// WithProgress returns a context whose calls report to p, on their own goroutine.
+// WithProgress returns a context whose calls report to p, in their own goroutine.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return context.WithValue(ctx, progressKey{}, p)
 }
@@ -257,7 +255,7 @@ func progress(ctx context.Context, stage string, done, total int) {
 	}
 }
 
-// function is a tool as a chat completions request names it.
+// function is a tool in the form of a chat completions request.
 type function struct {
 	Type     string `json:"type"`
 	Function struct {
@@ -267,8 +265,8 @@ type function struct {
 	} `json:"function"`
 }
 
-// OpenAI returns the value of tools in a chat completions request: the tools that the caller
-// may use. Package openaitools has it in go-openai's types.
+// OpenAI returns the field tools of a chat completions request, with the tools that the caller may
+// use. Package openaitools returns them in go-openai's types.
 func (r *Registry) OpenAI(c Caller) json.RawMessage {
 	list := []function{}
 	for _, t := range r.Tools(c) {
@@ -277,7 +275,7 @@ func (r *Registry) OpenAI(c Caller) json.RawMessage {
 		list = append(list, f)
 	}
 	b, err := json.Marshal(list)
-	if err != nil { // schemas are JSON
+	if err != nil { // schemas are valid JSON
 		panic(fmt.Sprintf("tools: write the tools: %v", err))
 	}
 	return b

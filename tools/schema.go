@@ -17,17 +17,17 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// schemaFor infers the schema of a struct and narrows it as its rule tags say. A rule
-// is a list of NAME=VALUE joined by semicolons:
+// schemaFor infers the schema of a struct and narrows it by the struct's rule tags. A rule tag is a
+// list of NAME=VALUE separated by semicolons:
 //
 //	enum=a|b       one of these strings
-//	min=1, max=50  of a number
-//	chars=2000     most code points of a string
-//	filled         the string is not empty
-//	items=20       most elements of an array
-//	default=5      what is taken when the field is left out; for readers, nothing fills it in
+//	min=1, max=50  bounds of a number
+//	chars=2000     maximum number of code points of a string
+//	filled         the string must not be empty
+//	items=20       maximum number of elements of an array
+//	default=5      the value used if the field is left out; only documentation
 //
-// Of an array of strings, enum, chars and filled are about each element.
+// For an array of strings, enum, chars and filled apply to each element.
 func schemaFor[T any]() (*schema, error) {
 	root, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -48,8 +48,8 @@ func schemaFor[T any]() (*schema, error) {
 	return &schema{root: root, json: b}, err
 }
 
-// withoutLengths returns a copy without bounds of lengths: a list of tools leaves them out,
-// because they cost tokens in every request. The error of a call names the one it breaks.
+// withoutLengths returns a copy without limits of lengths. Lists of tools omit these, because they
+// cost tokens in every request. If a call exceeds a limit, the error names it.
 func withoutLengths(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	dropLengths(s)
@@ -67,10 +67,10 @@ func dropLengths(s *jsonschema.Schema) {
 	dropLengths(s.Items)
 }
 
-// addNote adds the field note, with which every JSON answer begins.
+// addNote adds the field note, the first field of every JSON answer.
 func (s *schema) addNote() (err error) {
 	if s.root.Properties["note"] != nil {
-		return fmt.Errorf("an answer has the field note already")
+		return fmt.Errorf("an answer already has a field note")
 	}
 	if s.root.Properties == nil {
 		s.root.Properties = map[string]*jsonschema.Schema{}
@@ -81,8 +81,8 @@ func (s *schema) addNote() (err error) {
 	return err
 }
 
-// dropNull takes null out of the types: a field that is not there is left out, and
-// clients differ in what they make of a list of types.
+// dropNull removes null from the types. Empty fields are left out of the JSON, and clients differ
+// in how they treat a list of types.
 func dropNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -126,7 +126,7 @@ func applyRules(s *jsonschema.Schema, t reflect.Type) error {
 	return nil
 }
 
-// fields yields a struct's exported fields, those of embedded structs in their place.
+// fields yields a struct's exported fields. Those of an embedded struct come in its place.
 func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		for _, f := range reflect.VisibleFields(t) {
@@ -141,7 +141,7 @@ func applyRule(p *jsonschema.Schema, tag string) error {
 	if tag == "" {
 		return nil
 	}
-	each := p // of what a string is
+	each := p // the schema to which rules for strings apply
 	if p.Type == "array" && p.Items != nil {
 		each = p.Items
 	}
@@ -178,16 +178,16 @@ func applyRule(p *jsonschema.Schema, tag string) error {
 	return nil
 }
 
-// maxArguments bounds what is read of a call: far above any claim that an agent
-// should write, and little enough to be read for nothing.
+// maxArguments is the maximum size in bytes of a call's arguments. It is far above any claim that
+// an agent should write, and small enough to parse at no cost.
 const maxArguments = 256 << 10
 
-// maxFaults is the most faults of one call that are reported.
+// maxFaults is the maximum number of faults of one call that are reported.
 const maxFaults = 8
 
-// argumentFault is one fault in the arguments of a call.
+// argumentFault is one error in the arguments of a call.
 type argumentFault struct {
-	field string // as in evidence[0].kind; "" is the whole
+	field string // for example evidence[0].kind; "" means the whole arguments
 	msg   string
 }
 
@@ -198,8 +198,8 @@ func (f argumentFault) String() string {
 	return f.field + ": " + f.msg
 }
 
-// decode decodes arguments and checks them against the schema. What it returns decodes
-// into the struct that the schema is of; nothing at all stands for an empty object.
+// decode decodes arguments and validates them against the schema. The result can be decoded into
+// the struct that the schema describes. Empty args count as an empty object.
 func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault) {
 	if len(args) > maxArguments {
 		return nil, []argumentFault{{"", fmt.Sprintf("the arguments are %d bytes long, and %d is the most", len(args), maxArguments)}}
@@ -228,8 +228,8 @@ func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault)
 	return args, c.faults
 }
 
-// checker collects all faults of a value, so that a model can correct a call at once. It
-// knows the keywords that schemaFor writes.
+// checker collects all faults of a value, so that a model can correct a call in one step. It
+// supports the keywords that schemaFor writes.
 type checker struct{ faults []argumentFault }
 
 func (c *checker) add(field, format string, args ...any) {
@@ -315,7 +315,7 @@ func (c *checker) object(s *jsonschema.Schema, field string, m map[string]any) {
 	}
 }
 
-// fits reports whether a number is within its bounds.
+// fits reports whether a number is within the schema's bounds.
 func fits(s *jsonschema.Schema, v any) bool {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -326,7 +326,7 @@ func fits(s *jsonschema.Schema, v any) bool {
 		return false
 	}
 	if s.Type == "integer" {
-		if _, err := strconv.ParseInt(n.String(), 10, 64); err != nil { // 5.0 is whole, and no Go integer
+		if _, err := strconv.ParseInt(n.String(), 10, 64); err != nil { // 5.0 is an integer in JSON but can't be decoded into a Go integer
 			return false
 		}
 	}
@@ -358,7 +358,7 @@ func expected(s *jsonschema.Schema) string {
 	return "an object"
 }
 
-// suggest returns a hint at the name that was probably meant, "" for none.
+// suggest returns a hint with the most similar name; "" if none is similar.
 func suggest(got string, names []string) string {
 	if len(got) > 64 {
 		return ""
@@ -383,7 +383,7 @@ func enumNames(enum []any) []string {
 	return out
 }
 
-// quoteValue returns a value for a message, shortened.
+// quoteValue returns a shortened value for an error message.
 func quoteValue(v any) string {
 	switch v := v.(type) {
 	case nil:

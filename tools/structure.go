@@ -13,22 +13,23 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
-// editor returns an editor of the knowledge structure for the caller. What it writes has an
-// agent's trust at most, and a rule is refused when an external source says it.
+// editor returns an editor of the knowledge structure for the caller. What it writes has at most an
+// agent's trust. It refuses a rule that an external source states.
 func (c *Call) editor(tool string, evidence []ken.Evidence) *edit.Editor {
 	return edit.New(c.Store, edit.Options{Now: c.Now, Actor: c.actor(), Evidence: evidence, By: ken.AssignedByModel, Scope: c.scope(), Scopes: c.Scopes,
 		Project: c.Project, Session: c.Session, Branch: c.Branch, SourceType: "tool:" + tool})
 }
 
-// visibleFilter admits current claims within the caller's scopes that are trusted enough.
+// visibleFilter returns a filter for current claims that are within the caller's scopes and trusted
+// enough.
 func (c *Call) visibleFilter() *ken.Filter {
 	f := c.filter(nil)
 	f.MinTrust, f.Now = c.r.layer.Config().Retrieval.MinTrust, c.Now()
 	return &f
 }
 
-// evidenceFor returns the evidence for a text of an agent: what it gives, or its word. If
-// the text repeats an external claim, that claim is evidence too, and the text stays
+// evidenceFor returns the evidence for an agent's text: the given pieces, or the agent's assertion.
+// If the text repeats an external claim, that claim is added as evidence, so that the text stays
 // external.
 func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn) (checkedEvidence, error) {
 	if len(given) == 0 {
@@ -60,8 +61,8 @@ func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn)
 	return ev, nil
 }
 
-// claimsSaying returns the ids of claims that say the same as a text: shown in this session,
-// or known.
+// claimsSaying returns the ids of claims that say the same as a text, and that were shown in this
+// session or are known.
 func (c *Call) claimsSaying(ctx context.Context, text string) ([]string, error) {
 	var ids []string
 	id, echo, err := c.echo(ctx, text)
@@ -88,7 +89,7 @@ func (c *Call) claimsSaying(ctx context.Context, text string) ([]string, error) 
 	return ids, nil
 }
 
-// parseTime reads a date or a time; zero for an empty text.
+// parseTime parses a date or a time; "" and "never" are the zero time.
 func parseTime(field, s string) (time.Time, error) {
 	if s = strings.TrimSpace(s); s == "" || s == "never" {
 		return time.Time{}, nil
@@ -110,7 +111,7 @@ func nameList(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// maxName bounds what is shown of a name, in code points.
+// maxName is the maximum length of a name that is shown, in code points.
 const maxName = 120
 
 // constraintIn are constraint_add's arguments.
@@ -135,7 +136,7 @@ type constraintResult struct {
 	Notes        []string `json:"notes,omitempty"`
 }
 
-// Outcomes of constraint_add, beside outcomeKnown.
+// Outcomes of constraint_add, in addition to outcomeKnown.
 const (
 	outcomeCandidate = "candidate"
 	outcomeRule      = "rule"

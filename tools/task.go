@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
-// taskView is a task as an answer shows it.
+// taskView is the form of a task in answers.
 type taskView struct {
 	ID          string    `json:"id" jsonschema:"such as T-0001"`
 	Title       string    `json:"title"`
@@ -26,7 +26,7 @@ type taskView struct {
 	ClaimID     string    `json:"claim_id"`
 }
 
-// showTask converts a task for an answer, and remembers that it was shown.
+// showTask converts a task for an answer, and records that it was shown.
 func (c *Call) showTask(t task.Task) taskView {
 	k := c.show(t.Claim)
 	out := taskView{ID: t.ID, Title: k.Text, Status: string(t.Status), Expired: t.Expired, ExpiresAt: seconds(t.ExpiresAt), CompletedAt: seconds(t.CompletedAt),

@@ -9,48 +9,48 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Effect is the effect of a call on the knowledge.
+// Effect says how a call affects the knowledge.
 type Effect string
 
 // Effects.
 const (
-	Reads  Effect = "read"  // nothing
-	Writes Effect = "write" // adds claims or evidence, or moves a claim
-	Marks  Effect = "mark"  // asks a person for something; changes no claim
+	Reads  Effect = "read"  // changes nothing
+	Writes Effect = "write" // adds claims or evidence, or changes a claim's status
+	Marks  Effect = "mark"  // asks a person for a decision; changes no claim
 )
 
-// Spec describes a tool to a model and to people.
+// Spec describes a tool, to models and to people.
 type Spec struct {
 	Name        string // lower case with underscores
-	Title       string // for people, a few words
-	Description string // for the model: what it does, when to use it, what comes back
+	Title       string // a few words, for people
+	Description string // for the model: what the tool does, when to use it, what it returns
 	Effect      Effect
-	Right       Right // that a caller needs
-	// Idempotent says that calling it again with the same arguments changes nothing more.
+	Right       Right // the right that a caller needs
+	// Idempotent means that repeating a call with the same arguments changes nothing more.
 	Idempotent bool
-	// Example are arguments that are right, as JSON; errors show them.
+	// Example is a valid example of the arguments, as JSON. Errors show it.
 	Example string
 }
 
-// Tool is one entry of a registry. Make it with Define. It is not changed once made,
-// and safe for concurrent use.
+// Tool is one entry of a registry. Use Define to create one. It is immutable and safe for
+// concurrent use.
 type Tool struct {
 	Spec
 	in, out *schema
 	do      func(ctx context.Context, c *Call, args json.RawMessage) (Output, error)
 }
 
-// Output is the answer of a tool. Its JSON must fit the tool's output schema.
+// Output is the answer of a tool. Its JSON must match the tool's output schema.
 type Output interface {
-	// Write writes the answer for a model: what is most important first, because what
-	// does not fit on the page is left out.
+	// Write writes the answer for a model. It writes the most important content first, because
+	// content that does not fit on the page is left out.
 	Write(p *Page)
 }
 
-// Define makes a tool from a function. In and Out are structs; their JSON names, types and
-// jsonschema tags (descriptions) make the schemas, and a rule tag narrows a field: see
-// schema.go. do gets checked arguments. Define panics for an invalid Spec or types that have
-// no schema.
+// Define creates a tool from a function. In and Out are structs. Their JSON names, types and
+// jsonschema tags (descriptions) determine the schemas, and a rule tag narrows a field: see
+// schema.go. do gets validated arguments. Define panics for an invalid Spec, and for types without
+// a schema.
 func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in In) (Out, error)) Tool {
 	t := Tool{Spec: s}
 	var err error
@@ -80,7 +80,7 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	}
 	t.do = func(ctx context.Context, c *Call, args json.RawMessage) (Output, error) {
 		var in In
-		if err := json.Unmarshal(args, &in); err != nil { // the schema lets nothing through that this refuses
+		if err := json.Unmarshal(args, &in); err != nil { // the schema accepts nothing that this refuses
 			return nil, fmt.Errorf("read arguments: %w", err)
 		}
 		return do(ctx, c, in)
@@ -88,15 +88,15 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	return t
 }
 
-// InputSchema is the JSON schema of the arguments, an object, as a client lists it. A
-// call is checked against bounds of lengths that it does not show. The caller owns it.
+// InputSchema returns the JSON schema of the arguments, an object, in the form that clients list.
+// It omits limits of lengths, which calls are still checked against. The caller owns the result.
 func (t Tool) InputSchema() json.RawMessage { return slices.Clone(t.in.json) }
 
-// OutputSchema is the JSON schema of the structured answer, an object. The caller
-// owns it.
+// OutputSchema returns the JSON schema of the structured answer, an object. The caller owns the
+// result.
 func (t Tool) OutputSchema() json.RawMessage { return slices.Clone(t.out.json) }
 
-// toolName reports whether every protocol and model accepts a name.
+// toolName reports whether all protocols and models accept a name.
 func toolName(s string) bool {
 	for i, r := range s {
 		if (r < 'a' || r > 'z') && (i == 0 || r != '_' && (r < '0' || r > '9')) {
@@ -106,7 +106,7 @@ func toolName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// schema is a JSON schema in the forms that are needed.
+// schema is a JSON schema in its parsed and its encoded form.
 type schema struct {
 	root *jsonschema.Schema
 	json json.RawMessage

@@ -14,7 +14,8 @@ type verifyIn struct {
 	Evidence []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
-// hardNeeded is the number of independent hard pieces that verify a claim: see ken.Verified.
+// hardNeeded is the number of independent hard pieces of evidence that verify a claim: see
+// ken.Verified.
 const hardNeeded = 2
 
 // verifyResult is the outcome of an attempt to verify a claim.
@@ -84,7 +85,7 @@ func knowledgeVerify() Tool {
 		})
 }
 
-// verifiable refuses a claim that only a person may verify.
+// verifiable returns an error for a claim that only a person may verify.
 func verifiable(k *ken.Claim) error {
 	by := "The operator does so with: ken verify " + k.ID
 	switch {
@@ -98,7 +99,8 @@ func verifiable(k *ken.Claim) error {
 	return nil
 }
 
-// verify adds the missing evidence to a claim, and moves it as far as its evidence goes.
+// verify adds the new evidence to a claim, and raises the claim's status as far as its evidence
+// allows.
 func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyResult) error {
 	all := slices.Concat(k.Evidence, more)
 	v.Hard, v.Added = ken.HardSources(all), len(more)
@@ -136,7 +138,7 @@ func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v 
 	return nil
 }
 
-// missing returns what is needed to verify a claim.
+// missing lists what is still needed to verify a claim.
 func missing(hard int, run bool) []string {
 	var out []string
 	if n := hardNeeded - hard; n > 0 {

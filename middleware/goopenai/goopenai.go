@@ -35,17 +35,17 @@ type Wrapped struct {
 
 var _ Client = (*Wrapped)(nil)
 
-// Wrap puts l in front of c. t says whose requests they are: owner, project, session, agent,
-// scopes and weight. Its ID, Model, Messages and Tools are not used. A turn in a call's context
-// takes its place: see ken.WithTurn. A server needs one Wrapped for all its users then, and a
-// program with one conversation at a time wraps once for each.
+// Wrap returns a Wrapped that sends requests through c. t sets the owner, project, session, agent,
+// scopes and weight of the requests. Its ID, Model, Messages and Tools are not used. A turn in a
+// call's context replaces t: see ken.WithTurn. So a server needs one Wrapped for all its users, and
+// a program with one conversation at a time can create one for each.
 func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 	t.ID = ""
 	return &Wrapped{l, c, t}
 }
 
-// CreateChatCompletion calls the client with the turn's blocks in the request. The caller's
-// request and its messages stay as they are; the errors are the client's.
+// CreateChatCompletion calls the client with the turn's blocks in the request. It does not change
+// the caller's request and messages. It returns the client's errors.
 func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
 	r, t := w.extend(ctx, r)
 	answer, err := w.client.CreateChatCompletion(ctx, r)
@@ -55,10 +55,9 @@ func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatComplet
 	return answer, err
 }
 
-// CreateChatCompletionStream is CreateChatCompletion for a streamed answer. The stream is the
-// client's own, so the session's journal gets its answer only when it comes back in a request.
-// To record the last answer as well, hand it to Layer.Answered, or use Layer.Transport under
-// the HTTP client instead.
+// CreateChatCompletionStream is CreateChatCompletion for a streamed answer. It returns the client's
+// stream, so the answer is journaled only when it comes back in a later request. To record the last
+// answer too, pass it to Layer.Answered, or use Layer.Transport under the HTTP client instead.
 func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
 	r, _ = w.extend(ctx, r)
 	return w.client.CreateChatCompletionStream(ctx, r)
@@ -82,7 +81,8 @@ func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (o
 	return r, t
 }
 
-// message reads what the layer uses of a message. An image is identified by its URL and detail.
+// message converts the parts of a message that the layer uses. An image is identified by its URL
+// and detail.
 func message(m *openai.ChatCompletionMessage) ken.Message {
 	out := ken.Message{Role: m.Role, Name: m.Name, Text: m.Content, ToolCallID: m.ToolCallID}
 	var texts []string
@@ -108,7 +108,7 @@ func message(m *openai.ChatCompletionMessage) ken.Message {
 	return out
 }
 
-// insert returns a new slice with the blocks in place. Insertions are ordered by Before.
+// insert returns a new slice with the blocks inserted. Insertions must be sorted by Before.
 func insert(msgs []openai.ChatCompletionMessage, ins []middleware.Insertion) []openai.ChatCompletionMessage {
 	out := make([]openai.ChatCompletionMessage, 0, len(msgs)+len(ins))
 	done := 0
@@ -125,11 +125,11 @@ func insert(msgs []openai.ChatCompletionMessage, ins []middleware.Insertion) []o
 	return append(out, msgs[done:]...)
 }
 
-// merged returns m with text at its beginning.
+// merged returns m with text inserted at its beginning.
 func merged(m openai.ChatCompletionMessage, text string) openai.ChatCompletionMessage {
 	text += "\n\n"
 	if len(m.MultiContent) == 0 {
-		m.Content, m.MultiContent = text+m.Content, nil // go-openai refuses both, even when one is empty
+		m.Content, m.MultiContent = text+m.Content, nil // go-openai refuses a message with both, even if one is empty
 		return m
 	}
 	parts := make([]openai.ChatMessagePart, 0, 1+len(m.MultiContent))

@@ -1,6 +1,6 @@
-// Package openaitools offers Ken's tools to a model through go-openai. [Tools] returns the
-// tools for a request. A [Loop] runs the calls of the model, returns their results to it,
-// and asks again until it answers in words.
+// Package openaitools offers Ken's tools to a model through go-openai. [Tools] returns the tools
+// for a request. A [Loop] runs the model's calls, returns their results to it, and asks again until
+// the model answers without calls.
 package openaitools
 
 import (
@@ -16,36 +16,36 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// defaultRounds is the number of answers with tool calls after which a model has to answer
-// in words.
+// defaultRounds is the number of answers with tool calls after which no tools are offered.
 const defaultRounds = 8
 
-// maxCalls is the most calls of one answer that are run; the model must repeat the rest.
+// maxCalls is the maximum number of calls of one answer that are run. The model must repeat the
+// others.
 const maxCalls = 16
 
-// Ask asks a model once. offered is empty when it is to answer in words.
+// Ask sends one request to a model. offered is empty if the model must answer without tools.
 type Ask func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error)
 
 // Loop runs a chat with tools. It is safe for concurrent use if its functions are.
 type Loop struct {
 	Registry *tools.Registry
-	Caller   tools.Caller // who the agent is; see tools.Caller
+	Caller   tools.Caller // the agent's identity; see tools.Caller
 	Ask      Ask
-	Rounds   int // most answers that call tools; <= 0 means 8
-	// Refuse is called before each call runs. If it returns an error, the call does not run
-	// and the model gets the error. May be nil.
+	Rounds   int // maximum number of answers with tool calls; less than 1 means 8
+	// Refuse is called before each call runs. If it returns an error, the call does not run and the
+	// model gets the error. It may be nil.
 	Refuse func(call openai.ToolCall) error
-	// Called is called after each call has ended, in order; result is the zero value with
-	// an error. May be nil.
+	// Called is called after each call, in order. After an error, result is the zero value. It may
+	// be nil.
 	Called func(call openai.ToolCall, result tools.Result, err error)
-	// Others runs a tool that the registry does not have, for a program with tools of its
-	// own: those in Offered. May be nil.
+	// Others runs a tool that the registry does not have. It is for programs with tools of their
+	// own, which are listed in Offered. It may be nil.
 	Others  func(ctx context.Context, call openai.ToolCall) (string, error)
 	Offered []openai.Tool
 }
 
-// Client asks through a go-openai client, or what is in front of one, without
-// streaming. r is the request without its messages and tools.
+// Client returns an Ask that uses a go-openai client, or a wrapper of one, without streaming. r is
+// the request without its messages and tools.
 func Client(c interface {
 	CreateChatCompletion(context.Context, openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error)
 }, r openai.ChatCompletionRequest) Ask {
@@ -63,11 +63,11 @@ func Client(c interface {
 	}
 }
 
-// Run asks until the model answers in words. It returns the messages that were added, the
-// answer last: append them to the conversation. messages is not changed. An error of Ask, or
-// ctx's, is returned with the messages before it and with the part of an answer that broke
-// off; every call in them has its result. A tool's error is not an error of Run: the model
-// is told, and may correct its call.
+// Run asks until the model answers without calling tools. It returns the messages to append to the
+// conversation; the answer is the last one. It does not change messages. If Ask fails or ctx ends,
+// Run returns the error with the messages so far, which may end with a part of an answer; every
+// call in them has its result. A tool's error is not an error of Run: the model gets it and may
+// correct its call.
 func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage) (added []openai.ChatCompletionMessage, err error) {
 	all := slices.Clip(messages)
 	offered := append(Tools(l.Registry, l.Caller), l.Offered...)
@@ -77,7 +77,7 @@ func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage)
 		}
 		m, err := l.Ask(ctx, all, offered)
 		if err != nil {
-			if m.Content != "" { // it broke off
+			if m.Content != "" { // a part of an answer
 				m.ToolCalls = nil
 				added = append(added, m)
 			}
@@ -134,7 +134,7 @@ func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 	return res.Text
 }
 
-// Tools returns the caller's tools as a chat completions request names them.
+// Tools returns the caller's tools in the form of a chat completions request.
 func Tools(r *tools.Registry, c tools.Caller) []openai.Tool {
 	var out []openai.Tool
 	for _, t := range r.Tools(c) {

@@ -1,10 +1,9 @@
-// Package tokens counts tokens as OpenAI's tokenizers do, without a network. It
-// stands apart from budgeter so that programs that don't count don't carry the
-// vocabularies, some two megabytes.
+// Package tokens counts tokens as OpenAI's tokenizers do, without network access. It is separate
+// from budgeter so that programs that don't count tokens don't include the vocabularies of about
+// two megabytes.
 //
-// The count is exact for the models that the encodings were made for and an
-// estimate for all others. Chat formats add a few tokens for each message; those
-// are not counted.
+// The count is exact for the models of these encodings and an estimate for all others. It does not
+// include the few tokens that chat formats add for each message.
 package tokens
 
 import (
@@ -21,11 +20,10 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 )
 
-// DefaultEncoding is used for every model that the tokenizer's tables don't know.
+// DefaultEncoding is used for models that the library's tables don't contain.
 const DefaultEncoding = tiktoken.MODEL_O200K_BASE
 
-// encodings are loaded once in the life of the process: each load takes 50 to 120
-// ms and some twenty megabytes.
+// encodings are loaded once per process. Loading one takes 50 to 120 ms and about twenty megabytes.
 var encodings = map[string]func() (*tiktoken.Tiktoken, error){
 	tiktoken.MODEL_O200K_BASE:  once(tiktoken.MODEL_O200K_BASE),
 	tiktoken.MODEL_CL100K_BASE: once(tiktoken.MODEL_CL100K_BASE),
@@ -38,7 +36,7 @@ func once(name string) func() (*tiktoken.Tiktoken, error) {
 	return sync.OnceValues(func() (*tiktoken.Tiktoken, error) { return load(name) })
 }
 
-var loading sync.Mutex // guards the loader, which is a global of the library
+var loading sync.Mutex // guards the library's loader, which is global
 
 func load(name string) (*tiktoken.Tiktoken, error) {
 	loading.Lock()
@@ -47,11 +45,10 @@ func load(name string) (*tiktoken.Tiktoken, error) {
 	return tiktoken.GetEncoding(name)
 }
 
-// Counter returns a function that counts the tokens of a text. model is the name
-// of a model or of an encoding, such as gpt-4o or cl100k_base; one that is not
-// known, or "", counts with DefaultEncoding. The first call for an encoding loads
-// it. The function is safe for concurrent use; control tokens in a text count as
-// the plain text that they are.
+// Counter returns a function that counts the tokens of a text. model is the name of a model or of
+// an encoding, such as gpt-4o or cl100k_base. For an unknown name or "", DefaultEncoding is used.
+// The first call for an encoding loads it. The function is safe for concurrent use. Control tokens
+// in a text are counted as plain text.
 func Counter(model string) (func(text string) int, error) {
 	name := Encoding(model)
 	enc, err := encodings[name]()
@@ -78,18 +75,18 @@ func Encoding(model string) string {
 	return name
 }
 
-// The vocabularies of OpenAI's tokenizers, under the licence in LICENSE.tiktoken. As OpenAI
-// publishes them they take four times as much of the program: see TestVocabularies, which
-// also writes these files.
+// The vocabularies of OpenAI's tokenizers, under the licence in LICENSE.tiktoken. In the form that
+// OpenAI publishes they would take four times as much space in the program: see TestVocabularies,
+// which also writes these files.
 //
 //go:embed *.flate
 var vocabularies embed.FS
 
-// ranks reads vocabularies for the library that counts.
+// ranks loads vocabularies for the library.
 type ranks struct{}
 
-// LoadTiktokenBpe returns the rank of each token of a vocabulary. Its name is the end of the address
-// where the library would fetch it.
+// LoadTiktokenBpe returns the rank of each token of a vocabulary. The vocabulary's name is the last
+// part of the address from which the library would fetch it.
 func (ranks) LoadTiktokenBpe(address string) (map[string]int, error) {
 	name := strings.TrimSuffix(path.Base(address), ".tiktoken")
 	f, err := vocabularies.Open(name + ".flate")
@@ -104,8 +101,8 @@ func (ranks) LoadTiktokenBpe(address string) (map[string]int, error) {
 	return all, nil
 }
 
-// unpack reads a vocabulary: the number of tokens, how far each rank is from the one before,
-// how long each token is, and the tokens in a row.
+// unpack reads a vocabulary: the number of tokens, the difference of each rank to the previous one,
+// the length of each token, and the tokens.
 func unpack(packed io.Reader) (map[string]int, error) {
 	r := bufio.NewReader(flate.NewReader(packed))
 	n, err := binary.ReadUvarint(r)

@@ -184,7 +184,7 @@ func (a *commands) initCommand() *cobra.Command {
 			}
 			for _, name := range []string{".ken", middleware.KnowledgeDir, drift.DefaultManifest} {
 				if real := trust.Real(filepath.Join(root, filepath.FromSlash(name))); !trust.Inside(trust.Real(root), real) {
-					return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "leads out of the project, to " + real, Try: "Take the link out of the way."}
+					return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "leads out of the project, to " + real, Try: "Remove the link."}
 				}
 			}
 			path, ok := config.Find(root)

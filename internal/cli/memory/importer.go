@@ -159,7 +159,7 @@ func (im *importer) overPerson(ctx context.Context, c *ken.Claim) error {
 	if had.Text == c.Text || !had.Constraint && !had.Approved() && had.Support(nil).Trust != ken.TrustOperator {
 		return nil
 	}
-	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person wrote what has this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
+	return &ken.Error{Code: ken.CodeRefused, Field: "key", Msg: "a person's claim has this key, or made it a rule", Try: "Give the line another key, or import the file with --vouch if it is your own word."}
 }
 
 // flush starts writing the batch at hand. Two batches that name the same claim

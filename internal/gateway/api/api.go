@@ -13,25 +13,25 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Prefix begins the path of every route.
+// Prefix is the beginning of every route's path.
 const Prefix = "/api/"
 
-// DefaultMaxBody bounds a request's body in bytes: a claim's text of the greatest
-// length, escaped, with evidence.
+// DefaultMaxBody is the default limit of a request's body in bytes. A claim with the longest text,
+// escaped, and evidence fits.
 const DefaultMaxBody = 4 << 20
 
-// Options configures an API; the zero value works.
+// Options configures an API. The zero value works.
 type Options struct {
-	// MaxBody is the most bytes of a request's body; less than 1 means DefaultMaxBody.
+	// MaxBody is the maximum size of a request's body in bytes; less than 1 means DefaultMaxBody.
 	MaxBody int64
-	// Usage has the usage of the keys. Nil: none is counted.
+	// Usage has the usage of the keys. Nil means that none is recorded.
 	Usage *usage.Store
-	// Log hears of faults of ours and of what can't be told in an answer any more.
-	// Never of what was asked or sent. Default slog.Default().
+	// Log receives internal errors, and errors that can no longer be sent in an answer. It never
+	// receives content of requests. Nil means slog.Default().
 	Log *slog.Logger
-	Now func() time.Time // default time.Now
-	// NewID makes the id that tells versions of lists of this API from those of
-	// another process. Default UUID version 4.
+	Now func() time.Time // nil means time.Now
+	// NewID returns an id for this API value, which distinguishes its ETags of lists from those of
+	// another process. Nil means UUID version 4.
 	NewID func() string
 }
 
@@ -51,29 +51,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// API serves the routes below Prefix. It is safe for concurrent use and needs no
-// closing; the layer must be open as long as it is used.
+// API serves the routes below Prefix. It is safe for concurrent use and need not be closed. The
+// layer must be open while it is used.
 type API struct {
 	l        *middleware.Layer
 	o        Options
-	instance string      // part of the versions of lists
-	changing locks.Locks // of claims, so that a comparison with If-Match and the change are one step in this process
+	instance string      // part of the ETags of lists
+	changing locks.Locks // by claim, so that comparing If-Match and changing the claim is one step in this process
 	counts   counts
 
 	unanswered unanswered
 
-	// served is told of every call that a handler has answered, for tests.
+	// served is called after each call of a handler, for tests.
 	served func(*call, *reply, error)
 }
 
-// New returns the API of a layer. It opens nothing.
+// New returns the API of a layer. It opens no store.
 func New(l *middleware.Layer, o Options) *API {
 	o = o.withDefaults()
 	return &API{l: l, o: o, instance: o.NewID(), served: func(*call, *reply, error) {}}
 }
 
-// ServeHTTP answers a request for a path below Prefix. The principal is the one in
-// the request's context; without one, only the description can be read.
+// ServeHTTP answers a request for a path below Prefix. The principal is the one in the request's
+// context; without one, only the description of the API can be read.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	who := access.From(r.Context())
@@ -87,7 +87,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, c, rep)
 }
 
-// answer finds the route, checks all that its description promises, and runs it.
+// answer finds the route, validates the request against its description, and runs it.
 func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
 	found, err := findRoute(c.r)
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
 	return c.route.serve(a, c)
 }
 
-// secure sets headers that keep a browser from treating an answer as more than data.
+// secure sets headers that make a browser treat an answer as data only.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

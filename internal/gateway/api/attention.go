@@ -79,8 +79,8 @@ func (a *API) dismiss(c *call) (*reply, error) {
 	})
 }
 
-// warningsOf converts errors about unreadable entries to warnings, because the rest of the
-// list is good. Any other error stays one.
+// warningsOf converts errors about unreadable entries to warnings, because the rest of the list is
+// valid. It returns any other error.
 func warningsOf(err error) (warnings []string, other error) {
 	if err == nil {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// call is one request on its way through its route.
+// call is the state of one request in its route.
 type call struct {
 	api   *API
 	r     *http.Request
@@ -29,7 +29,7 @@ type call struct {
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// permitted refuses a principal without the route's right.
+// permitted returns an error if the principal lacks the route's right.
 func (c *call) permitted() error {
 	switch {
 	case c.route.right == "" || c.who.Can(c.route.right):
@@ -51,7 +51,7 @@ func (c *call) missingRight(right access.Right) error {
 // operator reports whether the call has a person's authority.
 func (c *call) operator() bool { return c.who.Can(access.Operate) }
 
-// actor returns the actor that a change is attributed to.
+// actor returns the actor to which a change is attributed.
 func (c *call) actor() ken.Actor {
 	if c.operator() {
 		return ken.Actor{Type: "user", ID: c.who.Name}
@@ -59,7 +59,7 @@ func (c *call) actor() ken.Actor {
 	return ken.Actor{Type: "agent", ID: c.who.Name}
 }
 
-// store opens the principal's store, and no other.
+// store opens the principal's store. No other store is ever opened.
 func (c *call) store() (store.Engine, func(), error) { return c.api.l.Store(c.ctx(), c.who.Owner) }
 
 // withStore runs fn on the principal's store.
@@ -72,7 +72,8 @@ func (c *call) withStore(fn func(store.Engine) (*reply, error)) (*reply, error) 
 	return fn(s)
 }
 
-// paramValues returns the values of a parameter that the route declares.
+// paramValues returns the values of a parameter. It panics if the route does not declare the
+// parameter.
 func (c *call) paramValues(p *param) []string {
 	if !slices.Contains(c.route.params, p) {
 		panic("api: route " + c.route.id + " reads parameter " + p.name + ", which it does not declare")
@@ -91,20 +92,20 @@ func (c *call) text(p *param) string {
 
 // number returns an integer parameter's value, or its default.
 func (c *call) number(p *param) int {
-	n, _ := strconv.Atoi(c.text(p)) // parseQuery has checked it
+	n, _ := strconv.Atoi(c.text(p)) // validated by parseQuery
 	return n
 }
 
-// flag returns a boolean parameter's value, false by default.
+// flag returns a boolean parameter's value; false by default.
 func (c *call) flag(p *param) bool {
-	on, _ := strconv.ParseBool(c.text(p)) // parseQuery has checked it
+	on, _ := strconv.ParseBool(c.text(p)) // validated by parseQuery
 	return on
 }
 
-// values returns all values of a parameter, nil for none.
+// values returns all values of a parameter; nil if there are none.
 func (c *call) values(p *param) []string { return c.paramValues(p) }
 
-// claimID returns the path's {id}. An id must be whole: the beginning of one finds nothing.
+// claimID returns the path's {id}. It must be a complete id.
 func (c *call) claimID() (string, error) {
 	id, ok := wholeID(c.path["id"])
 	if !ok {
@@ -119,13 +120,13 @@ func wholeID(s string) (string, bool) {
 	return u.String(), err == nil && len(s) == length
 }
 
-// noClaim is the error for every id that is not one of the owner's claims, whatever the
-// reason.
+// noClaim is the error for every id that is not one of the owner's claims, so that all reasons look
+// the same.
 func noClaim() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
 }
 
-// claim reads one of the owner's claims by its id.
+// claim returns one of the owner's claims by its id.
 func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -134,26 +135,27 @@ func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	return c, err
 }
 
-// desk returns the desk on which a person's decisions are carried out.
+// desk returns the desk that carries out a person's decisions.
 func (c *call) desk(s store.Engine) *operator.Desk {
 	return operator.New(c.api.l, s, operator.Options{Name: c.who.Name, Project: c.who.Project, Source: "api", Now: c.api.o.Now})
 }
 
-// Who may write but not operate speaks as an agent: nothing that it sends is taken
-// for a person's word, and nothing that it sends gets into every turn.
+// A caller with the right write but not operate is treated as an agent: nothing that it sends
+// counts as a person's statement, and nothing that it sends gets into every turn.
 
-// word returns the caller's own word as evidence: a person's with the right operate, else an
-// agent's.
-func (c *call) word() ken.Evidence {
+// assertion returns the caller's own assertion as evidence: a person's with the right operate, otherwise
+// an agent's.
+func (c *call) assertion() ken.Evidence {
 	if c.operator() {
 		return ken.FromHumanAssertion(c.who.Name, c.api.o.Now().UTC(), "")
 	}
 	return ken.FromAgentAssertion(c.who.Name, "")
 }
 
-// callerEvidence returns evidence as the caller may give it. A piece without a time is from
-// now; a person's word without a name is the caller's; an agent's pieces have an agent's
-// trust at most; a file of the project gets its hash.
+// callerEvidence returns evidence with the missing fields filled in and within the caller's rights.
+// A piece without a time gets the current time, a person's assertion without a name gets the
+// caller's, pieces of an agent get at most an agent's trust, and a file of the project gets its
+// hash.
 func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -172,7 +174,7 @@ func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// refuseHumanEvidence refuses evidence that only a person can give.
+// refuseHumanEvidence returns an error if an agent sends evidence that only a person can give.
 func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
 	if c.operator() {
 		return nil
@@ -185,7 +187,7 @@ func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
 	return nil
 }
 
-// refuseOperatorClaim refuses a claim that an agent may not make.
+// refuseOperatorClaim returns an error if an agent sends a claim that only a person may write.
 func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	switch {
 	case want.Constraint:
@@ -196,7 +198,7 @@ func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	return c.refuseHumanEvidence(want.Evidence)
 }
 
-// needsOperator is the error for something that needs a person's authority.
+// needsOperator returns the error for an action that needs the right operate. why is the reason.
 func (c *call) needsOperator(field, why string) error {
 	p := problemf(codeForbidden, "This needs the right %q: %s.", string(access.Operate), why)
 	p.Try, p.field = ken.Hint(c.who.Need(access.Operate)), field

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// VerifyRequest vouches for a claim.
+// VerifyRequest confirms a claim.
 type VerifyRequest struct {
 	Evidence []ken.Evidence `json:"evidence,omitempty" jsonschema:"what it was checked with; an agent has to give some"`
 	Note     string         `json:"note,omitempty" jsonschema:"what a person checked"`
@@ -35,12 +35,12 @@ type SupersedeRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ReasonRequest is a change that needs no more than a reason, or none.
+// ReasonRequest is a change for which only a reason is given, or none.
 type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// FileRequest gives the names that a claim is about, and whether it is a rule.
+// FileRequest sets the entities that a claim is about, and whether it is a rule.
 type FileRequest struct {
 	About []string `json:"about,omitempty" jsonschema:"in place of what it is about, the main thing first; left out, that stays"`
 	Rule  *bool    `json:"rule,omitempty" jsonschema:"whether it is a rule; left out, that stays"`
@@ -55,7 +55,7 @@ func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 	return err
 }
 
-// claimChangeRoute returns a route that changes a claim; these routes are alike.
+// claimChangeRoute returns a route that changes a claim.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
 		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), usesIfMatch: true,
@@ -113,8 +113,8 @@ func serveClaimChange(fn claimChange) func(*API, *call) (*reply, error) {
 	}
 }
 
-// changeClaim runs fn on the claim of the path, if it is the version that the caller knows.
-// One call at a time changes a claim.
+// changeClaim runs fn on the claim of the path, if its version matches If-Match. Calls that change
+// the same claim run one after the other.
 func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*reply, error)) (*reply, error) {
 	id, err := c.claimID()
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 	})
 }
 
-// errPersonAsked reports that a person has to decide.
+// errPersonAsked means that the change was not made, because a person has to decide.
 var errPersonAsked = errors.New("a person was asked")
 
 func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
@@ -212,7 +212,7 @@ func (a *API) forget(c *call) (*reply, error) {
 	if !errors.Is(err, ken.ErrNotFound) {
 		return r, err
 	}
-	id, err := c.claimID() // what was forgotten before is told again
+	id, err := c.claimID() // forgetting an already forgotten claim returns the same result
 	if err != nil {
 		return nil, err
 	}
@@ -237,11 +237,11 @@ func reviewRoutes() []*route {
 	}
 }
 
-// reviewChange carries out a person's verdict.
+// reviewChange carries out a person's review decision.
 func reviewChange(decision operator.Decision) claimChange {
 	return func(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 		out, err := c.desk(s).Review(c.ctx(), []operator.Verdict{{ID: had.ID, Decision: decision}})
-		if errors.Is(out[0].Err, ken.ErrNotFound) { // what MEMORY.md says was read meanwhile
+		if errors.Is(out[0].Err, ken.ErrNotFound) { // reading MEMORY.md deleted the claim in the meantime
 			return noClaim()
 		}
 		return cmp.Or(out[0].Err, err)

@@ -37,7 +37,7 @@ type EvidenceList struct {
 	Evidence []EvidenceView `json:"evidence"`
 }
 
-// EvidenceView is a piece of evidence with its speaker and worth.
+// EvidenceView is a piece of evidence with its speaker's trust and its weight.
 type EvidenceView struct {
 	ken.Evidence
 	Speaker ken.Trust `json:"speaker" jsonschema:"who speaks through it"`
@@ -103,7 +103,7 @@ func (a *API) getHistory(c *call) (*reply, error) {
 			return nil, err
 		}
 		out := History{ID: id}
-		// An imported life has events without a place in the log, before those with one.
+		// The history of an imported claim begins with events that have no number in the log.
 		n := slices.IndexFunc(events, func(e ken.ClaimEvent) bool { return e.Seq > 0 })
 		at := func(i *int) position {
 			if seq := events[*i].Seq; n >= 0 && *i >= n {
@@ -127,7 +127,7 @@ func (a *API) getHistory(c *call) (*reply, error) {
 	})
 }
 
-// withETagAndNext is withETag with the cursor of the next page.
+// withETagAndNext is withETag for a page, with the cursor of the next page.
 func withETagAndNext(v any, next string) (*reply, error) {
 	rep, err := withETag(v)
 	if err == nil {
@@ -178,7 +178,7 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	want := c.claimMatcher()
 	limit := c.number(pLimit)
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		tag := c.listTag(s) // before it is read: what is written meanwhile makes it stale, not wrong
+		tag := c.listTag(s) // taken before reading, so that a write in between makes the tag stale, not wrong
 		if notModified(c.r, tag) {
 			return &reply{etag: tag}, nil
 		}
@@ -206,7 +206,7 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	})
 }
 
-// claimMatcher returns a test for the parameters that a filter does not cover.
+// claimMatcher returns a predicate for the parameters that a filter does not cover.
 func (c *call) claimMatcher() func(*ken.Claim) bool {
 	tags, session, project := c.values(pTag), c.text(pSession), c.text(pProject)
 	archived, constraint := c.flag(pArchived), c.flag(pConstraint)
@@ -221,38 +221,38 @@ func (c *call) claimMatcher() func(*ken.Claim) bool {
 	}
 }
 
-// claimScan goes through a store's claims, newest first.
+// claimScan iterates over a store's claims, the newest first.
 type claimScan struct {
 	s    store.Engine
 	f    *ken.Filter
-	from *position // after which it begins; nil begins with the newest
-	skip int       // how many come before it, more or less
+	from *position // the position to start after; nil starts with the newest
+	skip int       // approximate number of claims before it
 }
 
-// claimPosition returns a claim's position. before is a hint at the number of claims before
-// it: it saves a search for the position.
+// claimPosition returns a claim's position. before is the approximate number of claims before it,
+// which makes finding the position faster.
 func claimPosition(row *store.Row, before int) position {
 	return position{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
 }
 
 func claimsBefore(p position) (n int) {
 	_, text, _ := strings.Cut(p.id, " ")
-	_, _ = fmt.Sscan(text, &n) // a hint: 0 will do
+	_, _ = fmt.Sscan(text, &n) // only a hint: 0 is valid too
 	return min(max(n, 0), 1<<30)
 }
 
-// compareScan compares two positions without their hints.
+// compareScan compares two positions without that number.
 func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")
 	return comparePositions(a, b)
 }
 
-// each yields claims until fn returns false. Claims of one moment are ordered by id, so that
+// each yields claims until fn returns false. Claims with the same time are ordered by id, so that
 // the order is the same in every process.
 func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) error {
 	const some = 256
-	done := w.from // the place of the last one that was looked at
+	done := w.from // the position of the last claim that was read
 	for ask := w.skip + 2*some; ; ask *= 4 {
 		res, err := w.s.Newest(c.ctx(), w.f, ask)
 		if err != nil {
@@ -262,7 +262,7 @@ func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) e
 		for at := w.firstAfter(res.Hits, done); at < len(res.Hits); {
 			group, end := w.sameTime(res.Hits, at)
 			if end == len(res.Hits) && !whole {
-				break // the rest of the moment may be missing
+				break // the group of claims with this time may be incomplete
 			}
 			at = end
 			for i := range group {
@@ -271,7 +271,7 @@ func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) e
 				}
 				done = &group[i].at
 				found, err := w.s.Claim(c.ctx(), group[i].ref)
-				if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+				if errors.Is(err, ken.ErrNotFound) { // deleted since the scan
 					continue
 				}
 				if err != nil {
@@ -291,7 +291,7 @@ func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) e
 	}
 }
 
-// firstAfter returns the index of the first record that may stand after a position.
+// firstAfter returns the index of the first record that may come after a position.
 func (w *claimScan) firstAfter(hits []store.Hit, after *position) int {
 	if after == nil {
 		return 0
@@ -311,8 +311,8 @@ type scanHit struct {
 	ref store.Ref
 }
 
-// sameTime returns the records from begin on that are as old as the first, ordered by id,
-// and the index of the next one.
+// sameTime returns the records from begin on that have the same time as the first, ordered by id,
+// and the index of the next record.
 func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end int) {
 	for end = begin; end < len(hits); end++ {
 		row, ok := w.s.Row(hits[end].Ref)
@@ -329,7 +329,7 @@ func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end 
 	return group, end
 }
 
-// ProvenanceView holds the claims about a thing, with the cursor of the next page.
+// ProvenanceView lists the claims about a thing, with the cursor of the next page.
 type ProvenanceView struct {
 	provenance.View
 	Next string `json:"next,omitempty"`

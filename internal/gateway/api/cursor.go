@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// position is an entry's place in a list: ordered by rank, then by time, the latest first,
-// then by id. It never changes, so a page can go on after it whatever was written meanwhile.
+// position is an entry's place in a list. Lists are ordered by rank, then by time, the latest
+// first, then by id. An entry's position never changes, so a page can start after it even if
+// entries were added.
 type position struct {
 	rank uint8
 	at   int64
 	id   string
 }
 
-// comparePositions orders two positions.
+// comparePositions compares two positions in the order of a list.
 func comparePositions(a, b position) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.at, a.at), strings.Compare(a.id, b.id))
 }
 
 const cursorVersion = 1
 
-// sumBytes is the length of the hash that ties a cursor to its query.
+// sumBytes is the length of the hash that binds a cursor to its query.
 const sumBytes = 8
 
-// cursor encodes a position for the same owner and query only.
+// cursor encodes a position. The result is valid only for the same owner and query.
 func (c *call) cursor(p position) string {
 	b := append([]byte{cursorVersion}, c.querySum()...)
 	b = append(b, p.rank)
@@ -35,7 +36,7 @@ func (c *call) cursor(p position) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, p.id...))
 }
 
-// startPosition reads the cursor parameter; ok is false when there is none.
+// startPosition parses the cursor parameter; ok is false if there is none.
 func (c *call) startPosition() (p position, ok bool, err error) {
 	text := c.text(pCursor)
 	if text == "" {
@@ -61,11 +62,11 @@ func parseCursor(text string) (p position, sum string, ok bool) {
 	return p, string(b[1 : 1+sumBytes]), true
 }
 
-// querySum hashes the query without its page.
+// querySum returns a hash of the owner and the query without its cursor and limit.
 func (c *call) querySum() []byte {
 	h := sha256.New()
 	add := func(s string) {
-		_ = binary.Write(h, binary.BigEndian, uint32(len(s))) // a hash never fails
+		_ = binary.Write(h, binary.BigEndian, uint32(len(s))) // writing to a hash never fails
 		h.Write([]byte(s))
 	}
 	add(c.who.Owner)
@@ -82,8 +83,7 @@ func (c *call) querySum() []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
-// page sorts all entries and returns the page that was asked for. next is "" after the last
-// page.
+// page sorts all entries and returns the requested page. next is "" if it is the last one.
 func page[T any](c *call, all []T, at func(*T) position) (out []T, next string, err error) {
 	limit := c.number(pLimit)
 	from, given, err := c.startPosition()

@@ -1,28 +1,25 @@
-// Package api is Ken's REST interface for operators and programs: search, claims
-// and their life cycle, sessions, turns, attention, jobs, export, all below /api/.
+// Package api is Ken's REST interface for operators and programs, below /api/: search, claims and their life cycle,
+// sessions, turns, attention, jobs and export.
 //
-// An [API] is an http.Handler. The caller is the access.Principal in the request's
-// context. It names the owner, whose knowledge is all that can be reached, and the rights. Nothing in a path, a query or a body names an owner, and
-// an id of another owner is answered like an id that does not exist,
-// because only the principal's own store is ever opened.
+// An [API] is an http.Handler. The caller is the access.Principal in the request's context, which has the owner and the
+// rights. Only that owner's knowledge can be reached: no path, query or body names an owner, and only the principal's
+// own store is ever opened. So an id of another owner gives the same answer as an id that does not exist.
 //
 // # One table
 //
-// Every route stands in one table with its parameters, bodies, answers and the right
-// that it needs. What is served, what is checked before a handler runs and the
-// OpenAPI description at /api/openapi.json all come from it, so they can't differ.
+// One table has every route with its parameters, bodies, answers and required right. What is served, what is validated
+// before a handler runs, and the OpenAPI description at /api/openapi.json are all derived from it, so they can't
+// differ.
 //
 // # Errors
 //
-// Every error is a problem (RFC 9457) with a type of its own below /api/problems/. A
-// internal error says no more than that: its cause goes to the log, without anything
-// from the request.
+// Every error is a problem (RFC 9457), whose type is a path below /api/problems/. An internal error has no details: its
+// cause is logged, without any content of the request.
 //
 // # Pages and versions
 //
-// Lists come in pages. A cursor names the place where a page ended, not a number of
-// entries, so that what is written meanwhile neither repeats nor hides an entry.
-// Claims have an ETag; a change with If-Match is refused when the claim has changed
-// meanwhile. Comparison and change are atomic among the requests of one API value, but
-// not against another process.
+// Lists come in pages. A cursor has the position after which the next page starts, not a number of entries. So entries
+// that are added in the meantime cause no repetitions or gaps. Claims have an ETag. A change with If-Match is refused
+// if the claim has changed since. Comparison and change are atomic among the requests of one API value, but not across
+// processes.
 package api

@@ -20,7 +20,7 @@ type EntityList struct {
 	Next     string       `json:"next,omitempty"`
 }
 
-// MergeRequest makes an entity another name of a second one.
+// MergeRequest makes an entity's name another name of a second entity.
 type MergeRequest struct {
 	Into   string `json:"into" jsonschema:"the entity that it is another name of"`
 	Reason string `json:"reason,omitempty"`
@@ -31,7 +31,7 @@ type RenameRequest struct {
 	Name string `json:"name" jsonschema:"the new one; the old one keeps working"`
 }
 
-// DescribeRequest says what an entity is; what is left out stays.
+// DescribeRequest describes an entity. Fields that are left out stay unchanged.
 type DescribeRequest struct {
 	Type string `json:"type,omitempty" jsonschema:"person, project, system, tool, concept, skill or unknown"`
 	Text string `json:"text,omitempty" jsonschema:"its name as people write it, and what it is, as in Payments: moves the money"`
@@ -83,7 +83,7 @@ func entityRoutes() []*route {
 	}
 }
 
-// DropView is the answer to a name that was dropped.
+// DropView is the answer after a name was dropped.
 type DropView struct {
 	Changed int `json:"changed" jsonschema:"how many claims carried it"`
 }
@@ -98,15 +98,14 @@ func (a *API) dropEntity(c *call) (*reply, error) {
 	})
 }
 
-// currentFilter admits what is current within the scopes that were asked for.
+// currentFilter returns a filter for current claims within the requested scopes.
 func (c *call) currentFilter() (*ken.Filter, error) {
 	f, err := c.scopeFilter()
 	f.Now = c.api.o.Now().UTC()
 	return &f, err
 }
 
-// scopeFilter is a filter with the scopes that were asked for. Unscoped claims apply in each
-// of them.
+// scopeFilter returns a filter for the requested scopes. Unscoped claims belong to each of them.
 func (c *call) scopeFilter() (f ken.Filter, err error) {
 	f.Unscoped = true
 	for _, text := range c.values(pScope) {
@@ -146,7 +145,7 @@ func (a *API) listEntities(c *call) (*reply, error) {
 	})
 }
 
-// entityOptions sets how entities are shown.
+// entityOptions sets the options for showing entities.
 func (a *API) entityOptions(o *entity.Options) {
 	o.Now, o.DecayDays = a.o.Now, a.l.Config().Knowledge.DecayDays
 }
@@ -181,8 +180,8 @@ func (a *API) getEntityGraph(c *call) (*reply, error) {
 	})
 }
 
-// editor returns an editor of the knowledge structure: with a person's authority for the
-// right operate, with an agent's otherwise.
+// editor returns an editor of the knowledge structure, with a person's authority if the caller has
+// the right operate, and an agent's otherwise.
 func (c *call) editor(s store.Engine, evidence []ken.Evidence) *edit.Editor {
 	if c.operator() {
 		return c.desk(s).Editor(evidence...)
@@ -193,7 +192,7 @@ func (c *call) editor(s store.Engine, evidence []ken.Evidence) *edit.Editor {
 	return edit.New(s, edit.Options{Now: c.api.o.Now, Actor: c.actor(), Evidence: evidence, By: ken.AssignedByModel, Project: c.who.Project, SourceType: "api"})
 }
 
-// change answers with the claim that a change of the structure wrote.
+// change runs do and answers with the claim that it wrote.
 func (a *API) change(c *call, do func(*edit.Editor) (ken.Claim, error)) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		got, err := do(c.editor(s, nil))
@@ -226,7 +225,7 @@ func (a *API) describeEntity(c *call) (*reply, error) {
 	})
 }
 
-// nameField sets the parameter at fault in an error about a name.
+// nameField sets the field of an error about a name to the parameter at fault.
 func nameField(err error, field string) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Field == "name" {

@@ -52,7 +52,7 @@ func (a *API) listJobs(c *call) (*reply, error) {
 	return &reply{body: out, next: out.Next}, err
 }
 
-// job reads a job by its whole id.
+// job returns a job by its complete id.
 func (a *API) job(c *call) (jobs.Job, error) {
 	id := c.path["job"]
 	j, err := a.l.Operator().Jobs(c.who.Owner).Get(c.ctx(), id)
@@ -86,7 +86,7 @@ func exportRoutes() []*route {
 	}}
 }
 
-// flushBytes is the most of an export that is held back.
+// flushBytes is the maximum number of bytes of an export that are buffered.
 const flushBytes = 32 << 10
 
 func (a *API) export(c *call) (*reply, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// LearnRequest is a claim to be written. What is left out has the default of ken learn.
+// LearnRequest is a claim to write. Fields that are left out have the defaults of ken learn.
 type LearnRequest struct {
 	Text       string          `json:"text" jsonschema:"what is claimed, in one statement"`
 	Evidence   []ken.Evidence  `json:"evidence,omitempty" jsonschema:"what backs it; left out, the word of the key that sends it"`
@@ -44,7 +44,7 @@ type LearnRequest struct {
 	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
 }
 
-// LearnedView is a claim as it was kept, and what was understood of it.
+// LearnedView is a claim as it was stored, with what was derived from its text.
 type LearnedView struct {
 	middleware.ClaimView
 	Understood structure.Understanding `json:"understood"`
@@ -75,7 +75,7 @@ func (a *API) learn(c *call) (*reply, error) {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
 	if want.Evidence == nil {
-		want.Evidence = []ken.Evidence{c.word()}
+		want.Evidence = []ken.Evidence{c.assertion()}
 	}
 	want.Evidence = c.callerEvidence(want.Evidence)
 	return c.withStore(func(s store.Engine) (*reply, error) {
@@ -87,7 +87,7 @@ func (a *API) learn(c *call) (*reply, error) {
 				return nil, err
 			}
 			if known = err == nil; known && !c.operator() && had.Support(nil).Trust == ken.TrustOperator {
-				return nil, c.needsOperator("key", "a person wrote what has this key")
+				return nil, c.needsOperator("key", "a person's claim has this key")
 			}
 		}
 		req.file(c.operator(), &want, s)
@@ -115,7 +115,8 @@ func (a *API) learn(c *call) (*reply, error) {
 	})
 }
 
-// write writes a claim with the caller's voice.
+// write writes a claim in the caller's name: as a person with the right operate, otherwise as an
+// agent.
 func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
 		id, _, err := c.desk(s).Learn(c.ctx(), *want)
@@ -131,13 +132,13 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	})
 }
 
-// handle returns the session's handle with the caller as the agent. It writes to the audit
-// trail.
+// handle returns the session's handle with the caller as the agent. The handle writes to the event
+// log.
 func (a *API) handle(c *call, session, branch string) *session.Session {
 	return a.l.Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
 }
 
-// view answers a change of a claim with its new version.
+// view answers with the new version of a changed claim.
 func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	now, err := claim(c.ctx(), s, id)
 	if err != nil {
@@ -146,8 +147,8 @@ func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	return withETag(a.l.Operator().View(now))
 }
 
-// file files a claim as the request says. What it leaves open is read from the text when the
-// claim is written.
+// file sets the claim's entities and the other fields in which the request files it. Fields that
+// are left out are derived from the text when the claim is written.
 func (r *LearnRequest) file(operator bool, c *ken.Claim, names reading.Names) {
 	if len(r.About) > 0 {
 		c.Entities = append(slices.Clone(r.About), c.Entities...)
@@ -193,16 +194,16 @@ func (r *LearnRequest) claim() ken.Claim {
 	return c
 }
 
-// hashFiles adds the current hash to evidence that names a file of the project, so that a
-// later change shows. A hash that the caller gave, and files of a named repository or
-// commit, stay as they are. For another owner's project every file is only a name. Each file
-// is read once, and none after the client has gone.
+// hashFiles adds the current hash to evidence that names a file of the project, so that later
+// changes can be detected. It changes no hash that the caller sent, and no file of a named
+// repository or commit. For other owners' projects it does nothing. It reads each file once, and
+// stops when the client has gone.
 func (c *call) hashFiles(evidence []ken.Evidence) {
 	root := c.api.l.Operator().RootOf(c.who.Owner)
 	if root == "" {
 		return
 	}
-	read := map[string]ken.Evidence{} // by the name that was given; without a hash where there is none
+	read := map[string]ken.Evidence{} // by the given name; without a hash if there is no such file
 	for i := range evidence {
 		e := &evidence[i]
 		if e.Kind != ken.EvidenceFile || e.Repo != "" || e.CommitSHA != "" || e.ContentHash != "" || c.ctx().Err() != nil {
@@ -210,7 +211,7 @@ func (c *call) hashFiles(evidence []ken.Evidence) {
 		}
 		is, known := read[e.Path]
 		if !known {
-			is, _ = provenance.Evidence(root, e.Path) // else it is a name
+			is, _ = provenance.Evidence(root, e.Path) // otherwise it is only a name
 			read[e.Path] = is
 		}
 		if is.ContentHash != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Description returns the OpenAPI 3.1 description of every route, as it is served at
-// /api/openapi.json. The caller must not change it.
+// Description returns the OpenAPI 3.1 description of all routes, as served at /api/openapi.json.
+// The caller must not change it.
 func Description() ([]byte, error) {
 	described.once.Do(func() {
 		doc, err := describe(table())
@@ -42,7 +42,7 @@ var described struct {
 	err  error
 }
 
-// document is an OpenAPI description, as far as it is used.
+// document is an OpenAPI description, with the fields that are used here.
 type document struct {
 	OpenAPI    string                           `json:"openapi"`
 	Info       map[string]string                `json:"info"`
@@ -70,7 +70,7 @@ type operation struct {
 	Parameters  []*parameter         `json:"parameters,omitempty"`
 	Body        *requestBody         `json:"requestBody,omitempty"`
 	Responses   map[string]*response `json:"responses"`
-	// Security is empty, which is not the same as absent, for what needs no key.
+	// Security is empty, but not nil, for operations that need no key.
 	Security *[]map[string][]string `json:"security,omitempty"`
 }
 
@@ -109,7 +109,7 @@ type header struct {
 	Schema      *jsonschema.Schema `json:"schema,omitempty"`
 }
 
-// tagTexts are the tags, in the order in which they are shown.
+// tagTexts lists the tags in the order in which they are shown.
 var tagTexts = [][2]string{
 	{"search", "Finding what bears on a question."},
 	{"claims", "Claims and their life cycle."},
@@ -166,7 +166,7 @@ func describe(routes []*route) (*document, error) {
 func exampleProblem(code problemCode) json.RawMessage {
 	t, _ := typeOf(code)
 	b, err := json.Marshal(Problem{Type: t.Type, Title: t.Title, Status: t.Status, Code: string(code), Instance: "/api/claims"})
-	if err != nil { // it is made of strings
+	if err != nil { // impossible: it consists of strings
 		panic(err)
 	}
 	return b
@@ -181,7 +181,7 @@ func sharedHeaders() map[string]*header {
 	}
 }
 
-// sharedParameters are the parameters of all routes.
+// sharedParameters returns the parameters of all routes.
 func sharedParameters(routes []*route) (map[string]*parameter, error) {
 	text := &jsonschema.Schema{Type: "string"}
 	out := map[string]*parameter{
@@ -246,7 +246,7 @@ func requiredIn(s *schemas, t reflect.Type) []string {
 	return nil
 }
 
-// responses lists what a route answers.
+// responses adds the responses of a route to op.
 func (r *route) responses(op *operation, s *schemas) {
 	ok := &response{Description: "Done.", Headers: map[string]*header{}}
 	switch {
@@ -287,7 +287,7 @@ func (r *route) responses(op *operation, s *schemas) {
 	}
 }
 
-// refusal is the response of one status, which may have several problems.
+// refusal returns the response for one status, which may have several problems.
 func refusal(codes []problemCode, s *schemas) *response {
 	if len(codes) == 1 {
 		return &response{Ref: "#/components/responses/" + string(codes[0])}
@@ -300,7 +300,8 @@ func refusal(codes []problemCode, s *schemas) *response {
 		Content: map[string]*media{mediaProblem: {Schema: s.ref(reflect.TypeFor[Problem]())}}}
 }
 
-// problems are the route's own and those that every route of its sort has, sorted.
+// problems returns the sorted problems of a route, including those that all routes of its kind
+// have.
 func (r *route) problems() []problemCode {
 	set := map[problemCode]bool{codeInvalid: true, codeAccept: true, codeMethod: true}
 	for _, code := range r.fails {
@@ -320,7 +321,7 @@ func (r *route) problems() []problemCode {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// describe is a query's parameter.
+// describe returns the description of a query parameter.
 func (p *param) describe() *parameter {
 	one := &jsonschema.Schema{Type: "string"}
 	switch {
@@ -337,7 +338,7 @@ func (p *param) describe() *parameter {
 	if p.def != "" {
 		one.Default = json.RawMessage(p.def)
 		if p.form == formText {
-			one.Default, _ = json.Marshal(p.def) // a string always can be
+			one.Default, _ = json.Marshal(p.def) // strings can always be marshaled
 		}
 	}
 	out := &parameter{Name: p.name, In: "query", Description: p.about, Required: p.must, Schema: one}

@@ -27,28 +27,28 @@ const (
 	formKind
 )
 
-// maxValue bounds a parameter's value in bytes.
+// maxValue is the maximum length of a parameter's value in bytes.
 const maxValue = 8 << 10
 
-// param is a parameter of a query. It is compared by its address.
+// param is a query parameter. Parameters are compared by address.
 type param struct {
 	name    string
 	about   string
 	form    form
 	many    bool     // may be given several times
-	must    bool     // and is not empty
-	enum    []string // the values that there are; nil for any
-	low     int      // of a number
+	must    bool     // must be given and not be empty
+	enum    []string // the valid values; nil allows any
+	low     int      // minimum of a number
 	high    int
 	def     string
 	example string
 }
 
-// values holds the checked values of a query's parameters.
+// values holds the validated values of a query's parameters.
 type values map[string][]string
 
-// parseQuery reads a query for a route with these parameters. Errors are problems
-// that name the parameter.
+// parseQuery parses a query for a route with these parameters. Its errors are problems that name
+// the parameter.
 func parseQuery(raw string, params []*param) (values, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {
@@ -79,7 +79,7 @@ func parseQuery(raw string, params []*param) (values, error) {
 	return out, nil
 }
 
-// check reports a value that the parameter can't have.
+// check returns an error if the value is not valid for the parameter.
 func (p *param) check(v string) error {
 	switch {
 	case len(v) > maxValue:
@@ -115,7 +115,7 @@ func (p *param) check(v string) error {
 	return nil
 }
 
-// unknownParam names the parameter that was probably meant.
+// unknownParam is the error for an unknown parameter. It suggests the most similar name.
 func unknownParam(name string, params []*param) error {
 	names := make([]string, len(params))
 	for i, p := range params {
@@ -131,8 +131,8 @@ func unknownParam(name string, params []*param) error {
 	return invalid(printable(name, 60), "unknown parameter", try)
 }
 
-// nearest returns the most similar name, "" for none; of equals, the one that shares the
-// longest beginning.
+// nearest returns the most similar name; "" if none is similar. Of equally similar names it prefers
+// the longest common prefix.
 func nearest(given string, names []string) (best string) {
 	if len(given) > 64 {
 		return ""
@@ -150,7 +150,8 @@ func nearest(given string, names []string) (best string) {
 	return best
 }
 
-// printable returns text of a request for an answer: shortened, without control characters.
+// printable makes text of a request safe for an answer: it shortens it and replaces control
+// characters.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !strconv.IsPrint(r) {
@@ -164,12 +165,12 @@ func printable(s string, most int) string {
 	return s
 }
 
-// invalid is an error of the request's.
+// invalid returns an error in the request.
 func invalid(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-// Bounds of a page.
+// The default and the maximum number of entries on a page.
 const (
 	defaultLimit = 50
 	maxLimit     = 500
@@ -222,7 +223,7 @@ var (
 		about: "Only jobs in this state."}
 )
 
-// pathParams says what the parts of a path that vary are.
+// pathParams describes the variable parts of paths.
 var pathParams = map[string]string{
 	"id":      "The id.",
 	"turn":    "The turn's id, as the gateway's answer names it in X-Ken-Turn.",

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// PrepareRequest is a model call that a program is about to make by itself.
+// PrepareRequest is a model call that a program is about to make itself.
 type PrepareRequest struct {
 	Messages  json.RawMessage `json:"messages" jsonschema:"the whole conversation, in the form of OpenAI's chat completions"`
 	Model     string          `json:"model,omitempty"`
@@ -25,7 +25,7 @@ type PrepareRequest struct {
 	Incognito bool            `json:"incognito,omitempty" jsonschema:"the turn gets its block and leaves nothing: no journal, no receipt"`
 }
 
-// PreparedTurn says what to add to the conversation.
+// PreparedTurn lists what to insert into the conversation.
 type PreparedTurn struct {
 	Turn       string      `json:"turn" jsonschema:"the turn's id, for its answer and its receipt"`
 	Session    string      `json:"session_id,omitempty"`
@@ -34,19 +34,19 @@ type PreparedTurn struct {
 	Insertions []Insertion `json:"insertions" jsonschema:"by rising before; those of earlier turns come again, unchanged"`
 }
 
-// Insertion is a block and its place.
+// Insertion is a block and its position.
 type Insertion struct {
 	Before int    `json:"before" jsonschema:"an index into the messages as they were sent: the block is a user message before that message"`
 	Text   string `json:"text"`
 	Merge  bool   `json:"merge,omitempty" jsonschema:"put the text at the beginning of that message instead, followed by an empty line"`
 }
 
-// AnswerRequest is what the model answered to a turn.
+// AnswerRequest is the model's answer in a turn.
 type AnswerRequest struct {
 	Message json.RawMessage `json:"message" jsonschema:"the assistant's message, in the form of OpenAI's chat completions"`
 }
 
-// Answered names the turn whose answer was taken.
+// Answered names the turn whose answer was recorded.
 type Answered struct {
 	Turn string `json:"turn"`
 }
@@ -96,25 +96,25 @@ func (a *API) prepareTurn(c *call) (*reply, error) {
 
 func (a *API) answerTurn(c *call) (*reply, error) {
 	req := c.body.(*AnswerRequest)
-	// One message in an array of its own is read as any other.
+	// Wrap the message in an array to parse it like any other.
 	r, err := wire.Parse(wire.Chat, chatBody(slices.Concat([]byte("["), req.Message, []byte("]")), ""))
 	if err != nil || len(r.Messages) != 1 {
 		return nil, invalid("message", "this is no message", "Send the assistant's message: an object with role and content.")
 	}
 	answer := a.unanswered.take(c.who.Owner, c.path["turn"])
 	if answer == nil {
-		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no such turn waits for an answer",
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no turn with this id waits for an answer",
 			Try: "Go on: the answer counts when it comes back in the conversation's next turn."}
 	}
 	answer(r.Messages[0])
 	return &reply{body: Answered{c.path["turn"]}}, nil
 }
 
-// chatBody is a chat completions request.
+// chatBody returns a chat completions request with these messages.
 func chatBody(messages json.RawMessage, model string) []byte {
 	var b bytes.Buffer
 	b.Grow(len(messages) + len(model) + 32)
-	name, _ := json.Marshal(model) // a string always can be
+	name, _ := json.Marshal(model) // strings can always be marshaled
 	b.WriteString(`{"model":`)
 	b.Write(name)
 	b.WriteString(`,"messages":`)
@@ -123,15 +123,15 @@ func chatBody(messages json.RawMessage, model string) []byte {
 	return b.Bytes()
 }
 
-// maxUnanswered bounds the turns that wait for their answer; each takes less than 1 KiB.
+// maxUnanswered is the maximum number of turns that wait for an answer. Each takes less than 1 KiB.
 const maxUnanswered = 4096
 
-// unanswered holds what takes the answers of prepared turns. The oldest are dropped. The zero
-// value is ready.
+// unanswered holds the functions that receive the answers of prepared turns. The oldest are
+// dropped. The zero value is ready.
 type unanswered struct {
 	mu    sync.Mutex // guards the rest
 	m     map[turnKey]func(ken.Message)
-	order []turnKey // as they were added; some have been answered
+	order []turnKey // in the order in which they were added; some may have been answered
 }
 
 type turnKey struct{ owner, turn string }
@@ -150,7 +150,7 @@ func (u *unanswered) add(owner, turn string, answer func(ken.Message)) {
 	}
 }
 
-// take returns what takes a turn's answer, once; nil if there is none.
+// take removes and returns the function that receives a turn's answer; nil if there is none.
 func (u *unanswered) take(owner, turn string) func(ken.Message) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Problem is an error as RFC 9457 has it, with the field at fault and what to do.
+// Problem is an error in the format of RFC 9457, with the field at fault and a hint.
 type Problem struct {
 	Type     string `json:"type" jsonschema:"which problem it is: a stable reference, below /api/problems/"`
 	Title    string `json:"title" jsonschema:"the problem in general; the same for every problem of the type"`
@@ -22,10 +22,10 @@ type Problem struct {
 	Try      string `json:"try,omitempty" jsonschema:"what to do about it"`
 }
 
-// problemCode is the last part of a problem's type.
+// problemCode is the last segment of a problem's type.
 type problemCode string
 
-// The closed set of problems. Those of the vocabulary keep their names.
+// All problem codes. Those of package ken keep their names.
 const (
 	codeInvalid      = problemCode(ken.CodeInvalid)
 	codeNotFound     = problemCode(ken.CodeNotFound)
@@ -46,7 +46,7 @@ const (
 	codePrecondition = problemCode("precondition_failed")
 )
 
-// ProblemType says what a problem's type means.
+// ProblemType describes a type of problem.
 type ProblemType struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -77,7 +77,7 @@ var problems = map[problemCode]ProblemType{
 	codeInternal:     {"", "A fault of ours", http.StatusInternalServerError, "The log says more."},
 }
 
-// typeOf returns a problem type with its full reference.
+// typeOf returns a problem type with its complete reference.
 func typeOf(code problemCode) (ProblemType, bool) {
 	t, ok := problems[code]
 	t.Type = typePrefix + string(code)
@@ -99,8 +99,8 @@ func problemf(code problemCode, format string, args ...any) *failure {
 	return &failure{code: code, detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf converts an error to a problem. tell reports whether the error must be logged.
-func problemOf(err error) (p Problem, header map[string]string, tell bool) {
+// problemOf converts an error to a problem. mustLog reports whether the error must be logged.
+func problemOf(err error) (p Problem, header map[string]string, mustLog bool) {
 	code := codeInternal
 	var f *failure
 	var e *ken.Error
@@ -116,20 +116,20 @@ func problemOf(err error) (p Problem, header map[string]string, tell bool) {
 		code, p.Detail = codeUnavailable, "It was not done in time."
 	}
 	switch code {
-	case codeInternal: // what it says is for operators
-		p.Detail, p.Field, p.Try, tell = "", "", "Look at the log of the process that answered.", true
+	case codeInternal: // the error's text is for operators only
+		p.Detail, p.Field, p.Try, mustLog = "", "", "Look at the log of the process that answered.", true
 	case codeCorrupt:
-		tell = true
+		mustLog = true
 	case codeHeld, codeUnavailable:
 		header = map[string]string{"Retry-After": "1"}
 	}
 	t, _ := typeOf(code)
 	p.Type, p.Title, p.Status, p.Code = t.Type, t.Title, t.Status, string(code)
-	return p, header, tell
+	return p, header, mustLog
 }
 
-// ProblemOf converts an error to the problem that the API answers with. An operator reads
-// it, so that Detail holds the whole text of the error.
+// ProblemOf converts an error to the problem with which the API answers. Its reader is an operator,
+// so Detail has the error's complete text.
 func ProblemOf(err error) Problem {
 	p, _, _ := problemOf(err)
 	if e := (*ken.Error)(nil); errors.As(err, &e) {
@@ -142,8 +142,8 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// sentence joins the messages of an error and of the ken.Errors that caused it. Other causes
-// are for operators only.
+// sentence joins the messages of an error and of the ken.Errors that caused it. Other causes are
+// for operators only.
 func sentence(e *ken.Error) string {
 	var parts []string
 	for e != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// hasBody reports a method whose requests have a body.
+// hasBody reports whether requests with this method have a body.
 func hasBody(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
 
-// readBody reads the request's body as the route has it. It is marked as JSON even
-// when it is empty, since a form of another site's page can't be.
+// readBody reads the request's body into the route's body type. The content type must be JSON even
+// if the body is empty, because a form on another site's page can't send that.
 func (c *call) readBody(w http.ResponseWriter) error {
 	if !hasBody(c.r.Method) {
 		return nil
@@ -51,8 +51,8 @@ func (c *call) readBody(w http.ResponseWriter) error {
 	return decodeStrict(b, v.Interface())
 }
 
-// decodeStrict reads one JSON value into v, and refuses what would be lost: unknown
-// and repeated fields, and what follows the value. Errors name the field.
+// decodeStrict reads one JSON value into v. It refuses content that would be lost: unknown and
+// repeated fields, and anything after the value. Its errors name the field.
 func decodeStrict(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -94,10 +94,10 @@ func expectedJSON(t reflect.Type) string {
 	return "a number"
 }
 
-// maxDepth bounds how deep a body nests: its own few levels, and a claim's body.
+// maxDepth is the maximum nesting of a request's body. A claim's Body field may be nested itself.
 const maxDepth = 64
 
-// checkFields reads one value and reports a member for which t has no field.
+// checkFields reads one value and returns an error for a member that t has no field for.
 func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	tok, err := dec.Token()
 	if err != nil {
@@ -138,7 +138,7 @@ func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) err
 		if err != nil {
 			return err
 		}
-		name, _ := tok.(string) // the decoder accepts nothing else here
+		name, _ := tok.(string) // the decoder accepts only strings here
 		at := strings.TrimPrefix(path+"."+name, ".")
 		if seen[name] {
 			return invalid(printable(at, 120), "given twice", "Keep one of the two.")
@@ -168,13 +168,13 @@ func unknownField(at, name string, fields map[string]reflect.Type) error {
 	return invalid(printable(at, 120), "unknown field", try)
 }
 
-// hasOwnJSON reports a type that decodes its own JSON.
+// hasOwnJSON reports whether a type decodes its own JSON.
 func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// fieldsOf returns a struct's JSON members.
+// fieldsOf returns the types of a struct's JSON members by name.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -187,14 +187,14 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// acceptable reports an Accept header that excludes the only type that there is.
+// acceptable returns an error if the Accept header excludes media, the only type of the route.
 func acceptable(r *http.Request, media string) error {
 	lines := r.Header.Values("Accept")
 	if len(lines) == 0 {
 		return nil
 	}
 	kind, _, _ := strings.Cut(media, "/")
-	best, weight := 0, 0.0 // how exactly a range fits, and what it is worth
+	best, weight := 0, 0.0 // how specific the matching range is, and its weight
 	for _, part := range strings.Split(strings.Join(lines, ","), ",") {
 		name, params, err := mime.ParseMediaType(part)
 		if err != nil {
@@ -222,9 +222,9 @@ func acceptable(r *http.Request, media string) error {
 	return p
 }
 
-// sameSite refuses a change that a browser sends for a page of another site. Those
-// that no browser sent have neither header. A page of the same site but another
-// origin, such as another port of this machine, is another site here.
+// sameSite refuses a change that a browser sends for a page of another origin. Requests of other
+// programs have neither of the headers that it checks. Another port of this machine is another
+// origin.
 func sameSite(r *http.Request) error {
 	if http.NewCrossOriginProtection().Check(r) == nil {
 		return nil
@@ -234,8 +234,8 @@ func sameSite(r *http.Request) error {
 	return p
 }
 
-// isJSON reports whether a content type is JSON in UTF-8. A form can't send it, so
-// that a page of another site can't without being refused first.
+// isJSON reports whether a content type is JSON in UTF-8. A form can't send this type, so a page of
+// another site can't send such a request without the browser asking first.
 func isJSON(contentType string) bool {
 	name, params, err := mime.ParseMediaType(contentType)
 	charset, given := params["charset"]

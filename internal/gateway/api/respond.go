@@ -25,19 +25,19 @@ const (
 	mediaProblem = "application/problem+json"
 )
 
-// reply is the answer of a handler.
+// reply is the result of a handler.
 type reply struct {
-	status int    // 0 is the route's
-	body   any    // encoded as JSON; nil for none
-	raw    []byte // the body, encoded already
-	etag   string // "" for none
-	next   string // the cursor of the page after; "" for none
+	status int    // 0 means the route's status
+	body   any    // encoded as JSON; nil if there is none
+	raw    []byte // the body if it is already encoded
+	etag   string // "" if there is none
+	next   string // the cursor of the next page; "" if there is none
 	header map[string]string
-	// stream writes the body as it goes; flush hands on what was written.
+	// stream writes the body in parts. flush sends what was written so far.
 	stream func(ctx context.Context, w io.Writer, flush func()) error
 }
 
-// encode writes v as JSON in one line, without escaping what HTML would need.
+// encode returns v as JSON on one line, without escapes for HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send writes a reply.
+// send sends a reply.
 func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
 	h := w.Header()
 	for name, value := range rep.header {
@@ -91,8 +91,8 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 	write(w, r, status, body)
 }
 
-// stream sends a body as it is made. Once a part of it is out, an error can only be
-// told by breaking the connection: an end that looks whole would be a lie.
+// stream sends a body while it is produced. After a part was sent, an error can only be reported by
+// breaking the connection: otherwise the body would look complete.
 func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
@@ -124,16 +124,16 @@ func (s *startedWriter) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// flush sends what was written, and the header before it.
+// flush sends the header and what was written so far.
 func (s *startedWriter) flush() {
 	s.started = true
 	_ = http.NewResponseController(s.w).Flush() // a writer that can't flush sends at the end
 }
 
-// refuse sends an error as a problem.
+// refuse answers with an error as a problem.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, c *call, err error) {
-	p, header, tell := problemOf(err)
-	if tell && r.Context().Err() == nil {
+	p, header, mustLog := problemOf(err)
+	if mustLog && r.Context().Err() == nil {
 		id := ""
 		if c.route != nil {
 			id = c.route.id
@@ -149,7 +149,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, c *call, err error)
 		h.Set(name, value)
 	}
 	body, err := encode(p)
-	if err != nil { // it is made of strings
+	if err != nil { // impossible: it consists of strings
 		panic(err)
 	}
 	h.Set("Content-Type", mediaProblem)
@@ -160,7 +160,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client is gone, if it fails
+		_, _ = w.Write(body) // the client may be gone
 	}
 }
 
@@ -179,15 +179,14 @@ func withETag(v any) (*reply, error) {
 	return &reply{raw: body, etag: etagOf(body)}, nil
 }
 
-// listTag returns the weak ETag of a list, which follows from the log and the query alone.
-// Tiers decay over time, so an hour is part of it; so is the process, whose configuration
-// affects them.
+// listTag returns the weak ETag of a list. It depends on the log, the query, the hour, because
+// tiers decay over time, and the process, whose configuration affects tiers.
 func (c *call) listTag(s store.Engine) string {
 	sum := sha256.Sum256([]byte(c.who.Owner + "\x00" + c.r.URL.RequestURI() + "\x00" + c.api.instance))
 	return fmt.Sprintf(`W/"%d-%d-%s"`, s.Seq(), c.api.o.Now().Unix()/int64(time.Hour/time.Second), hex.EncodeToString(sum[:8]))
 }
 
-// notModified reports whether If-None-Match names this ETag, by weak comparison.
+// notModified reports whether If-None-Match contains this ETag, by weak comparison.
 func notModified(r *http.Request, etag string) bool {
 	for _, t := range parseETags(r.Header.Values("If-None-Match")) {
 		if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") {
@@ -197,8 +196,8 @@ func notModified(r *http.Request, etag string) bool {
 	return false
 }
 
-// checkIfMatch refuses a request whose If-Match does not name the claim's current version,
-// by strong comparison. Without the header, every version will do.
+// checkIfMatch returns an error if If-Match does not contain the ETag of the claim's current
+// version, by strong comparison. Without the header, every version matches.
 func (c *call) checkIfMatch(v middleware.ClaimView) error {
 	given := c.r.Header.Values("If-Match")
 	if len(given) == 0 {
@@ -219,7 +218,7 @@ func (c *call) checkIfMatch(v middleware.ClaimView) error {
 	return p
 }
 
-// parseETags reads a list of ETags. Anything else in it is left out.
+// parseETags parses a list of ETags and ignores everything else in it.
 func parseETags(lines []string) (out []string) {
 	for _, line := range lines {
 		for line != "" {

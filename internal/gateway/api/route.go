@@ -12,34 +12,34 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// route describes one route: how it is served and documented.
+// route defines one route: how it is served and documented.
 type route struct {
 	method      string
-	path        string // with {name} for a part that varies
+	path        string // with {name} for variable parts
 	id          string // operationId
 	tag         string
 	summary     string
 	about       string
-	right       access.Right // that it needs; "" for none
+	right       access.Right // required right; "" for none
 	params      []*param
-	body        reflect.Type   // of the request; nil for none
+	body        reflect.Type   // of the request's body; nil if it has none
 	example     string         // of the request's body, as JSON
-	status      int            // of success
-	also        map[int]string // other statuses of success with the same body, and when
-	answer      reflect.Type   // of success; nil for none
-	media       string         // of success; "" is JSON
+	status      int            // on success
+	also        map[int]string // other success statuses with the same body, with a description
+	answer      reflect.Type   // type of the answer on success; nil for none
+	media       string         // media type on success; "" means JSON
 	fails       []problemCode
-	hasETag     bool // the answer has an ETag, and If-None-Match is honoured
-	usesIfMatch bool // If-Match is honoured
+	hasETag     bool // the answer has an ETag, and If-None-Match is supported
+	usesIfMatch bool // If-Match is supported
 	serve       func(*API, *call) (*reply, error)
 }
 
 func (r *route) mediaType() string { return cmp.Or(r.media, mediaJSON) }
 
-// segments are the path's parts after Prefix.
+// segments returns the parts of the path after Prefix.
 func (r *route) segments() []string { return strings.Split(strings.TrimPrefix(r.path, Prefix), "/") }
 
-// variables are the names of the parts that vary, in order.
+// variables returns the names of the path's variable parts, in order.
 func (r *route) variables() (names []string) {
 	for _, s := range r.segments() {
 		if name, ok := variable(s); ok {
@@ -56,8 +56,8 @@ func variable(segment string) (string, bool) {
 	return "", false
 }
 
-// table returns every route. It is made once, because a handler of the table serves its
-// description.
+// table returns all routes. It is built on first use, because one of its handlers serves the
+// description of the table.
 func table() []*route {
 	routes.once.Do(func() {
 		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(), prepareRoutes(),
@@ -74,8 +74,8 @@ var routes struct {
 	all  []*route
 }
 
-// Serves reports whether a path is below a collection of the API, such as /api/claims,
-// whether or not there is something at it. Paths of other programs under /api are not.
+// Serves reports whether a path belongs to a collection of the API, such as /api/claims, even if
+// nothing exists at the path. Paths of other programs under /api do not.
 func (*API) Serves(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, Prefix), "/")
 	return first == "" || !strings.HasPrefix(path, Prefix) ||
@@ -86,10 +86,10 @@ func (*API) Serves(path string) bool {
 type routeMatch struct {
 	route *route
 	path  map[string]string
-	allow string // of an OPTIONS request
+	allow string // the Allow header for an OPTIONS request
 }
 
-// findRoute finds the route of a request.
+// findRoute returns the route of a request.
 func findRoute(r *http.Request) (routeMatch, error) {
 	given, ok := split(r.URL.EscapedPath())
 	if !ok {
@@ -122,7 +122,7 @@ func findRoute(r *http.Request) (routeMatch, error) {
 	return routeMatch{}, p
 }
 
-// allowed formats the header Allow.
+// allowed returns the value of the Allow header.
 func allowed(methods []string) string {
 	if slices.Contains(methods, http.MethodGet) {
 		methods = append(methods, http.MethodHead)
@@ -132,7 +132,7 @@ func allowed(methods []string) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
-// split cuts a path before unescaping it, so that an escaped slash stays part of an id.
+// split splits a path before it unescapes the parts, so that an escaped slash can be part of an id.
 func split(escaped string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(escaped, Prefix)
 	if !ok {
@@ -148,7 +148,7 @@ func split(escaped string) ([]string, bool) {
 	return parts, true
 }
 
-// match compares a path with a route's.
+// match returns the values of the variable parts if a path matches a route's pattern.
 func match(pattern, given []string) (map[string]string, bool) {
 	if len(pattern) != len(given) {
 		return nil, false

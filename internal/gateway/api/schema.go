@@ -19,8 +19,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// namedTypes are the types with a schema of their own. The bodies and answers of routes are
-// added to them.
+// namedTypes are types that get a schema with a name. The bodies and answers of routes are added to
+// them.
 var namedTypes = map[reflect.Type]string{
 	reflect.TypeFor[ken.Evidence]():         "Evidence",
 	reflect.TypeFor[ken.Scope]():            "Scope",
@@ -57,7 +57,7 @@ var namedTypes = map[reflect.Type]string{
 	reflect.TypeFor[struct{}]():             "Nothing",
 }
 
-// scalarSchemas returns the schemas of types that are encoded as one value.
+// scalarSchemas returns the schemas of types that are encoded as a single value.
 func scalarSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():        {Type: "string", Format: "date-time"},
@@ -91,11 +91,11 @@ func oneOf(values ...string) *jsonschema.Schema {
 	return s
 }
 
-// schemas are the named schemas of a description.
+// schemas holds the named schemas of a description.
 type schemas struct {
 	names        map[reflect.Type]string
 	all          map[string]*jsonschema.Schema
-	requestTypes map[reflect.Type]bool // the bodies of requests
+	requestTypes map[reflect.Type]bool // types of request bodies
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -104,7 +104,7 @@ func (s *schemas) ref(t reflect.Type) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: schemaPrefix + s.names[t]}
 }
 
-// newSchemas makes a schema of every type that routes take and give.
+// newSchemas creates a schema for every type of the routes' bodies and answers.
 func newSchemas(routes []*route) (*schemas, error) {
 	s := &schemas{names: map[reflect.Type]string{}, all: map[string]*jsonschema.Schema{}}
 	for t, name := range namedTypes {
@@ -142,7 +142,7 @@ func newSchemas(routes []*route) (*schemas, error) {
 	return s, nil
 }
 
-// embeds reports whether a struct has another one's fields as its own.
+// embeds reports whether a struct embeds another one.
 func embeds(t, other reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -155,8 +155,8 @@ func embeds(t, other reflect.Type) bool {
 	return false
 }
 
-// fixNullable corrects nullability that the types don't express: a reference is never null,
-// because an empty field is left out, and a map that was never made is null.
+// fixNullable corrects nullability that Go types don't express: a reference is never null, because
+// an empty field is left out, and a nil map is null.
 func fixNullable(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -174,8 +174,8 @@ func fixNullable(s *jsonschema.Schema) {
 	fixNullable(s.AdditionalProperties)
 }
 
-// allowNewFields lets the objects of answers have more fields, which later versions may add.
-// Objects of requests may not: an unknown field would be lost.
+// allowNewFields allows additional fields in the objects of answers, because later versions may add
+// some. It does not in objects of requests, where an unknown field would be lost.
 func (s *schemas) allowNewFields() {
 	closed := map[string]bool{}
 	var visit func(*jsonschema.Schema)
@@ -211,7 +211,7 @@ func cutRef(ref string) (string, bool) {
 	return ref[len(schemaPrefix):], true
 }
 
-// isFalse reports the schema that no value fits.
+// isFalse reports whether s is the schema that no value matches.
 func isFalse(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && slices.Equal(s.Types, nil) && s.Type == ""
 }

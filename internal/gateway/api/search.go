@@ -13,11 +13,11 @@ import (
 // Types of results.
 const (
 	typeKnowledge = "knowledge" // a claim
-	typeDocument  = "document"  // a piece of the repository
+	typeDocument  = "document"  // a piece of a file
 	typeAll       = "all"
 )
 
-// maxFound is the most results that the pages of a search can reach.
+// maxFound is the maximum number of results over all pages of a search.
 const maxFound = 1000
 
 // Found is one result of a search.
@@ -30,7 +30,7 @@ type Found struct {
 	Explain map[string]float64 `json:"explain,omitempty" jsonschema:"the named parts of the score, with explain"`
 }
 
-// SearchAnswer is a page of what was found, best first, and how.
+// SearchAnswer is a page of results, best first, with information about the search.
 type SearchAnswer struct {
 	Query   string         `json:"query"`
 	Type    string         `json:"type"`
@@ -41,7 +41,7 @@ type SearchAnswer struct {
 	Explain *SearchExplain `json:"explain,omitempty"`
 }
 
-// SearchExplain says why the results are what they are.
+// SearchExplain explains the results.
 type SearchExplain struct {
 	Signals  ken.Signals        `json:"signals" jsonschema:"what the question was read as"`
 	Cut      []ken.Cut          `json:"cut" jsonschema:"what was found and left out; not complete"`
@@ -122,18 +122,18 @@ func found(r *middleware.Recalled, explain bool) Found {
 	return f
 }
 
-// resultHashBytes is the length of a result's hash in a cursor. Of a thousand results, two
-// collide once in two million searches.
+// resultHashBytes is the length of a result's hash in a cursor. With a thousand results, a
+// collision occurs once in two million searches.
 const resultHashBytes = 5
 
-// resultHash identifies a result in a cursor. Scores change with every write, so no score
-// and no offset can say where a page ended.
+// resultHash identifies a result in a cursor. Scores change with every write, so neither a score
+// nor an offset can tell where a page ended.
 func resultHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return string(sum[:resultHashBytes])
 }
 
-// shownOnEarlierPages returns the result hashes in a cursor.
+// shownOnEarlierPages returns the result hashes that a cursor contains.
 func shownOnEarlierPages(p position) map[string]bool {
 	out := make(map[string]bool, len(p.id)/resultHashBytes)
 	for id := p.id; len(id) >= resultHashBytes && len(out) < maxFound; id = id[resultHashBytes:] {
@@ -142,7 +142,7 @@ func shownOnEarlierPages(p position) map[string]bool {
 	return out
 }
 
-// filter returns the filter that the shared parameters describe.
+// filter returns the filter that the shared parameters define.
 func (c *call) filter() (f ken.Filter, err error) {
 	for _, s := range c.values(pStatus) {
 		f.Statuses = append(f.Statuses, ken.Status(s))

@@ -22,8 +22,8 @@ type SessionList struct {
 	Warnings []string       `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// SessionView is a session with the claims that came of it, as they are now. What was
-// said in it is elsewhere: see Transcript.
+// SessionView is a session with the current state of the claims that its harvest wrote. For its
+// messages see Transcript.
 type SessionView struct {
 	session.Info
 	Claims []middleware.ClaimView `json:"claims"`
@@ -81,7 +81,7 @@ func (a *API) listSessions(c *call) (*reply, error) {
 	return &reply{body: out, next: out.Next}, err
 }
 
-// session finds a session by its whole id, once what was said is in the journal.
+// session finds a session by its complete id, after all its messages are in the journal.
 func (a *API) session(c *call) (session.Info, error) {
 	if err := a.l.Operator().Recorded(c.ctx()); err != nil {
 		return session.Info{}, err
@@ -134,19 +134,19 @@ func (a *API) forgetSession(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.WithoutCancel(c.ctx()) // half of it would be worse than none
+	ctx := context.WithoutCancel(c.ctx()) // don't stop halfway
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		if err := a.l.Operator().ForgetSession(ctx, c.who.Owner, info.ID); err != nil {
 			return nil, err
 		}
-		if err := s.Compact(ctx); err != nil { // the pages that held it are free, and still full of it
+		if err := s.Compact(ctx); err != nil { // the freed pages still contain the text
 			return nil, fmt.Errorf("clear the disk of a session: %w", err)
 		}
 		return &reply{body: ForgottenSession{[]string{info.ID}}}, nil
 	})
 }
 
-// Transcript is a page of what was said in a session.
+// Transcript is a page of a session's messages.
 type Transcript struct {
 	ID         string              `json:"id"`
 	Messages   []Message           `json:"messages"`
@@ -168,14 +168,14 @@ type Message struct {
 	Files      map[string]string `json:"files,omitempty" jsonschema:"hashes of the files that it is about, by path"`
 }
 
-// ToolCall is a call that an assistant message asked for.
+// ToolCall is a call in an assistant message.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments" jsonschema:"JSON as the model wrote it"`
 }
 
-// Injected names a piece of knowledge that was put before the model.
+// Injected names an item that was injected into the session.
 type Injected struct {
 	ID   string    `json:"id"`
 	Kind ken.Kind  `json:"kind"`

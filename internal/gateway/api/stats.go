@@ -90,7 +90,7 @@ func (a *API) stats(c *call) (*reply, error) {
 	})
 }
 
-// counts caches the counts of a log until the log grows.
+// counts caches the counts of each owner until the owner's log grows.
 type counts struct {
 	mu sync.Mutex
 	by map[string]*ownerCounts // by owner
@@ -132,16 +132,16 @@ func (k *counts) get(c *call, s store.Engine) (*ownerCounts, error) {
 	return n, nil
 }
 
-// maxCounted bounds how many owners' counts are remembered.
+// maxCounted is the maximum number of owners whose counts are cached.
 const maxCounted = 256
 
-// UsageList lists the usage of the keys, the last day first.
+// UsageList lists the usage of keys, the latest day first.
 type UsageList struct {
 	Usage    []usage.Row `json:"usage"`
 	Warnings []string    `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// maxDays is the most days of usage that are listed.
+// maxDays is the maximum number of days of usage in an answer.
 const maxDays = 366
 
 func usageRoutes() []*route {
@@ -182,7 +182,7 @@ func aboutRoutes() []*route {
 
 func (a *API) description(*call) (*reply, error) {
 	body, err := Description()
-	// It is the same for everybody and holds nothing of anybody's.
+	// It is the same for all callers and contains no owner's data.
 	return &reply{raw: body, etag: described.tag, header: map[string]string{"Cache-Control": "no-cache"}}, err
 }
 

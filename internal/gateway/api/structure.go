@@ -15,14 +15,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ConstraintList is a page of the rules that hold for an entity: its own, then those
-// of what is one dependency away.
+// ConstraintList is a page of the rules that apply to an entity: its own, then those of entities
+// one dependency away.
 type ConstraintList struct {
 	Constraints []entity.Constraint `json:"constraints"`
 	Next        string              `json:"next,omitempty"`
 }
 
-// ConstraintRequest is a rule to be added.
+// ConstraintRequest is a rule to add.
 type ConstraintRequest struct {
 	Text      string         `json:"text" jsonschema:"the rule, in one statement"`
 	Entities  []string       `json:"entities,omitempty" jsonschema:"what it is about, the primary one first; left out, the text is read. A rule about nothing in particular is in every turn"`
@@ -33,7 +33,7 @@ type ConstraintRequest struct {
 	Evidence  []ken.Evidence `json:"evidence,omitempty" jsonschema:"who or what says so; your word unless something is given"`
 }
 
-// ConstraintAnswer is a rule, and the dependencies that its text states.
+// ConstraintAnswer is the added rule, and the dependencies that its text states.
 type ConstraintAnswer struct {
 	Claim        middleware.ClaimView   `json:"claim"`
 	Dependencies []middleware.ClaimView `json:"dependencies"`
@@ -104,7 +104,7 @@ type DependencyList struct {
 	Dependents   []entity.Dependency `json:"dependents"`
 }
 
-// DependencyRequest says that one thing depends on another.
+// DependencyRequest states that one thing depends on another.
 type DependencyRequest struct {
 	Source   string         `json:"source" jsonschema:"what depends"`
 	Type     string         `json:"type" jsonschema:"uses, requires, owned_by, blocks or informs"`
@@ -113,7 +113,7 @@ type DependencyRequest struct {
 	Evidence []ken.Evidence `json:"evidence,omitempty" jsonschema:"who or what says so; your word unless something is given"`
 }
 
-// maxLinks bounds a list of dependencies, of each direction.
+// maxLinks is the maximum number of dependencies in a list, for each direction.
 const maxLinks = 1000
 
 func dependencyRoutes() []*route {
@@ -221,12 +221,12 @@ func taskRoutes() []*route {
 	}}
 }
 
-// noTask is the answer to every id that is not one of the owner's tasks.
+// noTask is the error for every id that is not one of the owner's tasks.
 func noTask() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "no such task", Try: "List them with GET /api/tasks."}
 }
 
-// taskID is the path's {task}: an id as it is written, and nothing like one.
+// taskID returns the path's {task}, which must be a valid task id.
 func (c *call) taskID() (string, error) {
 	id := c.path["task"]
 	if !task.IsID(id) {
@@ -302,7 +302,7 @@ func (a *API) updateTask(c *call) (*reply, error) {
 	})
 }
 
-// gone makes the one answer of what is not found.
+// gone returns noTask for an ErrNotFound, and other errors unchanged.
 func gone(err error) error {
 	if errors.Is(err, ken.ErrNotFound) {
 		return noTask()

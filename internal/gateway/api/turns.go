@@ -71,7 +71,7 @@ func noTurn(err error) error {
 	if !errors.As(err, &e) || e.Code != ken.CodeNotFound || e.Field != "turn" {
 		return err
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no receipt of such a turn",
+	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no receipt for this turn",
 		Try: "List them with GET /api/turns: only the newest are kept, and those of forgotten sessions are gone."}
 }
 
@@ -83,7 +83,7 @@ func (a *API) getTurn(c *call) (*reply, error) {
 func (a *API) explain(c *call) (*reply, error) {
 	id, ok := wholeID(c.text(pClaim))
 	if !ok {
-		id = c.text(pClaim) // such as a checkpoint's
+		id = c.text(pClaim) // for ids that are no UUID, such as a checkpoint's
 	}
 	e, err := a.l.Operator().Explain(c.ctx(), c.who.Owner, c.path["turn"], id)
 	return &reply{body: e}, noTurn(err)

@@ -10,60 +10,59 @@ import (
 	"strings"
 )
 
-// Framing is the way in which an answer marks the end of its body.
+// Framing says how an answer marks the end of its body.
 type Framing uint8
 
 // Framings.
 const (
 	Length  Framing = iota // by Content-Length
-	Chunked                // in chunks, one for each piece
-	ToClose                // by the end of the connection
+	Chunked                // in chunks, one per piece
+	ToClose                // by closing the connection
 )
 
-// Ending is the way in which the connection ends after an answer's pieces.
+// Ending says how the connection ends after an answer's pieces.
 type Ending uint8
 
 // Endings.
 const (
-	Keep  Ending = iota // the body ends as its framing says, and the connection stays
+	Keep  Ending = iota // the body ends as its framing says, and the connection stays open
 	Close               // the same, and the connection is closed
-	Drop                // the connection is closed where the answer stands, without the body's end
-	Reset               // the same, with a reset, which may overtake what was sent before
-	Stall               // nothing more comes until the client leaves
+	Drop                // the connection is closed after the pieces, without the body's end
+	Reset               // the same, with a reset, which may discard bytes that the client has not read
+	Stall               // nothing more is sent until the client leaves
 )
 
-// Interim is a response with a status of 1xx that comes before the answer.
+// Interim is a response with a 1xx status before the answer.
 type Interim struct {
 	Status int
 	Header []Field
 }
 
-// Answer is a server's answer to a request. The zero value is an empty answer with status
-// 200. Header is written in its order and spelling; the headers of the framing are added
-// behind it unless Header has them.
+// Answer is a server's answer to a request. The zero value is an empty answer with status 200.
+// Header is written in this order and spelling. The headers of the framing are added at its end,
+// unless Header has them.
 type Answer struct {
 	Interim []Interim
-	Status  int    // 0 is 200
-	Reason  string // behind the status; "" is the usual one
+	Status  int    // 0 means 200
+	Reason  string // the reason phrase; "" means the usual one
 	Header  []Field
-	Pieces  [][]byte // the body; each piece is written on its own
+	Pieces  [][]byte // the body; each piece is written separately
 	Framing Framing
-	Trailer []Field // behind a chunked body
+	Trailer []Field // after a chunked body
 	Ending  Ending
 
-	// Head holds the answer back until it can be received from, or is closed. Pace
-	// does the same for each piece. Nil waits for nothing. A client that leaves ends
-	// the wait.
+	// If Head is not nil, the answer is sent only after a value was received from Head or it was
+	// closed. Pace does the same for each piece. The wait ends if the client leaves.
 	Head, Pace <-chan struct{}
 
-	// Nothing sends not even the status: what is left of the answer is its Ending.
+	// Nothing suppresses the whole answer, including the status; only its Ending applies.
 	Nothing bool
 }
 
-// Body returns the pieces as one.
+// Body returns the pieces as one slice.
 func (a Answer) Body() []byte { return bytes.Join(a.Pieces, nil) }
 
-// Get returns the value of the answer's first header of that name, or "".
+// Get returns the value of the answer's first header with this name; "" if there is none.
 func (a Answer) Get(name string) string {
 	if v := values(a.Header, name); len(v) > 0 {
 		return v[0]
@@ -71,13 +70,13 @@ func (a Answer) Get(name string) string {
 	return ""
 }
 
-// With returns the answer with another header line behind the others.
+// With returns the answer with one more header at the end.
 func (a Answer) With(name, value string) Answer {
 	a.Header = append(slices.Clone(a.Header), Field{name, value})
 	return a
 }
 
-// Without returns the answer without the headers of that name.
+// Without returns the answer without the headers of this name.
 func (a Answer) Without(name string) Answer {
 	a.Header = slices.DeleteFunc(slices.Clone(a.Header), func(f Field) bool { return http.CanonicalHeaderKey(f.Name) == http.CanonicalHeaderKey(name) })
 	return a
@@ -97,7 +96,7 @@ func (a Answer) reason() string {
 	return http.StatusText(a.status())
 }
 
-// head is the answer up to its body, in the form of HTTP/1.1.
+// head returns the answer up to its body, in the form of HTTP/1.1.
 func (a Answer) head() []byte {
 	var b bytes.Buffer
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(a.status()) + " " + a.reason() + "\r\n")
@@ -118,7 +117,7 @@ func writeFields(b *bytes.Buffer, fields []Field) {
 	}
 }
 
-// framed returns a piece as it is sent.
+// framed returns a piece in the form in which it is sent.
 func (a Answer) framed(piece []byte) []byte {
 	if a.Framing != Chunked {
 		return piece
@@ -130,7 +129,7 @@ func (a Answer) framed(piece []byte) []byte {
 	return append(append(out, piece...), "\r\n"...)
 }
 
-// tail returns the bytes that end a body.
+// tail returns the bytes that mark the end of a body.
 func (a Answer) tail() []byte {
 	if a.Framing != Chunked {
 		return nil
@@ -142,20 +141,20 @@ func (a Answer) tail() []byte {
 	return b.Bytes()
 }
 
-// Hang is an answer that never comes: the server waits until the client leaves.
+// Hang returns an answer that never comes: the server waits until the client leaves.
 func Hang() Answer { return Answer{Nothing: true, Ending: Stall} }
 
-// HangUp closes the connection without an answer.
+// HangUp returns an answer that closes the connection at once.
 func HangUp() Answer { return Answer{Nothing: true, Ending: Drop} }
 
-// Stalled is answer a that stops after its first n pieces, until the client leaves.
+// Stalled returns a with a stop after its first n pieces, until the client leaves.
 func Stalled(a Answer, n int) Answer {
 	a.Pieces, a.Ending = a.Pieces[:n], Stall
 	return a
 }
 
-// CutAt is answer a whose connection ends after the first n bytes of its body. Everything
-// before arrives. It panics when the body is shorter.
+// CutAt returns a with the connection closed after the first n bytes of its body, which still
+// arrive. It panics if the body is shorter.
 func CutAt(a Answer, n int) Answer {
 	var pieces [][]byte
 	rest := a.Body()[:n]
@@ -165,14 +164,14 @@ func CutAt(a Answer, n int) Answer {
 		}
 		pieces, rest = append(pieces, p), rest[len(p):]
 	}
-	if a.Framing == Length { // what it would have been
+	if a.Framing == Length { // the length of the complete body
 		a = a.With("Content-Length", strconv.Itoa(len(a.Body())))
 	}
 	a.Pieces, a.Ending = pieces, Drop
 	return a
 }
 
-// HalfEvent is a stream that ends properly, but in the middle of its last event.
+// HalfEvent returns a stream that ends properly, but in the middle of its last event.
 func HalfEvent(a Answer) Answer {
 	a.Pieces = slices.Clone(a.Pieces)
 	last := &a.Pieces[len(a.Pieces)-1]
@@ -180,12 +179,12 @@ func HalfEvent(a Answer) Answer {
 	return a
 }
 
-// Gzipped is answer a with its whole body compressed, whatever the client accepts.
+// Gzipped returns a with its body compressed, whatever the client accepts.
 func Gzipped(a Answer) Answer {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	for _, p := range a.Pieces {
-		_, _ = z.Write(p) // a buffer can't fail
+		_, _ = z.Write(p) // writing to a buffer never fails
 		_ = z.Flush()
 	}
 	_ = z.Close()
@@ -194,17 +193,17 @@ func Gzipped(a Answer) Answer {
 	return a
 }
 
-// Gunzip takes the compression of Gzipped off again, as far as it goes.
+// Gunzip decompresses the body of Gzipped. If the body is incomplete, it returns what it can.
 func Gunzip(b []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil
 	}
-	out, _ := io.ReadAll(z) // an error: it broke off
+	out, _ := io.ReadAll(z) // an error means that the body is incomplete
 	return out
 }
 
-// HugeLine is a chat stream with one event of n bytes between the others.
+// HugeLine returns a chat stream with one event of n bytes among the others.
 func HugeLine(n int) Answer {
 	a := Recording("chat_stream")
 	const before, after = `data: {"id":"chatcmpl-huge","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"`, `"}}]}` + "\n\n"

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// serve answers the requests of one connection, one after the other.
+// serve answers the requests of one connection, one after another.
 func (s *Server) serve(c net.Conn, number int) {
 	defer s.release(c)
 	r := bufio.NewReaderSize(c, 64<<10)
@@ -28,8 +28,8 @@ func (s *Server) serve(c net.Conn, number int) {
 			return
 		}
 		req.Conn = number
-		// Whoever waits for the next byte sees at once when the client leaves. The byte
-		// itself stays in the reader, for the next request.
+		// Waiting for the next byte shows at once that the client leaves. The byte stays in the
+		// reader, for the next request.
 		more := make(chan bool, 1)
 		go func() {
 			_, err := r.Peek(1)
@@ -59,7 +59,7 @@ func (s *Server) serve(c net.Conn, number int) {
 	}
 }
 
-// finish ends a connection. A reset overtakes what the client has not read yet.
+// finish ends a connection. A reset may discard bytes that the client has not read.
 func finish(c net.Conn, e Ending) {
 	if tcp, ok := c.(*net.TCPConn); ok && e == Reset {
 		_ = tcp.SetLinger(0)
@@ -67,7 +67,7 @@ func finish(c net.Conn, e Ending) {
 	_ = c.Close()
 }
 
-// send writes an answer, up to its ending.
+// send writes an answer up to its ending.
 func send(w io.Writer, a Answer, req *Request) error {
 	if err := wait(a.Head, req); err != nil {
 		return err
@@ -116,7 +116,8 @@ func sendHead(w io.Writer, a Answer) error {
 	return err
 }
 
-// wait waits for a channel, nil for none, or for the client to leave.
+// wait waits until c is closed or has a value, or the client leaves. It does not wait for a nil
+// channel.
 func wait(c <-chan struct{}, req *Request) error {
 	if c == nil {
 		return nil
@@ -129,9 +130,8 @@ func wait(c <-chan struct{}, req *Request) error {
 	}
 }
 
-// NewHTTP2 starts a server that speaks HTTP/2 over TLS and ends with the test.
-// The client trusts its certificate. Framing means nothing there; Drop and Reset
-// both reset the stream.
+// NewHTTP2 starts a server that uses HTTP/2 over TLS and ends with the test. The client trusts its
+// certificate. Framing has no effect; Drop and Reset both reset the stream.
 func NewHTTP2(t testing.TB) (*Server, *http.Client) {
 	t.Helper()
 	s := newServer()
@@ -168,7 +168,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// respond is send for an answer over HTTP/2.
+// respond is send for HTTP/2.
 func respond(w http.ResponseWriter, a Answer, req *Request) error {
 	if err := wait(a.Head, req); err != nil {
 		return err

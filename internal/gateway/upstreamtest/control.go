@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// ControlPath begins the paths by which a program in another language steers a
-// server and asks it what has arrived. No provider uses it.
+// ControlPath is the prefix of the paths through which programs in other languages control a server
+// and read the requests it received. No provider uses it.
 const ControlPath = "/_upstream/"
 
-// Order is an answer that a control request queues: a recording, and what is to
-// go wrong with it.
+// Order is an answer that a control request queues: a recording, and a fault to apply to it.
 type Order struct {
 	Recording string `json:"recording"`
 	// Fault is one of hang, hangup, stall, cut, half, gzip, huge and reset; "" for none.
 	Fault string `json:"fault,omitempty"`
-	// N is the number of pieces before a stall, and of bytes before a cut or of a huge line.
+	// N is the number of pieces before a stall, or of bytes before a cut, or of bytes of a huge
+	// line.
 	N int `json:"n,omitempty"`
 }
 
-// Control opens the control paths:
+// Control enables the control paths:
 //
-//	GET    /_upstream/requests   what has arrived, a JSON array of Request
-//	DELETE /_upstream/requests   forget it
+//	GET    /_upstream/requests   the received requests, a JSON array of Request
+//	DELETE /_upstream/requests   forget them
 //	POST   /_upstream/next       queue answers: a JSON array of Order
 func (s *Server) Control() {
 	s.mu.Lock()

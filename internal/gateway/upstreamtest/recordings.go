@@ -15,9 +15,9 @@ import (
 //go:embed testdata/*.http
 var recordings embed.FS
 
-// Recording returns a recording by name, such as chat_stream: a file under
-// testdata without its ending. A stream of events comes in chunks, one an event.
-// An unknown name panics: it is the test's mistake.
+// Recording returns a recording by name, such as chat_stream: the name of a file under testdata
+// without its extension. A stream is chunked, one event per chunk. An unknown name panics, because
+// it is a bug in the test.
 func Recording(name string) Answer {
 	b, err := recordings.ReadFile("testdata/" + name + ".http")
 	if err != nil {
@@ -43,8 +43,8 @@ func Recordings() []string {
 	return names
 }
 
-// parseRecording reads a head whose lines end in a line feed, an empty line, and
-// the body, which is taken as it is.
+// parseRecording parses a head whose lines end in a line feed, an empty line, and the body, which
+// is not parsed.
 func parseRecording(b []byte) (a Answer, err error) {
 	head, body, ok := bytes.Cut(b, []byte("\n\n"))
 	if !ok {
@@ -73,8 +73,8 @@ func parseRecording(b []byte) (a Answer, err error) {
 	return a, nil
 }
 
-// Events cuts a stream into its events, each with the empty line behind it. What
-// is behind the last empty line is the last piece.
+// Events splits a stream into its events, each with the empty line after it. The last piece is what
+// follows the last empty line.
 func Events(stream []byte) (events [][]byte) {
 	for len(stream) > 0 {
 		i := bytes.Index(stream, []byte("\n\n"))
@@ -87,8 +87,8 @@ func Events(stream []byte) (events [][]byte) {
 	return events
 }
 
-// Recorded answers a request with the recording that fits it, and with the
-// provider's error when none does.
+// Recorded answers a request with the matching recording, or with the provider's error if none
+// matches.
 func Recorded(r *Request) Answer {
 	path := strings.TrimPrefix(r.Path(), "/v1")
 	switch {
@@ -156,8 +156,8 @@ func ollama(r *Request) Answer {
 	return Recording("error_404")
 }
 
-// variant is the ending of a recording's name that fits a request: what the last
-// message is, what is offered, and whether it streams.
+// variant returns the suffix of the recording's name that matches a request: what the last message
+// is, whether tools are offered, and whether it streams.
 func variant(body []byte, messages string) (name string) {
 	all := gjson.GetBytes(body, messages).Array()
 	var last gjson.Result
@@ -179,7 +179,7 @@ func variant(body []byte, messages string) (name string) {
 	return name
 }
 
-// uncompressed returns a request's body without its compression.
+// uncompressed returns a request's body, decompressed if necessary.
 func uncompressed(r *Request) []byte {
 	if r.Get("Content-Encoding") == "gzip" {
 		return Gunzip(r.Body)

@@ -10,49 +10,47 @@ import (
 	"strings"
 )
 
-// maxHead bounds a request's head, and maxBody its body: more than a test sends.
+// maxHead and maxBody limit a request's head and body in bytes. Tests send less.
 const (
 	maxHead = 1 << 20
 	maxBody = 256 << 20
 )
 
-// Field is one header line, in the spelling in which it stood there.
+// Field is one header line, in its original spelling.
 type Field struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Request is one request as it came. It is complete when the server hands it out;
-// nothing changes it afterwards.
+// Request is one received request. It is complete when the server returns it, and immutable.
 type Request struct {
 	Method  string  `json:"method"`
-	Target  string  `json:"target"` // path and query, as they stood in the first line
+	Target  string  `json:"target"` // path and query, as in the request line
 	Proto   string  `json:"proto"`  // such as HTTP/1.1
-	Header  []Field `json:"header"` // in order; over HTTP/2, which has none, sorted
-	Body    []byte  `json:"body"`   // without the framing of its chunks
+	Header  []Field `json:"header"` // in order; over HTTP/2, where the order is unknown, sorted
+	Body    []byte  `json:"body"`   // without chunk framing
 	Trailer []Field `json:"trailer,omitempty"`
 
-	// Raw is the head and the body exactly as they came, with the framing of chunks;
-	// nil over HTTP/2.
+	// Raw is the head and the body exactly as they arrived, including chunk framing; nil over
+	// HTTP/2.
 	Raw []byte `json:"raw,omitempty"`
-	// Conn is the number of the connection, from 1 in the order of their coming.
+	// Conn is the number of the connection, counted from 1 in the order of arrival.
 	Conn int `json:"conn"`
 
 	gone chan struct{}
 }
 
-// Gone is closed when the client is no longer there: it has closed the
-// connection, or reset the stream, during the answer or after it.
+// Gone is closed when the client closes the connection or resets the stream, during the answer or
+// after it.
 func (r *Request) Gone() <-chan struct{} { return r.gone }
 
-// Path is the target without its query.
+// Path returns the target without its query.
 func (r *Request) Path() string {
 	path, _, _ := strings.Cut(r.Target, "?")
 	return path
 }
 
-// Get returns the value of the first header of that name, in any spelling, and ""
-// when there is none.
+// Get returns the value of the first header with this name, in any spelling; "" if there is none.
 func (r *Request) Get(name string) string {
 	v := r.Values(name)
 	if len(v) == 0 {
@@ -61,7 +59,7 @@ func (r *Request) Get(name string) string {
 	return v[0]
 }
 
-// Values returns the values of every header of that name, in order.
+// Values returns the values of all headers with this name, in order.
 func (r *Request) Values(name string) []string { return values(r.Header, name) }
 
 func values(fields []Field, name string) (out []string) {
@@ -75,8 +73,8 @@ func values(fields []Field, name string) (out []string) {
 
 var errMalformed = errors.New("not a request")
 
-// readRequest reads one request off a connection. interim is called when the
-// client waits for leave to send its body.
+// readRequest reads one request from a connection. interim is called when the client waits for
+// permission to send its body.
 func readRequest(r *bufio.Reader, interim func() error) (*Request, error) {
 	var raw bytes.Buffer
 	lines, err := readHead(r, &raw)
@@ -115,8 +113,8 @@ func readRequest(r *bufio.Reader, interim func() error) (*Request, error) {
 	return req, nil
 }
 
-// readHead reads lines up to the empty one, without their ends, and copies every
-// byte to raw.
+// readHead reads lines up to the empty one, without their line endings, and copies every byte to
+// raw.
 func readHead(r *bufio.Reader, raw *bytes.Buffer) ([]string, error) {
 	var lines []string
 	for size := 0; ; {
@@ -165,7 +163,7 @@ func (req *Request) readChunks(r *bufio.Reader, raw *bytes.Buffer) error {
 		if n == 0 {
 			break
 		}
-		chunk := make([]byte, n+2) // with the line's end
+		chunk := make([]byte, n+2) // includes the line ending
 		if _, err := io.ReadFull(r, chunk); err != nil {
 			return fmt.Errorf("read chunk: %w", err)
 		}
@@ -190,14 +188,13 @@ func (req *Request) readChunks(r *bufio.Reader, raw *bytes.Buffer) error {
 	}
 }
 
-// anchor is the number of bytes that must agree to find the sent text again: more than the
+// anchor is the number of equal bytes needed to find the sent text again. It is longer than the
 // common beginning of two messages.
 const anchor = 48
 
-// Added returns what got has that sent has not, span by span, and whether got is
-// sent with nothing but those spans put in: no byte of sent is missing, changed or
-// out of order. Where a span begins like what follows it, the shared beginning
-// counts as sent.
+// Added returns the spans that got has in addition to sent. ok reports whether got consists of sent
+// and these spans, that is, whether no byte of sent is missing, changed or moved. If a span begins
+// like the text after it, the common beginning counts as sent.
 func Added(sent, got []byte) (spans []string, ok bool) {
 	for len(sent) > 0 {
 		n := commonPrefix(sent, got)
@@ -207,7 +204,7 @@ func Added(sent, got []byte) (spans []string, ok bool) {
 		}
 		next := bytes.Index(got, sent[:min(anchor, len(sent))])
 		if len(sent) < anchor && bytes.HasSuffix(got, sent) {
-			next = len(got) - len(sent) // a short rest may be in the span, too
+			next = len(got) - len(sent) // a short rest may occur in the span too
 		}
 		if next <= 0 {
 			return spans, false
@@ -221,7 +218,7 @@ func Added(sent, got []byte) (spans []string, ok bool) {
 	return spans, true
 }
 
-// commonPrefix returns the length of the longest common beginning.
+// commonPrefix returns the length of the longest common prefix.
 func commonPrefix(a, b []byte) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

@@ -12,24 +12,22 @@ import (
 	"testing"
 )
 
-// Server is a model provider for tests, on a loopback port. It is safe for
-// concurrent use.
+// Server is a model provider for tests, on a loopback port. It is safe for concurrent use.
 type Server struct {
 	// URL is the server's address, as in http://127.0.0.1:41234, without a path.
 	URL string
-	// Close stops the server, ends its connections and waits for them. It may be
-	// called twice.
+	// Close stops the server, closes its connections and waits for them. It may be called twice.
 	Close func()
 
 	mu       sync.Mutex // guards the rest
 	handle   func(*Request) Answer
 	next     []Answer
 	requests []*Request
-	arrived  chan struct{} // closed, and made anew, when a request arrives
+	arrived  chan struct{} // closed and replaced when a request arrives
 	conns    map[net.Conn]bool
-	count    int // of connections so far
+	count    int // number of connections so far
 	closed   bool
-	control  bool // the paths under ControlPath are not the provider's
+	control  bool // serve the paths under ControlPath
 }
 
 // New starts a server that ends with the test.
@@ -43,7 +41,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Start starts a server on an address, for programs that are no tests.
+// Start starts a server on an address, for programs that are not tests.
 func Start(address string) (*Server, error) {
 	s := newServer()
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
@@ -75,8 +73,7 @@ func newServer() *Server {
 	return &Server{handle: Recorded, arrived: make(chan struct{}), conns: map[net.Conn]bool{}}
 }
 
-// Refusing returns the address of a port that refuses connections, in the form of
-// Server.URL.
+// Refusing returns the address of a port that refuses connections, in the form of Server.URL.
 func Refusing(t testing.TB) string {
 	t.Helper()
 	s := New(t)
@@ -84,17 +81,17 @@ func Refusing(t testing.TB) string {
 	return s.URL
 }
 
-// Next queues answers for the requests to come, one for each in the order of
-// their arrival. When the queue is empty, Handle's function answers again. What opens a
-// WebSocket, or prepares for a request on it, takes only errors from the queue.
+// Next queues answers, one for each of the next requests in the order of arrival. When the queue is
+// empty, the function of Handle answers again. A WebSocket handshake, and a request that only
+// prepares for a response, take only errors from the queue.
 func (s *Server) Next(answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = append(s.next, answers...)
 }
 
-// Handle sets what answers a request that nothing is queued for; nil is Recorded.
-// It is called by several goroutines at once.
+// Handle sets the function that answers requests for which nothing is queued; nil means Recorded.
+// It may be called from several goroutines at once.
 func (s *Server) Handle(answer func(*Request) Answer) {
 	if answer == nil {
 		answer = Recorded
@@ -104,7 +101,7 @@ func (s *Server) Handle(answer func(*Request) Answer) {
 	s.handle = answer
 }
 
-// Requests returns what has arrived, in order.
+// Requests returns the requests so far, in order of arrival.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +115,8 @@ func (s *Server) Forget() {
 	s.requests = nil
 }
 
-// Wait returns request n, from 0, once it has arrived. It fails the test when the
-// test's context ends before.
+// Wait returns request n, counted from 0, after it has arrived. It fails the test if the test's
+// context ends first.
 func (s *Server) Wait(t testing.TB, n int) *Request {
 	t.Helper()
 	for {
@@ -138,7 +135,7 @@ func (s *Server) Wait(t testing.TB, n int) *Request {
 	}
 }
 
-// Last returns the newest request, and fails the test when there is none.
+// Last returns the newest request. It fails the test if there is none.
 func (s *Server) Last(t testing.TB) *Request {
 	t.Helper()
 	all := s.Requests()
@@ -168,7 +165,7 @@ func (s *Server) record(r *Request) Answer {
 	return handle(r)
 }
 
-// admit registers a connection and numbers it, or closes it when the server is closed.
+// admit registers a connection and returns its number, or closes it if the server is closed.
 func (s *Server) admit(c net.Conn) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +185,7 @@ func (s *Server) release(c net.Conn) {
 	_ = c.Close()
 }
 
-// closeConns closes every connection and refuses new ones.
+// closeConns closes all connections and makes the server refuse new ones.
 func (s *Server) closeConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

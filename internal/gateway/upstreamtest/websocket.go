@@ -13,28 +13,29 @@ import (
 	"github.com/kenlayer/ken/internal/websocket"
 )
 
-// WebSocket is the Proto of a request that came as a message of a WebSocket. Its method,
-// target and header are those of the handshake, and its body is the message.
+// WebSocket is the Proto of a request that arrived as a message on a WebSocket. Its method, target
+// and header are those of the handshake, and its body is the message.
 const WebSocket = "websocket"
 
-// maxMessage bounds a message of a client's.
+// maxMessage is the maximum size of a client's message in bytes.
 const maxMessage = 64 << 20
 
-// Switching is the answer that accepts a WebSocket. What is asked for on it is answered as
-// Server.Handle and Server.Next say: each event of a stream is a message, and a status that
-// is no success is an event of type error.
+// Switching returns the answer that accepts a WebSocket. Requests on it are answered by Server.Next
+// and Server.Handle: each event of a stream is a message, and an error status is an event of type
+// error.
 func Switching(r *Request) Answer {
 	return Answer{Status: http.StatusSwitchingProtocols, Header: []Field{{"Upgrade", "websocket"}, {"Connection", "Upgrade"},
 		{"Sec-WebSocket-Accept", websocket.AcceptKey(r.Get("Sec-WebSocket-Key"))}, {"X-Request-Id", "req_websocket"}}}
 }
 
-// isHandshake reports a WebSocket handshake on the path of responses.
+// isHandshake reports whether a request is a WebSocket handshake on the path of responses.
 func isHandshake(r *Request) bool {
 	return r.Method == http.MethodGet && r.Proto != WebSocket && strings.HasSuffix(r.Path(), "/responses") &&
 		strings.EqualFold(r.Get("Upgrade"), "websocket")
 }
 
-// opensSocket reports a handshake, or a message that only fills the provider's cache.
+// opensSocket reports whether a request is a handshake, or a message that only fills the provider's
+// cache.
 func opensSocket(r *Request) bool {
 	return isHandshake(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
 }
@@ -61,7 +62,7 @@ func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Req
 			}
 			req := &Request{Method: handshake.Method, Target: handshake.Target, Proto: WebSocket, Header: handshake.Header, Body: text, Conn: number, gone: make(chan struct{})}
 			text = nil
-			more := make(chan bool, 1) // as in serve
+			more := make(chan bool, 1) // see serve
 			go func() {
 				_, err := r.Peek(1)
 				if err != nil {
@@ -81,7 +82,7 @@ func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Req
 	}
 }
 
-// sendMessages sends an answer, up to its ending.
+// sendMessages sends an answer up to its ending.
 func sendMessages(w io.Writer, a Answer, req *Request) error {
 	for _, event := range messages(a) {
 		if err := wait(a.Pace, req); err != nil {
@@ -100,7 +101,7 @@ func sendMessages(w io.Writer, a Answer, req *Request) error {
 	return errGone
 }
 
-// messages returns the messages of an answer on a WebSocket.
+// messages converts an answer to the messages of a WebSocket.
 func messages(a Answer) (out [][]byte) {
 	if a.status() != http.StatusOK {
 		b, _ := json.Marshal(map[string]any{"type": "error", "status": a.status(), "error": json.RawMessage(gjson.GetBytes(a.Body(), "error").Raw)})

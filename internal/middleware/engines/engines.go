@@ -1,4 +1,4 @@
-// Package engines opens the engine that a configuration names.
+// Package engines opens the storage engine that a configuration names.
 package engines
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/commitlog/postgres"
 )
 
-// Open connects with the engine of a configuration whose store.url is set.
+// Open connects to the engine of store.url, which must be set.
 func Open(ctx context.Context, c config.Store) (log commitlog.Log, err error) {
 	if strings.HasPrefix(c.URL, "postgres") {
 		log, err = postgres.Open(ctx, postgres.Options{URL: c.URL})
@@ -32,18 +32,18 @@ func Open(ctx context.Context, c config.Store) (log commitlog.Log, err error) {
 	return log, nil
 }
 
-// NodeName is what a node's certificate is for, whatever its host is called: an authority may
-// sign others' as well.
+// NodeName is the name in a node's certificate, whatever its host name, because an authority may
+// also sign certificates of others.
 const NodeName = "ken.node"
 
-// TLS returns how nodes show each other who they are: by certificates for NodeName of one
-// authority. Nil without them.
+// TLS returns the configurations with which nodes authenticate each other: by certificates for
+// NodeName from one authority. Both are nil if no certificate is configured.
 func TLS(c config.Store) (server, client *tls.Config, err error) {
 	if c.Cert == "" || c.CA == "" {
 		return nil, nil, nil
 	}
 	wrong := func(field string, err error) error {
-		return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "read what nodes know each other by", Err: err, Try: "Give PEM files that this user can read."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "read the certificates of nodes", Err: err, Try: "Give PEM files that this user can read."}
 	}
 	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	if err != nil {
@@ -66,7 +66,7 @@ func TLS(c config.Store) (server, client *tls.Config, err error) {
 	return server, client, nil
 }
 
-// Address is the URL of an engine without what only this user needs.
+// Address returns the URL of an engine without user name and password.
 func Address(engine string) string {
 	u, err := url.Parse(engine)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") { // several URLs, without users
@@ -76,28 +76,28 @@ func Address(engine string) string {
 	return u.String()
 }
 
-// Facts are what can be seen of an engine and of the nodes that share it, for programs too.
+// Facts describes the state of an engine and of the nodes that share it.
 type Facts struct {
 	Health string           `json:"health"`
 	Nodes  []commitlog.Node `json:"nodes"`
 	Owners []OwnerFacts     `json:"owners"`
-	More   int              `json:"more,omitempty"` // owners that were not asked about
+	More   int              `json:"more,omitempty"` // number of owners that were not queried
 }
 
-// OwnerFacts say who serves an owner, and how long the log is that a new node has to read.
+// OwnerFacts says which node serves an owner, and how long the log is that a new node has to read.
 type OwnerFacts struct {
 	Owner    string `json:"owner"`
-	Node     string `json:"node,omitempty"` // "" for nobody
+	Node     string `json:"node,omitempty"` // "" if none does
 	Address  string `json:"address,omitempty"`
 	Last     uint64 `json:"last"`     // position of the last record
-	Snapshot uint64 `json:"snapshot"` // of the snapshot that stands for the records before it
+	Snapshot uint64 `json:"snapshot"` // position of the snapshot that replaces the records before it
 }
 
-// maxOwners bounds how many owners are asked about.
+// maxOwners is the maximum number of owners that are queried.
 const maxOwners = 200
 
-// Look asks the engine of a configuration whose store.url is set. Errors: those of Open, and of
-// the engine.
+// Look queries the engine of store.url, which must be set. It returns the errors of Open and of the
+// engine.
 func Look(ctx context.Context, c config.Store) (Facts, error) {
 	log, err := Open(ctx, c)
 	if err != nil {
@@ -107,7 +107,7 @@ func Look(ctx context.Context, c config.Store) (Facts, error) {
 	return Ask(ctx, log)
 }
 
-// Ask asks an engine.
+// Ask queries an engine.
 func Ask(ctx context.Context, log commitlog.Log) (f Facts, err error) {
 	if f.Health, err = log.Health(ctx); err != nil {
 		return f, err

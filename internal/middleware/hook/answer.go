@@ -1,7 +1,7 @@
 // Package hook answers the hooks of agents: programs that an agent runs when its user sends a
-// message, when a tool has answered, when the conversation is compacted or over. A user's
-// message is answered by the block of what is known for it; the rest goes to the session's
-// journal. It works beside any login, because nothing stands between the agent and its model.
+// message, when a tool has answered, and when the conversation is compacted or ends. The answer to
+// a user's message is the block for it. The other events are written to the session's journal.
+// Hooks work with any login, because they are not between the agent and its model.
 package hook
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Cursor is the agent whose hooks can't add to a user's message, and take what they add when
-// the conversation starts.
+// Cursor is the agent whose hooks can't add to a user's message. They can only add something when a
+// conversation starts.
 const Cursor = "cursor"
 
-// Answer does what an event asks for and returns what the agent's hook is to print; nil for
-// nothing. An empty owner means the configured one.
+// Answer handles an event and returns what the agent's hook must print; nil for nothing. An empty
+// owner means the configured one.
 func Answer(ctx context.Context, l *middleware.Layer, owner string, e *Event) ([]byte, error) {
 	h := &hook{layer: l, owner: owner, event: e}
 	switch e.moment() {
@@ -41,10 +41,10 @@ func Answer(ctx context.Context, l *middleware.Layer, owner string, e *Event) ([
 	return nil, nil
 }
 
-// Pack makes one body of an agent's name and an event, for Unpack in another process.
+// Pack combines an agent's name and an event into one body, for Unpack in another process.
 func Pack(agent string, body []byte) []byte { return slices.Concat([]byte(agent), []byte{'\n'}, body) }
 
-// Unpack is middleware.Options.OnEvent for a body from Pack.
+// Unpack handles a body from Pack; see middleware.Options.OnEvent.
 func Unpack(ctx context.Context, l *middleware.Layer, owner string, body []byte) ([]byte, error) {
 	agent, body, _ := bytes.Cut(body, []byte{'\n'})
 	e, err := Parse(string(agent), body)
@@ -54,7 +54,7 @@ func Unpack(ctx context.Context, l *middleware.Layer, owner string, body []byte)
 	return Answer(ctx, l, owner, e)
 }
 
-// hook is one event with the layer that answers it.
+// hook is one event with the layer that handles it.
 type hook struct {
 	layer *middleware.Layer
 	owner string
@@ -63,11 +63,10 @@ type hook struct {
 
 func (h *hook) turn(msgs []ken.Message) ken.Turn {
 	return ken.Turn{Owner: h.owner, Session: h.event.Session, Agent: h.event.Program, Model: h.event.Model, Messages: msgs,
-		DistrustUser: true} // as in claude -p "Fix this issue: …", whose text strangers wrote
+		DistrustUser: true} // as in claude -p "Fix this issue: …", whose text may come from strangers
 }
 
-// transcript returns what the journal has of the session, nothing for one that it does not
-// know.
+// transcript returns the journal's transcript of the session; an empty one for an unknown session.
 func (h *hook) transcript(ctx context.Context) (session.Transcript, error) {
 	tr, err := h.layer.Operator().Transcript(ctx, h.owner, h.event.Session)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -76,7 +75,7 @@ func (h *hook) transcript(ctx context.Context) (session.Transcript, error) {
 	return tr, err
 }
 
-// prompt returns the block for the user's message, and has the message journaled.
+// prompt returns the block for the user's message, and journals the message.
 func (h *hook) prompt(ctx context.Context) ([]byte, error) {
 	if h.event.Prompt == "" {
 		return nil, nil
@@ -88,8 +87,8 @@ func (h *hook) prompt(ctx context.Context) ([]byte, error) {
 	return h.assemble(ctx, h.turn(append(msgs, ken.Message{Role: "user", Text: h.event.Prompt})))
 }
 
-// conversation returns what the agent still has of the conversation, as far as the journal
-// has it. What was harvested is what the agent compacted or put aside.
+// conversation returns the messages that the agent still has, as far as the journal has them.
+// Harvested messages were compacted or put aside by the agent.
 func (h *hook) conversation(ctx context.Context) (msgs []ken.Message, err error) {
 	tr, err := h.transcript(ctx)
 	if err != nil || tr.Info.State != session.Open {
@@ -103,7 +102,7 @@ func (h *hook) conversation(ctx context.Context) (msgs []ken.Message, err error)
 	return msgs, nil
 }
 
-// assemble returns the block of a turn, if it has one.
+// assemble returns the block of a turn, if there is one.
 func (h *hook) assemble(ctx context.Context, t ken.Turn) ([]byte, error) {
 	a := h.layer.Assemble(ctx, t)
 	last := len(t.Messages) - 1
@@ -114,7 +113,7 @@ func (h *hook) assemble(ctx context.Context, t ken.Turn) ([]byte, error) {
 	return h.context(a.Insertions[i].Text)
 }
 
-// context returns a text in the form in which the agent takes it into the conversation.
+// context returns a text in the form in which the agent adds it to the conversation.
 func (h *hook) context(text string) ([]byte, error) {
 	var v any
 	if h.event.Program == Cursor {
@@ -129,10 +128,10 @@ func (h *hook) context(text string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// opening stands for what a conversation will be about while nobody has said it.
+// opening is the question for a conversation in which the user has not asked anything yet.
 const opening = "What should I know before I go on here?"
 
-// start returns a block for a conversation in which nobody has asked yet. It leaves no trace.
+// start returns a block for a conversation without a user message. It leaves no trace.
 func (h *hook) start(ctx context.Context) ([]byte, error) {
 	text := opening
 	tr, err := h.transcript(ctx)
@@ -149,7 +148,7 @@ func (h *hook) start(ctx context.Context) ([]byte, error) {
 	return h.assemble(ctx, t)
 }
 
-// answered journals what the agent answered. Some agents tell it twice.
+// answered journals the agent's answer. Some agents send it twice.
 func (h *hook) answered(ctx context.Context) error {
 	text := h.event.Last
 	if text == "" && h.event.Transcript != "" {

@@ -13,19 +13,19 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// moment is what happened in an agent, whichever name the agent has for it.
+// moment is the kind of an event, independent of the agent's name for it.
 type moment string
 
 const (
-	started   moment = "start"   // a conversation began or came back
+	started   moment = "start"   // a conversation started or was resumed
 	asked     moment = "prompt"  // the user sent a message
 	used      moment = "tool"    // a tool call ended
 	answered  moment = "answer"  // the agent answered
-	compacted moment = "compact" // the agent is about to replace the conversation by a summary
-	ended     moment = "end"     // the conversation is over
+	compacted moment = "compact" // the agent is about to replace the conversation with a summary
+	ended     moment = "end"     // the conversation has ended
 )
 
-// moments maps the names of events, in the agents' own words.
+// moments maps the agents' names of events.
 var moments = map[string]moment{
 	// Claude Code, Codex, Qwen Code, Continue
 	"SessionStart": started, "UserPromptSubmit": asked, "PostToolUse": used, "PostToolUseFailure": used,
@@ -37,17 +37,17 @@ var moments = map[string]moment{
 	"afterAgentResponse": answered, "preCompact": compacted, "sessionEnd": ended,
 }
 
-// Event is what an agent writes to a hook's standard input. Agents name some fields
-// differently; each event has a few of them.
+// Event is what an agent writes to a hook's standard input. Agents use different names for some
+// fields, and each event has only some of the fields.
 type Event struct {
 	Program string `json:"-"` // the agent's name
 
 	Name    string `json:"hook_event_name"`
 	Session string `json:"session_id"`
 	Dir     string `json:"cwd"`
-	Source  string `json:"source"`   // why a session starts: startup, resume, clear, compact
+	Source  string `json:"source"`   // why the session starts: startup, resume, clear or compact
 	Model   string `json:"model"`    // may be missing
-	Agent   string `json:"agent_id"` // a sub-agent's
+	Agent   string `json:"agent_id"` // id of a sub-agent
 
 	Prompt string `json:"prompt"`
 
@@ -68,7 +68,7 @@ type Event struct {
 	Roots        []string `json:"workspace_roots"` // Cursor
 }
 
-// Parse reads an event of an agent. Errors: ken.ErrInvalid.
+// Parse parses an event of an agent. It returns ken.ErrInvalid for invalid input.
 func Parse(agent string, body []byte) (*Event, error) {
 	e := Event{Program: agent}
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -82,10 +82,10 @@ func Parse(agent string, body []byte) (*Event, error) {
 	return &e, nil
 }
 
-// moment returns what happened; "" for an event that means nothing to Ken. A sub-agent's
-// events do not: the agent that started it is given its result as that of a tool. Of
-// conversations that start, those matter that are given a block then: where the agent has just
-// replaced the conversation by a summary, and where there is no other moment for it.
+// moment returns the kind of the event; "" if Ken ignores it. It ignores events of sub-agents,
+// because the parent agent gets a sub-agent's result as that of a tool. Of started conversations it
+// ignores those that get no block: a block is added only after the agent has compacted the
+// conversation, and for agents that allow no other moment.
 func (e *Event) moment() moment {
 	m := moments[e.Name]
 	if e.Agent != "" || e.Session == "" || m == started && e.Program != Cursor && e.Source != "compact" {
@@ -97,14 +97,14 @@ func (e *Event) moment() moment {
 // Matters reports whether Answer would do anything.
 func (e *Event) Matters() bool { return e.moment() != "" }
 
-// Settles reports whether sessions may be over behind the event, so that a harvest is due.
+// Settles reports whether sessions may have ended with the event, so that a harvest is due.
 func (e *Event) Settles() bool {
 	m := moments[e.Name]
 	return e.Agent == "" && (m == started || m == compacted || m == ended)
 }
 
-// messages returns the messages of a tool call: the call and its result. Those of Ken's own
-// tools are left out, because they say what is known.
+// messages returns the messages of a tool call: the call and its result. It returns none for Ken's
+// own tools, because their answers contain only known claims.
 func (e *Event) messages(ctx context.Context) []ken.Message {
 	if e.Tool == "" || strings.HasPrefix(e.Tool, "mcp__ken__") || strings.HasPrefix(e.Tool, "mcp_ken_") {
 		return nil
@@ -115,21 +115,20 @@ func (e *Event) messages(ctx context.Context) []ken.Message {
 
 // result returns what a tool printed, or why it failed.
 func (e *Event) result(ctx context.Context) string {
-	return cmp.Or(plain(ctx, e.Error, maxDepth), e.Failure, plain(ctx, e.Response, maxDepth), plain(ctx, e.Output, maxDepth))
+	return cmp.Or(resultText(ctx, e.Error, maxDepth), e.Failure, resultText(ctx, e.Response, maxDepth), resultText(ctx, e.Output, maxDepth))
 }
 
-// maxDepth bounds how deep a tool's result is read, because each level is parsed anew. Agents
-// send six.
+// maxDepth is the maximum nesting at which a tool's result is read, because each level is parsed
+// again. Agents send six levels.
 const maxDepth = 8
 
-// outputs are the fields of a tool's result that hold its text, in the order in which they
-// are read.
+// outputs lists the fields of a tool's result that hold its text, in the order in which they are
+// read.
 var outputs = []string{"error", "stdout", "stderr", "output", "llmContent", "content", "file", "result", "text"}
 
-// plain returns the text of a tool's result, which may be a string, a list of parts or an
-// object of the tool's own form. What lies deeper than depth is returned as it is, and so is
-// everything once ctx is done.
-func plain(ctx context.Context, raw json.RawMessage, depth int) string {
+// resultText returns the text of a tool's result, which may be a string, a list of parts or an object.
+// Values nested deeper than depth, and all values after ctx has ended, are returned as JSON.
+func resultText(ctx context.Context, raw json.RawMessage, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -142,7 +141,7 @@ func plain(ctx context.Context, raw json.RawMessage, depth int) string {
 		var s string
 		if json.Unmarshal(raw, &s) == nil {
 			if nested := strings.TrimSpace(s); strings.HasPrefix(nested, "{") && json.Valid([]byte(nested)) {
-				return plain(ctx, json.RawMessage(nested), depth-1)
+				return resultText(ctx, json.RawMessage(nested), depth-1)
 			}
 			return s
 		}
@@ -172,21 +171,21 @@ func plain(ctx context.Context, raw json.RawMessage, depth int) string {
 func joined(ctx context.Context, parts []json.RawMessage, depth int) string {
 	var lines []string
 	for _, p := range parts {
-		if s := plain(ctx, p, depth); s != "" {
+		if s := resultText(ctx, p, depth); s != "" {
 			lines = append(lines, s)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// maxTail bounds what is read of a transcript's end, in bytes.
+// maxTail is how much of the end of a transcript is read, in bytes.
 const maxTail = 1 << 20
 
-// lastAnswer returns the last thing that the assistant said in a transcript, which has a JSON
-// object a line: for agents whose events do not have it. Reasoning is left out.
+// lastAnswer returns the last text of the assistant in a transcript file, which has one JSON object
+// per line. It is for agents whose events don't contain the answer. Reasoning is left out.
 func lastAnswer(path string) (string, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its writer
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		err = &ken.Error{Code: ken.CodeInvalid, Field: "transcript_path", Msg: "is no file", Try: "Name the file of the transcript."}
 	}
 	if err != nil {
@@ -202,14 +201,14 @@ func lastAnswer(path string) (string, error) {
 			return "", fmt.Errorf("read the transcript: %w", err)
 		}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxTail)) // it may grow
+	b, err := io.ReadAll(io.LimitReader(f, maxTail)) // the file may grow
 	if err != nil {
 		return "", fmt.Errorf("read the transcript: %w", err)
 	}
 	return answerIn(b), nil
 }
 
-// answerIn returns the last text of an assistant among the lines of a transcript.
+// answerIn returns the last text of an assistant in the lines of a transcript.
 func answerIn(b []byte) string {
 	lines := bytes.Split(b, []byte{'\n'})
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -233,15 +232,15 @@ func answerIn(b []byte) string {
 		if content == nil {
 			content = row.Content
 		}
-		if s := said(content); s != "" {
+		if s := messageText(content); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// said returns the texts of a message's content, without its reasoning and tool calls.
-func said(content json.RawMessage) string {
+// messageText returns the texts of a message's content, without reasoning and tool calls.
+func messageText(content json.RawMessage) string {
 	var s string
 	if json.Unmarshal(content, &s) == nil {
 		return s
@@ -250,7 +249,7 @@ func said(content json.RawMessage) string {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(content, &parts) // what is no list of parts says nothing
+	_ = json.Unmarshal(content, &parts) // anything but a list of parts has no text
 	var texts []string
 	for _, p := range parts {
 		if (p.Type == "text" || p.Type == "output_text") && p.Text != "" {

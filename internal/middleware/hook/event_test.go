@@ -65,13 +65,13 @@ func TestDeepResult(t *testing.T) {
 		{"as deep as agents send", `{"content":[{"text":"{\"output\":{\"content\":[\"found\"]}}"}]}`, "found"},
 		{"deeper", strings.Repeat("[", 1000) + `"x"` + strings.Repeat("]", 1000), strings.Repeat("[", 1000-maxDepth) + `"x"` + strings.Repeat("]", 1000-maxDepth)},
 	} {
-		if got := plain(t.Context(), json.RawMessage(c.response), maxDepth); got != c.want {
+		if got := resultText(t.Context(), json.RawMessage(c.response), maxDepth); got != c.want {
 			t.Errorf("%s: %.60q; want %.60q", c.name, got, c.want)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := plain(ended, json.RawMessage(`["x"]`), maxDepth); got != `["x"]` {
+	if got := resultText(ended, json.RawMessage(`["x"]`), maxDepth); got != `["x"]` {
 		t.Errorf("nobody waits any more: %q", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// agentTags are the tags around texts that an agent writes in the user's name: context files,
-// the time, reminders. As a user's words, they would bury the question and be learned as
+// agentTags lists the tags around texts that an agent writes into user messages: context files, the
+// time, reminders. Read as the user's words, they would hide the question and be learned as
 // statements.
 var agentTags = []string{
 	"system-reminder",     // Claude Code, Qwen Code
@@ -16,7 +16,7 @@ var agentTags = []string{
 	"user_instructions",   // Codex
 }
 
-// isAgentText reports whether a text is an agent's own, from its first tag to its last.
+// isAgentText reports whether a text was written by an agent, from its first tag to its last.
 func isAgentText(s string) bool {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "<") || !strings.HasSuffix(s, ">") {
@@ -30,8 +30,8 @@ func isAgentText(s string) bool {
 	return false
 }
 
-// dropAgentText removes an agent's own texts from a user's message, and reports whether nothing
-// else is in it.
+// dropAgentText removes an agent's texts from a user's message. It reports whether nothing else is
+// in the message.
 func dropAgentText(m *ken.Message) bool {
 	if len(m.Parts) == 0 {
 		return isAgentText(m.Text)
@@ -52,14 +52,14 @@ func dropAgentText(m *ken.Message) bool {
 	return len(m.Parts) == 0
 }
 
-// aiderMarks are messages of which every request of Aider has one, by their beginning, and the
-// answers to them. No other program writes them.
+// aiderMarks lists messages, by their beginnings, with their answers. Every request of Aider has
+// one of them, and no other program writes them.
 //
-// Aider does not name the conversation, and writes much of it itself: each request begins with
-// an example, summaries of the repository and the files that it works on. Each is a message in
-// the user's name with an answer in the model's. If they were kept, all conversations of a
-// person would begin alike and count as one, a change of a file would begin another one, and
-// the layer would learn from them as from the user's words.
+// Aider sends no session name and writes many messages itself: each request begins with an example,
+// summaries of the repository and the files that it works on. Each is a user message with an answer
+// of the model. If they were kept, all conversations of a user would begin in the same way and
+// count as one, a changed file would start another one, and the layer would learn from them as from
+// the user's words.
 var aiderMarks = []aiderPair{
 	{aiderExample, "Ok."},
 	{"Here are summaries of some files present in my git repo", "Ok, I won't try and edit those files without asking first."},
@@ -74,7 +74,7 @@ var aiderMarks = []aiderPair{
 	{"I am not sharing the full contents of any files with you yet.", "Ok."},
 }
 
-// aiderNotes are further messages of Aider. A person might write such a message, too.
+// aiderNotes lists further messages of Aider. A person might write such a message too.
 var aiderNotes = []aiderPair{
 	{"I committed the changes with git hash ", "Ok."},
 	{"I updated the files.", "Ok."},
@@ -86,11 +86,11 @@ var aiderNotes = []aiderPair{
 
 type aiderPair struct{ user, model string }
 
-// aiderExample is the end of the example.
+// aiderExample is the last message of the example.
 const aiderExample = "I switched to a new code base. Please don't consider the above files or try to edit them any longer."
 
-// aiderReminders are the beginnings of what Aider appends to the user's last message, and
-// removes again with the next one.
+// aiderReminders are the beginnings of texts that Aider appends to the user's last message, and
+// removes again in the next request.
 var aiderReminders = [...]string{
 	"\n\n# *SEARCH/REPLACE block* Rules:\n",
 	"\n\n# File editing rules:\n",
@@ -98,10 +98,10 @@ var aiderReminders = [...]string{
 	"\n\nTo suggest changes to a file you MUST return the entire content of the updated file.\n",
 	"\n\nYou are diligent and tireless!\n",
 	"\n\nPay careful attention to the scope of the user's request.\n",
-	"\n\nReply in ", // a language, and nothing after it
+	"\n\nReply in ", // followed only by the name of a language
 }
 
-// dropAiderMessages removes what Aider itself wrote into a conversation.
+// dropAiderMessages removes the messages that Aider itself wrote into a conversation.
 func (r *Request) dropAiderMessages() {
 	if !slices.ContainsFunc(r.Messages, func(m ken.Message) bool { return m.Role == "assistant" && strings.HasPrefix(m.Text, "Ok") }) {
 		return
@@ -137,8 +137,8 @@ func (r *Request) dropAiderMessages() {
 	}
 }
 
-// keepInstructions keeps only the instructions among the first n messages, and returns their
-// number.
+// keepInstructions removes everything except instructions from the first n messages. It returns the
+// number of instructions.
 func (r *Request) keepInstructions(n int) (kept int) {
 	for i := range n {
 		if role := r.Messages[i].Role; role == "system" || role == "developer" {
@@ -149,7 +149,7 @@ func (r *Request) keepInstructions(n int) (kept int) {
 	return kept
 }
 
-// aiderWrote reports whether Aider wrote both a message in the user's name and its answer.
+// aiderWrote reports whether Aider wrote both a user message and its answer.
 func aiderWrote(m, answer *ken.Message, pairs []aiderPair) bool {
 	if m.Role != "user" || answer.Role != "assistant" || len(answer.ToolCalls) > 0 {
 		return false
@@ -157,7 +157,7 @@ func aiderWrote(m, answer *ken.Message, pairs []aiderPair) bool {
 	return slices.ContainsFunc(pairs, func(p aiderPair) bool { return answer.Text == p.model && strings.HasPrefix(m.Text, p.user) })
 }
 
-// dropReminder removes a reminder after the user's words.
+// dropReminder removes a reminder of Aider after the user's words.
 func dropReminder(m *ken.Message) {
 	if len(m.Parts) > 1 {
 		return

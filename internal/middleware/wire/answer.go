@@ -11,38 +11,38 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Answer is what the layer reads of a response. Its strings share one copy of the body, and the
-// message's role is "assistant".
+// Answer is the part of a response that the layer reads. Its strings share one copy of the body.
+// The message's role is "assistant".
 type Answer struct {
 	ID, Model string
-	// Message is the first choice: what the model said and called. Of a stream that broke off,
-	// it is what came.
+	// Message is the first choice: the model's text and calls. For a stream that broke off, it is
+	// the part that arrived.
 	Message ken.Message
-	// Finish is why the model stopped, in the dialect's own word: a finish_reason, a
-	// stop_reason, or a response's status and, of an incomplete one, its reason. It is "" if the
-	// answer does not say.
+	// Finish is the reason why the model stopped, in the dialect's words: a finish_reason, a
+	// stop_reason, or a response's status with the reason if it is incomplete. It is "" if the
+	// answer has none.
 	Finish string
 	Usage  Usage
-	// Thought is how many characters of what the model thought came with the answer. The text
-	// itself is not read.
+	// Thought is the number of characters of reasoning in the answer. The text itself is not kept.
 	Thought int
-	// Err is an error in place of an answer, or within it: at most 500 bytes of its message. It
-	// is "" for none.
+	// Err is an error in place of an answer, or inside it: at most 500 bytes of its message. It is
+	// "" if there is none.
 	Err string
 }
 
-// Usage counts an answer's tokens as the provider does; all 0 if it does not say.
+// Usage counts an answer's tokens as the provider does. All fields are 0 if the provider sends
+// none.
 type Usage struct {
-	Input  int // the whole prompt, including the cached part
+	Input  int // the complete prompt, including the cached part
 	Output int // including reasoning
 	Cached int // the part of Input from the provider's cache
 
-	Reasoning int // the part of Output that was thought and not said, where the provider tells
+	Reasoning int // the part of Output that is reasoning, if the provider sends it
 }
 
-// ParseAnswer reads the body of a response: a JSON object, or a stream of events or lines,
-// complete or broken off. ok is false if the model said and called nothing; the other fields
-// may be set even then. It never fails: the client judges what it can't read.
+// ParseAnswer parses the body of a response: a JSON object, or a stream of events or lines,
+// complete or not. ok is false if the answer has no text and no call; the other fields may be set
+// even then. It never fails: the client has to deal with a body that can't be read.
 func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	stream := !bytes.HasPrefix(body, []byte("{"))
@@ -76,17 +76,17 @@ func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 	return a, strings.TrimSpace(a.Message.Text) != "" || len(a.Message.ToolCalls) > 0
 }
 
-// answerReader collects an answer of one dialect.
+// answerReader reads answers of one dialect.
 type answerReader interface {
-	whole(value) // an answer that came in one piece
+	whole(value) // an answer that is not streamed
 	event(value) // the data of one event
 	finish()
 }
 
-// thought counts the characters of a text that the model thought.
+// thought adds the characters of a reasoning text.
 func (a *Answer) thought(v value) { a.Thought += utf8.RuneCountInString(v.text()) }
 
-// fail notes an error: an object with a message, or the message.
+// fail records an error, which is an object with a message, or the message.
 func (a *Answer) fail(v value) {
 	s := v.text()
 	if v.isObject() {
@@ -109,7 +109,7 @@ func (a *Answer) fail(v value) {
 	a.Err = strings.Clone(s)
 }
 
-// tokenCount reads a count; 0 for anything that is no sensible number.
+// tokenCount parses a count; 0 if it is not a plausible number.
 func tokenCount(v value) int {
 	n := v.number()
 	if !(n >= 0 && n <= 1<<40) {
@@ -118,8 +118,8 @@ func tokenCount(v value) int {
 	return int(n)
 }
 
-// AnswerID reads the id of a response from the beginning of its body; "" if it is not there. It
-// reads only the first object or event.
+// AnswerID returns the id of a response from the beginning of its body; "" if it has none. It reads
+// only the first object or event.
 func AnswerID(body []byte) string {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(body, []byte("{")) {
@@ -138,9 +138,9 @@ func AnswerID(body []byte) string {
 	return ""
 }
 
-// events yields the data of each event of a stream that is JSON, so not [DONE], comments or a
-// broken end. An event may have its data on several lines; some servers leave out the empty
-// line between two events.
+// events yields the data of each event of a stream that is JSON. It skips [DONE], comments and an
+// incomplete end. An event may have data on several lines, and some servers omit the empty line
+// between two events.
 func events(body []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var rows [][]byte

@@ -7,7 +7,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// maxCalls bounds the tool calls and blocks of one answer, whose numbers come from outside.
+// maxCalls is the maximum number of tool calls and of blocks of one answer. Their indexes come from
+// outside.
 const maxCalls = 256
 
 // chatReader reads answers of chat completions.
@@ -29,8 +30,8 @@ func (h *chatReader) whole(root value) {
 	}
 }
 
-// thoughtIn counts what a message or a piece of one has beside what it says: some providers
-// give the same text in two fields.
+// thoughtIn counts the reasoning in a message or in a part of one. Some providers send the same
+// text in two fields, so only one of them counts.
 func (h *chatReader) thoughtIn(m value) {
 	for _, field := range []string{"reasoning_content", "reasoning"} {
 		if v := m.get(field); v.text() != "" {
@@ -40,7 +41,7 @@ func (h *chatReader) thoughtIn(m value) {
 	}
 }
 
-// header reads the fields that every piece of an answer has beside its choices.
+// header reads the fields that every part of an answer has in addition to choices.
 func (h *chatReader) header(root value) {
 	root.each(func(key string, v value) bool {
 		switch key {
@@ -107,7 +108,7 @@ func (h *chatReader) finish() {
 	h.a.Message = ken.Message{Text: h.text.String(), ToolCalls: h.calls}
 }
 
-// deltaText reads what a delta adds: a string, or parts as some gateways send.
+// deltaText returns the text of a delta, which is a string or, from some gateways, a list of parts.
 func deltaText(content value) string {
 	if content.isArray() {
 		s, _ := parts(content)
@@ -116,8 +117,8 @@ func deltaText(content value) string {
 	return content.text()
 }
 
-// ollamaReader reads Ollama's answers: one object, or a stream with an object on each line. A
-// piece of a stream has the fields of a whole answer, and tool calls are never split.
+// ollamaReader reads Ollama's answers: one object, or a stream with one object per line. An object
+// of a stream has the same fields as a complete answer, and tool calls are never split.
 type ollamaReader struct {
 	a     *Answer
 	text  strings.Builder
@@ -161,7 +162,7 @@ type messagesReader struct {
 	blocks []*streamedBlock
 }
 
-// streamedBlock is a block that comes in pieces.
+// streamedBlock is a block that arrives in several events.
 type streamedBlock struct {
 	block
 	text, input strings.Builder
@@ -175,7 +176,7 @@ func (h *messagesReader) whole(root value) {
 	h.message(root)
 }
 
-// message reads a message: the whole message or, of a stream, its start.
+// message reads a complete message, or the start of one in a stream.
 func (h *messagesReader) message(v value) {
 	v.each(func(key string, v value) bool {
 		switch key {
@@ -207,8 +208,8 @@ func (h *messagesReader) content(array value) {
 	})
 }
 
-// usage counts tokens of the cache as part of the prompt; Anthropic counts them apart. A
-// stream's counts come in two parts, and later ones may leave out earlier ones.
+// usage adds the tokens of the cache to the prompt, because Anthropic counts them separately. A
+// stream's counts come in two events, and the later one may omit earlier counts.
 func (h *messagesReader) usage(v value) {
 	if v.get("input_tokens").exists() {
 		h.a.Usage.Cached = tokenCount(v.get("cache_read_input_tokens"))
@@ -234,7 +235,7 @@ func (h *messagesReader) event(root value) {
 			return
 		}
 		delta := root.get("delta")
-		switch delta.get("type").text() { // thinking and its signature are not said
+		switch delta.get("type").text() { // thinking and its signature are not part of the answer's text
 		case "text_delta":
 			b.kind = "text"
 			b.text.WriteString(delta.get("text").text())
@@ -278,14 +279,14 @@ func (h *messagesReader) finish() {
 type responsesReader struct {
 	a      *Answer
 	items  []*streamedItem
-	output value // of a complete response
+	output value // the output of a complete response
 
-	streamed int // characters of reasoning that came in pieces
+	streamed int // number of reasoning characters that were streamed
 }
 
-// streamedItem is an item of the output that comes in pieces.
+// streamedItem is an item of the output that arrives in several events.
 type streamedItem struct {
-	v         value // as it was announced, or as it is once it is done
+	v         value // the item as announced or, when it is done, the complete item
 	done      bool
 	texts     []*strings.Builder // by part
 	arguments strings.Builder
@@ -395,16 +396,16 @@ func (h *responsesReader) finish() {
 		}
 	}
 	h.a.Thought = max(h.a.Thought, h.streamed)
-	// What a hosted shell printed stands between a model's items.
+	// The output of a hosted shell separates a model's items.
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {
-			h.a.Message.Text = lines(h.a.Message.Text, m.Text)
+			h.a.Message.Text = joinLines(h.a.Message.Text, m.Text)
 			h.a.Message.ToolCalls = append(h.a.Message.ToolCalls, m.ToolCalls...)
 		}
 	}
 }
 
-// addTo adds an item; of an item that broke off, what came of it.
+// addTo adds the item to r. If the stream broke off, it adds the part that arrived.
 func (s *streamedItem) addTo(r *Request) {
 	var it item
 	if s.v.isObject() {
@@ -417,7 +418,7 @@ func (s *streamedItem) addTo(r *Request) {
 	for _, t := range s.texts {
 		if t.Len() > 0 {
 			a := r.assistant()
-			a.Text = lines(a.Text, t.String())
+			a.Text = joinLines(a.Text, t.String())
 		}
 	}
 	if strings.HasSuffix(it.kind, "_call") {

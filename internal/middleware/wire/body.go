@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// MaxAnswerBytes bounds the answers that are kept whole, compressed or not. A longer one is
-// journaled when it comes back in the next request, or not at all.
+// MaxAnswerBytes is the maximum size of an answer that is kept, compressed or not. A longer answer
+// is journaled when it comes back in the next request, or not at all.
 const MaxAnswerBytes = 4 << 20
 
-// ContentEncoding returns the encoding that a header names, in lower case; "" for none.
+// ContentEncoding returns the Content-Encoding of a header in lower case; "" if there is none.
 func ContentEncoding(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
 }
 
-// IsEncoded reports whether a body of an encoding has to be decoded.
+// IsEncoded reports whether a body with this encoding must be decoded.
 func IsEncoded(encoding string) bool { return encoding != "" && encoding != "identity" }
 
-// CanDecode reports whether an encoding can be decoded. http.Transport decodes gzip by itself
-// unless the client asked for it.
+// CanDecode reports whether Decode supports an encoding. http.Transport decodes gzip itself, unless
+// the client asked for it.
 func CanDecode(encoding string) bool {
 	switch encoding {
 	case "gzip", "x-gzip", "deflate":
@@ -33,7 +33,8 @@ func CanDecode(encoding string) bool {
 	return !IsEncoded(encoding)
 }
 
-// Decode decodes a body as far as it came. A body that grows too long gives nil.
+// Decode decodes a body, which may be incomplete. It returns nil if the result is longer than
+// MaxAnswerBytes.
 func Decode(body []byte, encoding string) []byte {
 	out := decodePrefix(body, encoding, MaxAnswerBytes+1)
 	if len(out) > MaxAnswerBytes {
@@ -42,13 +43,13 @@ func Decode(body []byte, encoding string) []byte {
 	return out
 }
 
-// DecodeBeginning decodes as much of a body as is needed for the answer's id.
+// DecodeBeginning decodes the part of a body that is needed for AnswerID.
 func DecodeBeginning(body []byte, encoding string) []byte {
 	return decodePrefix(body, encoding, 64<<10)
 }
 
-// decodePrefix decodes at most limit bytes of a body. A body without an encoding is returned as
-// it is.
+// decodePrefix decodes at most limit bytes of a body. It returns a body without an encoding
+// unchanged.
 func decodePrefix(body []byte, encoding string, limit int64) []byte {
 	if !IsEncoded(encoding) {
 		return body
@@ -56,7 +57,7 @@ func decodePrefix(body []byte, encoding string, limit int64) []byte {
 	var z io.Reader
 	var err error
 	if encoding == "deflate" {
-		// The header that the name stands for is missing as often as not.
+		// Many servers send deflate without the zlib header that the name stands for.
 		if z, err = zlib.NewReader(bytes.NewReader(body)); err != nil {
 			z, err = flate.NewReader(bytes.NewReader(body)), nil
 		}
@@ -66,27 +67,27 @@ func decodePrefix(body []byte, encoding string, limit int64) []byte {
 	if err != nil {
 		return nil
 	}
-	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error means that it broke off
+	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error means that the body is incomplete
 	return out
 }
 
-// EndDetector finds the end of a Responses answer before the response is over. A client may
-// continue from an answer as soon as it has it, while the connection is still open, and the
+// EndDetector detects the end of a Responses answer before the HTTP response ends. A client may
+// send the next request as soon as it has the answer, while the connection is still open, and the
 // layer must know the answer by then.
 type EndDetector struct {
-	Length       int64 // of the body; below 0 if it is unknown
-	sawLastEvent bool  // a last event has begun
+	Length       int64 // Content-Length of the body; below 0 if unknown
+	sawLastEvent bool  // a final event has begun
 	tries        int
 }
 
-// maxTries bounds how often a body without a length is parsed whole.
+// maxTries is how often a body of unknown length is parsed completely.
 const maxTries = 4
 
-// lastEvents are last events of a stream at the beginning of a line, where no text of a model
-// can stand.
+// lastEvents are the final events of a stream, after a line break. A model's text can't contain
+// them.
 var lastEvents = [][]byte{[]byte("\nevent: response.completed"), []byte("\nevent: response.incomplete")}
 
-// Reached reports whether the kept bytes are complete, of which added bytes are new.
+// Reached reports whether kept is a complete answer. added is the number of new bytes at its end.
 func (e *EndDetector) Reached(kept []byte, added int) bool {
 	switch {
 	case int64(len(kept)) == e.Length:

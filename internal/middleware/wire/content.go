@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// content reads a message's content: a string, or an array of parts, whose texts it joins by
-// newlines. Anything else is a part without a type.
+// content reads a message's content: a string, or an array of parts, whose texts it joins with
+// newlines. Any other value becomes a part without a type.
 func content(v value) (string, []ken.Part) {
 	switch {
 	case v.isString():
@@ -45,8 +45,8 @@ func joinTexts(parts []ken.Part) string {
 	return strings.Join(texts, "\n")
 }
 
-// part reads one part. A part that is not plain text is identified by a digest, so that its
-// fingerprint keeps no image in memory.
+// part reads one part. A part that is not text is identified by a digest, so that no image is kept
+// in memory.
 func part(v value) ken.Part {
 	if v.isString() {
 		return ken.Part{Type: "text", Text: v.text()}
@@ -66,7 +66,7 @@ func part(v value) ken.Part {
 	})
 	switch p.Type {
 	case "text":
-	case "input_text", "output_text": // Responses' names
+	case "input_text", "output_text": // the names in Responses
 		p.Type = "text"
 	default:
 		p.Text, p.Ref = "", digest(v)
@@ -74,7 +74,7 @@ func part(v value) ken.Part {
 	return p
 }
 
-// isReasoning reports the types of what a model thought and did not say.
+// isReasoning reports whether a part of this type is reasoning.
 func isReasoning(kind string) bool {
 	switch kind {
 	case "thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text":
@@ -83,8 +83,8 @@ func isReasoning(kind string) bool {
 	return false
 }
 
-// digest identifies a value. It leaves out marks for the provider's cache: clients move them
-// from request to request, while the marked value stays the same.
+// digest returns a hash of a value. It ignores marks for the provider's cache, which clients move
+// from request to request while the marked value stays the same.
 func digest(v value) string {
 	h := sha256.New()
 	if !v.isObject() {

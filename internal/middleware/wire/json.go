@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// value is a JSON value in a document for which valid was true. The zero value is none. It
-// stores its position and reads only what is asked for: parts that the layer does not use, such
-// as a tool's schema, are skipped.
+// value is a JSON value in a document that valid accepted. The zero value is no value. It stores
+// only its position and parses on demand, so parts that the layer does not use, such as a tool's
+// schema, are skipped.
 type value struct {
 	doc      string
 	pos, end int
 }
 
-// document returns the value of a document, without spaces around it.
+// document returns the value of a document, without surrounding white space.
 func document(doc string) value {
 	pos := skipSpace(doc, 0)
 	return value{doc, pos, valueEnd(doc, pos)}
@@ -32,10 +32,10 @@ func (v value) isFalse() bool  { return v.starts('f') }
 
 func (v value) starts(c byte) bool { return v.exists() && v.doc[v.pos] == c }
 
-// raw returns the value as it is written.
+// raw returns the value's JSON text.
 func (v value) raw() string { return v.doc[v.pos:v.end] }
 
-// text returns a string's value; "" for anything else.
+// text returns the value of a string; "" for other types.
 func (v value) text() string {
 	if !v.isString() {
 		return ""
@@ -43,7 +43,7 @@ func (v value) text() string {
 	return unquote(v.doc[v.pos+1 : v.end-1])
 }
 
-// number returns a number's value; 0 for anything else, or one beyond a float64.
+// number returns the value of a number; 0 for other types, and beyond the range of float64.
 func (v value) number() float64 {
 	n, err := strconv.ParseFloat(v.raw(), 64)
 	if err != nil || v.isString() {
@@ -52,8 +52,8 @@ func (v value) number() float64 {
 	return n
 }
 
-// each calls fn with every member of an object, or every element of an array with "" for its
-// key, until fn returns false. Other values have no members.
+// each calls fn for every member of an object, or for every element of an array with the key "",
+// until fn returns false. Other types have no members.
 func (v value) each(fn func(key string, v value) bool) {
 	if !v.isObject() && !v.isArray() {
 		return
@@ -80,7 +80,7 @@ func (v value) each(fn func(key string, v value) bool) {
 	}
 }
 
-// get returns the member at a path of names. If a name comes several times, the last one
+// get returns the member at a path of keys. If an object has a key several times, the last one
 // counts.
 func (v value) get(path ...string) value {
 	for _, name := range path {
@@ -98,7 +98,7 @@ func (v value) get(path ...string) value {
 	return v
 }
 
-// first returns an array's first element.
+// first returns the first element of an array.
 func (v value) first() (out value) {
 	if v.isArray() {
 		v.each(func(_ string, v value) bool { out = v; return false })
@@ -113,7 +113,7 @@ func (v value) length() (n int) {
 	return n
 }
 
-// skipSpace returns the offset after spaces.
+// skipSpace returns the offset after white space.
 func skipSpace(doc string, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\t' || doc[i] == '\r') {
 		i++
@@ -121,7 +121,7 @@ func skipSpace(doc string, i int) int {
 	return i
 }
 
-// valueEnd returns where the value at i ends.
+// valueEnd returns the end of the value at i.
 func valueEnd(doc string, i int) int {
 	if i >= len(doc) {
 		return i
@@ -152,7 +152,7 @@ func valueEnd(doc string, i int) int {
 	return i
 }
 
-// stringEnd returns where the string at i ends.
+// stringEnd returns the end of the string at i.
 func stringEnd(doc string, i int) int {
 	for start := i + 1; ; {
 		n := strings.IndexByte(doc[start:], '"')
@@ -171,8 +171,8 @@ func stringEnd(doc string, i int) int {
 	}
 }
 
-// unquote resolves the escapes of a string. As in encoding/json, half of a surrogate pair
-// becomes U+FFFD.
+// unquote decodes the escapes of a string. As in encoding/json, an unpaired surrogate becomes
+// U+FFFD.
 func unquote(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
@@ -218,20 +218,20 @@ func unquote(s string) string {
 }
 
 func hex4(s string) rune {
-	n, _ := strconv.ParseUint(s[:4], 16, 32) // it was found to be valid
+	n, _ := strconv.ParseUint(s[:4], 16, 32) // valid has checked the digits
 	return rune(n)
 }
 
-// maxDepth is how deep values may be nested, as in encoding/json.
+// maxDepth is the maximum nesting of values, as in encoding/json.
 const maxDepth = 10000
 
-// valid reports whether body is JSON, as encoding/json.Valid does. It is a loop and not a
-// recursion, so that megabytes of opening brackets can't exhaust the stack. It reads strings
-// eight bytes at a time, because most of a request is text.
+// valid reports whether body is valid JSON, like encoding/json.Valid. It is a loop, not a
+// recursion, so that megabytes of opening brackets can't exhaust the stack. It reads strings eight
+// bytes at a time, because most of a request is text.
 func valid(body []byte) bool {
-	var open []byte // the brackets around, as what closes them
+	var open []byte // the closing brackets of the open arrays and objects
 	for i := 0; ; {
-		// A value, or the first thing in an array or object.
+		// Expect a value, or the end of an empty array or object.
 		if i = skipSpaces(body, i); i >= len(body) {
 			return false
 		}
@@ -242,7 +242,7 @@ func valid(body []byte) bool {
 			if len(open) == maxDepth {
 				return false
 			}
-			open = append(open, c+2) // } and ] are two behind their opening ones
+			open = append(open, c+2) // } and ] are two code points after { and [
 			if i = skipSpaces(body, i+1); i >= len(body) {
 				return false
 			}
@@ -263,7 +263,7 @@ func valid(body []byte) bool {
 		default:
 			i = validWord(body, i)
 		}
-		// What follows a value.
+		// After a value.
 		for {
 			if i < 0 {
 				return false
@@ -303,7 +303,7 @@ func skipSpaces(body []byte, i int) int {
 	return i
 }
 
-// validKey returns the offset after a name and its colon; -1 if there are none.
+// validKey returns the offset after a key and its colon; -1 if there is none.
 func validKey(body []byte, i int) int {
 	if i >= len(body) || body[i] != '"' {
 		return -1
@@ -317,20 +317,20 @@ func validKey(body []byte, i int) int {
 	return i + 1
 }
 
-// The lowest and the highest bit of each byte of a word.
+// The lowest and the highest bit of each byte of a 64-bit word.
 const (
 	lows  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// specialByte has a bit set for the first byte of a word that is a control character, a quote
-// or a backslash. It may have more bits set after that.
+// specialByte returns a word with the high bit set for the first byte that is a control character,
+// a quote or a backslash. Bits of later bytes may be set too.
 func specialByte(w uint64) uint64 {
 	quotes, slashes := w^(lows*'"'), w^(lows*'\\')
 	return ((w-lows*0x20)&^w | (quotes-lows)&^quotes | (slashes-lows)&^slashes) & highs
 }
 
-// validString returns the offset after a string; -1 if there is none.
+// validString returns the offset after a string; -1 if it is invalid.
 func validString(body []byte, i int) int {
 	for i++; ; {
 		for i+8 <= len(body) && specialByte(binary.LittleEndian.Uint64(body[i:])) == 0 {
@@ -370,7 +370,7 @@ func validString(body []byte, i int) int {
 	}
 }
 
-// validNumber returns the offset after a number; -1 if there is none.
+// validNumber returns the offset after a number; -1 if it is invalid.
 func validNumber(body []byte, i int) int {
 	if body[i] == '-' {
 		i++

@@ -5,29 +5,28 @@ import (
 	"strings"
 )
 
-// Meter reads, while an answer passes, which model gave it and how many tokens it took. It
-// keeps no more than two events of a stream, and up to 4 MiB of an answer that is one JSON
-// object. Use NewMeter.
+// Meter reads the model and the token counts of an answer while it passes. It keeps at most two
+// events of a stream, and up to 4 MiB of an answer that is one JSON object. Use NewMeter.
 type Meter struct {
 	dialect  Dialect
-	partial  []byte // of a stream, the unfinished line; otherwise the answer so far
-	first    []byte // the data of the first event, which names the model
-	last     []byte // of the last event that counts tokens
+	partial  []byte // for a stream the incomplete line, otherwise the answer so far
+	first    []byte // data of the first event, which has the model
+	last     []byte // data of the last event with token counts
 	events   int
 	stream   bool
 	started  bool
-	skipLine bool // the rest of the line is too long to be kept
+	skipLine bool // the rest of the line is ignored because the line is too long
 }
 
-// NewMeter returns a meter for one answer of a dialect.
+// NewMeter returns a meter for one answer of the dialect d.
 func NewMeter(d Dialect) *Meter { return &Meter{dialect: d} }
 
 const (
-	maxMetered = 4 << 20  // of a JSON answer, and of one line of a stream
-	maxFirst   = 64 << 10 // of a stream's first event
+	maxMetered = 4 << 20  // bytes of a JSON answer, and of one line of a stream
+	maxFirst   = 64 << 10 // bytes of a stream's first event
 )
 
-// Write takes the next bytes of an answer, without its encoding. It never fails.
+// Write processes the next bytes of an answer, decoded. It never fails.
 func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
 	if !m.started {
@@ -57,7 +56,7 @@ func (m *Meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// line takes a line of a stream, and keeps it if it has a count.
+// line processes a line of a stream, and keeps it if it has token counts.
 func (m *Meter) line(line []byte) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || data[0] != '{' {
@@ -66,14 +65,14 @@ func (m *Meter) line(line []byte) {
 	m.events++
 	if m.events == 1 && len(data) <= maxFirst {
 		m.first = bytes.Clone(data)
-		return // it is read in any case
+		return // Read uses it in any case
 	}
 	if hasUsage(data) {
 		m.last = append(m.last[:0], data...)
 	}
 }
 
-// hasUsage reports whether an event has an object called usage, wherever it is.
+// hasUsage reports whether an event contains an object named usage, at any level.
 func hasUsage(data []byte) bool {
 	for {
 		_, after, ok := bytes.Cut(data, []byte(`"usage"`))
@@ -87,8 +86,8 @@ func hasUsage(data []byte) bool {
 	}
 }
 
-// Read returns the model that answered and its usage, as far as the answer has said. ok is
-// false if it has not counted its tokens.
+// Read returns the model and the usage, as far as the answer has them so far. ok is false if it has
+// no token counts.
 func (m *Meter) Read() (model string, u Usage, ok bool) {
 	body := m.partial
 	if m.stream {
@@ -99,6 +98,6 @@ func (m *Meter) Read() (model string, u Usage, ok bool) {
 	return strings.Clone(a.Model), a.Usage, a.Usage.Input > 0 || a.Usage.Output > 0
 }
 
-// Events returns the number of events of a stream so far, of about a token each; 0 for an
-// answer that is no stream.
+// Events returns the number of events of a stream so far, each of about one token; 0 if the answer
+// is not a stream.
 func (m *Meter) Events() int { return m.events }

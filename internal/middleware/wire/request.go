@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Dialect is the form of a model call on the wire.
+// Dialect is the API format of a model call.
 type Dialect uint8
 
 // Dialects.
@@ -33,9 +33,8 @@ func (d Dialect) String() string {
 	}
 }
 
-// DialectOf returns the dialect of what is posted to a path, with or without a slash at its
-// end. ok is false for any other path, such as that of a stored response or of a thread's
-// messages.
+// DialectOf returns the dialect of a POST request to a path, with or without a slash at its end. ok
+// is false for other paths, such as that of a stored response or of a thread's messages.
 func DialectOf(path string) (d Dialect, ok bool) {
 	path = strings.TrimRight(path, "/")
 	switch {
@@ -51,8 +50,8 @@ func DialectOf(path string) (d Dialect, ok bool) {
 	return Chat, false
 }
 
-// CountOf returns the dialect of a request that counts the tokens of a model call. It is the
-// call's dialect, without the fields about the answer. ok is false for any other path.
+// CountOf returns the dialect of a request that counts the tokens of a model call. Its body is that
+// of the call without the fields about the answer. ok is false for other paths.
 func CountOf(path string) (d Dialect, ok bool) {
 	path = strings.TrimRight(path, "/")
 	switch {
@@ -64,47 +63,46 @@ func CountOf(path string) (d Dialect, ok bool) {
 	return Chat, false
 }
 
-// Request is what the layer reads of a request. The strings of its messages are parts of the
-// body: clone what is kept longer.
+// Request is the part of a request that the layer reads. The strings of its messages refer to the
+// body; clone those that are kept longer.
 type Request struct {
 	Dialect Dialect
 	Model   string
 	Stream  bool
-	Tools   int // tools and functions offered
+	Tools   int // number of tools and functions offered
 
-	// Messages is the conversation, instructions first. A message of a Messages request is split
-	// where it speaks for several: each tool result becomes a message of role "tool". Several
-	// items of a Responses request become one message where the model said and called them
-	// together.
+	// Messages is the conversation, instructions first. A user message of the Messages dialect is
+	// split: each tool result becomes a message of role "tool". Several items of a Responses
+	// request become one message if the model sent them together.
 	Messages []ken.Message
 
 	// Hints are the fields that may identify the conversation.
 	Hints Hints
-	// Previous is the id of the response that this request continues; "" for none. What was said
-	// before is held by the provider, and not in Messages.
+	// Previous is the id of the response that this request continues; "" if there is none. The
+	// provider holds the earlier messages; Messages does not have them.
 	Previous string
-	// Unstored is true if the client asked the provider not to store the answer.
+	// Unstored reports whether the client asked the provider not to store the answer.
 	Unstored bool
-	// MaxTokens is the most tokens that the answer may have; 0 if the request does not say.
+	// MaxTokens is the maximum number of tokens of the answer; 0 if the request sets none.
 	MaxTokens int
-	// JSON is true if the answer must be JSON: any object, or one of a schema.
+	// JSON reports whether the answer must be JSON, with or without a schema.
 	JSON bool
-	// Instructed is true if Messages begins with instructions that stand outside of the
-	// conversation: instructions in Responses, system in Messages.
+	// Instructed reports whether Messages begins with instructions from outside the conversation:
+	// instructions in Responses, or system in Messages.
 	Instructed bool
 
-	places   []place // of Messages, in the body
-	expected int     // about how many messages there are
+	places   []place // place in the body of each of Messages
+	expected int     // approximate number of messages
 }
 
-// Hints are the fields of a request that say where it belongs, as the client sent them: of any
-// length and with any characters. See SessionOf.
+// Hints holds the fields of a request that may identify its conversation, exactly as the client
+// sent them: of any length and with any characters. See SessionOf.
 type Hints struct {
 	PromptCacheKey string // prompt_cache_key
 	Session        string // metadata.session_id
 	Conversation   string // conversation, or its id
 	MetadataUser   string // metadata.user_id
-	User           string // user, else safety_identifier
+	User           string // user or, without it, safety_identifier
 }
 
 // add adds a message and its place.
@@ -116,7 +114,7 @@ func (r *Request) add(m ken.Message, p place) {
 	r.places = append(r.places, p)
 }
 
-// addInstructions adds instructions that stand outside of the conversation.
+// addInstructions adds instructions from outside the conversation.
 func (r *Request) addInstructions(text string) {
 	if text != "" {
 		r.add(ken.Message{Role: "system", Text: text}, place{})
@@ -124,8 +122,8 @@ func (r *Request) addInstructions(text string) {
 	}
 }
 
-// Element returns the index that message i of a chat request has in the request's own array. Messages
-// lacks those that an agent wrote in the user's name.
+// Element returns the index of message i of a chat request in the request's own array. Messages
+// lacks the messages that an agent wrote into it.
 func (r *Request) Element(i int) int { return r.places[i].element }
 
 func invalidRequest(d Dialect, field, msg string) error {
@@ -143,19 +141,19 @@ func invalidRequest(d Dialect, field, msg string) error {
 
 func elementName(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// Parse reads a request of a dialect. For a body that is not one it returns an error with
-// ken.CodeInvalid that names the field; forward such a body unchanged and let the server judge
-// it. Fields that Parse does not know, or that have an unexpected type, are no error. Do not
-// change the body while the request is used: its strings are parts of it.
+// Parse parses a request of a dialect. For an invalid body it returns an error with ken.CodeInvalid
+// and the field; forward such a body unchanged, so that the server reports the problem. Unknown
+// fields, and fields of an unexpected type, are no error. Do not change the body while the request
+// is in use, because its strings refer to it.
 func Parse(d Dialect, body []byte) (Request, error) {
 	if !valid(body) {
 		return Request{}, invalidRequest(d, "body", "not JSON")
 	}
-	root := document(unsafe.String(unsafe.SliceData(body), len(body))) // a copy would double what a long request takes
+	root := document(unsafe.String(unsafe.SliceData(body), len(body))) // a copy would double the memory of a long request
 	if !root.isObject() {
 		return Request{}, invalidRequest(d, "body", "not a JSON object")
 	}
-	r := Request{Dialect: d, Stream: d == Ollama} // Ollama streams unless it is told not to
+	r := Request{Dialect: d, Stream: d == Ollama} // Ollama streams by default
 	f := r.fields(root)
 	var err error
 	switch d {
@@ -175,10 +173,10 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	return r, nil
 }
 
-// fields are the fields of a request that hold its conversation.
+// fields holds the fields of a request with its conversation.
 type fields struct{ messages, input, instructions, system value }
 
-// fields reads the request's own fields. It clones what outlives the body.
+// fields reads the request's top-level fields. It clones strings that outlive the body.
 func (r *Request) fields(root value) (f fields) {
 	var tools, functions int
 	var user, safety string
@@ -231,7 +229,7 @@ func (r *Request) fields(root value) (f fields) {
 	return f
 }
 
-// tokenLimit returns a number of tokens; 0 for anything else.
+// tokenLimit returns a number of tokens; 0 if v is not a valid one.
 func tokenLimit(v value) int {
 	if n := v.number(); n > 0 && n < 1<<31 {
 		return int(n)
@@ -239,7 +237,7 @@ func tokenLimit(v value) int {
 	return 0
 }
 
-// wantsJSON reports whether a format asks for JSON, itself or in its field format.
+// wantsJSON reports whether a format requires JSON, by its type or by that of its field format.
 func wantsJSON(v value) bool {
 	if !v.isObject() {
 		return false
@@ -267,5 +265,5 @@ func metadata(v value) (session, user string) {
 	return session, user
 }
 
-// cloneText returns a text that outlives the body.
+// cloneText returns a copy of a text that does not refer to the body.
 func cloneText(v value) string { return strings.Clone(v.text()) }

@@ -27,8 +27,8 @@ func (r *Request) chat(messages value) (err error) {
 	return err
 }
 
-// message reads a chat message, and returns also its content as it stands. Ollama has images,
-// and a tool's name, in fields of their own.
+// message reads a chat message, and also returns its content value. Ollama has images, and a tool's
+// name, in separate fields.
 func message(v value) (ken.Message, value) {
 	var m ken.Message
 	var inside, calls, call, images value
@@ -87,7 +87,7 @@ func toolCall(v value) ken.ToolCall {
 	return c
 }
 
-// function reads name and arguments; a custom tool has an input instead.
+// function reads name and arguments. A custom tool has an input instead of arguments.
 func function(v value) (c ken.ToolCall) {
 	v.each(func(key string, v value) bool {
 		switch key {

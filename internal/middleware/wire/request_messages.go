@@ -6,9 +6,9 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// system reads the system prompt of a Messages request: a string, or blocks. It leaves out the
-// block with which Claude Code counts its requests: that differs each time, and the provider
-// does not read it as a prompt either.
+// system reads the system prompt of a Messages request: a string, or blocks. It omits the block
+// with which Claude Code identifies its requests, because that differs each time, and the provider
+// does not treat it as a prompt either.
 func system(v value) string {
 	s, parts := content(v)
 	if len(parts) == 0 {
@@ -17,7 +17,7 @@ func system(v value) string {
 	s = ""
 	for _, p := range parts {
 		if p.Ref == "" && !strings.HasPrefix(p.Text, "x-anthropic-billing-header:") {
-			s = lines(s, p.Text)
+			s = joinLines(s, p.Text)
 		}
 	}
 	return s
@@ -57,8 +57,8 @@ func (r *Request) turns(messages value) (err error) {
 	return err
 }
 
-// userTurn adds a message of role user: a message for each tool result, and one for what the
-// user said beside them, if anything.
+// userTurn adds a message of role user: one message for each tool result, and one for the user's
+// text, if there is any.
 func (r *Request) userTurn(v, inside value) {
 	m := ken.Message{Role: "user"}
 	at := messagePlace(v, inside, textPart)
@@ -69,7 +69,7 @@ func (r *Request) userTurn(v, inside value) {
 		return
 	}
 	blocks, results := 0, 0
-	resume, end := 0, 0 // the first block behind the last result, and the end of the last block
+	resume, end := 0, 0 // the offset of the first block after the last result, and the end of the last block
 	inside.each(func(_ string, v value) bool {
 		blocks++
 		end = v.pos + len(v.raw())
@@ -92,15 +92,15 @@ func (r *Request) userTurn(v, inside value) {
 	case blocks > 0 && len(m.Parts) == 0, dropAgentText(&m):
 		return
 	case results > 0:
-		at = behind(resume, end)
+		at = afterResults(resume, end)
 	}
 	r.add(m, at)
 }
 
-// behind returns the place after a message's tool results. The API wants results first, right
+// afterResults returns the place after a message's tool results. The API requires results first, directly
 // after their calls.
-func behind(resume, end int) place {
-	if resume == 0 { // what the user said stands before the results
+func afterResults(resume, end int) place {
+	if resume == 0 { // the user's text comes before the results
 		return place{separate: spot{at: end, before: "," + textPart, after: `"}`},
 			merged: spot{at: end, before: "," + textPart, after: `\n\n"}`}}
 	}
@@ -173,11 +173,12 @@ func readBlock(v value) (b block) {
 func (b *block) addTo(m *ken.Message) {
 	switch {
 	case b.kind == "text":
-		m.Text = lines(m.Text, b.text)
+		m.Text = joinLines(m.Text, b.text)
 	case b.isCall():
 		m.ToolCalls = append(m.ToolCalls, ken.ToolCall{ID: b.id, Name: b.name, Arguments: b.input.raw()})
 	}
 }
 
-// isCall reports a call of a tool: the client's, the server's or an MCP server's.
+// isCall reports whether the block is a tool call: of a tool of the client, of the server or of an
+// MCP server.
 func (b *block) isCall() bool { return b.kind == "tool_use" || strings.HasSuffix(b.kind, "_tool_use") }

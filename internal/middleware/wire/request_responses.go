@@ -6,8 +6,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// instructions reads the instructions of a Responses request: a string. A stored response may
-// have items instead.
+// instructions reads the instructions of a Responses request, which are a string. (In a stored
+// response they may be items.)
 func instructions(v value) string { return v.text() }
 
 // input reads the conversation of a Responses request: a string, or items.
@@ -38,7 +38,7 @@ type item struct {
 	kind, role, id, callID, name string
 
 	content   value // of a message
-	arguments value // of a call, by whatever name
+	arguments value // of a call; the field's name differs by type
 	output    value // of a call's result
 }
 
@@ -73,12 +73,12 @@ func readItem(v value) (it item) {
 	return it
 }
 
-// item adds one item. Reasoning, references and a server's internal items are no messages, and
-// do not separate their neighbours.
+// item adds one item. Reasoning, references and a server's internal items are not messages, and do
+// not separate the items around them.
 func (r *Request) item(v value, it *item) {
 	switch {
 	case it.kind == "message", it.kind == "" && it.role != "":
-		r.said(v, it)
+		r.messageItem(v, it)
 	case strings.HasSuffix(it.kind, "_call_output"):
 		m := ken.Message{Role: "tool", ToolCallID: it.callID}
 		m.Text, m.Parts = output(it.output)
@@ -89,13 +89,13 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// said adds a message item.
-func (r *Request) said(v value, it *item) {
+// messageItem adds a message item.
+func (r *Request) messageItem(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {
 	case "assistant":
 		a := r.assistant()
-		a.Text = lines(a.Text, s)
+		a.Text = joinLines(a.Text, s)
 	case "user":
 		m := ken.Message{Role: "user", Text: s, Parts: parts}
 		if dropAgentText(&m) {
@@ -107,8 +107,8 @@ func (r *Request) said(v value, it *item) {
 	}
 }
 
-// assistant returns the message for a model's items: one for all that stand together, as in a
-// chat.
+// assistant returns the message for a model's items. Adjacent items share one message, as in chat
+// completions.
 func (r *Request) assistant() *ken.Message {
 	if n := len(r.Messages); n == 0 || r.Messages[n-1].Role != "assistant" {
 		r.add(ken.Message{Role: "assistant"}, place{})
@@ -116,8 +116,8 @@ func (r *Request) assistant() *ken.Message {
 	return &r.Messages[len(r.Messages)-1]
 }
 
-// call reads a call of a function or a custom tool, or of a tool of the server, which has an id
-// of its own and is named by its type.
+// call returns the call of a function or a custom tool, or of a hosted tool, which has an id of its
+// own and is named by its type.
 func (it *item) call() ken.ToolCall {
 	c := ken.ToolCall{ID: it.callID, Name: it.name, Arguments: it.arguments.raw()}
 	if c.ID == "" {
@@ -145,7 +145,7 @@ func output(v value) (string, []ken.Part) {
 	v.each(func(_ string, v value) bool {
 		p := part(v)
 		if p.Type == "" && v.isObject() {
-			if s := lines(v.get("stdout").text(), v.get("stderr").text()); s != "" {
+			if s := joinLines(v.get("stdout").text(), v.get("stderr").text()); s != "" {
 				p = ken.Part{Type: "text", Text: s}
 			}
 		}
@@ -155,8 +155,8 @@ func output(v value) (string, []ken.Part) {
 	return joinTexts(out), out
 }
 
-// lines joins two texts by a newline, leaving out empty ones.
-func lines(a, b string) string {
+// joinLines joins two texts with a newline, unless one is empty.
+func joinLines(a, b string) string {
 	switch {
 	case a == "":
 		return b

@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// SessionOf returns the session that a request belongs to. It depends only on its arguments,
-// and never on the model. The first of these counts:
+// SessionOf returns the session of a request. It depends only on its arguments, and not on the
+// model. The first of these that is present counts:
 //   - the name in the client's header
 //   - prompt_cache_key, if it looks like an id (16 letters and digits or more in a row, or a
 //     UUID)
@@ -22,18 +22,18 @@ import (
 //   - the beginning of the conversation, together with any other prompt_cache_key,
 //     metadata.user_id or user
 //
-// A request without any of them has the session "". The fields in the last line name a user or
-// a program rather than a conversation, so the beginning keeps two conversations apart.
+// Without any of them the session is "". The fields in the last line identify a user or a program
+// rather than a conversation, so the beginning is added to distinguish conversations.
 //
-// The beginning of a conversation is its first user message. Instructions do not count: clients
-// write the time, the branch or the open files into them. SessionOf can't tell two
-// conversations apart that begin with the same words: see Guessed. A conversation whose client
-// replaced its beginning by a summary is another one.
+// The beginning of a conversation is its first user message. Instructions do not count, because
+// clients write the time, the branch or the open files into them. SessionOf can't distinguish
+// conversations that begin with the same words: see Guessed. A conversation whose client replaced
+// its beginning with a summary gets another session.
 //
-// Names from outside are not trusted. A name with control characters counts as not given, and
-// one that is longer than 128 bytes is replaced by its hash. It never leads to another owner's
-// session, because an owner is part of a session's name wherever one is looked up. Hashes are
-// salted with the owner, so that equal beginnings of two owners do not look equal.
+// Names from outside are not trusted. A name with control characters is ignored, and one longer
+// than 128 bytes is replaced by its hash. A name never leads to another owner's session, because
+// sessions are always looked up by owner and name. Hashes are salted with the owner, so that equal
+// beginnings of two owners have different hashes.
 func SessionOf(owner, header string, r *Request) string {
 	h := &r.Hints
 	if s := NameOf(owner, header); s != "" {
@@ -57,33 +57,32 @@ func SessionOf(owner, header string, r *Request) string {
 }
 
 const (
-	maxName = 128 // bytes; a journal takes 256
+	maxName = 128 // bytes; journals accept 256
 	guess   = "auto-"
 )
 
-// Guessed reports whether SessionOf made a session of a conversation's beginning. Two
-// conversations may then have the same session, so a caller that sees one begin again should
-// tell them apart.
+// Guessed reports whether SessionOf derived a session from a conversation's beginning. Several
+// conversations may then have the same session, so a caller should distinguish them when one begins
+// again.
 func Guessed(session string) bool {
 	hash, ok := strings.CutPrefix(session, guess)
 	return ok && len(hash) == 32 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// NameOf turns a name from outside into a session's name; "" if that can't be done. See
-// SessionOf.
+// NameOf converts a name from outside to a session name; "" if the name is invalid. See SessionOf.
 func NameOf(owner, s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 		return ""
 	}
-	if len(s) > maxName || strings.ContainsAny(s, "<>") { // a journal takes no markup
+	if len(s) > maxName || strings.ContainsAny(s, "<>") { // journals accept no markup
 		sum := sha256.Sum256([]byte(owner + "\x00" + s))
 		return "sha256-" + hex.EncodeToString(sum[:16])
 	}
 	return strings.Clone(s)
 }
 
-// unique reports whether a name is hardly used for many conversations.
+// unique reports whether a name is unlikely to be used for several conversations.
 func unique(s string) bool {
 	run, digits := 0, 0
 	plain := strings.ReplaceAll(s, "-", "")
@@ -107,8 +106,8 @@ func unique(s string) bool {
 	return false
 }
 
-// sessionIn finds the session that Claude Code writes after the user and the account, or beside
-// them in an object.
+// sessionIn returns the session that Claude Code writes after the user and the account, or into an
+// object with them.
 func sessionIn(user string) string {
 	if i := strings.LastIndex(user, "_session_"); i >= 0 {
 		return user[i+len("_session_"):]
@@ -119,26 +118,26 @@ func sessionIn(user string) string {
 	return ""
 }
 
-// beginning names a conversation by its first user message; "" if there is none.
+// beginning identifies a conversation by its first user message; "" if there is none.
 func beginning(owner, salt string, r *Request) string {
 	h := sha256.New()
 	field := func(s string) {
 		_, _ = io.WriteString(h, s)
-		_, _ = h.Write([]byte{0xff}) // in no UTF-8, so that no two lists of fields are alike
+		_, _ = h.Write([]byte{0xff}) // this byte does not occur in UTF-8, so different lists of fields are never equal
 	}
 	field(owner)
 	field(salt)
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		if m.Role == "user" {
-			said(field, m)
+			writeMessage(field, m)
 			return guess + hex.EncodeToString(h.Sum(nil)[:16])
 		}
 	}
 	return ""
 }
 
-func said(field func(string), m *ken.Message) {
+func writeMessage(field func(string), m *ken.Message) {
 	field(m.Text)
 	for _, p := range m.Parts {
 		if p.Ref != "" {
@@ -147,10 +146,10 @@ func said(field func(string), m *ken.Message) {
 	}
 }
 
-// Names are what an agent's request headers say about its conversation. They come from outside
-// and are not trusted; see SessionOf for how a name becomes a session's.
+// Names is what the headers of an agent's request say about its conversation. They come from
+// outside and are not trusted; see SessionOf for how they become a session's name.
 type Names struct {
-	Session string // the conversation; for a sub-agent, its own
+	Session string // the conversation; for a sub-agent its own
 	Parent  string // the conversation that started a sub-agent
 	Agent   string // the program, such as "claude-code"; "" if unknown
 }
@@ -161,7 +160,7 @@ func NamesIn(h http.Header) Names {
 	n := Names{Agent: programOf(h.Get("User-Agent"))}
 	switch session, thread := h.Get("X-Claude-Code-Session-Id"), h.Get("Thread-Id"); {
 	case session != "":
-		// Sub-agents share the session and have an id each; the main agent has none.
+		// Sub-agents have the same session and an id of their own; the main agent has no id.
 		n.Session = session
 		if id := h.Get("X-Claude-Code-Agent-Id"); id != "" {
 			n.Session, n.Parent = session+childMark+id, session
@@ -171,7 +170,7 @@ func NamesIn(h http.Header) Names {
 		}
 	case thread != "":
 		n.Session = thread
-		// The session is the thread that the user began; a sub-agent may be another one's.
+		// The session is the thread that the user started; a sub-agent may belong to another one.
 		if n.Parent = h.Get("X-Codex-Parent-Thread-Id"); n.Parent == "" && h.Get("Session-Id") != thread {
 			n.Parent = h.Get("Session-Id")
 		}
@@ -188,10 +187,10 @@ func NamesIn(h http.Header) Names {
 	return n
 }
 
-// childMark stands between a session and its sub-agent.
+// childMark separates a session and the id of its sub-agent.
 const childMark = "~"
 
-// programs are agents, by the beginning of their User-Agent.
+// programs lists agents by the beginning of their User-Agent.
 var programs = [...]struct{ prefix, name string }{
 	{"claude-cli/", "claude-code"}, {"codex", "codex"}, {"opencode/", "opencode"}, {"qwencode/", "qwen-code"},
 	{"geminicli/", "gemini-cli"}, {"cline/", "cline"}, {"roocode/", "roo-code"}, {"aider/", "aider"}, {"continue/", "continue"},

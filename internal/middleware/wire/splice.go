@@ -8,28 +8,26 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Insertion is a text and its place.
+// Insertion is a text and its position.
 type Insertion struct {
-	// Before is the index of the message that the text goes before, or into. In Responses and
-	// Messages, only user messages have a place.
+	// Before is the index of the message before which, or into which, the text is inserted. In
+	// Responses and Messages only user messages allow that.
 	Before int
-	// Text may be anything; invalid UTF-8 is replaced by U+FFFD.
+	// Text may contain anything; invalid UTF-8 is replaced by U+FFFD.
 	Text string
-	// Merge puts the text at the beginning of the message's content, followed by an empty line:
-	// into the string, or as a text part before the other parts. A message whose content is
-	// neither gets a user message before it, as without Merge.
+	// Merge inserts the text at the beginning of the message's content, followed by an empty line:
+	// into the string, or as a text part before the other parts. If the content is neither, the
+	// text becomes a message, as without Merge.
 	Merge bool
 }
 
-// Splice returns a copy of body with the insertions in place and every other byte as it was. r
-// must be the result of Parse for body. The insertions must be ordered by Before. One that is
-// out of range, out of order, or at a message without a place is an error with ken.CodeInvalid,
-// and nothing is inserted.
+// Splice returns a copy of body with the insertions and without any other change. r must be the
+// result of Parse for body. The insertions must be sorted by Before. If one is out of range, out of
+// order, or at a message that allows none, Splice returns an error with ken.CodeInvalid.
 //
-// A text becomes a user message before the message that it goes before. There are two
-// exceptions. A Responses input that is a string becomes an array of both. In a user message of
-// Messages that has tool results, which must follow their calls directly, the text becomes a
-// block after the results.
+// A text becomes a user message before the message at Before, with two exceptions. A Responses
+// input that is a string becomes an array of both. In a user message of Messages that has tool
+// results, which must directly follow their calls, the text becomes a block after the results.
 func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
 	s := splicer{body: body}
 	s.out.Grow(len(body) + extraSize(ins))
@@ -59,10 +57,10 @@ func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
 	return s.out.Bytes(), nil
 }
 
-// splicer is a Splice in progress.
+// splicer is the state of one Splice.
 type splicer struct {
 	body    []byte
-	copied  int // bytes of body
+	copied  int // number of bytes of body
 	out     bytes.Buffer
 	closing string // to be written at end
 	end     int
@@ -95,7 +93,7 @@ func (s *splicer) copyTo(at int) {
 	s.copied = at
 }
 
-// extraSize is about how many bytes the insertions add.
+// extraSize returns approximately how many bytes the insertions add.
 func extraSize(ins []Insertion) (n int) {
 	for _, in := range ins {
 		n += len(in.Text) + len(in.Text)/16 + 64
@@ -107,21 +105,21 @@ func errMisplaced(i int, msg string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: elementName("insertions", i), Msg: msg}
 }
 
-// place says where a text can go at one message.
+// place holds the positions where a text can be inserted at one message.
 type place struct {
-	separate spot // as an element of its own, before the message's own text
-	merged   spot // into the message's content; without it, separate is used
+	separate spot // as an element of its own, before the message
+	merged   spot // inside the message's content; if it does not exist, separate is used
 	element  int  // the message's index in the array of a chat request
 }
 
-// spot is an offset where a text can go, and the JSON around its escaped form. The zero spot is
-// none.
+// spot is an offset at which a text can be inserted, and the JSON around its escaped form. The zero
+// spot means that there is none.
 type spot struct {
-	at            int // in the body, never 0
+	at            int // offset in the body, never 0
 	before, after string
 
-	// A value that stands alone becomes an element of an array: open goes before
-	// the first text, tail behind the last one, and shut behind the value, at end.
+	// If a single value becomes an array: open is written before the first text, tail after the
+	// last one, and close after the value, at end.
 	open, tail string
 	end        int
 	close      string
@@ -129,14 +127,14 @@ type spot struct {
 
 func (s *spot) exists() bool { return s.at > 0 }
 
-// A user message of its own is the same in all dialects.
+// A separate user message is the same in all dialects.
 const (
 	ownBefore = `{"role":"user","content":"`
 	ownAfter  = `"},`
 )
 
-// messagePlace returns the place of a message: an object, with its content. part is the JSON
-// before the text of a part in an array of content.
+// messagePlace returns the place of a message: object is the message and content its content. part
+// is the JSON before the text of a part in an array of content.
 func messagePlace(object, content value, part string) place {
 	p := place{separate: spot{at: object.pos, before: ownBefore, after: ownAfter}}
 	switch head := content.pos + 1; {
@@ -151,7 +149,7 @@ func messagePlace(object, content value, part string) place {
 	return p
 }
 
-// stringPlace returns the place of a string that is the whole conversation.
+// stringPlace returns the place of a string that is the complete conversation.
 func stringPlace(v value) place {
 	return place{
 		separate: spot{at: v.pos, before: ownBefore, after: ownAfter,
@@ -160,17 +158,17 @@ func stringPlace(v value) place {
 	}
 }
 
-// Parts of text, up to the text.
+// The beginnings of text parts, up to the text.
 const (
 	textPart  = `{"type":"text","text":"`
 	inputPart = `{"type":"input_text","text":"`
 )
 
-// appendEscaped appends a string's JSON form without its quotes, as encoding/json writes it:
-// invalid UTF-8 becomes U+FFFD. It leaves <, > and & alone: escaped, they would cost tokens and
-// mean nothing to the model.
+// appendEscaped appends the JSON form of a string without its quotes, as encoding/json writes it:
+// invalid UTF-8 becomes U+FFFD. It does not escape <, > and &, because the escapes would cost
+// tokens and have no benefit.
 //
-// A block has thousands of characters and few that need an escape: what lies between them is
+// A block has thousands of characters, few of which need an escape; the runs between them are
 // copied at once.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
@@ -189,7 +187,7 @@ func appendEscaped(b []byte, s string) []byte {
 		case r == utf8.RuneError && n == 1:
 			b = append(append(b, s[from:i]...), `\ufffd`...)
 			from = i + n
-		case r == '\u2028' || r == '\u2029': // ends a line in JavaScript
+		case r == '\u2028' || r == '\u2029': // JavaScript treats it as a line end
 			b = append(append(append(b, s[from:i]...), `\u202`...), hexDigits[r&0xf])
 			from = i + n
 		}
@@ -200,7 +198,7 @@ func appendEscaped(b []byte, s string) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscape appends the escape of an ASCII character that needs one.
+// appendEscape appends the escape of an ASCII character.
 func appendEscape(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

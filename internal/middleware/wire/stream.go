@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// MayHoldCall reports whether a part of an answer may contain a call. Most contain none and
-// need not be parsed.
+// MayHoldCall reports whether a part of an answer may contain a tool call. Most parts contain none
+// and need not be parsed.
 func MayHoldCall(part []byte) bool {
 	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
 		if bytes.Contains(part, []byte(s)) {
@@ -19,14 +19,14 @@ func MayHoldCall(part []byte) bool {
 	return false
 }
 
-// OpenCalls follows a stream and knows which tool calls have begun and are not complete. The
-// zero value with its dialect is ready.
+// OpenCalls tracks which tool calls of a stream have begun and are incomplete. Set Dialect;
+// otherwise the zero value is ready.
 type OpenCalls struct {
 	Dialect Dialect
 	begun   map[string]bool
 }
 
-// Any reports whether a call is not complete.
+// Any reports whether a call is incomplete.
 func (o *OpenCalls) Any() bool { return len(o.begun) > 0 }
 
 func (o *OpenCalls) begin(key string) {
@@ -36,12 +36,12 @@ func (o *OpenCalls) begin(key string) {
 	o.begun[key] = true
 }
 
-// Read reads the next event and reports whether it has a part of a call. Servers sometimes
-// leave out the empty line between events, so raw may hold several.
+// Read processes the next event and reports whether it has a part of a call. Servers sometimes omit
+// the empty line between events, so raw may contain several.
 func (o *OpenCalls) Read(raw []byte) (touched bool) {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
-		if o.Dialect == Ollama { // a call is complete in its line
+		if o.Dialect == Ollama { // each call is complete on its line
 			touched = touched || gjson.GetBytes(line, "message.tool_calls.#").Int() > 0
 			continue
 		}
@@ -71,7 +71,7 @@ func (o *OpenCalls) Read(raw []byte) (touched bool) {
 	return touched
 }
 
-// chat reads a chunk. The calls of a choice are complete when its finish reason comes.
+// chat processes a chunk. The calls of a choice are complete when its finish reason arrives.
 func (o *OpenCalls) chat(root gjson.Result) (touched bool) {
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		key := choice.Get("index").Raw
@@ -90,8 +90,8 @@ func (o *OpenCalls) chat(root gjson.Result) (touched bool) {
 	return touched
 }
 
-// response reads an event of a response. A call is complete when its item is done; the
-// response's last event repeats all calls.
+// response processes an event of a response. A call is complete when its item is done. The last
+// event repeats all calls.
 func (o *OpenCalls) response(root gjson.Result) bool {
 	key := root.Get("output_index").Raw
 	switch root.Get("type").Str {
@@ -115,7 +115,7 @@ func (o *OpenCalls) response(root gjson.Result) bool {
 	return o.begun[key]
 }
 
-// message reads an event of Anthropic's API. A call is complete when its block stops.
+// message processes an event of Anthropic's API. A call is complete when its block stops.
 func (o *OpenCalls) message(root gjson.Result) bool {
 	key := strconv.Itoa(int(root.Get("index").Int()))
 	switch root.Get("type").Str {
@@ -138,11 +138,11 @@ func (o *OpenCalls) message(root gjson.Result) bool {
 	return false
 }
 
-// MaxEventEnd is the length of the longest end of an event: two line ends.
+// MaxEventEnd is the maximum length of the end of an event: two line ends of two bytes.
 const MaxEventEnd = 4
 
-// EventEnd returns where the first event of b ends, after its empty line; 0 if it is not whole.
-// Ollama's events are lines.
+// EventEnd returns the end of the first event of b, after its empty line; 0 if the event is
+// incomplete. Ollama's events are lines.
 func EventEnd(d Dialect, b []byte) int {
 	if d == Ollama {
 		return bytes.IndexByte(b, '\n') + 1

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// factors are measured, by rising size. The first, 0, leaves the vector source out;
+// factors lists the measured factors in rising order. The first, 0, leaves the vector source out.
 // neutral is the index of 1.
 var factors = []float64{0, 0.35, 0.7, 1, 1.4, 2}
 
@@ -14,34 +14,33 @@ const (
 	maxFactor = 2
 )
 
-// How the factor is chosen. The questions are made of the records' own words, and
-// what they say of mixing words and likeness is not what people's questions say: on
-// the development sets they would raise the factor where it should be lowered
-// (LoCoMo). But they tell good embedders from bad ones, by what vectors find beside
-// words in mean reciprocal rank and by what mixing them in does. On conversations,
-// chats, functions and a repository, the built-in embedder finds 0.34 to 0.82 of what
-// words find and changes the mix by -0.02 to 0.05; a coarse one finds 0.05 to 0.36
-// and changes it by -0.10 to -0.01. So the factor only falls, and only for what is
-// beyond doubt.
+// Thresholds for choosing the factor. The questions consist of the records' own words, so they
+// can't show how to weigh words and vectors for people's questions: on the development sets they
+// would raise the factor where it should be lowered (LoCoMo). But they distinguish good embedders
+// from bad ones, by the mean reciprocal rank of vector search relative to keyword search, and by
+// how adding vectors changes it. On conversations, chats, functions and a repository, the built-in
+// embedder reaches 0.34 to 0.82 of keyword search and changes the combination by -0.02 to 0.05. A
+// coarse embedder reaches 0.05 to 0.36 and changes it by -0.10 to -0.01. So the factor is only
+// lowered, and only if that is statistically certain.
 //
-// That holds for tables, whose likeness is one of words. A sentence encoder looks past
-// the words that these questions are made of: all-MiniLM-L6-v2 finds 0.28 to 0.77 of
-// what words find, changes the mix by -0.04 to 0.01, and yet adds 0.06 to the recall of
-// people's questions where it changes it by -0.04 (BEAM). So an encoder is only left
-// out where it finds next to nothing.
+// This applies to tables, whose vectors represent words. A sentence encoder does not depend on the
+// words that these questions consist of. all-MiniLM-L6-v2 reaches 0.28 to 0.77 of keyword search
+// and changes the combination by -0.04 to 0.01, yet it adds 0.06 to the recall of people's
+// questions where it changes the combination by -0.04 (BEAM). So an encoder is left out only if it
+// finds almost nothing.
 const (
-	useless = 0.25  // of what words find: below it, words alone do better
-	harmful = -0.03 // of the mix: from here on too
-	weak    = 0.42  // of what words find: below it, or with any harm, a little likeness does
-	lowered = 0.35  // the factor of a weak source
-	chance  = 0.1   // of what words find: an encoder below it is broken, or of another language
+	useless = 0.25  // part of keyword search's result; below it, the vector source is left out
+	harmful = -0.03 // change of the combination; below it, the vector source is left out
+	weak    = 0.42  // part of keyword search's result; below it, or if the combination is worse, the factor is lowered
+	lowered = 0.35  // the lowered factor
+	chance  = 0.1   // part of keyword search's result; an encoder below it is broken, or for another language
 )
 
-// doubt is the quantile of the normal distribution for one-sided 97.5 %.
-const doubt = 1.96
+// normalQuantile is the quantile of the normal distribution for a one-sided 97.5 % interval.
+const normalQuantile = 1.96
 
-// decide fills in what follows from the questions. table says that the embedder is a
-// table of words, not a sentence encoder.
+// decide sets the fields that follow from the questions. table reports whether the embedder is a
+// table of words, as opposed to a sentence encoder.
 func (c *Calibration) decide(out []outcome, table bool) {
 	c.Questions = len(out)
 	for i, f := range factors {
@@ -87,11 +86,10 @@ func figures(out []outcome, rank func(*outcome) int) (f Figures) {
 	return Figures{f.RecallAt10 / n, f.MRR / n}
 }
 
-// fewest is how many questions an interval needs: below it, nothing is beyond
-// doubt.
-const fewest = 30
+// minQuestions is the minimum number of questions for an interval. With fewer, nothing is certain.
+const minQuestions = 30
 
-// difference is the mean of a paired difference, with its interval.
+// difference returns the mean of a paired difference, with its interval.
 func difference(out []outcome, of func(*outcome) float64) Interval {
 	n, sum, squares := float64(len(out)), 0.0, 0.0
 	for i := range out {
@@ -100,25 +98,25 @@ func difference(out []outcome, of func(*outcome) float64) Interval {
 		squares += d * d
 	}
 	mean := sum / math.Max(1, n)
-	if n < fewest {
+	if n < minQuestions {
 		return Interval{mean, -1, 1}
 	}
-	half := doubt * math.Sqrt(math.Max(0, squares/n-mean*mean)/(n-1))
+	half := normalQuantile * math.Sqrt(math.Max(0, squares/n-mean*mean)/(n-1))
 	return Interval{mean, mean - half, mean + half}
 }
 
-// What the cosines of an embedder say of it. The median over the questions of the
-// most like record's cosine is 0.39 to 0.61 for the built-in embedder, depending on
-// the collection: within that band nothing is known about the embedder, and
-// beyond it only the excess is the embedder's.
+// Bounds for the cosines of an embedder. For the built-in embedder, the median over the questions
+// of the best record's cosine is 0.39 to 0.61, depending on the collection. Within that range
+// nothing can be concluded about an embedder. Outside, only the part beyond the range is attributed
+// to it.
 const (
 	builtinMedian = 0.5
 	band          = 1.3
-	builtinUsual  = 0.45 // what retriever.Options.Usual is by default
+	builtinUsual  = 0.45 // the default of retriever.Options.Usual
 	leastUsual    = 0.05
 )
 
-// usual is what retriever.Options.Usual should be; 0 for the default.
+// usual returns the value for retriever.Options.Usual; 0 means the default.
 func usual(all []searched) float64 {
 	var cosines []float64
 	for i := range all {
@@ -126,7 +124,7 @@ func usual(all []searched) float64 {
 			cosines = append(cosines, all[i].cosine)
 		}
 	}
-	if len(cosines) < fewest {
+	if len(cosines) < minQuestions {
 		return 0
 	}
 	slices.Sort(cosines)

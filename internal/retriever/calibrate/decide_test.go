@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"none":                       {nil, 1},
 		"useless":                    {of(200, 0.1), 0},
-		"useless, too few questions": {of(fewest-1, 0), 1},
+		"useless, too few questions": {of(minQuestions-1, 0), 1},
 		"perhaps useless":            {of(200, 0.24), lowered},
 		"weak":                       {of(400, 0.33), lowered},
 		"perhaps weak":               {of(200, 0.4), 1},
@@ -63,7 +63,7 @@ func TestEncodersAreNotMeasuredAgainstWords(t *testing.T) {
 		"weak":                        {of(400, 0.2), 1},
 		"perhaps chance":              {of(200, 0.08), 1},
 		"chance":                      {of(200, 0.01), 0},
-		"chance, too few questions":   {of(fewest-1, 0), 1},
+		"chance, too few questions":   {of(minQuestions-1, 0), 1},
 	} {
 		c := &Calibration{}
 		c.decide(tt.out, false)
@@ -79,7 +79,7 @@ func TestUsual(t *testing.T) {
 		cosine float64
 		want   float64
 	}{
-		"too few":             {fewest - 1, 0.9, 0},
+		"too few":             {minQuestions - 1, 0.9, 0},
 		"as the built-in one": {100, 0.5, 0},
 		"at the upper end":    {100, 0.64, 0},
 		"at the lower end":    {100, 0.39, 0},

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// meter asks questions as turns do.
+// meter searches for questions as turns do.
 type meter struct {
 	p       store.Projections
 	keyword retriever.Source
@@ -23,18 +23,18 @@ type meter struct {
 	filter  ken.Filter
 }
 
-// patience replaces a turn's deadline: how busy the machine is must not count.
-const patience = time.Minute
+// searchDeadline replaces a turn's deadline, so that the load of the machine does not matter.
+const searchDeadline = time.Minute
 
 func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.Filter) *meter {
 	if o.Weights == nil {
 		o.Weights = &retriever.DefaultWeights
 	}
-	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, patience, retriever.OrderEvidence, nil
+	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, searchDeadline, retriever.OrderEvidence, nil
 	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
 }
 
-// found is what a source found: a source that answers so again.
+// found is the result of a source. As a source, it returns that result again.
 type found struct {
 	name string
 	res  store.Result
@@ -44,12 +44,12 @@ func (f found) Name() string { return f.name }
 
 func (f found) Search(context.Context, *retriever.Query) (store.Result, error) { return f.res, nil }
 
-// searched is a question with what each source found for it.
+// searched is a question with the results of each source.
 type searched struct {
 	want            string
 	turn            retriever.Turn
 	keyword, vector found
-	cosine          float64 // of the most like record; 0 where there is no vector
+	cosine          float64 // of the best record; 0 if there are no vectors
 }
 
 func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, error) {
@@ -60,7 +60,7 @@ func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, er
 		return s, fmt.Errorf("search by words: %w", err)
 	}
 	if s.vector, err = m.ask(ctx, m.vector, &s.turn); err != nil {
-		return s, fmt.Errorf("search by likeness: %w", err)
+		return s, fmt.Errorf("search by vectors: %w", err)
 	}
 	for _, h := range s.vector.res.Hits {
 		s.cosine = math.Max(s.cosine, math.Min(1, h.Share))
@@ -68,7 +68,7 @@ func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, er
 	return s, nil
 }
 
-// perLeg is how many hits a source contributes where the options don't say.
+// perLeg is the maximum number of hits of a source, if the options set none.
 const perLeg = 50
 
 func (m *meter) ask(ctx context.Context, leg retriever.Source, t *retriever.Turn) (found, error) {
@@ -83,14 +83,13 @@ func (m *meter) ask(ctx context.Context, leg retriever.Source, t *retriever.Turn
 	return found{leg.Name(), res}, err
 }
 
-// outcome is where one question's record came. Ranks begin with 1; 0 is not at
-// all.
+// outcome holds the ranks of one question's record. Ranks begin at 1; 0 means not found.
 type outcome struct {
-	vector int   // by likeness alone
-	ranks  []int // by both, for each of factors
+	vector int   // by vector search alone
+	ranks  []int // by both sources, for each of factors
 }
 
-// rank ranks what was found in every way.
+// rank ranks the results in all variants.
 func (m *meter) rank(ctx context.Context, s *searched) outcome {
 	out := outcome{vector: m.place(ctx, s, 1, s.vector), ranks: make([]int, len(factors))}
 	out.ranks[0] = m.place(ctx, s, 1, s.keyword)
@@ -100,7 +99,7 @@ func (m *meter) rank(ctx context.Context, s *searched) outcome {
 	return out
 }
 
-// place is where the record comes among what sources found.
+// place returns the rank of the record in the combined results of sources.
 func (m *meter) place(ctx context.Context, s *searched, factor float64, legs ...retriever.Source) int {
 	o, w := m.o, *m.o.Weights
 	w.Cosine *= factor

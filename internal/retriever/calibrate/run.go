@@ -15,30 +15,29 @@ import (
 
 // Options configures Run. The zero value is the default.
 type Options struct {
-	N    int    // questions at most; 0 means DefaultN
-	Seed uint64 // another seed, other questions
-	// Filter says which records are asked for and found: that of the turns.
+	N    int    // maximum number of questions; 0 means DefaultN
+	Seed uint64 // random seed for the choice of questions
+	// Filter selects the records that questions are made from and that may be found, as for turns.
 	Filter ken.Filter
-	// Progress is told how many questions were asked; nil means nobody.
+	// Progress is called with the number of questions asked so far; nil means no calls.
 	Progress func(done, total int)
 	Now      func() time.Time // nil means time.Now
 }
 
-// DefaultN is how many questions are asked when Options.N is 0.
+// DefaultN is the number of questions if Options.N is 0.
 const DefaultN = 200
 
-// kinds are those whose questions don't repeat their record word for word. A
-// heading's question would find its own copy in a live index.
+// kinds lists the kinds whose questions don't repeat their record word for word. A heading question
+// would find its own copy in the index.
 var kinds = []knownitem.Kind{knownitem.KindParaphrase, knownitem.KindQuestion, knownitem.KindKeyword}
 
-// Run asks questions made of p's own records by words, by the likeness that e
-// sees, and by both as turns with the options r do, for every factor. r's sources
-// and floor don't count. Each question is searched once and ranked for each
-// factor.
+// Run asks questions that are made from p's own records: by keyword search, by vector search with
+// e, and by both as turns with the options r do, for every factor. It ignores r's Sources and
+// Floor. It searches once for each question and ranks the results for each factor.
 //
-// It embeds all questions at once and reads at most 1,000 records. The same
-// records, embedder, options and seed give the same result but for At. Errors:
-// the embedder's, the store's, and ctx's own; no result comes with them.
+// It embeds all questions in one call and reads at most 1,000 records. The same records, embedder,
+// options and seed give the same result, except for At. It returns the errors of the embedder and
+// of the store, and ctx's error, with a nil result.
 func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o Options) (*Calibration, error) {
 	if o.N <= 0 {
 		o.N = DefaultN
@@ -64,7 +63,7 @@ func Run(ctx context.Context, p Source, e embed.Embedder, r retriever.Options, o
 	}
 	e = embed.Queries(e)
 	table := embed.IsInline(e)
-	if !table { // one call instead of one for each question
+	if !table { // one call for all questions, not one for each
 		e = guard.Cached(e, guard.NewCache(len(texts)))
 		if _, err := e.Embed(ctx, texts); err != nil {
 			return nil, fmt.Errorf("embed questions: %w", err)

@@ -13,22 +13,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Source is what is calibrated: an owner's projections, and how many refs there
-// are or were. Every record's ref is below Refs.
+// Source is the collection to calibrate: an owner's projections, and the number of refs ever
+// assigned. All refs are less than Refs.
 type Source interface {
 	store.Projections
 	Refs() int
 }
 
-// readClaims bounds how many claims the questions are made from: reading and
-// analysing one takes a tenth of a millisecond.
+// readClaims is the maximum number of claims from which questions are made. Reading and analysing a
+// claim takes a tenth of a millisecond.
 const readClaims = 1000
 
-// contextEvery is how many rows pass between two looks at the context.
+// contextEvery is the number of rows after which the context is checked.
 const contextEvery = 4096
 
-// questions makes n questions of a sample of p's claims. The same claims and the
-// same seed give the same ones, whatever the claims' refs.
+// questions makes n questions from a sample of p's claims. The same claims and the same seed give
+// the same questions, whatever the refs of the claims.
 func questions(ctx context.Context, p Source, n int, seed uint64, f *ken.Filter) ([]knownitem.Question, error) {
 	refs, err := sample(ctx, p, readClaims, seed, f)
 	if err != nil {
@@ -38,8 +38,7 @@ func questions(ctx context.Context, p Source, n int, seed uint64, f *ken.Filter)
 	return set.Questions, err
 }
 
-// sample returns the n records whose seeded hash is least, of those that the
-// filter lets through.
+// sample returns the n records with the smallest seeded hashes among those that the filter accepts.
 func sample(ctx context.Context, p Source, n int, seed uint64, f *ken.Filter) ([]store.Ref, error) {
 	type drawn struct {
 		hash uint64
@@ -66,14 +65,14 @@ func sample(ctx context.Context, p Source, n int, seed uint64, f *ken.Filter) ([
 
 func mix(seed uint64, id string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(id)) // a hash never fails
+	_, _ = h.Write([]byte(id)) // writing to a hash never fails
 	x := h.Sum64() ^ seed*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // as splitmix64 ends
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // the final steps of splitmix64
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// claims reads records; those that are gone meanwhile are left out.
+// claims reads records and skips those that were deleted since.
 func claims(ctx context.Context, p store.Projections, refs []store.Ref) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		for _, ref := range refs {

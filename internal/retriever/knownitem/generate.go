@@ -20,15 +20,13 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Generate makes o.N questions of the claims in seq, or fewer where they do not
-// give as many. Kinds have equal shares, sources within a kind too, and a claim
-// gives one question at most. It reads seq to its end, once, keeping a sample of
-// it and every term: hand it Pick of a large collection. Claims without an id
-// count as being there, but nobody asks for them. What looks like a secret is in
-// no question.
+// Generate makes o.N questions from the claims in seq, or fewer if the claims don't allow as many.
+// Kinds have equal shares, as have sources within a kind, and each claim is used for at most one
+// question. Generate reads seq to its end, once, and keeps a sample of the claims and all terms;
+// for a large collection, pass it Pick. Claims without an id count as part of the collection but
+// are not asked for. No question contains text that looks like a secret.
 //
-// Errors: ErrInvalid for options that make no sense, the first error of seq, and
-// the context's own.
+// It returns ErrInvalid for invalid options, the first error of seq, and ctx's error.
 func Generate(ctx context.Context, seq iter.Seq2[ken.Claim, error], o Options) (Set, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -45,7 +43,7 @@ func Generate(ctx context.Context, seq iter.Seq2[ken.Claim, error], o Options) (
 		c.add(&claim, o.Filter.Reject(claim.Facts()) == "")
 	}
 	m := newMaker(ctx, c, &o)
-	m.deal()
+	m.makeAll()
 	set := Set{Questions: interleave(m.made, o.Kinds), Read: c.read, Lacking: map[Kind]int{}}
 	for i, k := range o.Kinds {
 		if lack := o.share(i) - len(m.made[k]); lack > 0 {
@@ -55,7 +53,7 @@ func Generate(ctx context.Context, seq iter.Seq2[ken.Claim, error], o Options) (
 	return set, ctx.Err()
 }
 
-// share is how many questions the kind at index i should have.
+// share returns the number of questions for the kind at index i.
 func (o *Options) share(i int) int {
 	n := o.N / len(o.Kinds)
 	if i < o.N%len(o.Kinds) {
@@ -64,22 +62,22 @@ func (o *Options) share(i int) int {
 	return n
 }
 
-// maker makes questions and remembers what was used.
+// maker makes questions and records which claims and texts were used.
 type maker struct {
-	ctx   context.Context
-	c     *collection
-	o     *Options
-	names []string // of the sources
-	by    map[string][]kept
-	made  map[Kind][]Question
-	used  map[string]bool // claims by id
-	said  map[string]bool // texts of questions
-	turn  map[Kind]int    // whose turn it is: an index into names
-	next  map[place]int   // the first claim not tried yet
-	quiet map[Kind]*unanswered
+	ctx           context.Context
+	c             *collection
+	o             *Options
+	names         []string // names of the sources
+	by            map[string][]kept
+	made          map[Kind][]Question
+	used          map[string]bool // claims that were used, by id
+	said          map[string]bool // texts of the questions so far
+	turn          map[Kind]int    // by kind, the index into names of the next source
+	next          map[place]int   // index of the first claim not tried yet
+	withoutAnswer map[Kind]*unanswered
 }
 
-// place is where a kind stands in a source.
+// place is a kind and a source.
 type place struct {
 	kind   Kind
 	source string
@@ -89,17 +87,17 @@ func newMaker(ctx context.Context, c *collection, o *Options) *maker {
 	m := &maker{ctx: ctx, c: c, o: o, made: map[Kind][]Question{}, used: map[string]bool{}, said: map[string]bool{},
 		turn: map[Kind]int{}, next: map[place]int{}}
 	m.names, m.by = c.sources()
-	m.quiet = map[Kind]*unanswered{KindAbsent: m.absent(), KindSmallTalk: m.smallTalk()}
+	m.withoutAnswer = map[Kind]*unanswered{KindAbsent: m.absent(), KindSmallTalk: m.smallTalk()}
 	return m
 }
 
-// scarcity lists the kinds, those that fewest claims can serve first, so that the
-// others leave them something in a small collection.
+// scarcity lists the kinds, with those that fewest claims are suitable for first, so that in a
+// small collection the others leave some claims for them.
 var scarcity = []Kind{KindHeading, KindQuestion, KindParaphrase, KindKeyword, KindAbsent, KindSmallTalk}
 
-// deal lets the kinds take turns until each has its share, and then those with an
-// answer until there are as many as asked for.
-func (m *maker) deal() {
+// makeAll makes questions of the kinds in turn until each has its share. Then it makes more of the
+// kinds with an answer until there are o.N.
+func (m *maker) makeAll() {
 	want := map[Kind]int{}
 	for i, k := range m.o.Kinds {
 		want[k] = m.o.share(i)
@@ -108,8 +106,8 @@ func (m *maker) deal() {
 	m.rounds(func(k Kind) bool { return want[k] > 0 && k.Answered() }, m.o.N-have)
 }
 
-// rounds makes up to n questions, one of each kind that still wants some a round,
-// and returns how many.
+// rounds makes up to n questions, in each round one of each kind for which wants returns true. It
+// returns their number.
 func (m *maker) rounds(wants func(Kind) bool, n int) int {
 	have := 0
 	for grown := true; grown; {
@@ -131,10 +129,10 @@ func (m *maker) rounds(wants func(Kind) bool, n int) int {
 	return have
 }
 
-// one makes the next question of a kind, sources taking turns.
+// one makes the next question of a kind, from the sources in turn.
 func (m *maker) one(k Kind) (Question, bool) {
 	if !k.Answered() {
-		return m.quiet[k].next(m)
+		return m.withoutAnswer[k].next(m)
 	}
 	for range m.names {
 		source := m.names[m.turn[k]%len(m.names)]
@@ -146,7 +144,7 @@ func (m *maker) one(k Kind) (Question, bool) {
 	return Question{}, false
 }
 
-// from makes the next question of a kind out of one source.
+// from makes the next question of a kind from one source.
 func (m *maker) from(k Kind, source string) (Question, bool) {
 	claims := m.by[source]
 	at := place{k, source}
@@ -166,10 +164,10 @@ func (m *maker) from(k Kind, source string) (Question, bool) {
 	return Question{}, false
 }
 
-// maxChars is the length of the longest question, in bytes.
+// maxChars is the maximum length of a question in bytes.
 const maxChars = 240
 
-// fits reports whether a question may be asked, and remembers it then.
+// fits reports whether a question is valid and new, and records it if so.
 func (m *maker) fits(q *Question) bool {
 	if q.Text == "" || len(q.Text) > maxChars || m.said[q.Text] ||
 		guardrail.Sanitize(q.Text) != q.Text || len(guardrail.Secrets(q.Text)) > 0 {
@@ -179,7 +177,7 @@ func (m *maker) fits(q *Question) bool {
 	return true
 }
 
-// interleave lets the kinds take turns.
+// interleave returns the questions with the kinds in turn.
 func interleave(made map[Kind][]Question, kinds []Kind) []Question {
 	var out []Question
 	for i, more := 0, true; more; i++ {
@@ -194,20 +192,19 @@ func interleave(made map[Kind][]Question, kinds []Kind) []Question {
 	return out
 }
 
-// DefaultN is how many questions a zero Options asks for.
+// DefaultN is the number of questions if Options.N is 0.
 const DefaultN = 200
 
-// Options tunes Generate. The zero value is the default.
+// Options configures Generate. The zero value means the defaults.
 type Options struct {
-	N     int    // questions in all; 0 means DefaultN
-	Seed  uint64 // another seed, other questions
-	Kinds []Kind // which kinds, in equal shares; nil means all
-	// Filter says which claims may be asked for; zero is what recall sees by
-	// default. What it refuses still counts as being in the collection.
+	N     int    // total number of questions; 0 means DefaultN
+	Seed  uint64 // random seed for the choice of questions
+	Kinds []Kind // in equal shares; nil means all kinds
+	// Filter selects the claims that may be asked for; the zero value means the default filter of
+	// recall. Other claims still count as part of the collection.
 	Filter ken.Filter
-	// Has reports whether a term of package analysis occurs in the collection. Set
-	// it when Generate does not see the whole collection; nil goes by the claims
-	// that were read.
+	// Has reports whether a term of package analysis occurs in the collection. Set it if seq is not
+	// the complete collection. Nil means that only the claims in seq count.
 	Has func(term string) bool
 }
 
@@ -233,22 +230,21 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Set is what Generate made.
+// Set is the result of Generate.
 type Set struct {
-	Questions []Question   `json:"questions"`        // kinds take turns, and within a kind the sources do
-	Read      int          `json:"read"`             // claims that were looked at
-	Lacking   map[Kind]int `json:"lacking,omitzero"` // how many fewer than its share a kind has; other kinds fill up
+	Questions []Question   `json:"questions"`        // kinds alternate, and within a kind the sources do
+	Read      int          `json:"read"`             // number of claims that were read
+	Lacking   map[Kind]int `json:"lacking,omitzero"` // by kind, how many questions are missing from its share; other kinds make up for them
 }
 
-// Pick yields n claims chosen at random out of total, for collections that are too
-// large to be read whole: at reads the claim of one number in 0..total-1, and only
-// as many are read as are yielded, or found missing. A claim that at reports as
-// not found is skipped; any other error is yielded and ends the sequence. Where n
-// is total or more, all are yielded, in a random order.
+// Pick yields n random claims out of total, for collections that are too large to read completely.
+// at returns the claim with a number from 0 to total-1. Pick calls it only for the claims that it
+// yields, and for those that are not found, which it skips. It yields any other error and ends. If
+// n is total or more, it yields all claims in random order.
 func Pick(total, n int, seed uint64, at func(i int) (ken.Claim, error)) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		rng := rand.New(rand.NewPCG(seed, 0x5eed))
-		moved := map[int]int{} // a shuffle of which only the start is made
+		moved := map[int]int{} // the changed entries of a partial shuffle
 		place := func(i int) int {
 			if v, ok := moved[i]; ok {
 				return v
@@ -273,13 +269,13 @@ func Pick(total, n int, seed uint64, at func(i int) (ken.Claim, error)) iter.Seq
 }
 
 const (
-	maxSources = 64  // further ones share the last
-	minKept    = 100 // claims of a source, at least
+	maxSources = 64  // any further source counts as the last one
+	minKept    = 100 // minimum number of claims kept of a source
 	otherName  = "other"
 )
 
-// SourceOf names the sort of a claim, over which questions are balanced: where it
-// came from (a file's extension as well), or else its kind.
+// SourceOf returns the group of a claim, over which questions are balanced: its source type (with
+// the extension of a file) or, without one, its kind.
 func SourceOf(c *ken.Claim) string {
 	if c.SourceType == "" {
 		return string(c.Kind)
@@ -295,14 +291,14 @@ func SourceOf(c *ken.Claim) string {
 	return c.SourceType
 }
 
-// collection is what was read: how many claims have a term, and a sample of each
-// source. The sample is those claims whose seeded hash is least, so that it does
-// not depend on the order of reading.
+// collection holds the number of claims that have each term, and a sample of the claims of each
+// source. The sample consists of the claims with the smallest seeded hashes, so it does not depend
+// on the order of reading.
 type collection struct {
 	seed   uint64
-	keep   int // claims kept of each source
+	keep   int // number of claims kept of each source
 	read   int
-	has    map[string]int // claims by term
+	has    map[string]int // number of claims by term
 	source map[string][]kept
 }
 
@@ -316,7 +312,7 @@ func newCollection(o *Options) *collection {
 	return &collection{seed: o.Seed, keep: max(minKept, 3*o.N), has: map[string]int{}, source: map[string][]kept{}}
 }
 
-// add counts a claim, and considers it for the sample if it may be asked for.
+// add counts a claim. If asked is set, the claim may also get into the sample.
 func (c *collection) add(claim *ken.Claim, asked bool) {
 	c.read++
 	for _, t := range analysis.Terms(claim.Heading + "\n" + claim.Text) {
@@ -336,20 +332,20 @@ func (c *collection) add(claim *ken.Claim, asked bool) {
 	c.source[name] = s
 }
 
-// least returns the claims of least hash, in that order.
+// least returns the c.keep claims with the smallest hashes, sorted by hash.
 func (c *collection) least(s []kept) []kept {
 	slices.SortFunc(s, func(a, b kept) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.claim.ID, b.claim.ID))
 	})
 	s = slices.CompactFunc(s, func(a, b kept) bool { return a.claim.ID == b.claim.ID })
 	for i := c.keep; i < len(s); i++ {
-		s[i] = kept{} // so that its text can go
+		s[i] = kept{} // to release its text
 	}
 	return s[:min(len(s), c.keep)]
 }
 
-// sources returns the names of the sources, and each one's sample in the order of
-// its hashes, without claims that say the same.
+// sources returns the names of the sources, and the sample of each, sorted by hash and without
+// claims that say the same.
 func (c *collection) sources() ([]string, map[string][]kept) {
 	names := slices.Sorted(maps.Keys(c.source))
 	said := map[string]bool{}
@@ -364,27 +360,27 @@ func (c *collection) sources() ([]string, map[string][]kept) {
 	return names, c.source
 }
 
-// idf is a term's weight: the logarithm of how rare it is, never below 0.
+// idf returns a term's weight: the logarithm of its rarity.
 func (c *collection) idf(term string) float64 {
 	return math.Log((float64(c.read) + 1) / (float64(c.has[term]) + 0.5))
 }
 
-// hash mixes the seed with an id and a purpose.
+// hash combines the seed with an id and a purpose.
 func (c *collection) hash(id string, purpose Kind) uint64 {
 	h := fnv.New64a()
 	var seed [8]byte
 	binary.LittleEndian.PutUint64(seed[:], c.seed)
 	for _, b := range [][]byte{seed[:], []byte(id), {0}, []byte(purpose)} {
-		_, _ = h.Write(b) // a hash never fails
+		_, _ = h.Write(b) // writing to a hash never fails
 	}
-	x := h.Sum64() // FNV's upper bits hardly depend on the last bytes: finish as splitmix64 does
+	x := h.Sum64() // FNV's upper bits hardly depend on the last bytes, so apply the final steps of splitmix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// rng is a source of randomness of a claim's own for one purpose, so that a
-// claim's question does not depend on the claims before it.
+// rng returns a random source for one claim and one purpose, so that a claim's question does not
+// depend on the claims before it.
 func (c *collection) rng(id string, purpose Kind) *rand.Rand {
 	h := c.hash(id, purpose)
 	return rand.New(rand.NewPCG(h, c.seed))

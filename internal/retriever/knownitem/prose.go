@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// prose returns the sentences of a claim: of code, those of its comments; of
-// Markdown, those outside of fences, tables and headings.
+// prose returns the sentences of a claim. For code these are the sentences in comments, for
+// Markdown those outside of fences, tables and headings.
 func prose(c *ken.Claim) []string {
 	var out []string
 	var open []string
@@ -54,15 +54,15 @@ var (
 	emphasis = strings.NewReplacer("**", "", "__", "", "`", "", "*", "")
 )
 
-// remark is what a program put into a message in brackets, such as [image: …].
+// remark matches text in brackets that a program added to a message, such as [image: …].
 var remark = lazyregexp.New(`\[\w+: [^\]]*\]`)
 
-// plain takes the markup out of a line of Markdown.
+// plain removes the markup from a line of Markdown.
 func plain(l string) string {
 	return strings.TrimSpace(emphasis.Replace(remark.ReplaceAllString(mdLink.ReplaceAllString(l, "$1"), "")))
 }
 
-// isCode reports a chunk of a file that is neither Markdown nor prose.
+// isCode reports whether a claim is a piece of a file that is neither Markdown nor prose.
 func isCode(c *ken.Claim) bool {
 	for _, e := range c.Evidence {
 		if e.Kind != ken.EvidenceFile {
@@ -77,7 +77,7 @@ func isCode(c *ken.Claim) bool {
 	return false
 }
 
-// uncomment returns what a line of code says in a comment, and whether it is one.
+// uncomment returns the text of a comment line, and whether the line is a comment.
 func uncomment(l string) (string, bool) {
 	for _, mark := range []string{"///", "//!", "//", "#", "--", "/**", "/*", "* ", ";;"} {
 		if rest, ok := strings.CutPrefix(l, mark); ok {
@@ -91,8 +91,8 @@ func uncomment(l string) (string, bool) {
 	return "", false
 }
 
-// sentences divides a paragraph. An end is a full stop, a question or exclamation
-// mark before a space and something that can start a sentence.
+// sentences splits a paragraph. A sentence ends with a full stop, a question mark or an exclamation
+// mark, followed by a space and something that can start a sentence.
 func sentences(s string) []string {
 	var out []string
 	from := 0
@@ -118,7 +118,7 @@ func sentences(s string) []string {
 	return out
 }
 
-// abbreviated reports whether a full stop behind s only ends an abbreviation.
+// abbreviated reports whether a full stop after s only ends an abbreviation.
 func abbreviated(s string) bool {
 	last := s[strings.LastIndexByte(s, ' ')+1:]
 	switch strings.ToLower(strings.TrimLeft(last, "(\"'")) {
@@ -134,15 +134,15 @@ func starts(s string) bool {
 	return s == "" || !unicode.IsLower(r)
 }
 
-// speaker takes "Anna: " off the start of what somebody said.
+// speaker matches "Anna: " at the beginning of a message.
 var speaker = lazyregexp.New(`^([A-Z][\p{L}'-]{1,20}(?: [A-Z][\p{L}'-]{1,20})?): +`)
 
-// labels look like a speaker and are none.
+// labels lists words that look like a speaker but are not.
 var labels = map[string]bool{"Note": true, "Notes": true, "Warning": true, "Tip": true, "Example": true, "Examples": true, "Files": true,
 	"Status": true, "Try": true, "Fixes": true, "Caveat": true, "Caveats": true, "Important": true, "Usage": true, "Returns": true,
 	"Context": true, "Decision": true, "Errors": true, "Result": true, "Summary": true, "Date": true, "Todo": true, "Default": true}
 
-// said takes what a claim says apart: who said it, if it tells, and the sentences.
+// said returns the speaker of a claim's text, "" if unknown, and its sentences.
 func said(c *ken.Claim) (who string, list []string) {
 	list = prose(c)
 	if len(list) == 0 || c.SourceType == "repository" || c.SourceType == "git" {

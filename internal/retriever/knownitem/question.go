@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Kind is the rule that a question was made by.
+// Kind is the rule by which a question is made.
 type Kind string
 
 // The kinds.
@@ -36,18 +36,17 @@ func (k Kind) Answered() bool { return k != KindAbsent && k != KindSmallTalk }
 // Question is one question and the claim that answers it.
 type Question struct {
 	Text   string `json:"text"`
-	Want   string `json:"want,omitempty"` // the claim's id; empty when nothing answers
+	Want   string `json:"want,omitempty"` // the claim's id; "" if no claim answers
 	Kind   Kind   `json:"kind"`
-	Source string `json:"source,omitempty"` // what sort of claim it was made of; see SourceOf
-	// Hidden is the passage of the claim that the question copies, empty when it
-	// copies none. Mask takes it out.
+	Source string `json:"source,omitempty"` // group of the claim it was made from; see SourceOf
+	// Hidden is the passage of the claim that the question copies; "" if there is none. Mask
+	// removes it.
 	Hidden string `json:"hidden,omitempty"`
 }
 
-// Mask returns c as the question has to meet it: without the heading, the doc
-// comment or the subject that the question was made of, wherever they stand in
-// heading and text. Any other claim, and the claim of a question that hides
-// nothing, comes back as it is. The claim given is not changed.
+// Mask returns c without the passage that the question copies, in its heading and its text. It
+// returns other claims, and the claim of a question without a Hidden passage, unchanged. It does
+// not modify the argument's memory.
 func (q Question) Mask(c ken.Claim) ken.Claim {
 	if q.Hidden == "" || q.Want == "" || c.ID != q.Want {
 		return c
@@ -64,8 +63,7 @@ func (q Question) Mask(c ken.Claim) ken.Claim {
 	return c
 }
 
-// without takes a passage of several lines out of text, or each line that says
-// nothing but hidden.
+// without removes a passage of several lines from text, or each line that has only hidden.
 func without(text, hidden string) string {
 	if strings.Contains(hidden, "\n") {
 		return strings.TrimSpace(strings.Replace(text, hidden, "", 1))
@@ -79,9 +77,8 @@ func without(text, hidden string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// copies reports whether a part of a heading says what hidden says: the same
-// words, perhaps after a label such as "commit:", perhaps shortened, or one of
-// several titles that share the part.
+// copies reports whether a part of a heading repeats hidden: the same words, possibly after a label
+// such as "commit:", shortened, or as one of several titles.
 func copies(part, hidden string) bool {
 	part, hidden = oneLine(part), oneLine(hidden)
 	if strings.Contains(part, hidden) {
@@ -101,12 +98,12 @@ func copies(part, hidden string) bool {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// minLeft is how many terms of a text must remain beside the passage that the
-// question copies: with less there is nothing to find.
+// minLeft is the minimum number of terms of a text outside the passage that the question copies.
+// With fewer, there is nothing to find.
 const minLeft = 6
 
-// heading asks with what somebody wrote about the text: a commit's subject, a
-// doc comment's first sentence, or the innermost heading.
+// heading makes a question from what somebody wrote about the text: a commit's subject, a doc
+// comment's first sentence, or the innermost heading.
 func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string) {
 	switch {
 	case claim.SourceType == "git":
@@ -116,7 +113,7 @@ func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string
 	default:
 		text, hidden = title(claim)
 	}
-	if text == "" || looksLikeCode(text) || len(analysis.Terms(text)) < 2 || !c.singles(text) {
+	if text == "" || looksLikeCode(text) || len(analysis.Terms(text)) < 2 || !c.identifies(text) {
 		return "", ""
 	}
 	q := Question{Want: claim.ID, Hidden: hidden}
@@ -128,14 +125,14 @@ func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string
 
 var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
 
-// subject is a commit's first line without the package or type before it.
+// subject returns a commit's first line without the package or type before it.
 func subject(c *ken.Claim) (text, hidden string) {
 	hidden, _, _ = strings.Cut(c.Text, "\n")
 	hidden = strings.TrimSpace(hidden)
 	return strings.TrimSuffix(scopePrefix.ReplaceAllString(hidden, ""), "."), hidden
 }
 
-// title is the innermost heading that is more than a name in code or a path.
+// title returns the innermost heading that is more than an identifier or a path.
 func title(c *ken.Claim) (text, hidden string) {
 	parts := strings.Split(c.Heading, analysis.HeadingSeparator)
 	last := parts[len(parts)-1]
@@ -147,8 +144,8 @@ func title(c *ken.Claim) (text, hidden string) {
 	return strings.TrimRight(plain(last), ".:"), last
 }
 
-// docComment is the first sentence of the comment that a chunk of code starts
-// with, or of the doc string in it, without the name of what it describes.
+// docComment returns the first sentence of the comment at the beginning of a piece of code, or of
+// the doc string in it, without the name of what it describes.
 func docComment(c *ken.Claim) (text, hidden string) {
 	if hidden = leadingComment(c.Text); hidden == "" {
 		hidden = docString(c.Text)
@@ -180,7 +177,7 @@ func docComment(c *ken.Claim) (text, hidden string) {
 	return text, hidden
 }
 
-// leadingComment is the run of comment lines at the start of a text.
+// leadingComment returns the comment lines at the beginning of a text.
 func leadingComment(text string) string {
 	end, block := 0, false
 	for l := range strings.Lines(text) {
@@ -198,7 +195,7 @@ func leadingComment(text string) string {
 	return strings.TrimSpace(text[:end])
 }
 
-// docString is the first triple-quoted string of a text, with its quotes.
+// docString returns the first triple-quoted string of a text, with its quotes.
 func docString(text string) string {
 	for _, quote := range []string{`"""`, `'''`} {
 		from := strings.Index(text, quote)
@@ -221,19 +218,18 @@ var (
 	topicLines string
 )
 
-// SmallTalk lists everyday phrases that need no knowledge. The slice is the
-// caller's.
+// SmallTalk returns everyday phrases that need no knowledge. The caller owns the slice.
 func SmallTalk() []string { return strings.Split(strings.TrimSpace(smallTalkLines), "\n") }
 
-// unanswered gives questions without an answer: first those of a list, shuffled,
-// then as many as invent makes.
+// unanswered yields questions without an answer: first those of a shuffled list, then as many as
+// invent makes.
 type unanswered struct {
 	kind   Kind
 	list   []string
-	invent func() string // nil when the list is all
+	invent func() string // nil if there is only the list
 }
 
-// inventions is how many texts in a row may be refused before inventing ends.
+// inventions is the number of consecutive failures after which inventing ends.
 const inventions = 100
 
 func (u *unanswered) next(m *maker) (Question, bool) {
@@ -260,13 +256,13 @@ func (m *maker) smallTalk() *unanswered {
 	return &unanswered{kind: KindSmallTalk, list: list}
 }
 
-// has reports whether the collection has a term.
+// has reports whether the collection contains a term.
 func (m *maker) has(term string) bool {
 	return m.c.has[term] > 0 || m.o.Has != nil && m.o.Has(term)
 }
 
-// absent asks, in turn, about things of everyday life and technology that the
-// collection does not mention, and about names that nobody has.
+// absent returns questions that alternate between topics of everyday life and technology that the
+// collection does not mention, and invented names.
 func (m *maker) absent() *unanswered {
 	rng := m.c.rng("", KindAbsent)
 	invent := func() string {
@@ -291,7 +287,7 @@ func (m *maker) absent() *unanswered {
 	return &unanswered{kind: KindAbsent, list: mixed, invent: invent}
 }
 
-// stars returns the words between stars.
+// stars returns the words between asterisks.
 func stars(line string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(line, "*") {
@@ -312,7 +308,7 @@ func (m *maker) lacks(text string) bool {
 	return true
 }
 
-// inventedForms ask about a name N (and M) that the collection does not have.
+// inventedForms are questions about a name N (and M) that the collection does not have.
 var inventedForms = []string{"Who is N M?", "When did N M join?", "What did N say about M?", "Where does N live?", "What does the N service do?",
 	"How do I configure the N plugin?", "What is the N protocol?", "Why does N fail with M?", "Which version of N do we use?",
 	"What is N's favourite food?", "How do I migrate from N to M?", "What does N.M return?", "When was the N project cancelled?",
@@ -339,7 +335,7 @@ func (m *maker) invented(rng *rand.Rand) (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-// name makes a name of syllables that English words seldom join this way.
+// name makes a name from syllables that English words seldom combine.
 func name(rng *rand.Rand) string {
 	pick := func(list string) string {
 		f := strings.Fields(list)

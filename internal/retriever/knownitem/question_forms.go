@@ -12,9 +12,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// question turns one of the claim's sentences into a question. The sentence is
-// the first, in a random order, that a form fits and whose words single the claim
-// out.
+// question turns one of the claim's sentences into a question. It uses the first one, in random
+// order, that matches a form and whose words identify the claim.
 func question(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden string) {
 	who, list := said(claim)
 	for _, i := range rng.Perm(len(list)) {
@@ -23,7 +22,7 @@ func question(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden str
 			continue
 		}
 		for _, ask := range forms {
-			if q := ask(who, s); askable(q) && c.singles(q) && len(analysis.Terms(q)) >= 2 {
+			if q := ask(who, s); askable(q) && c.identifies(q) && len(analysis.Terms(q)) >= 2 {
 				return q, ""
 			}
 		}
@@ -31,21 +30,21 @@ func question(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden str
 	return "", ""
 }
 
-// askable reports a question of a usual length.
+// askable reports whether a question has a usual length.
 func askable(q string) bool {
 	n := len(strings.Fields(q))
 	return n >= 4 && n <= 24
 }
 
-// phrase is what assistants say at the end of any answer.
+// phrase matches what assistants say at the end of any answer.
 var phrase = lazyregexp.New(`(?i)\b(?:any|more|specific) (?:more |other )?questions\b|\bfurther (?:assistance|help|clarification)\b|\blet me know\b`)
 
-// looksLikeCode reports text with marks that sentences seldom have.
+// looksLikeCode reports whether a text has characters that sentences seldom have.
 func looksLikeCode(s string) bool {
 	return strings.ContainsAny(s, "={}<>[]\\$|\"") || strings.Contains(s, "()")
 }
 
-// forms are tried in order: each gives a question for what who said, or "".
+// forms are tried in order. Each returns a question for a sentence s of speaker who, or "".
 var forms = []func(who, s string) string{askWhen, askHow, askWhy, askWhatIf, askWhatIs, askModal, askWhich, askAbout}
 
 var (
@@ -64,7 +63,7 @@ var (
 	transitive  = lazyregexp.New(`^((?i:(?:an?|the|each|every) )?[\p{L}\d][\p{L}\d ._/'()-]{1,50}?) (` + strings.Join(doing, "|") + `) (.+)$`)
 )
 
-// doing are verbs that sentences about software say of their subject.
+// doing lists verbs that sentences about software use with their subject.
 var doing = strings.Fields(`accepts adds allows answers applies asks avoids builds calls carries catches checks cleans closes compares
 	computes contains controls converts copies counts covers creates cuts decides decodes defines deletes describes drops
 	embeds encodes ends ensures expects exports fails fetches fills filters finds flushes follows formats gathers generates
@@ -75,7 +74,7 @@ var doing = strings.Fields(`accepts adds allows answers applies asks avoids buil
 	says scales schedules searches selects sends serves sets shows skips sorts speaks splits starts stops stores strips supports
 	switches takes tells tests tracks translates tries turns updates uses validates verifies waits walks watches works wraps writes yields`)
 
-// askWhen turns what somebody did at some time into a question for the time.
+// askWhen turns a sentence about something that happened at some time into a question for the time.
 func askWhen(who, s string) string {
 	at := timePhrase.FindStringIndex(s)
 	if at == nil {
@@ -104,7 +103,7 @@ func askHow(who, s string) string {
 	return ""
 }
 
-// askWhy asks for the reason that a sentence gives.
+// askWhy asks for the reason that a sentence states.
 func askWhy(who, s string) string {
 	m := because.FindStringSubmatch(s)
 	if m == nil {
@@ -117,7 +116,7 @@ func askWhy(who, s string) string {
 	return "Why " + d[2] + " " + asker(who, uncapital(d[1])) + " " + asked(who, d[3]) + "?"
 }
 
-// askWhatIf asks what follows from a condition.
+// askWhatIf asks for the consequence of a condition.
 func askWhatIf(who, s string) string {
 	for _, form := range []*lazyregexp.Regexp{whenIf, lateIf} {
 		if m := form.FindStringSubmatch(s); m != nil && !strings.HasPrefix(m[1], "to ") {
@@ -127,8 +126,7 @@ func askWhatIf(who, s string) string {
 	return ""
 }
 
-// askWhatIs asks for a definition; the predicate is named when the subject alone
-// would be too little.
+// askWhatIs asks for a definition. It adds the predicate if the subject alone is too short.
 func askWhatIs(who, s string) string {
 	m := definition.FindStringSubmatch(end(s))
 	if m == nil || !nominal(m[1]) {
@@ -144,7 +142,7 @@ func askWhatIs(who, s string) string {
 	return "What " + m[2] + " " + clause(asked(who, m[3])) + "?"
 }
 
-// askModal turns a rule into a question for it.
+// askModal turns a rule into a question about it.
 func askModal(who, s string) string {
 	m := modal.FindStringSubmatch(end(s))
 	if m == nil || !nominal(m[1]) {
@@ -157,7 +155,7 @@ func askModal(who, s string) string {
 	return capital(verb) + " " + asker(who, uncapital(m[1])) + " " + clause(asked(who, m[4])) + "?"
 }
 
-// askWhich asks for the subject of what something does.
+// askWhich asks for the subject of an action.
 func askWhich(who, s string) string {
 	m := transitive.FindStringSubmatch(end(s))
 	if m == nil || strings.HasPrefix(m[3], "(") {
@@ -166,7 +164,7 @@ func askWhich(who, s string) string {
 	return "What " + m[2] + " " + clause(asked(who, m[3])) + "?"
 }
 
-// askAbout asks what a speaker said, by the last words of the sentence.
+// askAbout asks what a speaker said, with the last words of the sentence.
 func askAbout(who, s string) string {
 	if who == "" || strings.HasSuffix(s, "?") {
 		return ""
@@ -183,7 +181,7 @@ func askAbout(who, s string) string {
 	return ""
 }
 
-// asker is the subject of a question about what who said.
+// asker returns the subject of a question about a statement of who.
 func asker(who, subject string) string {
 	switch strings.ToLower(subject) {
 	case "i":
@@ -205,7 +203,7 @@ func asker(who, subject string) string {
 
 var firstPerson = lazyregexp.New(`\b(?i:my|our)\b`)
 
-// asked is a part of a sentence from the asker's side: "my dog" is Anna's.
+// asked rewrites a part of a sentence for the asker: "my dog" becomes "Anna's dog".
 func asked(who, s string) string {
 	s = end(s)
 	if who == "" {
@@ -214,7 +212,7 @@ func asked(who, s string) string {
 	return firstPerson.ReplaceAllString(s, "their")
 }
 
-// clause is the first clause, without what follows a comma or a dash.
+// clause returns the first clause, up to a comma or a dash.
 func clause(s string) string {
 	if i := strings.IndexAny(s, ",;:—("); i > 0 {
 		s = s[:i]
@@ -227,11 +225,11 @@ func clause(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// end takes the punctuation off the end of a sentence.
+// end removes the punctuation at the end of a sentence.
 func end(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".!?:;, ") }
 
-// nominal reports what may well be the subject of a sentence: at most five words,
-// none of which starts a clause, is a pronoun alone or gives an order.
+// nominal reports whether s can be the subject of a sentence: at most five words, none of which
+// begins a clause, is only a pronoun, or gives an order.
 func nominal(s string) bool {
 	words := strings.Fields(strings.ToLower(s))
 	if len(words) == 0 || len(words) > 5 || strings.Contains(words[0], "'") {
@@ -252,8 +250,7 @@ func nominal(s string) bool {
 	return true
 }
 
-// actions are the base forms of verbs that a question can begin with, as in "How
-// do I …".
+// actions are the base forms of verbs that a question can begin with, as in "How do I …".
 var actions = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, v := range doing {
@@ -270,8 +267,8 @@ var actions = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// uncapital takes the capital off the start of a sentence, unless the word is a
-// name or an identifier.
+// uncapital makes the first letter of a sentence lower case, unless the word is a name or an
+// identifier.
 func uncapital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	low := strings.ToLower(first)

@@ -14,28 +14,28 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// rule makes a question of a claim: its text, empty when the claim does not lend
-// itself to the rule, and the passage that the question copies.
+// rule makes a question from a claim. It returns the question's text, "" if the claim is not
+// suitable, and the passage that the question copies.
 type rule func(*collection, *ken.Claim, *rand.Rand) (text, hidden string)
 
 var rules = map[Kind]rule{KindKeyword: keyword, KindHeading: heading, KindQuestion: question, KindParaphrase: paraphrase}
 
 // word is one word or identifier of a text.
 type word struct {
-	text   string // as it stands there
-	term   string // as it is indexed
+	text   string // as in the text
+	term   string // as in the index
 	weight float64
-	at     int // place among the words
+	at     int // index among the words
 }
 
-// words lists the distinct indexed words of text in their order, identifiers
-// whole, and leaves out what nobody would type: hashes, long numbers, markup.
+// words returns the distinct indexed words of text, in order, with identifiers unsplit. It leaves
+// out what nobody would type: hashes, long numbers, markup.
 func (c *collection) words(text string) []word {
 	var out []word
 	seen := map[string]int{}
 	pos := 0
 	for _, t := range analysis.Tokens(nil, text) {
-		if t.Pos == pos { // a part of the identifier before it
+		if t.Pos == pos { // a part of the previous identifier
 			continue
 		}
 		pos = t.Pos
@@ -57,7 +57,7 @@ func (c *collection) words(text string) []word {
 	return out
 }
 
-// typed reports words that a person may type into a search.
+// typed reports whether a person may type a word into a search.
 func typed(w string) bool {
 	letters, digits := 0, 0
 	for _, r := range w {
@@ -71,16 +71,16 @@ func typed(w string) bool {
 	return len(w) <= 32 && letters >= 2 && digits <= 4 && digits <= letters || letters == 0 && digits == 4 || letters == 1 && len(w) > 1 && len(w) <= 6
 }
 
-// telling sorts words by weight, the most telling first.
-func telling(words []word) []word {
+// byWeight sorts words by weight, the most distinctive first.
+func byWeight(words []word) []word {
 	out := slices.Clone(words)
 	slices.SortStableFunc(out, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
 	return out
 }
 
-// singles reports whether the words of a question single a claim out: were words
-// spread at random, fewer than one other claim would have them all.
-func (c *collection) singles(text string) bool {
+// identifies reports whether the words of a question identify a claim: if words were distributed at
+// random, less than one other claim would have all of them.
+func (c *collection) identifies(text string) bool {
 	sum := 0.0
 	for _, t := range analysis.Terms(text) {
 		if c.has[t] > 0 {
@@ -90,21 +90,21 @@ func (c *collection) singles(text string) bool {
 	return sum >= math.Log(float64(c.read)+1)
 }
 
-// minWords is how many words a text must have for a few of them to be a question.
+// minWords is the minimum number of words of a text from which a keyword question is made.
 const minWords = 6
 
-// keyword is a few of the most telling words in another order, as typed into a
-// search box: lower case, identifiers sometimes apart.
+// keyword returns a few of the most distinctive words in another order, as typed into a search box:
+// in lower case, with identifiers sometimes split.
 func keyword(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden string) {
-	text, _, _ = strings.Cut(claim.Text, "\nFiles: ") // the list of a commit
+	text, _, _ = strings.Cut(claim.Text, "\nFiles: ") // the list of files of a commit
 	words := c.words(remark.ReplaceAllString(text, ""))
 	if len(words) < minWords {
 		return "", ""
 	}
-	best := telling(words)
+	best := byWeight(words)
 	best = best[:min(len(best), 10)]
 	n := min(3+rng.IntN(3), len(best)-1)
-	chosen := []word{best[rng.IntN(min(3, len(best)))]} // one of the rarest, always
+	chosen := []word{best[rng.IntN(min(3, len(best)))]} // always one of the rarest
 	for len(chosen) < n {
 		w := draw(best, rng)
 		if !slices.ContainsFunc(chosen, func(o word) bool { return o.at == w.at }) {
@@ -121,18 +121,17 @@ func keyword(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden stri
 			out = append(out, parts...)
 			continue
 		}
-		out = append(out, spelt(w.text))
+		out = append(out, asTyped(w.text))
 	}
 	text = strings.Join(out, " ")
-	if !c.singles(text) {
+	if !c.identifies(text) {
 		return "", ""
 	}
 	return text, ""
 }
 
-// spelt is a word as one types it: in lower case, but for identifiers, which one
-// copies.
-func spelt(w string) string {
+// asTyped returns a word as people type it: in lower case, except for identifiers, which they copy.
+func asTyped(w string) string {
 	if strings.ContainsFunc(w[1:], unicode.IsUpper) && strings.ContainsFunc(w, unicode.IsLower) {
 		return w
 	}
@@ -144,7 +143,7 @@ func numbered(parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return p[0] >= '0' && p[0] <= '9' })
 }
 
-// draw picks a word with a chance in proportion to its weight.
+// draw returns a random word, with a probability proportional to its weight.
 func draw(words []word, rng *rand.Rand) word {
 	sum := 0.0
 	for _, w := range words {
@@ -159,8 +158,7 @@ func draw(words []word, rng *rand.Rand) word {
 	return words[len(words)-1]
 }
 
-// infinitive leads a past form back to its verb, and reports false for a word
-// that is no past form.
+// infinitive returns the infinitive of a past form; false for other words.
 func infinitive(past string) (string, bool) {
 	past = strings.ToLower(past)
 	if past == "was" || past == "were" || past == "had" || past == "did" {
@@ -192,11 +190,10 @@ func infinitive(past string) (string, bool) {
 
 func doubled(s string) bool { return len(s) > 2 && s[len(s)-1] == s[len(s)-2] }
 
-// base is what a word may be a form of, and the ending that it then has: "", s, ed
-// or ing.
+// base is a word and an ending, "", s, ed or ing, that together give another word.
 type base struct{ word, ending string }
 
-// bases lists what a word in lower case may be a form of, the word itself first.
+// bases returns the possible base forms of a word in lower case, the word itself first.
 func bases(w string) []base {
 	out := []base{{w, ""}}
 	if past, ok := infinitive(w); ok {
@@ -223,9 +220,9 @@ func bases(w string) []base {
 	return out
 }
 
-// bend takes the ending off a plural, so that the word differs from what stands
-// in the text; any other word stays.
-func bend(w string) string {
+// singular removes the ending of a plural, so that the word differs from the text. Other words stay
+// unchanged.
+func singular(w string) string {
 	if len(w) < 5 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
@@ -242,8 +239,8 @@ func bend(w string) string {
 	return w
 }
 
-// inflect gives a base form an ending: s, ed or ing, by the rules of spelling. A
-// phrase is bent at its first word.
+// inflect adds an ending to a base form: s, ed or ing, by the rules of spelling. In a phrase it
+// inflects the first word.
 func inflect(base, ending string) string {
 	first, rest, phrase := strings.Cut(base, " ")
 	if phrase {
@@ -295,7 +292,7 @@ func inflect(base, ending string) string {
 
 var plurals = map[string]string{"child": "children", "man": "men", "woman": "women"}
 
-// doubles reports short words that double their last letter: stop, drop, run.
+// doubles reports whether a short word doubles its last letter, such as stop, drop and run.
 func doubles(base string) bool {
 	n := len(base)
 	if n < 3 || n > 4 || strings.ContainsRune("aeiouywx", rune(base[n-1])) {
@@ -304,7 +301,7 @@ func doubles(base string) bool {
 	return strings.ContainsRune("aeiou", rune(base[n-2])) && !strings.ContainsRune("aeiou", rune(base[n-3]))
 }
 
-// irregularPast maps past forms to their verb.
+// irregularPast maps past forms to their verbs.
 var irregularPast = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	words := strings.Fields(irregularVerbs)
@@ -322,7 +319,7 @@ var pastOf = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// A verb and its past form in turn, those whose past form is no other word's.
+// A verb and its past form, alternating. Only past forms that are no other words.
 const irregularVerbs = `become became begin began break broke bring brought build built buy bought catch caught choose chose come came
 	dig dug draw drew drink drank drive drove eat ate fall fell feed fed feel felt fight fought find found fly flew forget forgot
 	get got give gave go went grow grew hear heard hide hid hold held keep kept know knew learn learnt leave left lend lent
@@ -334,9 +331,9 @@ const irregularVerbs = `become became begin began break broke bring brought buil
 //go:embed synonyms.txt
 var synonymLines string
 
-// synonyms maps each word of synonyms.txt to the words of its line. A line is
-// words that can stand for each other, in their base form; an underscore is a
-// space. No word stands in two lines.
+// synonyms maps each word of synonyms.txt to the words of its line. A line has words that can
+// replace each other, in their base form; an underscore stands for a space. No word is in two
+// lines.
 var synonyms = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(synonymLines) {
@@ -354,9 +351,8 @@ var synonyms = sync.OnceValue(func() map[string][]string {
 	return m
 })
 
-// paraphrase says a sentence with other words: synonyms where the table has one,
-// other endings elsewhere, function words and the less telling of the rest left
-// out.
+// paraphrase rewrites a sentence with other words. It uses synonyms from the table and other
+// endings, and leaves out function words and the less distinctive other words.
 func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden string) {
 	who, list := said(claim)
 	for _, i := range rng.Perm(len(list)) {
@@ -364,9 +360,9 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 		if len(words) < 5 || len(words) > 30 || looksLikeCode(list[i]) {
 			continue
 		}
-		keep := map[int]bool{} // the most telling ones, and what has a synonym
+		keep := map[int]bool{} // the most distinctive words, and those with a synonym
 		replaced := 0
-		for n, w := range telling(words) {
+		for n, w := range byWeight(words) {
 			if n < 6 {
 				keep[w.at] = true
 			}
@@ -381,7 +377,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 				if low != w.text { // a name or an identifier
 					low = strings.Join(analysis.SplitIdentifier(w.text), " ")
 				}
-				out = append(out, bend(low))
+				out = append(out, singular(low))
 			}
 		}
 		if replaced == 0 || len(out) < 3 {
@@ -391,7 +387,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 			out = append([]string{who}, out...)
 		}
 		text = openings[rng.IntN(len(openings))] + strings.Join(out, " ")
-		if c.singles(text) {
+		if c.identifies(text) {
 			return text, ""
 		}
 	}
@@ -400,7 +396,7 @@ func paraphrase(c *collection, claim *ken.Claim, rng *rand.Rand) (text, hidden s
 
 var openings = []string{"", "", "", "", "where do we ", "anything about ", "how do I ", "what about "}
 
-// replace returns a synonym of a word in the same form, and "" when there is none.
+// replace returns a synonym of a word in the same form; "" if there is none.
 func replace(w string, rng *rand.Rand) string {
 	for _, b := range bases(w) {
 		group := synonyms()[b.word]

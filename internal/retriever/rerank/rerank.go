@@ -1,9 +1,8 @@
 // Package rerank asks a service which texts answer a question best: POST /rerank, as Cohere,
 // Jina, Voyage, Infinity, vLLM and text-embeddings-inference serve it.
 //
-// A [Client] sends the question and the texts and gets a score for each. It waits for its
-// deadline at most, and stands behind a circuit breaker: a service that keeps failing is not
-// asked for a while.
+// A [Client] sends the question and the texts and gets a score for each. It waits for its deadline
+// at most. It has a circuit breaker: a service that keeps failing is not called for a while.
 package rerank
 
 import (
@@ -23,24 +22,24 @@ import (
 	"github.com/kenlayer/ken/breaker"
 )
 
-// Options configure a Client. BaseURL is needed.
+// Options configures a Client. BaseURL is required.
 type Options struct {
 	BaseURL  string        // without /rerank
-	Model    string        // "" where the service has one model only
+	Model    string        // "" if the service has only one model
 	Key      string        // sent as a bearer token; "" sends none
-	Deadline time.Duration // of one call; <= 0 means 300 ms
+	Deadline time.Duration // of one call; 0 or less means 300 ms
 	Breaker  breaker.Options
 }
 
-// Client asks one service. It is safe for concurrent use.
+// Client calls one service. It is safe for concurrent use.
 type Client struct {
 	o       Options
 	http    *http.Client
 	circuit *breaker.Breaker
-	texts   atomic.Bool // the service wants the field texts, not documents
+	texts   atomic.Bool // the service expects the field texts, not documents
 }
 
-// New returns a client. It calls nobody.
+// New returns a client. It makes no request.
 func New(o Options) *Client {
 	if o.Deadline <= 0 {
 		o.Deadline = 300 * time.Millisecond
@@ -50,15 +49,15 @@ func New(o Options) *Client {
 	}
 	return &Client{o: o, circuit: breaker.New(o.Breaker), http: &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // texts go to the address that was given
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // texts go only to the configured address
 	}}
 }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Scores returns how well each text answers the question, the higher the better. Scores of one
-// call can be compared with each other only.
+// Scores returns a score for each text, higher for a better answer to the question. Scores of
+// different calls can't be compared.
 func (c *Client) Scores(ctx context.Context, question string, texts []string) (scores []float64, err error) {
 	err = c.circuit.Do(ctx, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, c.o.Deadline)
@@ -72,8 +71,8 @@ func (c *Client) Scores(ctx context.Context, question string, texts []string) (s
 	return scores, err
 }
 
-// errOtherField says that the service could not read the request. Most of them call the
-// texts documents, and some texts.
+// errOtherField means that the service could not read the request. Most services call the texts
+// "documents", some "texts".
 var errOtherField = errors.New("the service refused the request")
 
 func (c *Client) ask(ctx context.Context, question string, texts []string) ([]float64, error) {
@@ -90,7 +89,7 @@ func (c *Client) ask(ctx context.Context, question string, texts []string) ([]fl
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.o.BaseURL, "/")+"/rerank", bytes.NewReader(body))
 	if err != nil {
-		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "rerank.base_url", Msg: "no address of a service", Try: "Write it as https://api.jina.ai/v1.", Err: err}
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "rerank.base_url", Msg: "not the URL of a service", Try: "Write it as https://api.jina.ai/v1.", Err: err}
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if c.o.Key != "" {
@@ -123,12 +122,12 @@ func (c *Client) fault(what string, err error) error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: "rerank.base_url", Msg: "the reranker at " + c.o.BaseURL + " " + what, Try: "See that the service runs, or leave rerank.base_url empty.", Err: err}
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the maximum size of an answer in bytes.
 const maxAnswer = 1 << 20
 
-// Parse reads the scores of n texts from an answer: a list of objects with index and score, or
-// an object that holds such a list as results or data. It is an error if a text has no score,
-// or two, or one that is no number.
+// Parse parses the scores of n texts from an answer: a list of objects with index and score, or an
+// object with such a list as results or data. It returns an error if a text has no score, two
+// scores, or one that is not a number.
 func Parse(answer []byte, n int) ([]float64, error) {
 	type entry struct {
 		Index     *int     `json:"index"`

@@ -7,43 +7,42 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Rules of the gate.
+// Parameters of the gate.
 const (
-	// MinTrials is how many turns must have told something before the learned order
-	// can be in force.
+	// MinTrials is the minimum number of informative trials before the learned order can take
+	// effect.
 	MinTrials = 200
-	// Doubt is the probability, at most, that an order that is no better than the
-	// plain one is ever switched on, however many turns are looked at.
+	// Doubt is the maximum probability that an order which is no better than the plain one is ever
+	// switched on, however many turns are examined.
 	Doubt = 0.01
 )
 
-// Gate decides whether the learned order is in force. It is told of every trial, in
-// order, and bets on the next one: its wealth starts at 1 and is multiplied by
-// 1 + λ·d, where d is the difference of the trial, -1..1, and λ, 0..½, is fixed
-// before it is known. If the learned order is no better, wealth can't be expected to
-// grow, and by Ville's inequality it ever reaches 1/[Doubt] with a probability of at
-// most Doubt. So, unlike an interval that is read after every turn, the rule may be
-// asked at any time; the interval that belongs to it is the confidence sequence of
-// I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by
-// betting (JRSS B, 2024), whose λ = mean / (variance + mean²) this uses.
+// Gate decides whether the learned order takes effect. It gets every trial, in order, and bets on
+// the next one. Its wealth starts at 1 and is multiplied by 1 + λ·d, where d is the difference of
+// the trial, -1..1, and λ, 0..½, is chosen before the trial is known. If the learned order is no
+// better, the expected wealth does not grow, and by Ville's inequality the probability that it ever
+// reaches 1/[Doubt] is at most Doubt. So the rule may be checked at any time, unlike a confidence
+// interval that is read after every turn. The corresponding interval is the confidence sequence of
+// I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting (JRSS B,
+// 2024), from which λ = mean / (variance + mean²) is taken.
 //
-// It opens when there were MinTrials and wealth has reached 1/Doubt. A second wealth,
-// which bets on the plain order, closes it again by the same rule, and both start
-// anew. The zero value is closed.
+// The gate opens after MinTrials when wealth has reached 1/Doubt. A second wealth, which bets on
+// the plain order, closes it by the same rule. After each change both start again. The zero value
+// is closed.
 type Gate struct {
 	On      bool    `json:"on"`
-	Trials  int     `json:"trials"`  // since it was opened or closed
-	Sum     float64 `json:"sum"`     // of their differences
-	Square  float64 `json:"square"`  // of their squares
+	Trials  int     `json:"trials"`  // since the gate was opened or closed
+	Sum     float64 `json:"sum"`     // sum of their differences
+	Square  float64 `json:"square"`  // sum of the squares
 	For     float64 `json:"for"`     // logarithm of the wealth that bets on the learned order
-	Against float64 `json:"against"` // on the plain one
+	Against float64 `json:"against"` // the same for the plain order
 
-	Wins   int `json:"wins"` // ever
+	Wins   int `json:"wins"` // in total, since the beginning
 	Losses int `json:"losses"`
 	Ties   int `json:"ties"`
 }
 
-// Record adds a trial. An uninformative one changes nothing.
+// Record adds a trial. It ignores trials that are not informative.
 func (g *Gate) Record(t Trial) {
 	if !t.Informative() {
 		return
@@ -71,7 +70,7 @@ func (g *Gate) Record(t Trial) {
 	}
 }
 
-// Mean is the mean difference of the trials since the gate moved last.
+// Mean returns the mean difference of the trials since the gate was opened or closed.
 func (g *Gate) Mean() float64 {
 	if g.Trials == 0 {
 		return 0
@@ -79,10 +78,11 @@ func (g *Gate) Mean() float64 {
 	return g.Sum / float64(g.Trials)
 }
 
-// Wealth is what betting on the learned order has made of 1, and what is needed.
+// Wealth returns the wealth of betting on the learned order, and the wealth at which the gate
+// opens.
 func (g *Gate) Wealth() (have, need float64) { return math.Exp(g.For), 1 / Doubt }
 
-// sound reports a gate that can be gone on with: numbers that came from a shelf.
+// sound reports whether the values, which come from a shelf, are valid numbers.
 func (g *Gate) sound() bool {
 	for _, f := range []float64{g.Sum, g.Square, g.For, g.Against} {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -92,15 +92,14 @@ func (g *Gate) sound() bool {
 	return g.Trials >= 0 && g.Wins >= 0 && g.Losses >= 0 && g.Ties >= 0
 }
 
-// Judged is a candidate that was shown, and what came of it.
+// Judged is a candidate that was shown, with its label.
 type Judged struct {
 	Features
-	Used bool // it helped: see ken.Use.Helped
+	Used bool // it helped the answer: see ken.Use.Helped
 }
 
-// Labels joins what a turn's orders were offered with what the answer used. Only
-// candidates that were shown are there: of the others nothing is known. They are in
-// the plain order.
+// Labels combines a turn's ranking with the uses by its answer. The result has only the candidates
+// that were shown, because nothing is known about the others. They are in the plain order.
 func Labels(r *ken.Ranking, used []ken.Use) []Judged {
 	if r == nil || len(used) == 0 {
 		return nil
@@ -117,27 +116,26 @@ func Labels(r *ken.Ranking, used []ken.Use) []Judged {
 	return out
 }
 
-// bare reports a candidate of which only the id is left: it was forgotten.
+// bare reports whether only the id of a candidate is left, because the claim was forgotten.
 func bare(c *Features) bool { return *c == Features{ID: c.ID} }
 
 // Trial is one turn on which two orders were compared.
 type Trial struct {
-	Shown, Used    int     // candidates with a label, and those of them that helped
+	Shown, Used    int     // number of labelled candidates, and of those that helped
 	Plain, Learned float64 // normalised discounted cumulative gain, 0..1
 }
 
-// Informative reports whether the orders can differ on the turn: something was used, and
-// something was not.
+// Informative reports whether the orders can differ in the turn: some candidates were used and some
+// were not.
 func (t Trial) Informative() bool { return t.Used > 0 && t.Used < t.Shown }
 
-// Difference is what the learned order gained, -1..1.
+// Difference returns the gain of the learned order over the plain one, -1..1.
 func (t Trial) Difference() float64 { return t.Learned - t.Plain }
 
-// Try compares the plain order with a model's on a turn, which the model must not
-// have learned from yet: so every turn is a test, and then an example (progressive
-// validation: A. Blum, A. Kalai and J. Langford, Beating the hold-out, COLT 1999).
-// Both orders are reduced to what was shown (condensed lists: T. Sakai, Alternatives
-// to Bpref, SIGIR 2007).
+// Try compares the plain order with the model's in a turn. The model must not have learned from the
+// turn yet, so that every turn is first a test and then an example (progressive validation: A.
+// Blum, A. Kalai and J. Langford, Beating the hold-out, COLT 1999). Both orders are reduced to the
+// candidates that were shown (condensed lists: T. Sakai, Alternatives to Bpref, SIGIR 2007).
 func (m *Model) Try(labels []Judged) Trial {
 	t := Trial{Shown: len(labels)}
 	plain := make([]bool, len(labels))
@@ -159,7 +157,7 @@ func (m *Model) Try(labels []Judged) Trial {
 	return t
 }
 
-// rank orders the candidates by the model.
+// rank returns the indices of the candidates in the model's order.
 func (m *Model) rank(labels []Judged) []int {
 	order, score := identity(len(labels)), make([]float64, len(labels))
 	for i := range labels {
@@ -178,11 +176,10 @@ func (m *Model) rank(labels []Judged) []int {
 	return order
 }
 
-// Rank is the order that the model would give candidates with labels: their indices,
-// best first.
+// Rank returns the indices of labelled candidates in the model's order, best first.
 func (m *Model) Rank(labels []Judged) []int { return m.rank(labels) }
 
-// Learn takes up a turn, in the plain order.
+// Learn learns from a turn's candidates, in the plain order.
 func (m *Model) Learn(labels []Judged) {
 	for i := range labels {
 		v := vectorOf(&labels[i].Features)
@@ -190,9 +187,9 @@ func (m *Model) Learn(labels []Judged) {
 	}
 }
 
-// NDCG is the normalised discounted cumulative gain of the first k places of an
-// order in which each place helps or not (Järvelin and Kekäläinen 2002). used is how
-// many help in all; 0 for none.
+// NDCG returns the normalised discounted cumulative gain of the first k places of an order
+// (Järvelin and Kekäläinen 2002). order says for each place whether its candidate helped. used is
+// the total number of candidates that helped; if it is 0, the result is 0.
 func NDCG(order []bool, used, k int) float64 {
 	gain, most := 0.0, 0.0
 	for i, u := range order[:min(k, len(order))] {

@@ -17,27 +17,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Mode says when the learned order is in force.
+// Mode says when the learned order takes effect.
 type Mode string
 
 // Modes.
 const (
-	ModeAuto Mode = "auto" // once it has proved to be better: see Gate
-	ModeOff  Mode = "off"  // never, and nothing is explored; it still learns what is of use
+	ModeAuto Mode = "auto" // after it has proved to be better: see Gate
+	ModeOff  Mode = "off"  // never, and nothing is explored; it still learns
 	ModeOn   Mode = "on"   // always
 )
 
-// Options configures a Learner; the zero value works.
+// Options configures a Learner. The zero value works.
 type Options struct {
-	Mode     Mode          // default ModeAuto
-	Deadline time.Duration // of a turn's order; default DefaultDeadline
-	// HalfLife is after what time a use counts half; default 30 days.
+	Mode     Mode          // the default is ModeAuto
+	Deadline time.Duration // for ordering one turn; the default is DefaultDeadline
+	// HalfLife is the time after which a use counts half; the default is 30 days.
 	HalfLife time.Duration
-	// Records and Slots are how many counters are kept of each sort; those that were
-	// not touched for longest go first. Default 8192.
+	// Records and Slots are the maximum numbers of counters for records and for slots. The least
+	// recently changed ones are deleted first. The default is 8192.
 	Records, Slots int
-	Now            func() time.Time // default time.Now
-	Log            *slog.Logger     // hears of a state that can't be read; default nobody
+	Now            func() time.Time // nil means time.Now
+	Log            *slog.Logger     // receives errors of reading the state; nil discards them
 }
 
 func (o Options) withDefaults() Options {
@@ -62,31 +62,30 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Learner is an owner's memory of what was of use, and the built-in order made of
-// it. What it knows is on the owner's shelf, where any number of processes learn
-// into the same state; reading it costs no access to the shelf once it was loaded.
-// It is safe for concurrent use.
+// Learner stores the use of an owner's items and computes the learned order from it. Its data is on
+// the owner's shelf, and several processes may update the same state. After Load, reading needs no
+// access to the shelf. It is safe for concurrent use.
 type Learner struct {
 	shelf store.Shelf
 	o     Options
 
-	loading sync.Mutex   // one at a time
+	loading sync.Mutex   // held while loading
 	mu      sync.RWMutex // guards the rest
 	loaded  bool
 	gate    Gate
 	turns   int
-	guard   *Guard // of the model as it is now; nil while it knows nothing
+	guard   *Guard // for the current model; nil before the first turn
 	records map[string]tally
 	slots   map[uint64]tally
 }
 
-// NewLearner returns the learner of a shelf. It reads nothing yet.
+// NewLearner returns the learner of a shelf. It does not read the shelf.
 func NewLearner(shelf store.Shelf, o Options) *Learner {
 	return &Learner{shelf: shelf, o: o.withDefaults(), records: map[string]tally{}, slots: map[uint64]tally{}}
 }
 
-// Load reads what is known, once; later calls return at once. A state that can't be
-// read is logged, and as good as none. Errors are the shelf's.
+// Load reads the state from the shelf on the first call. If the state can't be decoded, Load logs
+// that and uses an empty one. It returns the errors of the shelf.
 func (l *Learner) Load(ctx context.Context) error {
 	if l.isLoaded() {
 		return nil
@@ -105,7 +104,7 @@ func (l *Learner) isLoaded() bool {
 	return l.loaded
 }
 
-// Refresh reads what is known anew, as other processes left it.
+// Refresh reads the state from the shelf again, to get the changes of other processes.
 func (l *Learner) Refresh(ctx context.Context) error {
 	var st State
 	var fault error
@@ -130,10 +129,10 @@ func (l *Learner) Refresh(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read what was of use: %w", err)
+		return fmt.Errorf("read the learned use of items: %w", err)
 	}
 	if fault != nil {
-		l.o.Log.Warn("the learned order starts anew", "cause", fault, "try", ken.Hint(fault))
+		l.o.Log.Warn("the learned order is reset", "cause", fault, "try", ken.Hint(fault))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +141,7 @@ func (l *Learner) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes over a state. l.mu is held.
+// adopt replaces the current state. The caller holds l.mu.
 func (l *Learner) adopt(st *State) {
 	l.gate, l.turns, l.guard = st.Gate, st.Turns, nil
 	if st.Turns > 0 {
@@ -150,15 +149,15 @@ func (l *Learner) adopt(st *State) {
 	}
 }
 
-// Standing is where a learner stands.
+// Standing describes the state of a learner.
 type Standing struct {
 	Mode    Mode `json:"mode"`
-	InForce bool `json:"in_force"` // the learned order decides
-	Turns   int  `json:"turns"`    // learned from
+	InForce bool `json:"in_force"` // the learned order takes effect
+	Turns   int  `json:"turns"`    // number of turns learned from
 	Gate    Gate `json:"gate"`
 }
 
-// Standing returns where the learner stands, as of what was loaded.
+// Standing returns the learner's state as of the last load.
 func (l *Learner) Standing() Standing {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -169,10 +168,10 @@ func (l *Learner) inForce(m Mode) bool {
 	return l.guard != nil && (m == ModeOn || m == ModeAuto && l.gate.On)
 }
 
-// InForce returns the learned order when it is to decide, else nil.
+// InForce returns the learned order if it takes effect; nil otherwise.
 func (l *Learner) InForce() *Guard { return l.InForceAs(l.o.Mode) }
 
-// InForceAs is InForce for another mode than the learner's, to try it.
+// InForceAs is InForce for another mode than the learner's, for dry runs.
 func (l *Learner) InForceAs(m Mode) *Guard {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -185,12 +184,12 @@ func (l *Learner) InForceAs(m Mode) *Guard {
 // Explores reports whether turns may explore.
 func (l *Learner) Explores() bool { return l.o.Mode != ModeOff }
 
-// maxAside bounds the states kept aside: when there are that many, learning stops
-// until somebody looks.
+// maxAside is the maximum number of unreadable states that are kept aside. When it is reached,
+// learning stops until somebody removes them.
 const maxAside = 4
 
-// restore reads the state within a transaction, and puts one that can't be read
-// aside. ok is false where the state must be left alone.
+// restore reads the state in a transaction. It moves an unreadable state aside. ok is false if the
+// state must not be changed.
 func (l *Learner) restore(tx store.ShelfTx) (st State, ok bool, err error) {
 	b := tx.Get(keyState)
 	if b == nil {
@@ -219,24 +218,23 @@ func (l *Learner) restore(tx store.ShelfTx) (st State, ok bool, err error) {
 	return State{}, true, nil
 }
 
-// Outcome is what came of a turn.
+// Outcome is the result of a turn.
 type Outcome struct {
-	Ranking *ken.Ranking // nil where nothing could be ordered
+	Ranking *ken.Ranking // nil if nothing could be ordered
 	Used    []ken.Use
-	// Shown are the items that count for their entity's aspect; constraints and what
-	// is in every turn are shown whether they are of use or not, and are not among
-	// them.
+	// Shown are the items that count for the aspect of their entity. Constraints, and items that
+	// are in every turn, are shown whether they are useful or not, so they are not in it.
 	Shown []Shown
 }
 
-// Shown is an item as it is counted.
+// Shown identifies an item and the slot in which it is counted.
 type Shown struct {
 	ID     string
-	Entity string // the primary one; "" for none
+	Entity string // its primary entity; "" for none
 	Aspect string
 }
 
-// ShownOf are the items of a block that count.
+// ShownOf returns the items of a block that count.
 func ShownOf(items []ken.Item) (out []Shown) {
 	for i := range items {
 		it := &items[i]
@@ -252,14 +250,14 @@ func ShownOf(items []ken.Item) (out []Shown) {
 	return out
 }
 
-// changes are what one transaction makes of the counters; nil values are deleted.
+// changes holds the new counters of one transaction; a nil value means that the counter is deleted.
 type changes struct {
 	records map[string]*tally
 	slots   map[uint64]*tally
 }
 
-// Learn is Take in a transaction of its own, which also runs also, unless that is nil.
-// Errors: the shelf's, and also's; nothing is learned then.
+// Learn calls Take in a transaction of its own. In the same transaction it calls also, unless that
+// is nil. It returns the errors of the shelf and of also; then nothing is learned.
 func (l *Learner) Learn(ctx context.Context, outcomes []Outcome, also func(store.ShelfTx) error) error {
 	if err := l.Load(ctx); err != nil {
 		return err
@@ -272,15 +270,15 @@ func (l *Learner) Learn(ctx context.Context, outcomes []Outcome, also func(store
 		return also(tx)
 	})
 	if err != nil {
-		return fmt.Errorf("learn what was of use: %w", err)
+		return fmt.Errorf("store the learned use of items: %w", err)
 	}
 	taken()
 	return nil
 }
 
-// Take learns what came of turns, in their order, within the caller's own transaction.
-// Only what is judged is learned from: an outcome without Used changes nothing. Call
-// what it returns once the transaction is durable: turns go by it from then on.
+// Take learns from outcomes, in order, within the caller's transaction. It ignores an outcome
+// without Used. Call taken once the transaction is durable: it updates the state in memory, which
+// turns use.
 func (l *Learner) Take(tx store.ShelfTx, outcomes []Outcome) (taken func(), err error) {
 	now := l.o.Now()
 	ch := changes{map[string]*tally{}, map[uint64]*tally{}}
@@ -319,7 +317,7 @@ func (l *Learner) Take(tx store.ShelfTx, outcomes []Outcome) (taken func(), err 
 	}, nil
 }
 
-// count counts one outcome.
+// count adds one outcome to the counters.
 func (l *Learner) count(tx store.ShelfTx, o *Outcome, now time.Time, ch *changes) {
 	for _, s := range o.Shown {
 		at := slices.IndexFunc(o.Used, func(u ken.Use) bool { return u.ID == s.ID })
@@ -339,7 +337,7 @@ func (l *Learner) count(tx store.ShelfTx, o *Outcome, now time.Time, ch *changes
 		if entity == 0 {
 			aspect = 0
 		}
-		if was := t; was.entity != 0 && was.slot() != pair(entity, aspect) { // it was filed anew
+		if was := t; was.entity != 0 && was.slot() != pair(entity, aspect) { // its entity or aspect has changed
 			l.move(tx, was.slot(), -was.shown, -was.used, now, ch)
 			if entity != 0 {
 				l.move(tx, pair(entity, aspect), was.shown, was.used, now, ch)
@@ -354,7 +352,7 @@ func (l *Learner) count(tx store.ShelfTx, o *Outcome, now time.Time, ch *changes
 	}
 }
 
-// recordOf reads a record's counters as they are at now; false for what can't be read.
+// recordOf returns a record's counters, decayed to now; false if they can't be decoded.
 func (l *Learner) recordOf(tx store.ShelfReader, id string, now time.Time, ch *changes) (tally, bool) {
 	if t, ok := ch.records[id]; ok && t != nil {
 		return *t, true
@@ -364,7 +362,7 @@ func (l *Learner) recordOf(tx store.ShelfReader, id string, now time.Time, ch *c
 		return tally{at: now.Unix()}, true
 	}
 	t, ok := decodeTally(b)
-	return t.faded(now, l.o.HalfLife), ok
+	return t.decayed(now, l.o.HalfLife), ok
 }
 
 // move adds to a slot's counters.
@@ -377,13 +375,13 @@ func (l *Learner) move(tx store.ShelfReader, slot uint64, shown, used float32, n
 		if t, ok = decodeTally(b); !ok {
 			return
 		}
-		t = t.faded(now, l.o.HalfLife)
+		t = t.decayed(now, l.o.HalfLife)
 	}
 	t = t.plus(shown, used)
 	ch.slots[slot] = &t
 }
 
-// evict adds to the changes the counters that there is no room for.
+// evict adds deletions to ch if there are too many counters.
 func (l *Learner) evict(ch *changes) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -391,8 +389,8 @@ func (l *Learner) evict(ch *changes) {
 	evict(l.slots, ch.slots, l.o.Slots)
 }
 
-// evict deletes the least recently touched of have and changed once there are more
-// than most, a sixteenth more than need be, so that it is rare.
+// evict deletes the least recently changed counters if there would be more than most. It deletes a
+// sixteenth more than necessary, so that it is rarely needed.
 func evict[K cmp.Ordered](have map[K]tally, changed map[K]*tally, most int) {
 	n := len(have)
 	for k, t := range changed {
@@ -427,7 +425,7 @@ func (ch *changes) write(tx store.ShelfTx) error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(ch.slots)) {
 		t := ch.slots[slot]
-		if t != nil && t.shown < least {
+		if t != nil && t.shown < minShown {
 			ch.slots[slot], t = nil, nil
 		}
 		if err := put(tx, keySlot(slot), t); err != nil {
@@ -444,7 +442,7 @@ func put(tx store.ShelfTx, key string, t *tally) error {
 	return tx.Put(key, t.encode())
 }
 
-// apply takes over written changes. l.mu is held.
+// apply updates the state in memory with written changes. The caller holds l.mu.
 func (l *Learner) apply(ch *changes) {
 	merge(l.records, ch.records)
 	merge(l.slots, ch.slots)
@@ -460,17 +458,16 @@ func merge[K comparable](have map[K]tally, changed map[K]*tally) {
 	}
 }
 
-// Learned orders by a model as it was when it was made. It is safe for concurrent
-// use.
+// Learned orders candidates by a copy of a model. It is safe for concurrent use.
 type Learned struct{ w *[width]float64 }
 
 var _ Scorer = (*Learned)(nil)
 
-// NewLearned returns the order of a model, which may go on learning.
+// NewLearned returns the order of a model's current weights. The model may continue to learn.
 func NewLearned(m *Model) *Learned { return &Learned{m.weights()} }
 
-// Order implements Scorer: the likeliest to be used first, equal ones in the plain
-// order. It does not look at turn and never fails.
+// Order implements Scorer. Candidates with the highest probability of use come first; equal ones
+// stay in the plain order. It ignores the turn and never fails.
 func (l *Learned) Order(_ context.Context, _ Turn, c []Features) ([]int, error) {
 	order, score := identity(len(c)), make([]float64, len(c))
 	for i := range c {
@@ -486,28 +483,27 @@ func (l *Learned) Order(_ context.Context, _ Turn, c []Features) ([]int, error) 
 	return order, nil
 }
 
-// Rate is in how many turns the two candidates at the cut are swapped.
+// Rate is the share of turns in which the two candidates at the cut are swapped.
 const Rate = 0.05
 
-// Explorer decides whether a turn explores. The zero value explores in Rate of all
+// Explorer decides whether a turn explores. The zero value explores in a share of Rate of all
 // turns.
 type Explorer struct {
-	Rate float64 // 0..1; 0 means Rate
-	// Chance is where the decision falls for a turn, 0 to below 1: below Rate, it
-	// explores. The same turn must always have the same. Nil: by a hash of the turn's
-	// id.
+	Rate float64 // 0..1; 0 means the constant Rate
+	// Chance returns a number in [0, 1) for a turn, always the same one. Below Rate, the turn
+	// explores. Nil means a hash of the turn's id.
 	Chance func(turn string) float64
 }
 
-// Explore reports whether a turn swaps the two candidates at the cut, and how
-// probable what it does was.
+// Explore reports whether a turn swaps the two candidates at the cut, and the probability of that
+// choice.
 //
-// Without it, what the order leaves out is never seen to be of use, and an order can
-// only be judged by what another one showed. As the probability is known, what
-// would have come of another order can be estimated without that bias: by inverse
-// propensity (A. Swaminathan and T. Joachims, Counterfactual risk minimization, ICML
-// 2015; T. Joachims, A. Swaminathan and T. Schnabel, Unbiased learning-to-rank with
-// biased feedback, WSDM 2017). Swapping neighbours only costs next to nothing.
+// Without exploration, items that the order leaves out are never seen to be useful, and an order
+// can only be judged on what another one showed. Because the probability is known, the result of
+// another order can be estimated without that bias, by inverse propensity (A. Swaminathan and T.
+// Joachims, Counterfactual risk minimization, ICML 2015; T. Joachims, A. Swaminathan and T.
+// Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017). Swapping only neighbours
+// costs almost nothing.
 func (e Explorer) Explore(turn string) (swap bool, propensity float64) {
 	rate := e.Rate
 	if rate == 0 {

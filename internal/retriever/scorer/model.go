@@ -17,25 +17,23 @@ import (
 //
 //	p(used | x) = 1 / (1 + exp(-w·x))
 //
-// by FTRL-Proximal (H. B. McMahan et al., Ad click prediction: a view from the
-// trenches, KDD 2013, algorithm 1) without its L1 part: gradient descent with an L2
-// penalty and a learning rate for each weight, which gets smaller the more that
-// weight has learned. So the weight of a slot that is seen for the first time moves
-// quickly, while those of the dense features have settled. With g = (p-y)·x,
+// It is trained by FTRL-Proximal (H. B. McMahan et al., Ad click prediction: a view from the
+// trenches, KDD 2013, algorithm 1) without the L1 part: gradient descent with an L2 penalty and a
+// learning rate for each weight, which decreases the more the weight has learned. So the weight of
+// a new slot changes quickly, while those of the dense features are settled. With g = (p-y)·x,
 //
 //	σ = (√(n+g²) - √n) / α;  z += g - σ·w;  n += g²;  w = -z / ((β+√n)/α + λ)
 //
-// Names are hashed into Slots weights (K. Weinberger et al., Feature hashing for
-// large scale multitask learning, ICML 2009), so that the size of a model does not
-// depend on how many there are. The same examples in the same order give the same
-// model. A model is not safe for concurrent use while it learns; the zero value
-// knows nothing.
+// Names are hashed into Slots weights (K. Weinberger et al., Feature hashing for large scale
+// multitask learning, ICML 2009), so the size of a model does not depend on the number of names.
+// The same examples in the same order give the same model. A model is not safe for concurrent use
+// while it learns. The zero value is an untrained model.
 type Model struct {
 	z, n [width]float64
 }
 
-// The constants of the paper's names. α is larger than for clicks because there are
-// some thousand examples here, not billions.
+// The constants of the paper. α is larger than for clicks, because there are some thousand
+// examples, not billions.
 const (
 	alpha  = 0.15
 	beta   = 1
@@ -49,7 +47,7 @@ func (m *Model) weight(i int) float64 {
 	return -m.z[i] / ((beta+math.Sqrt(m.n[i]))/alpha + lambda)
 }
 
-// logit is w·x.
+// logit returns w·x.
 func (m *Model) logit(v *vector) (sum float64) {
 	for i, x := range v.x {
 		if x != 0 {
@@ -62,7 +60,7 @@ func (m *Model) logit(v *vector) (sum float64) {
 	return sum
 }
 
-// learn takes up one example.
+// learn updates the weights by one example.
 func (m *Model) learn(v *vector, used bool) {
 	g := 1/(1+math.Exp(-m.logit(v))) - is(used)
 	for i, x := range v.x {
@@ -82,7 +80,7 @@ func (m *Model) step(i int, g float64) {
 	m.n[i] = more
 }
 
-// weights are those of the model, for who only reads.
+// weights returns a copy of the model's weights for reading.
 func (m *Model) weights() *[width]float64 {
 	w := new([width]float64)
 	for i := range w {
@@ -91,7 +89,7 @@ func (m *Model) weights() *[width]float64 {
 	return w
 }
 
-// Places of the dense features in a model. The order is part of FeatureVersion.
+// Indices of the dense features in a model. Their order is part of FeatureVersion.
 const (
 	xBias = iota
 	xRank
@@ -114,25 +112,25 @@ const (
 	dense
 )
 
-// Slots is how many weights the hashed slots share.
+// Slots is the number of weights that the hashed slots share.
 const Slots = 2048
 
-// FeatureVersion names what the places of a model mean. A model of another version
-// is of no use.
+// FeatureVersion is the version of the meaning of the indices. A model of another version can't be
+// used.
 const FeatureVersion = 1
 
-// width is how many weights a model has.
+// width is the number of weights of a model.
 const width = dense + Slots
 
-// vector is a candidate as the model reads it: dense features, each about 0..1, and
-// up to three hashed slots with the value 1.
+// vector is a candidate in the form that the model uses: dense features, each about 0..1, and up to
+// three hashed slots with the value 1.
 type vector struct {
 	x     [dense]float64
 	slots [3]int
-	n     int // of slots
+	n     int // number of slots
 }
 
-// vectorOf reads a candidate.
+// vectorOf converts the features of a candidate.
 func vectorOf(f *Features) (v vector) {
 	x := &v.x
 	x[xBias] = 1
@@ -163,8 +161,8 @@ func vectorOf(f *Features) (v vector) {
 	return v
 }
 
-// reciprocal is 1 for the first rank, a half for the eleventh, and 0 for none: the
-// smoothing of reciprocal rank fusion, with a shorter tail.
+// reciprocal returns 1 for the first rank, a half for the eleventh, and 0 for rank 0, which means
+// not found. It is the smoothing of reciprocal rank fusion with a shorter tail.
 func reciprocal(rank int) float64 {
 	if rank <= 0 {
 		return 0
@@ -172,15 +170,15 @@ func reciprocal(rank int) float64 {
 	return 10 / float64(9+rank)
 }
 
-// use is how much of what was shown was used, -0.5..0.5 around what nothing is known
-// of (the rule of succession), and how much is known, 0..1.
+// use returns which part of what was shown was used, as -0.5..0.5 with 0 for unknown (the rule of
+// succession), and how much is known, 0..1.
 func use(shown, used float64) (utility, known float64) {
 	shown = clamp(shown, 0, 1e6)
 	used = clamp(used, 0, shown)
 	return (used+1)/(shown+2) - 0.5, shown / (shown + 4)
 }
 
-// clamp also makes the lowest value of what is no number.
+// clamp limits v to low..high, and returns low for NaN.
 func clamp(v, low, high float64) float64 {
 	if math.IsNaN(v) {
 		return low
@@ -195,8 +193,8 @@ func is(b bool) float64 {
 	return 0
 }
 
-// Slot hashes the name of an entity or an aspect, as analysis.Entity spells it: 32-bit
-// FNV-1a. It is 0 for a name of which nothing is left, and for no other.
+// Slot returns the 32-bit FNV-1a hash of the name of an entity or an aspect, in the form of
+// analysis.Entity. It is 0 only for a name that is empty in that form.
 func Slot(name string) uint32 {
 	name = analysis.Entity(name)
 	if name == "" {
@@ -214,11 +212,11 @@ func Slot(name string) uint32 {
 	return h
 }
 
-// pair is an entity's aspect as one number.
+// pair combines the hashes of an entity and an aspect.
 func pair(entity, aspect uint32) uint64 { return uint64(entity)<<32 | uint64(aspect) }
 
-// mix spreads the bits of a number (the finalizer of splitmix64, Steele, Lea and
-// Flood, OOPSLA 2014).
+// mix spreads the bits of a number (the finalizer of splitmix64, Steele, Lea and Flood, OOPSLA
+// 2014).
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
@@ -227,39 +225,39 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Features is what a scorer sees of a candidate; see ken.Features.
+// Features is what a scorer knows about a candidate; see ken.Features.
 type Features = ken.Features
 
-// Turn is what a scorer knows of the turn.
+// Turn is what a scorer knows about the turn.
 type Turn struct {
-	ID string // the turn's; "" when it has none
+	ID string // the turn's id; "" if it has none
 	At time.Time
 }
 
 // Scorer orders candidates.
 type Scorer interface {
-	// Order returns the indices of c in the order in which the candidates should be
-	// considered, best first, each once. c is in the plain order, and the scorer's to
-	// keep; there is no constraint in it. Order must be safe for concurrent use and
-	// should return at ctx's end.
+	// Order returns the indices of c in the order in which the candidates should be considered,
+	// best first. Each index must occur once. c is in the plain order, contains no constraint, and
+	// may be kept by the scorer. Order must be safe for concurrent use and should return when ctx
+	// ends.
 	Order(ctx context.Context, turn Turn, c []Features) (order []int, err error)
 }
 
-// DefaultDeadline is how long a turn waits for a scorer.
+// DefaultDeadline is the default time that a turn waits for a scorer.
 const DefaultDeadline = 5 * time.Millisecond
 
-// maxBehind is how many calls of a scorer may be under way: one that does not come
-// back is not asked again and again.
-const maxBehind = 8
+// maxInFlight is the maximum number of calls of a scorer in progress, so that a scorer that hangs is
+// not called again and again.
+const maxInFlight = 8
 
-// Guard asks a scorer so that it can do no harm. It is safe for concurrent use.
+// Guard calls a scorer so that its failures do no harm. It is safe for concurrent use.
 type Guard struct {
 	scorer   Scorer
 	deadline time.Duration
-	behind   atomic.Int32 // calls under way
+	inFlight atomic.Int32 // number of calls in progress
 }
 
-// NewGuard returns a guard of s; a deadline of 0 or less is DefaultDeadline.
+// NewGuard returns a guard of s. A deadline of 0 or less means DefaultDeadline.
 func NewGuard(s Scorer, deadline time.Duration) *Guard {
 	if deadline <= 0 {
 		deadline = DefaultDeadline
@@ -267,25 +265,25 @@ func NewGuard(s Scorer, deadline time.Duration) *Guard {
 	return &Guard{scorer: s, deadline: deadline}
 }
 
-// Order is Scorer.Order with all that can go wrong as an error: that it is late, that
-// it panics, that what it says is no permutation. The built-in one is asked on this
-// goroutine, any other on one of its own. c is not changed.
+// Order is Scorer.Order, with an error if the scorer is late, panics or returns no permutation. It
+// calls the built-in scorer in the caller's goroutine, and any other one in a new goroutine. It
+// does not change c.
 func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, error) {
 	if len(c) < 2 {
 		return identity(len(c)), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.deadline)
 	defer cancel()
-	if own, ok := g.scorer.(*Learned); ok { // some microseconds, and no place to hang
+	if own, ok := g.scorer.(*Learned); ok { // takes some microseconds and can't hang
 		order, err := own.Order(ctx, turn, c)
 		if err == nil {
 			err = permutation(order, len(c))
 		}
 		return order, err
 	}
-	if g.behind.Add(1) > maxBehind {
-		g.behind.Add(-1)
-		return nil, errors.New("earlier calls did not come back")
+	if g.inFlight.Add(1) > maxInFlight {
+		g.inFlight.Add(-1)
+		return nil, errors.New("earlier calls have not returned")
 	}
 	type answer struct {
 		order []int
@@ -294,7 +292,7 @@ func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, erro
 	done := make(chan answer, 1)
 	own := slices.Clone(c)
 	go func() {
-		defer g.behind.Add(-1)
+		defer g.inFlight.Add(-1)
 		var a answer
 		defer func() {
 			if p := recover(); p != nil {
@@ -307,7 +305,7 @@ func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, erro
 	select {
 	case a := <-done:
 		if a.err == nil {
-			a.order = slices.Clone(a.order) // it may be used again by who made it
+			a.order = slices.Clone(a.order) // the scorer may use its slice again
 			a.err = permutation(a.order, len(c))
 		}
 		return a.order, a.err
@@ -316,7 +314,7 @@ func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, erro
 	}
 }
 
-// permutation reports an order that does not have each of n indices once.
+// permutation returns an error if order does not contain each of n indices once.
 func permutation(order []int, n int) error {
 	if len(order) != n {
 		return fmt.Errorf("%d places for %d candidates", len(order), n)
@@ -324,7 +322,7 @@ func permutation(order []int, n int) error {
 	seen := make([]bool, n)
 	for _, i := range order {
 		if i < 0 || i >= n || seen[i] {
-			return fmt.Errorf("candidate %d is not there, or there twice", i)
+			return fmt.Errorf("candidate %d is missing or duplicated", i)
 		}
 		seen[i] = true
 	}

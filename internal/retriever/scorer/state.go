@@ -15,15 +15,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// State is what a learner knows besides its counters: the model, and whether it is in
-// force. The zero value knows nothing.
+// State is what a learner knows in addition to its counters: the model and the gate. The zero value
+// is untrained.
 type State struct {
 	Model Model
 	Gate  Gate
-	Turns int // learned from, ever
+	Turns int // number of turns learned from, in total
 }
 
-// Take compares both orders on a turn and then learns from it.
+// Take compares both orders in a turn and then learns from it.
 func (s *State) Take(labels []Judged) Trial {
 	t := s.Model.Try(labels)
 	s.Gate.Record(t)
@@ -34,8 +34,8 @@ func (s *State) Take(labels []Judged) Trial {
 	return t
 }
 
-// A written state is a magic number, the CRC-32 of the rest, the length of a header
-// in JSON, the header, and the weights that learned something: place, z and n.
+// An encoded state is a magic number, the CRC-32 of the rest, the length of a JSON header, the
+// header, and the weights that are not zero: index, z and n.
 var magic = [4]byte{'K', 'S', 'C', '1'}
 
 const (
@@ -51,7 +51,7 @@ type stateHead struct {
 	Weights  int  `json:"weights"`
 }
 
-// errNewer is a state of a later version of this package: not to be touched.
+// errNewer means that a later version of this package wrote the state. It must not be changed.
 var errNewer = errors.New("written by a newer version")
 
 // MarshalBinary implements encoding.BinaryMarshaler. A weight takes ten bytes.
@@ -75,13 +75,13 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint32(magic[:], crc32.ChecksumIEEE(rest)), rest...), nil
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. It keeps nothing of b, and
-// s is as before when it fails: with ErrCorrupt for what is none, or of another
-// version of the features, and otherwise for what a newer version wrote.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It keeps no reference to b, and leaves s
+// unchanged after an error. It returns ErrCorrupt for invalid data and for another version of the
+// features, and another error for a state of a newer version.
 func (s *State) UnmarshalBinary(b []byte) error {
 	bad := func(format string, args ...any) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: "the scorer's state can't be read", Err: fmt.Errorf(format, args...),
-			Try: "Go on: it is kept aside, and learning starts anew."}
+			Try: "No action is needed: the state is kept aside, and learning starts again."}
 	}
 	if len(b) < 12 || !bytes.Equal(b[:4], magic[:]) {
 		return bad("it does not start as one")
@@ -124,18 +124,18 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// settle rounds the weights as MarshalBinary writes them, so that a process that goes
-// on and one that reads the state learn the same.
+// settle rounds the weights as MarshalBinary does, so that a process which continues and one which
+// reads the state learn the same.
 func (s *State) settle() {
 	for i := range s.Model.n {
 		s.Model.z[i], s.Model.n[i] = float64(float32(s.Model.z[i])), float64(float32(s.Model.n[i]))
 	}
 }
 
-// Counts returns how often what is filed under an entity's aspect was shown, and how
-// often it was used, names as analysis.Entity takes them; the aspect "" is that of
-// what has none. Both fade: half of it is gone after Options.HalfLife. It is
-// structure.Utility, from memory: nothing before Load.
+// Counts returns how often records under an aspect of an entity were shown and used, with names in
+// the form of analysis.Entity. The aspect "" stands for records without one. Both counts decay by
+// half in Options.HalfLife. Counts implements structure.Utility; it reads only memory, so the
+// counts are 0 before Load.
 func (l *Learner) Counts(entity, aspect string) (shown, used float64) {
 	e := Slot(entity)
 	if e == 0 {
@@ -147,12 +147,12 @@ func (l *Learner) Counts(entity, aspect string) (shown, used float64) {
 	if !ok {
 		return 0, 0
 	}
-	t = t.faded(l.o.Now(), l.o.HalfLife)
+	t = t.decayed(l.o.Now(), l.o.HalfLife)
 	return float64(t.shown), float64(t.used)
 }
 
-// Earlier fills in what came of candidates in earlier turns, and the slots of those
-// that have none and were shown before.
+// Earlier sets the counts of earlier turns in candidates, and the slots of those that have none but
+// were shown before.
 func (l *Learner) Earlier(c []Features, now time.Time) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -162,21 +162,21 @@ func (l *Learner) Earlier(c []Features, now time.Time) {
 			if f.Entity == 0 {
 				f.Entity, f.Aspect = t.entity, t.aspect
 			}
-			t = t.faded(now, l.o.HalfLife)
+			t = t.decayed(now, l.o.HalfLife)
 			f.Shown, f.Used = float64(t.shown), float64(t.used)
 		}
 		if f.Entity == 0 {
 			continue
 		}
 		if t, ok := l.slots[pair(f.Entity, f.Aspect)]; ok {
-			t = t.faded(now, l.o.HalfLife)
+			t = t.decayed(now, l.o.HalfLife)
 			f.SlotShown, f.SlotUsed = float64(t.shown), float64(t.used)
 		}
 	}
 }
 
-// Forget deletes the counters of records, and takes them off those of their slots.
-// Records that were never counted are no error.
+// Forget deletes the counters of records and subtracts them from those of their slots. Records
+// without counters are no error.
 func (l *Learner) Forget(ctx context.Context, ids ...string) error {
 	if err := l.Load(ctx); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (l *Learner) Forget(ctx context.Context, ids ...string) error {
 				continue
 			}
 			if t, ok := decodeTally(b); ok && t.entity != 0 {
-				t = t.faded(now, l.o.HalfLife)
+				t = t.decayed(now, l.o.HalfLife)
 				l.move(tx, t.slot(), -t.shown, -t.used, now, &ch)
 			}
 			ch.records[id] = nil
@@ -200,7 +200,7 @@ func (l *Learner) Forget(ctx context.Context, ids ...string) error {
 		return ch.write(tx)
 	})
 	if err != nil {
-		return fmt.Errorf("forget what was of use: %w", err)
+		return fmt.Errorf("forget the learned use of items: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,17 +208,16 @@ func (l *Learner) Forget(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// tally is how often something was shown and used. What lies back counts less.
+// tally counts how often something was shown and used. Older counts decay.
 type tally struct {
 	shown, used float32
-	at          int64 // Unix seconds that shown and used are of
+	at          int64 // Unix seconds to which shown and used are decayed
 	entity      uint32
 	aspect      uint32
 }
 
-// faded is what is left of a tally at a time: half of it after each half-life. A time
-// before it changes nothing.
-func (t tally) faded(now time.Time, halfLife time.Duration) tally {
+// decayed returns a tally decayed to now: by half in each half-life. An earlier time changes nothing.
+func (t tally) decayed(now time.Time, halfLife time.Duration) tally {
 	age := time.Duration(now.Unix()-t.at) * time.Second
 	if age <= 0 || halfLife <= 0 {
 		return t
@@ -234,8 +233,8 @@ func (t tally) plus(shown, used float32) tally {
 	return t
 }
 
-// least is what a tally is not worth keeping below.
-const least = 0.01
+// minShown is the value of shown below which a slot's tally is deleted.
+const minShown = 0.01
 
 func (t tally) slot() uint64 { return pair(t.entity, t.aspect) }
 
@@ -250,7 +249,7 @@ func (t tally) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, t.aspect)
 }
 
-// decodeTally reports false for what is none; it is left alone.
+// decodeTally decodes a tally; false if b is invalid.
 func decodeTally(b []byte) (t tally, ok bool) {
 	if len(b) != tallyBytes {
 		return t, false
@@ -258,7 +257,7 @@ func decodeTally(b []byte) (t tally, ok bool) {
 	t.shown, t.used = math.Float32frombits(binary.LittleEndian.Uint32(b)), math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
 	t.at = int64(binary.LittleEndian.Uint64(b[8:]))
 	t.entity, t.aspect = binary.LittleEndian.Uint32(b[16:]), binary.LittleEndian.Uint32(b[20:])
-	fine := func(f float32) bool { return f >= 0 && f < 1e9 } // no number is not either
+	fine := func(f float32) bool { return f >= 0 && f < 1e9 } // NaN fails too
 	return t, fine(t.shown) && fine(t.used) && t.used <= t.shown
 }
 

@@ -25,25 +25,24 @@ import (
 // Bounds of a Handler.
 const (
 	sessionTimeout = 30 * time.Minute // without a request
-	maxServers     = 64               // of callers without a session; one is made anew in a moment
+	maxServers     = 64               // of callers without a session; a dropped one is quickly created again
 	sessionHeader  = "Mcp-Session-Id"
 )
 
-// Handler serves MCP over streamable HTTP. who says whose request it is, from what the
-// program before it has found out, never from the body: an error of it is 403 for
-// ErrRefused and 401 otherwise. A web page of another origin is refused, and so is a
-// request through a name that is not this machine's where it listens on loopback.
+// Handler serves MCP over streamable HTTP. who returns the caller of a request, as the surrounding
+// program has determined it, and never from the body. If it returns an error, the status is 403 for
+// ErrRefused and 401 otherwise. Requests from web pages of another origin are refused. If the
+// server listens on loopback, requests whose Host is not this machine are refused too.
 //
-// The query of the address may say what the client is shown: tools names profiles and
-// tools as tools.Select reads them, and structured=true asks for Options.Structured. A
-// value that is not valid is 400.
+// The query of the URL may select what the client gets: tools lists profiles and tools in the form
+// of tools.Select, and structured=true sets Options.Structured. An invalid value gives status 400.
 //
-// A session belongs to the caller that began it: its id says so, and for every other
-// caller there is no such session. It ends when the client says so, and half an hour
-// after its last request. The handler is safe for concurrent use.
+// A session belongs to the caller that started it: its id is bound to the caller, and other callers
+// can't use it. It ends when the client ends it, and half an hour after its last request. The
+// handler is safe for concurrent use.
 func Handler(r *tools.Registry, who func(*http.Request) (tools.Caller, error), o Options) *HTTP {
 	h := &HTTP{r: r, who: who, o: o.withDefaults(), secret: make([]byte, sha256.Size), servers: map[string]*mcp.Server{}}
-	_, _ = rand.Read(h.secret) // it never fails
+	_, _ = rand.Read(h.secret) // never fails
 	h.next = mcp.NewStreamableHTTPHandler(func(req *http.Request) *mcp.Server {
 		v, ok := req.Context().Value(viewKey{}).(view)
 		if !ok {
@@ -56,15 +55,15 @@ func Handler(r *tools.Registry, who func(*http.Request) (tools.Caller, error), o
 
 type viewKey struct{}
 
-// view is a caller with the options of its address.
+// view is a caller with the options in the URL.
 type view struct {
 	tools.Caller
 	Structured bool
 
-	name string // of the caller, without what the address asks for: sessions belong to it
+	name string // identifies the caller without the URL's options, because sessions belong to callers
 }
 
-// parseQuery reads the query of the address.
+// parseQuery parses the query of the URL.
 func (v *view) parseQuery(q url.Values) (err error) {
 	if q.Has("tools") {
 		if v.Offer, err = tools.Select("tools", q.Get("tools")); err != nil {
@@ -79,13 +78,13 @@ func (v *view) parseQuery(q url.Values) (err error) {
 	return nil
 }
 
-// HTTP is the handler that Handler returns.
+// HTTP is the handler returned by Handler.
 type HTTP struct {
 	r      *tools.Registry
 	who    func(*http.Request) (tools.Caller, error)
 	o      Options
 	next   http.Handler
-	secret []byte // of this handler, for the ids of its sessions
+	secret []byte // random key of this handler, for the ids of its sessions
 
 	mu      sync.Mutex // guards the rest
 	servers map[string]*mcp.Server
@@ -131,7 +130,7 @@ func (h *HTTP) isClosed() bool {
 	return h.closed
 }
 
-// server returns the server of a view, which the sessions of its caller share.
+// server returns the server for a view. The sessions of a caller share it.
 func (h *HTTP) server(v view) *mcp.Server {
 	name := nameOf(v)
 	h.mu.Lock()
@@ -160,9 +159,8 @@ func (h *HTTP) server(v view) *mcp.Server {
 	return s
 }
 
-// Close ends every session, and with it what their clients listen to. Requests that
-// come later begin none. Call it before the HTTP server's Shutdown, which would wait
-// for listeners.
+// Close ends all sessions, and thereby the event streams of their clients. Later requests start no
+// session. Call it before the HTTP server's Shutdown, which would wait for these streams.
 func (h *HTTP) Close() error {
 	h.mu.Lock()
 	servers := h.servers
@@ -177,31 +175,31 @@ func (h *HTTP) Close() error {
 	return errors.Join(errs...)
 }
 
-// nameOf identifies a caller or view by all of its fields.
+// nameOf returns a string that identifies a caller or view by all of its fields.
 func nameOf(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // it is strings
+	if err != nil { // impossible: it consists of strings
 		panic("mcpserver: " + err.Error())
 	}
 	return string(b)
 }
 
-// sign returns a session id that is bound to its caller without revealing it.
+// sign returns a session id that is bound to its caller and does not reveal it.
 func (h *HTTP) sign(caller, text string) string {
 	m := hmac.New(sha256.New, h.secret)
 	m.Write([]byte(text + "\x00" + caller))
 	return text + "-" + hex.EncodeToString(m.Sum(nil)[:16])
 }
 
-// owns reports whether a session is a caller's.
+// owns reports whether a session belongs to a caller.
 func (h *HTTP) owns(c tools.Caller, id string) bool {
 	text, _, _ := strings.Cut(id, "-")
 	return hmac.Equal([]byte(h.sign(nameOf(c), text)), []byte(id))
 }
 
-// allowedOrigin reports whether a request may come from where it says that it comes
-// from: no web page at all, one of the same host, or, on loopback, another program's page on
-// loopback, such as an inspector's.
+// allowedOrigin reports whether a request's origin is allowed. Allowed are requests that no web
+// page sent, pages of the same host and, on loopback, pages of another program on loopback, such as
+// an inspector.
 func allowedOrigin(req *http.Request) bool {
 	values := req.Header.Values("Origin")
 	if len(values) == 0 {
@@ -217,7 +215,7 @@ func allowedOrigin(req *http.Request) bool {
 	return strings.EqualFold(u.Host, req.Host) || loopback(u.Host) && loopback(req.Host)
 }
 
-// loopback reports a host, with or without a port, that is this machine.
+// loopback reports whether a host, with or without a port, is this machine.
 func loopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// offerSampler tells of a client that offers sampling. The connection's end is waited for on a
-// goroutine of its own.
+// offerSampler calls OnSampler for a client that offers sampling. A separate goroutine waits for the end of the
+// connection.
 func (s *server) offerSampler(_ context.Context, req *mcp.InitializedRequest) {
 	ss := req.Session
 	if p := ss.InitializeParams(); s.o.OnSampler == nil || p == nil || p.Capabilities == nil || p.Capabilities.Sampling == nil {
@@ -27,7 +27,7 @@ func (s *server) offerSampler(_ context.Context, req *mcp.InitializedRequest) {
 		return text, res.Model, nil
 	})
 	go func() {
-		_ = ss.Wait() // how it ended does not matter
+		_ = ss.Wait() // the reason does not matter
 		gone()
 	}()
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// Options configures a server; the zero value works.
+// Options configures a server. The zero value works.
 type Options struct {
-	Version string       // of this program, told to clients; default "dev"
-	Log     *slog.Logger // default: nothing is logged
+	Version string       // of this program, sent to clients; "" means "dev"
+	Log     *slog.Logger // nil means no logging
 	NewID   func() string
-	// Structured lists output schemas and adds structured content to answers, for clients
-	// that are programs. Many clients hand it to the model in place of the text, which says
-	// the same in half the tokens.
+	// Structured lists output schemas and adds structured content to answers, for clients that are
+	// programs. Many clients pass it to the model instead of the text, which has the same content
+	// in half the tokens.
 	Structured bool
-	// OnSampler is told of a connection whose client offers to have its model asked, by the
-	// owner whose knowledge it works with; gone is called when the connection ends. May be nil.
+	// OnSampler is called for a connection whose client offers sampling, with the owner of the
+	// connection. gone is called when the connection ends. It may be nil.
 	OnSampler func(owner string, ask middleware.Sampler) (gone func())
 }
 
@@ -43,25 +43,24 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewServer returns a server of what a caller may use. A caller without a session gets
-// that of the MCP connection, and one without a name the client's. The server may serve
-// any number of connections.
+// NewServer returns a server for the tools of a caller. A caller without a session gets that of the
+// MCP connection, and one without an agent name gets the client's. The server may serve any number
+// of connections.
 func NewServer(r *tools.Registry, c tools.Caller, o Options) *mcp.Server {
 	return newServer(r, c, o.withDefaults(), nil)
 }
 
-// server joins a registry to a server of the SDK.
+// server connects a registry to a server of the SDK.
 type server struct {
 	r              *tools.Registry
 	caller         tools.Caller
 	o              Options
 	s              *mcp.Server
-	defaultSession string          // the session of a connection that has no id
-	listed         map[string]bool // tools by name; not changed once the server runs
+	defaultSession string          // the session for a connection without an id
+	listed         map[string]bool // tools by name; not changed after the server has started
 }
 
-// newServer makes a server whose sessions are named by newSession; nil leaves that to
-// the SDK.
+// newServer creates a server whose session ids come from newSession; nil means the SDK's ids.
 func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() string) *mcp.Server {
 	none := func(context.Context) error { return nil }
 	s := &server{r: r, caller: c, o: o, defaultSession: "mcp-" + o.NewID(), listed: map[string]bool{}}
@@ -88,8 +87,9 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 	return s.s
 }
 
-// recoverPanics keeps a panic from ending the process: the SDK handles each request on its
-// own goroutine. It also drops error data that the SDK can't encode.
+// recoverPanics converts panics to errors, because the SDK handles each request in its own
+// goroutine, where a panic would end the process. It also drops error data that the SDK can't
+// encode.
 func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		err = caught.Run(func() (err error) {
@@ -101,7 +101,7 @@ func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, protocolError(err)
 		}
 		var e *jsonrpc.Error
-		if errors.As(err, &e) && e.Data != nil && !json.Valid(e.Data) { // the SDK writes a URI in quotes as Go does
+		if errors.As(err, &e) && e.Data != nil && !json.Valid(e.Data) { // the SDK quotes a URI in Go syntax
 			told := *e
 			told.Data = nil
 			return nil, &told
@@ -123,13 +123,13 @@ func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	return c
 }
 
-// agentName is a client's name as histories show it.
+// agentName returns a client's name in the form that histories use.
 func agentName(s string) string {
 	r := []rune(store.Clean(s))
 	return string(r[:min(len(r), 80)])
 }
 
-// protocolError returns a protocol error, which the client's program reads.
+// protocolError converts an error to a protocol error, which the client's program reads.
 func protocolError(err error) error {
 	var e *ken.Error
 	switch {
@@ -146,7 +146,7 @@ func (s *server) addTool(t tools.Tool) {
 	no := false
 	listed := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema(),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.Effect == tools.Reads, IdempotentHint: t.Idempotent,
-			DestructiveHint: &no, OpenWorldHint: &no}} // nothing that an agent does can't be undone, and all of it is here
+			DestructiveHint: &no, OpenWorldHint: &no}} // an agent's changes can all be undone, and no tool accesses anything outside Ken
 	if s.o.Structured {
 		listed.OutputSchema = t.OutputSchema()
 	}
@@ -155,8 +155,8 @@ func (s *server) addTool(t tools.Tool) {
 	})
 }
 
-// callUnlisted answers calls of tools that are not listed: old names, and tools outside the
-// caller's profile. The SDK refuses them.
+// callUnlisted handles calls of tools that are not listed: older names, and tools outside the
+// caller's profile. The SDK would refuse them.
 func (s *server) callUnlisted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
@@ -170,11 +170,11 @@ func (s *server) callUnlisted(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// call runs a tool. Its error is an answer, so that the model sees it.
+// call runs a tool. It returns the tool's error as an answer, so that the model sees it.
 func (s *server) call(ctx context.Context, name string, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx = tools.WithProgress(ctx, s.progress(ctx, req))
 	res, err := s.r.Call(ctx, s.callerOf(req.Session), name, req.Params.Arguments)
-	if ctx.Err() != nil { // nobody waits for it
+	if ctx.Err() != nil { // the client no longer waits
 		return nil, ctx.Err()
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *server) call(ctx context.Context, name string, req *mcp.CallToolRequest
 	}
 	for _, id := range res.Changed {
 		if err := s.s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: tools.ClaimURI + id}); err != nil {
-			s.o.Log.Warn("tell of a changed claim", "cause", err)
+			s.o.Log.Warn("notify of a changed claim", "cause", err)
 		}
 	}
 	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
@@ -192,7 +192,8 @@ func (s *server) call(ctx context.Context, name string, req *mcp.CallToolRequest
 	return out, nil
 }
 
-// progress tells a client that asked for it how far a call is.
+// progress returns a function that reports the progress of a call to a client that asked for it;
+// nil if it did not.
 func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest) tools.Progress {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -202,12 +203,12 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest) tools.P
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: stage,
 			Progress: float64(done), Total: float64(total)})
 		if err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("tell of progress", "cause", err)
+			s.o.Log.Warn("report progress", "cause", err)
 		}
 	}
 }
 
-// addResource offers a resource, or a template for many.
+// addResource adds a resource, or a template for several.
 func (s *server) addResource(r tools.Resource) {
 	if r.Template {
 		s.s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIME}, s.read)
@@ -227,7 +228,7 @@ func (s *server) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.R
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}}, nil
 }
 
-// addPrompt offers the prompt that asks with what is known.
+// addPrompt adds the prompt that asks a question together with what is known.
 func (s *server) addPrompt() {
 	s.s.AddPrompt(&mcp.Prompt{Name: tools.RecallPrompt, Title: "Ask with what is known",
 		Description: "A question, with what Ken knows that bears on it.",

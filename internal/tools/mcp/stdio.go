@@ -16,20 +16,20 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// maxLine bounds one message of a client: 4 MiB, as over HTTP.
+// maxLine is the maximum size of a client's message: 4 MiB, as over HTTP.
 const maxLine = 4 << 20
 
-// Serve serves one client over in and out, one JSON-RPC message a line, until in ends
-// or ctx does. What was asked before in ended is answered. Nothing else is written to
-// out. A line that is no message is answered with an error and does no harm. Errors: of
-// writing to out; nil when in ended.
+// Serve serves one client over in and out, with one JSON-RPC message per line, until in ends or ctx
+// does. Requests received before in ended are still answered. Only messages are written to out. A
+// line that is no message is answered with an error and otherwise ignored. Serve returns errors of
+// writing to out, and nil if in ended.
 func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader, out io.Writer, o Options) error {
 	o = o.withDefaults()
 	w := &lockedWriter{w: out}
 	pr, pw := io.Pipe()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { // ends with in, which nobody can be made to close, or with the reader of the pipe
+	go func() { // ends when in ends, which can't be closed from here, or when the reader of the pipe ends
 		_ = pw.CloseWithError(filterLines(in, pw, w))
 	}()
 	err := newServer(r, c, o, nil).Run(ctx, drainTransport{&mcp.IOTransport{Reader: pr, Writer: w}})
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader,
 	return err
 }
 
-// filterLines passes on the lines that are messages and answers the others itself: one bad
+// filterLines passes on the lines that are messages and answers other lines itself, because one bad
 // line would end the SDK's session.
 func filterLines(in io.Reader, to io.Writer, answer io.Writer) error {
 	br := bufio.NewReaderSize(in, 64<<10)
@@ -66,7 +66,7 @@ func filterLines(in io.Reader, to io.Writer, answer io.Writer) error {
 	}
 }
 
-// readLine reads a line without keeping more of it than maxLine.
+// readLine reads a line but keeps at most maxLine bytes of it.
 func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := br.ReadSlice('\n')
@@ -82,7 +82,7 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// rejectLine returns the answer to a line that is not a message, nil for one that is.
+// rejectLine returns the error answer to a line that is not a message; nil for a message.
 func rejectLine(line []byte, tooLong bool) []byte {
 	code := jsonrpc.CodeInvalidRequest
 	var msg string
@@ -106,7 +106,7 @@ func rejectLine(line []byte, tooLong bool) []byte {
 	return append(b, '\n')
 }
 
-// lockedWriter writes whole messages for two writers, and keeps the first error.
+// lockedWriter lets two writers write complete messages, and keeps the first error.
 type lockedWriter struct {
 	mu  sync.Mutex // guards the rest
 	w   io.Writer
@@ -124,7 +124,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. The writer beneath is the caller's.
+// Close implements io.Closer. It does not close the underlying writer, which belongs to the caller.
 func (l *lockedWriter) Close() error { return nil }
 
 func (l *lockedWriter) failed() error {
@@ -133,12 +133,12 @@ func (l *lockedWriter) failed() error {
 	return l.err
 }
 
-// drainTime bounds how long calls may go on after the end of input: a piped client reads on,
-// a dead one does not.
+// drainTime is how long calls may continue after the end of input. A piped client still reads the
+// answers; a dead one does not.
 const drainTime = 5 * time.Second
 
-// drainTransport is a transport that waits at the end of input for the calls under way. The
-// SDK drops them.
+// drainTransport is a transport that waits for running calls at the end of input, because the SDK
+// drops them.
 type drainTransport struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.
@@ -152,11 +152,11 @@ func (d drainTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 
 type drainConn struct {
 	mcp.Connection
-	idle chan struct{} // gets a token when nothing is open any more
+	idle chan struct{} // receives a token when no call is running
 
 	mu     sync.Mutex // guards the rest
 	open   map[jsonrpc.ID]bool
-	broken bool // nobody reads what is written
+	broken bool // writing failed: the client no longer reads
 }
 
 // Read implements mcp.Connection.
@@ -197,7 +197,7 @@ func (c *drainConn) busy() bool {
 	return len(c.open) > 0 && !c.broken
 }
 
-// wait returns when no call is open, when the client is gone, or after drainTime.
+// wait returns when no call is running, when the client is gone, or after drainTime.
 func (c *drainConn) wait(ctx context.Context) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()

@@ -9,23 +9,21 @@ import (
 
 // Exchange is one turn, as far as it is known.
 type Exchange struct {
-	Items  []ken.Item    // of the block, with their texts as injected
-	Before []ken.Message // what else the model read, up to the person's message
-	Answer []ken.Message // what came of it: messages of the model, and results of its tools
-	Next   string        // what the person said next; "" when nothing is known of it
+	Items  []ken.Item    // items of the block, with their texts as injected
+	Before []ken.Message // the other messages that the model read, up to and including the user's message
+	Answer []ken.Message // the model's messages in the turn, and the results of its tools
+	Next   string        // the user's next message; "" if unknown
 }
 
-// Bounds of what is read, in bytes: the newest of what came before, and the whole of
-// an answer.
+// Bounds in bytes of what is read: the newest part of Before, and the whole Answer.
 const (
 	maxBefore = 16 << 10
 	maxAnswer = 64 << 10
 	maxNext   = 2 << 10
 )
 
-// Judge returns for each item what the answer made of it, in the order of the items;
-// nil when there is no message of the model's. It takes about a microsecond for each
-// word that it reads.
+// Judge returns for each item how the answer used it, in the order of the items; nil if the model
+// sent no message. It takes about a microsecond per word.
 func Judge(x Exchange) []ken.Use {
 	if !answered(x.Answer) {
 		return nil
@@ -33,7 +31,7 @@ func Judge(x Exchange) []ken.Use {
 	r := newReading(x.Items)
 	room := maxBefore
 	for i := len(x.Before) - 1; i >= 0 && room > 0; i-- {
-		text := head(x.Before[i].Text, room)
+		text := prefix(x.Before[i].Text, room)
 		room -= len(text)
 		r.known(text)
 		r.names.known(text, x.Before[i].Role != "assistant")
@@ -45,7 +43,7 @@ func Judge(x Exchange) []ken.Use {
 	room = maxAnswer
 	for i := range x.Answer {
 		m := &x.Answer[i]
-		text := head(m.Text, room)
+		text := prefix(m.Text, room)
 		room -= len(text)
 		if m.Role != "assistant" {
 			r.known(text)
@@ -87,12 +85,11 @@ func answered(msgs []ken.Message) bool {
 	return false
 }
 
-// head is at most so many bytes of a text.
-func head(text string, most int) string { return text[:min(len(text), max(most, 0))] }
+// prefix returns at most most bytes of a text.
+func prefix(text string, most int) string { return text[:min(len(text), max(most, 0))] }
 
-// succeeded reports whether the call has a result among what follows that is no
-// failure. number is its place among the calls of its message, for results without
-// an id.
+// succeeded reports whether the messages in after contain a successful result of the call. number
+// is the index of the call in its message, for results without an id.
 func succeeded(after []ken.Message, c *ken.ToolCall, number int) bool {
 	for i := range after {
 		m := &after[i]
@@ -107,10 +104,10 @@ func succeeded(after []ken.Message, c *ken.ToolCall, number int) bool {
 	return false
 }
 
-// failed reports the result of a tool call that says that it did not work.
+// failed reports whether the result of a tool call says that the call failed.
 func failed(result string) bool {
 	text := strings.ToLower(strings.TrimSpace(result))
-	start := head(text, 200)
+	start := prefix(text, 200)
 	for _, p := range []string{"error", "failed", "failure", "fatal", "traceback", "panic:", "exception", `{"error"`, `{"is_error":true`, "permission denied", "command not found", "--- fail"} {
 		if strings.HasPrefix(start, p) {
 			return true

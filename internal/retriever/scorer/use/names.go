@@ -7,15 +7,15 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// names knows what an item can be cited by.
+// names holds the names by which items can be cited.
 type names struct {
 	ids     []string        // letters and digits of the items' ids
-	sources []string        // in lower case; "" where it says nothing
-	used    map[string]bool // short ids that some text brought up
-	texts   []string        // of the items, for short ids in them
+	sources []string        // in lower case; "" if the source identifies no item
+	used    map[string]bool // short ids that other texts contain
+	texts   []string        // of the items, to look for short ids in them
 }
 
-// leastID is how long a short id is at least; see package budgeter.
+// leastID is the minimum length of a short id; see package budgeter.
 const leastID = 6
 
 func newNames(items []ken.Item) names {
@@ -30,15 +30,15 @@ func newNames(items []ken.Item) names {
 		}
 	}
 	for i, s := range n.sources {
-		if count[s] > 1 || n.elsewhere(i, s, items) {
+		if count[s] > 1 || n.inOtherItem(i, s, items) {
 			n.sources[i] = ""
 		}
 	}
 	return n
 }
 
-// elsewhere reports whether another item names a source.
-func (n *names) elsewhere(item int, source string, items []ken.Item) bool {
+// inOtherItem reports whether another item contains a source.
+func (n *names) inOtherItem(item int, source string, items []ken.Item) bool {
 	if source == "" {
 		return false
 	}
@@ -50,7 +50,8 @@ func (n *names) elsewhere(item int, source string, items []ken.Item) bool {
 	return false
 }
 
-// sourceName is what names a source for sure: a path or an address, without a line.
+// sourceName returns the part of a source that identifies it, a path or URL without a line number;
+// "" if there is none.
 func sourceName(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if at := strings.LastIndexByte(s, ':'); at > 0 && strings.Trim(s[at+1:], "0123456789-") == "" {
@@ -62,8 +63,8 @@ func sourceName(s string) string {
 	return s
 }
 
-// known takes up what the model read elsewhere: a name in it says nothing any more.
-// What the model said itself may have been a citation, so ids in it stay good.
+// known reads another text that the model read. A source in it identifies no item any more. So does
+// an id, unless the model wrote the text itself and may have cited the item.
 func (n *names) known(text string, others bool) {
 	lower := strings.ToLower(text)
 	for i, s := range n.sources {
@@ -79,7 +80,7 @@ func (n *names) known(text string, others bool) {
 	}
 }
 
-// cited returns the items that a text of the model's names.
+// cited returns the items that a text of the model cites.
 func (n *names) cited(text string) (items []int) {
 	lower := strings.ToLower(text)
 	for _, id := range shortIDs(lower) {
@@ -98,8 +99,8 @@ func (n *names) cited(text string) (items []int) {
 	return items
 }
 
-// find returns the one item that a short id stands for; -1 when there is none, or
-// several, or when the text of another one brought the id up.
+// find returns the item with a short id; -1 if there is none, if there are several, or if another
+// item's text contains the id.
 func (n *names) find(id string) int {
 	found := -1
 	for i, whole := range n.ids {
@@ -119,8 +120,8 @@ func (n *names) find(id string) int {
 	return found
 }
 
-// shortIDs are those that a text in lower case names as a block does, the bracket
-// apart.
+// shortIDs returns the short ids in a text in lower case, in the notation of a block but with or
+// without the bracket.
 func shortIDs(text string) (ids []string) {
 	mark := strings.TrimLeft(guardrail.ItemMark, "[")
 	for rest := text; ; {
@@ -139,7 +140,7 @@ func shortIDs(text string) (ids []string) {
 	}
 }
 
-// shown is how a short id shows a rune, and -1 for not at all; as in budgeter.
+// shown returns the form of a rune in a short id, and -1 if short ids omit it; as in budgeter.
 func shown(r rune) rune {
 	switch {
 	case '0' <= r && r <= '9', 'a' <= r && r <= 'z':

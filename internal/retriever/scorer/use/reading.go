@@ -9,31 +9,30 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Whose a term is, beside the index of an item.
+// Owners of a term, other than the index of an item.
 const (
-	shared  = -1 // of several items
-	context = -2 // the conversation has it, or a tool
+	shared  = -1 // several items have the term
+	context = -2 // the conversation or a tool result has the term
 )
 
-// neighbours are terms that stand together in an item.
+// neighbours are adjacent terms of an item.
 type neighbours struct{ item, a, b int32 }
 
-// term is one of the items'.
+// term is a term that occurs in an item.
 type term struct {
 	owner  int32 // the index of an item, shared or context
-	was    int32 // owner before anything else was read
+	was    int32 // owner before other texts were read
 	weight float64
-	taken  int32 // how often it was taken from its owner
+	taken  int32 // number of times an answer used it while it had this owner
 }
 
-// reading knows where each term can have come from, and what an answer took from
-// where.
+// reading records where each term can come from, and which terms an answer took from each item.
 type reading struct {
-	at     map[string]int32 // of a term in terms
+	at     map[string]int32 // index in terms, by term
 	terms  []term
-	joined map[neighbours]bool // true once an answer joined them too
+	joined map[neighbours]bool // true after an answer had them side by side too
 	reuses []reuse
-	own    []float64 // by item, what its own terms weigh; see tally
+	own    []float64 // by item, the weight of the terms that only it has; see tally
 	names  names
 	tokens []analysis.Token
 }
@@ -41,23 +40,23 @@ type reading struct {
 // reuse is what an answer took from an item.
 type reuse struct {
 	weight  float64
-	firm    float64 // of this, identifiers, numbers and neighbours
+	firm    float64 // the part of weight from identifiers, numbers and neighbours
 	salient bool    // a term among them is more than a common word
 }
 
-// Weights of terms. They stand for how rare such a term is: where there is no corpus
-// to count in, its form is what tells (an inverse document frequency by class, after
-// K. Spärck Jones, A statistical interpretation of term specificity, 1972). They and
-// the thresholds of repeats were set on the labelled cases of the tests.
+// Weights of terms, which estimate how rare a term is. There is no corpus to count in, so the form
+// of a term decides (an inverse document frequency by class, after K. Spärck Jones, A statistical
+// interpretation of term specificity, 1972). The weights and the thresholds of repeats were tuned
+// on the labelled cases in the tests.
 const (
 	weighIdentifier = 2.0 // identifiers, paths, versions, times, numbers of three digits and more
 	weighNumber     = 1.1 // shorter numbers
-	weighName       = 1.4 // a capital within a sentence
+	weighName       = 1.4 // capitalized words within a sentence
 	weighCompound   = 1.4 // words with a hyphen
-	weighLong       = 0.9 // words of eight letters and more
-	weighWord       = 0.6 // of five and more
+	weighLong       = 0.9 // words of at least eight letters
+	weighWord       = 0.6 // words of at least five letters
 	weighShort      = 0.3
-	weighTogether   = 0.9 // two that stand together, on top
+	weighTogether   = 0.9 // two adjacent terms, in addition
 )
 
 func newReading(items []ken.Item) *reading {
@@ -69,7 +68,7 @@ func newReading(items []ken.Item) *reading {
 		last, lastTerm := 0, int32(-1)
 		for _, t := range r.tokens {
 			at := r.put(t.Term, int32(i))
-			if t.Pos == last { // a part of what was just read
+			if t.Pos == last { // a part of the previous token
 				continue
 			}
 			r.terms[at].weight = max(r.terms[at].weight, weightOf(text, t))
@@ -78,7 +77,7 @@ func newReading(items []ken.Item) *reading {
 			}
 			last, lastTerm = t.Pos, at
 		}
-		if s := items[i].Source; s != "" { // what a source is called is no other's own words
+		if s := items[i].Source; s != "" { // words in the name of a source are not specific to another item
 			r.tokens = analysis.Tokens(r.tokens[:0], s)
 			for _, t := range r.tokens {
 				if at, ok := r.at[t.Term]; ok && r.terms[at].owner != int32(i) {
@@ -93,7 +92,7 @@ func newReading(items []ken.Item) *reading {
 	return r
 }
 
-// put adds a term of an item, and returns where it is.
+// put adds a term of an item and returns its index.
 func (r *reading) put(word string, item int32) int32 {
 	at, ok := r.at[word]
 	if !ok {
@@ -106,7 +105,7 @@ func (r *reading) put(word string, item int32) int32 {
 	return at
 }
 
-// known takes up what the model read elsewhere.
+// known reads another text that the model read: its terms belong to no item any more.
 func (r *reading) known(text string) {
 	r.tokens = analysis.Tokens(r.tokens[:0], text)
 	for _, t := range r.tokens {
@@ -116,7 +115,7 @@ func (r *reading) known(text string) {
 	}
 }
 
-// weightOf is what a term weighs where it stands.
+// weightOf returns the weight of a term by its form and position in text.
 func weightOf(text string, t analysis.Token) float64 {
 	word := text[t.Start:t.End]
 	digits, letters, upper, marks, wide, joint := 0, 0, 0, 0, 0, false
@@ -144,7 +143,7 @@ func weightOf(text string, t analysis.Token) float64 {
 		return weighNumber
 	case digits > 0, joint, upper > 0 && upper < letters-1, marks > 0 && upper > 0:
 		return weighIdentifier
-	case letters > 1 && upper == letters-1 && capital(word), capital(word) && within(text, t.Start):
+	case letters > 1 && upper == letters-1 && capital(word), capital(word) && insideSentence(text, t.Start):
 		return weighName
 	case marks > 0 && letters >= 8:
 		return weighCompound
@@ -161,8 +160,8 @@ func capital(word string) bool {
 	return unicode.IsUpper(c)
 }
 
-// within reports a place that is not the beginning of a sentence.
-func within(text string, at int) bool {
+// insideSentence reports whether a position is not at the beginning of a sentence.
+func insideSentence(text string, at int) bool {
 	before := strings.TrimRight(text[:at], " \t\"'`*(")
 	if before == "" {
 		return false
@@ -170,7 +169,7 @@ func within(text string, at int) bool {
 	return !strings.ContainsAny(before[len(before)-1:], ".!?:\n-•")
 }
 
-// readAnswer counts the terms of what the model said.
+// readAnswer adds the terms of the model's text to the reuses.
 func (r *reading) readAnswer(text string) {
 	r.tokens = analysis.Tokens(r.tokens[:0], text)
 	last, lastTerm, lastItem := 0, int32(-1), int32(-1)
@@ -197,16 +196,16 @@ func (r *reading) readAnswer(text string) {
 			if joined, ok := r.joined[n]; ok && !joined {
 				r.joined[n] = true
 				k.weight += weighTogether
-				k.firm += together(it.weight, r.terms[lastTerm].weight)
+				k.firm += pairWeight(it.weight, r.terms[lastTerm].weight)
 			}
 		}
 		last, lastTerm, lastItem = t.Pos, at, it.owner
 	}
 }
 
-// together is what two terms that stand together are worth beyond what identifiers
-// among them are worth alone. Each stands in two pairs at most.
-func together(a, b float64) float64 {
+// pairWeight returns the weight of two adjacent terms in addition to that of identifiers among them.
+// A term is in two pairs at most.
+func pairWeight(a, b float64) float64 {
 	sum := weighTogether
 	for _, w := range [...]float64{a, b} {
 		if w < weighIdentifier {
@@ -216,8 +215,8 @@ func together(a, b float64) float64 {
 	return sum
 }
 
-// tally sums up what the terms of each item weigh that are its own, those included
-// that the answer took before a tool said them too.
+// tally computes, for each item, the weight of the terms that only it has. Terms that the answer
+// used before a tool result had them count too.
 func (r *reading) tally() {
 	r.own = make([]float64, len(r.reuses))
 	for i := range r.terms {
@@ -227,8 +226,8 @@ func (r *reading) tally() {
 	}
 }
 
-// repeats reports whether the answer says what only the item said: by what can hardly
-// be chance, or by words that make up a good part of what is the item's own.
+// repeats reports whether the answer says what only the item says: it has a combination that is
+// unlikely by chance, or a large part of the terms that only the item has.
 func (r *reading) repeats(item int) bool {
 	k := &r.reuses[item]
 	if k.weight == 0 {
@@ -238,10 +237,10 @@ func (r *reading) repeats(item int) bool {
 	return k.firm >= 2 || k.salient && (k.weight >= 2 && share >= 0.25 || k.weight >= 1.2 && share >= 0.4)
 }
 
-// called returns the items of which an identifier is among a call's arguments, that
-// nothing else brought up.
+// called returns the items of which a call's arguments contain an identifier that no other text
+// has.
 func (r *reading) called(arguments string) (items []int) {
-	text := unescape.Replace(head(arguments, maxAnswer))
+	text := unescape.Replace(prefix(arguments, maxAnswer))
 	r.tokens = analysis.Tokens(r.tokens[:0], text)
 	var firm map[int32]float64
 	seen := map[int32]bool{}
@@ -266,7 +265,7 @@ func (r *reading) called(arguments string) (items []int) {
 			continue
 		}
 		if _, ok := r.joined[neighbours{it.owner, lastTerm, at}]; ok && lastItem == it.owner {
-			firm[it.owner] += together(it.weight, r.terms[lastTerm].weight)
+			firm[it.owner] += pairWeight(it.weight, r.terms[lastTerm].weight)
 		}
 		last, lastTerm, lastItem = t.Pos, at, it.owner
 	}
@@ -278,5 +277,5 @@ func (r *reading) called(arguments string) (items []int) {
 	return items
 }
 
-// unescape undoes of JSON what would glue words together.
+// unescape replaces JSON escapes that would join words.
 var unescape = strings.NewReplacer(`\n`, "\n", `\t`, " ", `\"`, `"`, `\/`, "/", `\\`, `\`)

@@ -1,11 +1,10 @@
-// Command upstream serves the recorded model provider of package upstreamtest to
-// tests in other languages. It prints its address on the first line of standard
-// output, and ends when its standard input does, so that it never outlives the
-// test that started it.
+// Command upstream serves the recorded model provider of package upstreamtest to tests in other
+// languages. It prints its address on the first line of standard output. It ends when its standard
+// input ends, so that it does not outlive the test that started it.
 //
 //	upstream [ADDRESS]
 //
-// The control paths are described at upstreamtest.Server.Control.
+// For the control paths see upstreamtest.Server.Control.
 package main
 
 import (
