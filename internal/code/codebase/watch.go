@@ -60,6 +60,7 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 	quiet.Stop()
 	late.Stop()
 	for {
+		waiting := len(f.pending) > 0 || f.overflowed
 		select {
 		case <-ctx.Done():
 			return nil
@@ -68,13 +69,15 @@ func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 				return fmt.Errorf("watch files: %w", err)
 			}
 			f.overflowed = true
+			if !waiting {
+				late.Reset(maxWait)
+			}
 			quiet.Reset(quietPeriod)
 		case e := <-f.w.Events:
-			first := len(f.pending) == 0
 			if !f.handleEvent(ctx, e) {
 				continue
 			}
-			if first {
+			if !waiting {
 				late.Reset(maxWait)
 			}
 			quiet.Reset(quietPeriod)
