@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// What an assistant asks, and how a user answers it.
+// Phrases of an assistant's questions and of the answers that users give.
 var (
 	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
 		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
@@ -20,15 +20,17 @@ var (
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
 )
 
-// answerMark stands between a question of the assistant and the user's answer.
+// answerMark separates the assistant's question from the user's answer in a statement.
 const answerMark = " Answer: "
 
-// Answers reports a statement that holds a question of the assistant besides the user's words.
+// Answers reports whether statement quotes a question of the assistant before the user's
+// words.
 func Answers(statement string) bool { return strings.Contains(statement, answerMark) }
 
-// asked is the question that an assistant's message ends with, and the sentence before it
-// where the question can't be understood without; "" when it asks nothing that is worth
-// knowing the answer of, or offers to do something.
+// asked returns the question at the end of an assistant's message, and the sentence before it
+// where the question can't be understood alone. It returns "" if the message ends with no
+// question, with one that offers to do something, or with one whose answer is not worth
+// keeping.
 func (l *collector) asked(agent *speech) (question, context string) {
 	if !l.toAgent || agent == nil || agent.person || agent.text == "" || suspect(agent.text) {
 		return "", ""
@@ -70,14 +72,15 @@ func (l *collector) asked(agent *speech) (question, context string) {
 	return unmarked(q.text), context
 }
 
-// longestAnswer is how long, in characters, a sentence may be that is taken for an answer.
+// longestAnswer is the maximum length, in characters, of a sentence that can be an answer.
 const longestAnswer = 140
 
-// shortReply is how many words an answer has that hardly says by itself what it is about.
+// shortReply is the number of words up to which an answer is assumed to need its question to
+// be understood.
 const shortReply = 9
 
-// answers reports whether a sentence answers the question before it, rather than putting it
-// off, asking back or talking of something else.
+// answers reports whether a sentence answers the question before it. It returns false for a
+// sentence that puts the answer off, asks something itself or changes the subject.
 func answers(s *sentence, lang *cues) bool {
 	w := s.words
 	if len(w) == 0 || s.asks || secret(s) || characters(s.text) > longestAnswer || questioning(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
@@ -91,7 +94,7 @@ func answers(s *sentence, lang *cues) bool {
 		return false
 	}
 	if self[w[0].low] && len(w) > 1 || len(w) > shortReply && !needsContext(w, false) || strings.HasSuffix(s.text, "!") {
-		return false // it says by itself what it says
+		return false // it can be understood without the question
 	}
 	if (sayYes[w[0].low] || sayNo[w[0].low]) && len(w) > 1 && substance(w) < 2 && !numbered(s.text) {
 		return false
@@ -99,9 +102,9 @@ func answers(s *sentence, lang *cues) bool {
 	return !phatic[w[0].low] || len(w) > 3 || numbered(s.text)
 }
 
-// lastWord leaves of a sentence what stands behind a phrase that takes back what was said
-// before it: "two, no wait, one". back reports that there was such a phrase, and rest whether
-// anything stands behind it.
+// lastWord cuts a sentence to the text behind a phrase that takes back what was said before
+// it, as in "two, no wait, one". back reports whether there is such a phrase, and rest whether
+// any text follows it.
 func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	if lang != nil {
 		f := lang.form(s.text)
@@ -150,7 +153,8 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	return false, true
 }
 
-// answer appends a sentence with the question that it answers.
+// answer adds a candidate made of a sentence and the question that it answers. It returns
+// false if that text is too long.
 func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) bool {
 	v := verdict{sort: draft.Fact, confidence: 0.8}
 	if lang == nil && hedges.in(c.words) >= 0 {
@@ -166,14 +170,15 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	}
 	if secret(&sentence{text: text, full: text, words: wordsOf(text)}) {
 		l.drop[reasonSecret]++
-		return true // it is an answer, and is not kept
+		return true // it is an answer, but is not stored
 	}
 	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
 	l.found = append(l.found, k.whole(l.present))
 	return true
 }
 
-// bids reports a question that offers to do something: it begins with what is to be done.
+// bids reports whether a question offers to do something, that is, starts with an imperative
+// verb.
 func bids(question string) bool {
 	if i := strings.LastIndex(question, ". "); i >= 0 {
 		question = question[i+2:]
