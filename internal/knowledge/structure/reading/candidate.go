@@ -2,9 +2,10 @@ package reading
 
 import "strings"
 
-// likely reports whether the text may set a rule without the words of one: it says how
-// things are done, and not how they were. "The ledger stays on PostgreSQL 15 until the
-// audit is over", "we keep amounts in cents". A person decides.
+// likely reports whether the text may set a rule without the usual words for one: it says
+// how things are done, not how they were. Examples are "The ledger stays on PostgreSQL 15
+// until the audit is over" and "we keep amounts in cents". A person decides whether it is
+// one.
 func (r *reader) likely() bool {
 	if !r.mayRegulate() || r.voice == person {
 		return false
@@ -19,7 +20,7 @@ func (r *reader) likely() bool {
 	return false
 }
 
-// norm reports a sentence that tells a practice.
+// norm reports whether the sentence words[from:to] describes a practice.
 func (r *reader) norm(from, to int) bool {
 	if r.guesses(from, to) || r.supposes(from, to) || r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
@@ -49,14 +50,14 @@ func (r *reader) norm(from, to int) bool {
 	return false
 }
 
-// clauseEnd is where the clause that begins at word i ends.
+// clauseEnd returns the end of the clause that begins at word i.
 func (r *reader) clauseEnd(i, to int) int {
 	for i++; i < to && !r.words[i].broken; i++ {
 	}
 	return i
 }
 
-// isLead reports a word that leads to a clause and is no part of it.
+// isLead reports whether a word introduces a clause without being part of it.
 func isLead(low string) bool {
 	switch low {
 	case "and", "so", "but", "also", "that", "because", "since", "btw", "fyi", "well", "ok", "okay", "yes", "no,", "here", "then":
@@ -65,7 +66,7 @@ func isLead(low string) bool {
 	return false
 }
 
-// supposes reports a sentence about what might be.
+// supposes reports whether a sentence is about a possibility.
 func (r *reader) supposes(from, to int) bool {
 	for i := from; i < to; i++ {
 		switch r.words[i].low {
@@ -81,7 +82,8 @@ func (r *reader) supposes(from, to int) bool {
 	return false
 }
 
-// reports reports a sentence about what was, what is right now, or about who says it.
+// reports reports whether a sentence is about the past, about the current moment, or about
+// the speaker.
 func (r *reader) reports(from, to int) bool {
 	until := false
 	for i := from; i < to; i++ {
@@ -111,7 +113,7 @@ func (r *reader) reports(from, to int) bool {
 	return false
 }
 
-// marked reports words that say of a sentence that it is a rule from here on.
+// marked reports whether a sentence has words that make it a rule from now on.
 func (r *reader) marked(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].quoted {
@@ -156,8 +158,8 @@ func (r *reader) marked(from, to int) bool {
 	return false
 }
 
-// opening reports a clause whose first word, at i, lays something down: every, nothing,
-// only, no, and we.
+// opening reports whether the first word of a clause, at i, sets a rule: every, nothing,
+// only, no, we.
 func (r *reader) opening(i, to int) bool {
 	next := i + 1
 	if next >= to {
@@ -211,7 +213,7 @@ func (r *reader) opening(i, to int) bool {
 	return false
 }
 
-// isDuty reports a verb of what each of some things is to have or to do.
+// isDuty reports whether a word is a verb for what things must have or do.
 func isDuty(low string) bool {
 	switch low {
 	case "gets", "get", "needs", "need", "goes", "go", "carries", "carry", "requires", "require", "starts", "start", "ends", "passes", "uses", "use", "has", "have", "ships", "ship", "waits", "wait", "stays", "stay", "begins", "begin":
@@ -220,7 +222,8 @@ func isDuty(low string) bool {
 	return false
 }
 
-// practised reports a participle of what people do to things in one fixed way.
+// practised reports whether word i is a participle of something that people do in one fixed
+// way.
 func (r *reader) practised(i, to int) bool {
 	if i >= to {
 		return false
@@ -233,7 +236,8 @@ func (r *reader) practised(i, to int) bool {
 	return false
 }
 
-// acted reports a present verb at i of what nobody does: goes, touches, pushes.
+// acted reports whether word i is a present verb of something that nobody is to do: goes,
+// touches, pushes.
 func (r *reader) acted(i, to int) bool {
 	if i >= to {
 		return false
@@ -251,8 +255,8 @@ func (r *reader) acted(i, to int) bool {
 	return false
 }
 
-// bans reports "no merges after four", "no new dependencies", after a "no" that opens a
-// sentence.
+// bans reports whether the words after a "no" at the start of a sentence forbid something:
+// "no merges after four", "no new dependencies".
 func (r *reader) bans(i, to int) bool {
 	if i >= to || r.words[i].broken {
 		return false
@@ -276,8 +280,8 @@ func (r *reader) bans(i, to int) bool {
 	return false
 }
 
-// exclusive reports "only the release bot pushes tags", behind an "only" that opens a
-// clause.
+// exclusive reports whether the words after an "only" at the start of a clause set a rule:
+// "only the release bot pushes tags".
 func (r *reader) exclusive(i, to int) bool {
 	if i >= to || isFigure(r.words[i].low) {
 		return false
@@ -302,7 +306,7 @@ func (r *reader) exclusive(i, to int) bool {
 	return false
 }
 
-// habit reports what we do, as at word i behind "we".
+// habit reports whether the words at i, after "we", describe a habit.
 func (r *reader) habit(i, to int) bool {
 	for r.is(i, "all") || r.is(i, "also") || r.is(i, "generally") {
 		i++
@@ -355,7 +359,7 @@ func (r *reader) habit(i, to int) bool {
 	return false
 }
 
-// dated reports one day or month, rather than days that come again.
+// dated reports whether words[from:to] name a single day or month, and not recurring days.
 func (r *reader) dated(from, to int) bool {
 	for i := from; i < to; i++ {
 		if w := &r.words[i]; w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && w.low != "may" && w.low != "utc" && w.low != "am" && w.low != "pm" && w.low != "cet" && w.low != "gmt" {
@@ -365,7 +369,7 @@ func (r *reader) dated(from, to int) bool {
 	return false
 }
 
-// anyOf reports one of the words in words[from:to].
+// anyOf reports whether one of the words is in words[from:to].
 func (r *reader) anyOf(from, to int, lows ...string) bool {
 	for i := from; i < to; i++ {
 		for _, low := range lows {
@@ -377,7 +381,8 @@ func (r *reader) anyOf(from, to int, lows ...string) bool {
 	return false
 }
 
-// everyOne reports a subject words[at:i] that is any of its sort: bare plurals, "a release".
+// everyOne reports whether the subject words[at:i] means any of its kind: a bare plural, or
+// "a release".
 func (r *reader) everyOne(at, i int) bool {
 	if i <= at || i-at > 4 {
 		return false
@@ -399,8 +404,8 @@ func (r *reader) everyOne(at, i int) bool {
 	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s") || low == "prs" || low == "data" || low == "code"
 }
 
-// cue reports a verb or an adverb at word i that makes a rule of what stands around it,
-// in the clause that begins at at.
+// cue reports whether the verb or adverb at word i makes a rule of the clause that begins at
+// at.
 func (r *reader) cue(at, i, to int) bool {
 	w := &r.words[i]
 	switch w.low {
@@ -496,7 +501,8 @@ func (r *reader) cue(at, i, to int) bool {
 	return false
 }
 
-// holds reports a state that is to hold until something: what stays, waits, is frozen.
+// holds reports whether the clause describes a state that lasts until something: what stays,
+// waits, is frozen.
 func (r *reader) holds(at, i int) bool {
 	if i == at || r.words[at].low == "no" && i-at >= 2 {
 		return i > at
@@ -519,7 +525,8 @@ func (r *reader) holds(at, i int) bool {
 	return r.opensWith(at, "keep") || r.opensWith(at, "hold") || r.opensWith(at, "freeze") || r.opensWith(at, "stay")
 }
 
-// confined reports "go out only on Tuesdays", "are for admins only".
+// confined reports whether "only" or "for" at word i restricts something: "go out only on
+// Tuesdays", "are for admins only".
 func (r *reader) confined(at, i, to int) bool {
 	if r.is(i-1, "not") || r.is(i-1, "the") || r.is(i-1, "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
 		return false
@@ -546,7 +553,7 @@ func (r *reader) confined(at, i, to int) bool {
 	return r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
 }
 
-// closed reports a thing that is frozen, deprecated, reserved for something.
+// closed reports whether the clause says that a thing is frozen, deprecated or reserved.
 func (r *reader) closed(at, i, to int) bool {
 	if !r.noun(at, i) || !r.regulated(at, i) {
 		return false
@@ -568,8 +575,8 @@ func (r *reader) closed(at, i, to int) bool {
 	return false
 }
 
-// withheld reports what a thing does not do on purpose, with the negation at i: leave
-// the EU, ship without a review.
+// withheld reports whether the clause, with the negation at i, says what a thing does not do
+// on purpose: leave the EU, ship without a review.
 func (r *reader) withheld(at, i, to int) bool {
 	if i+2 >= to || !r.noun(at, i) && !(r.is(i, "not") && r.noun(at, i-1)) || !r.regulated(at, i) {
 		return false
