@@ -1,7 +1,7 @@
 package reading
 
-// orders reports that word i begins a clause, but for "please", "and", a condition,
-// or "I want you to".
+// orders reports whether word i begins a clause. "please", "and", a condition or "I
+// want you to" may precede it.
 func (r *reader) orders(from, i int) bool {
 	j := i - 1
 	for j >= from {
@@ -21,7 +21,8 @@ func (r *reader) orders(from, i int) bool {
 	return j < from || r.words[j+1].broken
 }
 
-// wish reports "I want you to", "I'd like you to", "you are to" before word j.
+// wish reports whether "I want you to", "I'd like you to", "remember to" or a similar
+// phrase is before word j.
 func (r *reader) wish(from, j int) bool {
 	if j-2 >= from && r.is(j-1, "you") {
 		switch r.words[j-2].low {
@@ -32,7 +33,8 @@ func (r *reader) wish(from, j int) bool {
 	return j-1 >= from && (r.is(j-1, "remember") || r.is(j-1, "sure"))
 }
 
-// chat are orders that are said to be kind, or to go on.
+// chat reports whether a verb is used in orders that only express kindness or continue
+// a conversation.
 func chat(low string) bool {
 	switch low {
 	case "mind", "worry", "know", "think", "forget", "get", "give", "be", "let", "stop", "seen", "been", "say", "ever", "again", "even", "really", "care", "have", "miss", "hesitate", "want", "need", "had", "feel",
@@ -42,7 +44,7 @@ func chat(low string) bool {
 	return false
 }
 
-// base reports a word that can be a verb in its base form.
+// base reports whether word i can be a verb in its base form.
 func (r *reader) base(i int) bool {
 	if i >= len(r.words) {
 		return false
@@ -62,8 +64,8 @@ func (r *reader) base(i int) bool {
 	return true
 }
 
-// standing reports whether never or always at i is an order or an agreement, rather
-// than a report: "never deploy", "we always squash", "secrets are never logged".
+// standing reports whether never or always at i is part of an order or an agreement,
+// and not of a report: "never deploy", "we always squash", "secrets are never logged".
 func (r *reader) standing(from, i, to int) bool {
 	next := i + 1
 	if r.is(next, "again") || next >= to {
@@ -92,8 +94,8 @@ func (r *reader) standing(from, i, to int) bool {
 	return false
 }
 
-// ordered reports that word next is the verb of an order: one that the rules know, or
-// one with an object, at the start of a sentence.
+// ordered reports whether word next is the verb of an order: a verb that the rules
+// know, or one with an object at the start of a sentence.
 func (r *reader) ordered(from, i, next int) bool {
 	if r.words[next].entry.is(verb) {
 		return true
@@ -101,7 +103,7 @@ func (r *reader) ordered(from, i, next int) bool {
 	return i <= from+1 && next+1 < len(r.words) && !r.words[next+1].broken && r.words[next+1].entry.is(determiner|preposition)
 }
 
-// participle reports a form such as logged, written.
+// participle reports whether word i is a participle: logged, written.
 func (r *reader) participle(i int) bool {
 	if i >= len(r.words) {
 		return false
@@ -149,10 +151,10 @@ func (r *reader) forbids(from, i, to int) bool {
 	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && (r.later(i, to, "without") || r.later(i, to, "before"))
 }
 
-// regulates reports a turn of phrase with which records and instructions lay a rule
-// down, at word i, beside the modal verbs: "are not to be shared", "requires the
-// sign-off of", "under no circumstances", "we don't let". Talk among people has them
-// too, about themselves, so that nothing of it counts.
+// regulates reports whether the words at i are a phrase other than a modal verb with
+// which records and instructions set a rule: "are not to be shared", "requires the
+// sign-off of", "under no circumstances", "we don't let". People also use these
+// phrases about themselves, so it is false for talk between people.
 func (r *reader) regulates(from, i, to int) bool {
 	if r.voice == person {
 		return false
@@ -203,7 +205,8 @@ func (r *reader) regulates(from, i, to int) bool {
 	return false
 }
 
-// obligesWhoever reports what who is meant has to do: "whoever merges has to …".
+// obligesWhoever reports whether a sentence says what anybody who does something must
+// do: "whoever merges has to …".
 func (r *reader) obligesWhoever(i, to int) bool {
 	for j := i + 1; j < to; j++ {
 		switch r.words[j].low {
@@ -214,8 +217,8 @@ func (r *reader) obligesWhoever(i, to int) bool {
 	return false
 }
 
-// recurs reports a sentence that ends with days that come again and again: on Fridays,
-// at weekends. On Friday is one day, about which there may be something to report.
+// recurs reports whether a sentence ends with recurring days: "on Fridays", "at
+// weekends". "On Friday" is a single day, which a report may be about.
 func (r *reader) recurs(i, to int) bool {
 	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
 		return false
@@ -227,7 +230,7 @@ func (r *reader) recurs(i, to int) bool {
 	return false
 }
 
-// limit reports a number among the next words.
+// limit reports whether one of the next three words is a number.
 func (r *reader) limit(i, to int) bool {
 	for j := i; j < min(to, i+3); j++ {
 		if isFigure(r.words[j].low) {
@@ -237,7 +240,7 @@ func (r *reader) limit(i, to int) bool {
 	return false
 }
 
-// word is word i, in lower case, "" beyond the last.
+// word returns word i in lower case, "" if it does not exist.
 func (r *reader) word(i int) string {
 	if i < 0 || i >= len(r.words) {
 		return ""
@@ -245,7 +248,7 @@ func (r *reader) word(i int) string {
 	return r.words[i].low
 }
 
-// alters reports what is done to a thing that may have been closed against it.
+// alters reports whether a participle is an action that a thing may be protected from.
 func alters(low string) bool {
 	switch low {
 	case "changed", "edited", "altered", "modified", "deleted", "removed", "overwritten", "reopened", "reused", "bypassed", "skipped", "undone":
@@ -254,7 +257,7 @@ func alters(low string) bool {
 	return false
 }
 
-// consent reports what somebody has to give first.
+// consent reports whether a word is something that somebody must give first.
 func consent(low string) bool {
 	switch low {
 	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization", "approvals", "sign-offs", "signoffs":
@@ -263,8 +266,8 @@ func consent(low string) bool {
 	return false
 }
 
-// foreign reports the common forms of must, must not, always and never in German,
-// French and Spanish.
+// foreign reports whether word i is part of a common form of must, must not, always or
+// never in German, French or Spanish.
 func (r *reader) foreign(from, i, to int) bool {
 	if r.voice == person {
 		return false
@@ -302,7 +305,7 @@ func (r *reader) foreign(from, i, to int) bool {
 	return false
 }
 
-// around reports one of the pronouns right before or behind word i.
+// around reports whether one of the words is right before or after word i.
 func (r *reader) around(from, i int, lows ...string) bool {
 	for _, low := range lows {
 		if i > from && r.is(i-1, low) || r.is(i+1, low) {
@@ -312,8 +315,8 @@ func (r *reader) around(from, i int, lows ...string) bool {
 	return false
 }
 
-// german reports an infinitive or an imperative: words end in -en, or are e as in
-// antworte.
+// german reports whether word i may be a German infinitive or imperative: it ends in
+// -en, -rn or -e.
 func (r *reader) german(i int) bool {
 	if i < 0 || i >= len(r.words) {
 		return false
