@@ -158,8 +158,8 @@ func ended(s string, i int) bool {
 	return strings.IndexByte(".:!?", s[i]) >= 0 && (i+1 == len(s) || s[i+1] <= ' ' || s[i+1] >= 0x7f)
 }
 
-// looked returns the detector for an anchor of the rule.
-func (c compiled) looked(a anchor) detector {
+// anchorDetector returns the detector for an anchor of the rule.
+func (c compiled) anchorDetector(a anchor) detector {
 	sets := classes(a.text)
 	return func(s string, i int) (Finding, bool) {
 		if i < a.back || i+len(sets) > len(s) {
@@ -174,8 +174,8 @@ func (c compiled) looked(a anchor) detector {
 	}
 }
 
-// assigned returns the detector for a name of the rule.
-func (c compiled) assigned(name string) detector {
+// nameDetector returns the detector for a name of the rule.
+func (c compiled) nameDetector(name string) detector {
 	return func(s string, i int) (Finding, bool) {
 		if i+len(name) >= len(s) || !strings.EqualFold(s[i:i+len(name)], name) {
 			return Finding{}, false
@@ -219,14 +219,14 @@ func addRules(add func(sets []string, find detector)) {
 	for i := range gitleaksRules {
 		c := compile(&gitleaksRules[i])
 		for _, a := range c.anchors {
-			add(classes(a.text), c.looked(a))
+			add(classes(a.text), c.anchorDetector(a))
 		}
 		for _, name := range c.names {
 			sets := classes(name)
 			if len(sets) < 4 { // bytes that may follow such a short name
 				sets = append(sets, "abcdefghijklmnopqrstuvwxyz0123456789_ \t.-'\"=>:|?,")
 			}
-			add(sets, c.assigned(name))
+			add(sets, c.nameDetector(name))
 		}
 	}
 }

@@ -115,7 +115,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 		}
 		start, stop, quoted := value(s, at)
 		v, k := s[start:stop], kind()
-		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !stands(v) && !expression(v) && !strings.ContainsAny(v, " \t")
+		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !expression(v) && !strings.ContainsAny(v, " \t")
 		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || strong(v))
 	}
 	return Finding{}, false

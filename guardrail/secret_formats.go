@@ -11,7 +11,7 @@ import (
 // although it is short or a plain word. The text around it must be configuration and no code.
 func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
 	v, name := s[start:end], s[from:nameEnd]
-	if len(v) < 4 || stands(v) || expression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
+	if len(v) < 4 || isNoSecret(v) || expression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
 		return false
 	}
 	if quoted {
@@ -56,7 +56,7 @@ func besideUser(s string, lo, hi int) bool {
 		}
 		name = strings.ToLower(strings.Trim(name, " \"'"))
 		value = strings.TrimSpace(value)
-		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || stands(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
+		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || isNoSecret(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
 			return false
 		}
 		for _, w := range [...]string{"user", "login", "host", "server", "url", "database", "port", "email", "domain"} {
@@ -437,7 +437,7 @@ func findColumns(s string, i int) (found []Finding, end int) {
 				start += len(row[n]) + len(sep)
 			}
 			v := strings.Trim(row[column], " \t\"'`*")
-			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !placeholder(v) && !stands(v) && (digits(v) > 0 || symbols(v) > 0) {
+			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !placeholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
 				start += strings.Index(row[column], v)
 				found = append(found, Finding{kind, start, start + len(v)})
 			}

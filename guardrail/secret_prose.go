@@ -114,7 +114,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		if b == '\n' {
 			break
 		}
-		seen |= telling[b]
+		seen |= secretBytes[b]
 		limit++
 	}
 	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // plain words are no secret
@@ -218,8 +218,8 @@ func suspicious(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// telling marks bytes of which a secret has at least one, unless it is in quotes.
-var telling = func() (out [256]byte) {
+// secretBytes marks bytes of which a secret has at least one, unless it is in quotes.
+var secretBytes = func() (out [256]byte) {
 	for c := range out {
 		if b := byte(c); '0' <= b && b <= '9' || b >= 0x80 || strings.IndexByte("!@#$%^&*+=?~\"'`", b) >= 0 {
 			out[c] = 1
@@ -340,7 +340,7 @@ func (c *cue) quoted(v string) bool {
 	if c.kind != "password" {
 		return c.fits(v)
 	}
-	return isPassword(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !stands(v)
+	return isPassword(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !isNoSecret(v)
 }
 
 // notSecret holds words about passwords, types, and words for them in other languages.
@@ -351,9 +351,9 @@ const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|requi
 	"argon|sha|md|utf|base|pbkdf|scrypt|aes|rsa|ed|tls|ssl|ipv|http|https|rfc|wpa|pkcs|python|node|java|es|ascii|iso|bit|bits|byte|" +
 	"char|chars|character|characters|digit|digits|day|days|hour|hours|minute|minutes|second|seconds|min|max|st|nd|rd|th|kb|mb|gb|ms|times|words|letters|"
 
-// stands reports whether a word is no secret, but a placeholder, a description or a name for
+// isNoSecret reports whether a word is no secret, but a placeholder, a description or a name for
 // one.
-func stands(v string) bool {
+func isNoSecret(v string) bool {
 	l := strings.ToLower(v)
 	if placeholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
 		return true
@@ -366,9 +366,9 @@ func stands(v string) bool {
 	return strings.Contains(notSecret, "|"+l+"|")
 }
 
-// says reports whether a word like SHA-256, 12-character or UTF-8-BOM describes a secret:
+// describesSecret reports whether a word like SHA-256, 12-character or UTF-8-BOM describes a secret:
 // the first of its parts is in notSecret.
-func says(v string) bool {
+func describesSecret(v string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) })
 	if strings.Contains(v, "=") && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(notSecret, "|"+p+"|") }) {
 		return true // an argument
@@ -380,7 +380,7 @@ func says(v string) bool {
 // it must have a digit or a sign among its letters.
 func isPassword(v string) bool {
 	l := letters(v)
-	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !stands(v) && !says(v) && !expression(v)
+	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !describesSecret(v) && !expression(v)
 }
 
 // code reports whether v is a number of four to ten digits, or groups of digits and letters.
@@ -392,7 +392,7 @@ func code(v string) bool {
 
 // machine reports whether v looks like a generated token.
 func machine(v string) bool {
-	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !stands(v) && !expression(v) && !uuid(v) &&
+	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isNoSecret(v) && !expression(v) && !uuid(v) &&
 		!strings.ContainsAny(v, "/:") && strings.Count(v, "-") < 4
 }
 

@@ -146,7 +146,7 @@ const shortestStrong = 7
 // a sign among them, or letters of both cases with digits in two places.
 func strong(v string) bool {
 	if len(v) < shortestStrong || len(v) > 64 || letters(v) < 3 || digits(v) < 1 || !alnum(v[0]) || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:/=+") ||
-		placeholder(v) || says(v) || stands(v) {
+		placeholder(v) || describesSecret(v) || isNoSecret(v) {
 		return false
 	}
 	signs, groups := 0, 0

@@ -65,7 +65,7 @@ type step struct {
 // content to a temporary file beside it.
 func (f *Folder) stage(c Change) (step, error) {
 	s := step{Change: c, mode: 0o644}
-	info, err := f.plain(c.Path)
+	info, err := f.lstat(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Was == nil:
 		if err := f.folder(path.Dir(c.Path)); err != nil {
@@ -100,7 +100,7 @@ func (f *Folder) folder(name string) error {
 		if at < len(name) && name[at] != '/' {
 			continue
 		}
-		info, err := f.plain(name[:at])
+		info, err := f.lstat(name[:at])
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = f.root.Mkdir(name[:at], 0o755); err == nil || errors.Is(err, fs.ErrExist) {
 				continue

@@ -56,7 +56,7 @@ var ErrTooLarge = errors.New("larger than the limit")
 // Read reads a regular file of at most limit bytes. Errors: fs.ErrNotExist,
 // ErrTooLarge, ken.ErrRefused for a link and for what is no regular file.
 func (f *Folder) Read(name string, limit int64) (r File, err error) {
-	before, err := f.plain(name)
+	before, err := f.lstat(name)
 	if err != nil {
 		return r, err
 	}
@@ -125,7 +125,7 @@ type Entry struct {
 // List returns the regular files, folders and links in a folder, sorted by name. A missing
 // folder is empty. Devices and temporary files of this package are left out.
 func (f *Folder) List(name string) ([]Entry, error) {
-	info, err := f.plain(name)
+	info, err := f.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -159,15 +159,15 @@ func (f *Folder) List(name string) ([]Entry, error) {
 
 // Stat describes a file or folder. Errors: fs.ErrNotExist, ken.ErrRefused for a link.
 func (f *Folder) Stat(name string) (Entry, error) {
-	info, err := f.plain(name)
+	info, err := f.lstat(name)
 	if err != nil {
 		return Entry{}, err
 	}
 	return Entry{Name: path.Base(name), Folder: info.IsDir(), Size: info.Size(), ModTime: info.ModTime().UTC()}, nil
 }
 
-// plain returns the info of a path. It refuses a path that contains a link.
-func (f *Folder) plain(name string) (fs.FileInfo, error) {
+// lstat returns the info of a path. It refuses a path that contains a link.
+func (f *Folder) lstat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, refused(name, "is no path within the project")
 	}

@@ -23,10 +23,10 @@ const retry = 5 * time.Millisecond
 // created for it is ignored by git. Errors: ken.ErrHeld if ctx is done first,
 // ken.ErrRefused for a link and for a project that can't be written.
 func (f *Folder) Lock(ctx context.Context, name string) (release func() error, err error) {
-	if err := f.hidden(path.Dir(name)); err != nil {
+	if err := f.makeIgnored(path.Dir(name)); err != nil {
 		return nil, fmt.Errorf("make room for a lock: %w", denied(f.dir, err))
 	}
-	if info, err := f.plain(name); err == nil && !info.Mode().IsRegular() {
+	if info, err := f.lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, refused(name, "is no regular file")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -43,10 +43,10 @@ func (f *Folder) Lock(ctx context.Context, name string) (release func() error, e
 	return nil, fmt.Errorf("lock %s: %w", name, denied(name, err))
 }
 
-// hidden creates a folder with a .gitignore, because its files belong to this machine
+// makeIgnored creates a folder with a .gitignore, because its files belong to this machine
 // only.
-func (f *Folder) hidden(dir string) error {
-	if _, err := f.plain(dir); !errors.Is(err, fs.ErrNotExist) {
+func (f *Folder) makeIgnored(dir string) error {
+	if _, err := f.lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := f.folder(dir); err != nil {

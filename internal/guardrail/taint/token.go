@@ -40,7 +40,7 @@ func tokensOf(s string) []token {
 	for i := 0; i < len(s); {
 		start, telling := i, false
 		for i < len(s) && !separator(s[i]) {
-			telling = telling || tells[s[i]]
+			telling = telling || tokenBytes[s[i]]
 			i++
 		}
 		if i > start && !telling {
@@ -57,8 +57,8 @@ func tokensOf(s string) []token {
 	return t.list
 }
 
-// tells marks bytes of which every token has at least one.
-var tells = func() (t [256]bool) {
+// tokenBytes marks bytes of which every token has at least one.
+var tokenBytes = func() (t [256]bool) {
 	for _, c := range []byte("./@:~\\0123456789") {
 		t[c] = true
 	}

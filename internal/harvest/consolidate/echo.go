@@ -29,9 +29,9 @@ const (
 //
 // An Echo is safe for concurrent use.
 type Echo struct {
-	said  []injectedSentence
-	told  []toldThings
-	index map[string][]int32 // positions in said, by word
+	sentences []injectedSentence
+	things    []injectedThings
+	index     map[string][]int32 // positions in sentences, by word
 }
 
 // injectedSentence is one injected sentence.
@@ -47,7 +47,7 @@ func NewEcho(injected []session.Injection) *Echo {
 	e := &Echo{index: map[string][]int32{}}
 	for _, in := range injected {
 		t := read(in.Text)
-		e.told = append(e.told, toldThings{in.ID, thingsOf(in.Text, &t)})
+		e.things = append(e.things, injectedThings{in.ID, thingsOf(in.Text, &t)})
 		if t.raw {
 			e.add(in.ID, t, fold(in.Text))
 			continue
@@ -66,7 +66,7 @@ func (e *Echo) add(id string, t text, plain string) {
 		return
 	}
 	x := injectedSentence{id: id, text: t, plain: plain, words: map[string]trait{}}
-	n := int32(len(e.said))
+	n := int32(len(e.sentences))
 	for i := range t.words {
 		w := &t.words[i]
 		key := keyOf(w)
@@ -75,13 +75,13 @@ func (e *Echo) add(id string, t text, plain string) {
 		}
 		x.words[key] |= w.is
 	}
-	e.said = append(e.said, x)
+	e.sentences = append(e.sentences, x)
 }
 
 // Repeats reports whether text says nothing but what was injected. id is that of the injected
 // claim or chunk.
 func (e *Echo) Repeats(text string) (id string, echo bool) {
-	if len(e.said) == 0 {
+	if len(e.sentences) == 0 {
 		return "", false
 	}
 	t := read(text)
@@ -122,14 +122,14 @@ func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 	switch {
 	case !echo:
 		return "", Novel
-	case user && confident(text):
+	case user && isStatement(text):
 		return id, Confirmed
 	}
 	return id, Echoed
 }
 
-// toldThings holds the things that an injected claim or chunk names.
-type toldThings struct {
+// injectedThings holds the things that an injected claim or chunk names.
+type injectedThings struct {
 	id string
 	things
 }
@@ -176,8 +176,8 @@ func (e *Echo) sameThings(text string) (id string, same bool) {
 	if len(here.all) == 0 {
 		return "", false
 	}
-	for i := range e.told {
-		there := &e.told[i]
+	for i := range e.things {
+		there := &e.things[i]
 		if !subset(here.figures, there.figures) {
 			continue
 		}
@@ -217,7 +217,7 @@ func subset(a, b map[string]bool) bool {
 // mostlyShared reports whether another text has at least a third of this text's content words
 // that are neither names nor numbers. With four such words or fewer the result is true. A
 // paraphrase has other verbs; a different statement has other nouns, too.
-func mostlyShared(t *text, there *toldThings) bool {
+func mostlyShared(t *text, there *injectedThings) bool {
 	n, shared := 0, 0
 	for i := range t.words {
 		w := &t.words[i]
@@ -232,7 +232,7 @@ func mostlyShared(t *text, there *toldThings) bool {
 }
 
 // sharesWord reports whether the other text has a content word of t that is no number.
-func sharesWord(t *text, there *toldThings) bool {
+func sharesWord(t *text, there *injectedThings) bool {
 	for i := range t.words {
 		if w := &t.words[i]; w.is&(number|timely) == 0 && tells(w) && there.all[keyOf(w)] {
 			return true
@@ -241,8 +241,8 @@ func sharesWord(t *text, there *toldThings) bool {
 	return false
 }
 
-// confident reports whether s is a statement, and neither a question nor a guess.
-func confident(s string) bool {
+// isStatement reports whether s is a statement, and neither a question nor a guess.
+func isStatement(s string) bool {
 	t := read(s)
 	for i := range t.words {
 		switch t.words[i].norm {
@@ -267,14 +267,14 @@ func (e *Echo) find(t *text) (id string, ok bool) {
 	}
 	best := int32(-1)
 	for at, n := range hits {
-		if 2*n >= telling && (best < 0 || at < best) && e.said[at].covers(t) {
+		if 2*n >= telling && (best < 0 || at < best) && e.sentences[at].covers(t) {
 			best = at
 		}
 	}
 	if best < 0 {
 		return "", false
 	}
-	return e.said[best].id, true
+	return e.sentences[best].id, true
 }
 
 // fold returns the words of a text in normal form, without spaces. Texts in scripts without
@@ -294,7 +294,7 @@ func fold(s string) string {
 func (e *Echo) repeatsRaw(s string) (id string, echo bool) {
 	const shortest = 6 // characters; a shorter text may be part of any other
 	plain := fold(s)
-	for _, x := range e.said {
+	for _, x := range e.sentences {
 		if x.plain == plain || len([]rune(plain)) >= shortest && strings.Contains(x.plain, plain) && 2*len(plain) >= len(x.plain) {
 			return x.id, true
 		}

@@ -48,7 +48,7 @@ func replacedHolder(before, after string) (change, bool) {
 			if alike, _ := shared(rest(old.all()), rest(fresh.all())); alike == 0 {
 				continue
 			}
-			return change{was: at, clause: c, is: next[0], whole: old.single(), bond: 2}, true
+			return change{was: at, clause: c, is: next[0], onlyContent: old.single(), bond: 2}, true
 		}
 	}
 	return change{}, false

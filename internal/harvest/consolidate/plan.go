@@ -49,7 +49,7 @@ func Plan(c ken.Claim, known []ken.Claim) Action {
 	for i := range known {
 		p.weigh(&known[i])
 	}
-	p.likeliest()
+	p.dropUnlikely()
 	return p.decide()
 }
 
@@ -102,7 +102,7 @@ func (p *planner) weigh(k *ken.Claim) {
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines
-		if n.late && !merely(n.Relation) {
+		if n.late && !sameTime(n.Relation) {
 			n.outdated = back.Relation == Updates
 			n.Verdict = back
 			if n.outdated {
@@ -122,7 +122,7 @@ func (n *candidate) readChange(fresh string) {
 		return
 	}
 	n.change, n.Relation = c, Amends
-	if c.whole {
+	if c.onlyContent {
 		n.Relation = Updates
 	}
 	n.Why = strconv.Quote(c.is) + " replaces " + strconv.Quote(n.claim.Text[c.was.from:c.was.to])
@@ -171,9 +171,9 @@ const (
 	surelyReplaces = 0.55
 )
 
-// likeliest drops judged changes with a lower score than another one, unless the score is at
+// dropUnlikely drops judged changes with a lower score than another one, unless the score is at
 // least surelyReplaces. A statement mostly replaces one thing.
-func (p *planner) likeliest() {
+func (p *planner) dropUnlikely() {
 	most := 0.0
 	for i := range p.near {
 		most = max(most, p.near[i].score)
@@ -190,8 +190,8 @@ func hasSessionEvidence(k, c *ken.Claim) bool {
 		slices.ContainsFunc(k.Evidence, func(e ken.Evidence) bool { return e.SessionID == c.Session }))
 }
 
-// merely reports whether r is a relation without a change in time.
-func merely(r Relation) bool { return r == Same || r == Restates || r == Refines }
+// sameTime reports whether r is a relation without a change in time.
+func sameTime(r Relation) bool { return r == Same || r == Restates || r == Refines }
 
 func (p *planner) decide() Action {
 	if p.own != nil && (p.own.Status == ken.StatusSuperseded || p.own.Status == ken.StatusVerified) {
@@ -235,7 +235,7 @@ func (p *planner) find(ok func(*candidate) bool) int {
 // rejected returns the index of a disputed claim that the new one repeats, or -1.
 func (p *planner) rejected() int {
 	return p.find(func(n *candidate) bool {
-		return n.claim.Status == ken.StatusDisputed && merely(n.Relation) && !n.richer
+		return n.claim.Status == ken.StatusDisputed && sameTime(n.Relation) && !n.richer
 	})
 }
 
@@ -484,14 +484,14 @@ func amend(ctx context.Context, st Store, c *ken.Claim, actor ken.Actor) error {
 // unfinished limits the action for a claim that is already in the store to claims that are older
 // than it. Newer claims were compared with it when they were learned.
 func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
-	own, err := born(ctx, st, a.Own)
+	own, err := firstEvent(ctx, st, a.Own)
 	if err != nil {
 		return a, err
 	}
 	for _, list := range []*[]string{&a.IDs, &a.Against} {
 		var older []string
 		for _, id := range *list {
-			seq, err := born(ctx, st, id)
+			seq, err := firstEvent(ctx, st, id)
 			if err != nil {
 				return a, err
 			}
@@ -503,7 +503,7 @@ func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
 	}
 	var older []ken.Claim
 	for i := range a.Amend {
-		seq, err := born(ctx, st, a.Amend[i].ID)
+		seq, err := firstEvent(ctx, st, a.Amend[i].ID)
 		if err != nil {
 			return a, err
 		}
@@ -520,8 +520,8 @@ func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
 	return a, nil
 }
 
-// born returns the sequence number of a claim's first event, 0 in a store without numbers.
-func born(ctx context.Context, st Store, id string) (uint64, error) {
+// firstEvent returns the sequence number of a claim's first event, 0 in a store without numbers.
+func firstEvent(ctx context.Context, st Store, id string) (uint64, error) {
 	events, err := st.History(ctx, id)
 	if err != nil {
 		return 0, fmt.Errorf("read history of claim %s: %w", id, err)

@@ -259,7 +259,7 @@ func (m *mention) number(text string) {
 
 // function reports whether w is a function word, which names nothing.
 func function(w string) bool {
-	return w == "" || thin()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
+	return w == "" || genericTerms()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
 }
 
 func hasNumberWord(text string) bool {

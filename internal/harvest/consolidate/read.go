@@ -270,16 +270,16 @@ func (w *word) equals(o *word) bool {
 type text struct {
 	words []word
 
-	weak   string // "now", "since May": something changed, though other values may hold as well
-	strong string // "instead", "no longer": the former value does not hold any more
-	also   bool   // says that the former value still holds
-	asks   bool
-	when   []string // dates of "since" and "as of"
-	raw    bool     // has letters of a script without spaces: compared as written, never interpreted
-	alien  bool     // not English
-	code   bool     // a line of code, or a formula, in which every sign counts
-	parts  int      // number of sentences
-	edits  int      // number of words left out or moved that another wording may lack
+	weak       string // "now", "since May": something changed, though other values may hold as well
+	strong     string // "instead", "no longer": the former value does not hold any more
+	also       bool   // says that the former value still holds
+	asks       bool
+	when       []string // dates of "since" and "as of"
+	raw        bool     // has letters of a script without spaces: compared as written, never interpreted
+	notEnglish bool     // not English
+	code       bool     // a line of code, or a formula, in which every sign counts
+	parts      int      // number of sentences
+	edits      int      // number of words left out or moved that another wording may lack
 }
 
 // drop resolves words that are removed or replaced. It reports whether w is

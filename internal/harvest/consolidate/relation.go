@@ -108,7 +108,7 @@ type pair struct {
 
 // judge applies the rules in turn. Each rule returns a verdict only if it is sure.
 func (p *pair) judge() Verdict {
-	if why := p.strangers(); why != "" {
+	if why := p.differentReferents(); why != "" {
 		return Verdict{Relation: Distinct, Why: why}
 	}
 	if len(p.hunks) == 0 && slices.Equal(p.old.when, p.new.when) && p.old.asks == p.new.asks {
@@ -120,7 +120,7 @@ func (p *pair) judge() Verdict {
 	if p.old.asks || p.new.asks {
 		return Verdict{Relation: Distinct, Why: "a question"}
 	}
-	english := !p.old.alien && !p.new.alien
+	english := !p.old.notEnglish && !p.new.notEnglish
 	if english {
 		p.prune()
 	}
@@ -142,9 +142,9 @@ var rules = []func(*pair) (Verdict, bool){
 	(*pair).pruned, (*pair).reordered, (*pair).voiced, (*pair).changed, (*pair).replaced, (*pair).opposed, (*pair).added,
 }
 
-// strangers returns why two statements can't be about the same thing although their words
+// differentReferents returns why two statements can't be about the same thing although their words
 // may be equal: the pronoun of each refers to something else. It returns "" if they can.
-func (p *pair) strangers() string {
+func (p *pair) differentReferents() string {
 	if !p.old.words[0].has(pronoun) && !p.new.words[0].has(pronoun) || len(p.hunks) == 0 && len(p.before.Entities)+len(p.after.Entities) == 0 {
 		return ""
 	}
@@ -484,7 +484,7 @@ func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error
 func attributeOf(s string) string {
 	t := read(s)
 	f, ok := parse(t.words)
-	if !ok || t.alien || t.raw || t.code || len(f.subject) == 0 {
+	if !ok || t.notEnglish || t.raw || t.code || len(f.subject) == 0 {
 		return ""
 	}
 	var says aspect

@@ -25,7 +25,7 @@ func (t *text) resolve() {
 			theirs++
 		}
 	}
-	if t.alien = theirs > ours; t.alien {
+	if t.notEnglish = theirs > ours; t.notEnglish {
 		return
 	}
 	r := resolver{text: t, in: in, out: in[:0], aux: -1}

@@ -18,13 +18,13 @@ const oneFact = 24
 
 // change is a value of an earlier statement that a later one replaces.
 type change struct {
-	was     span   // the old value in the earlier text
-	clause  span   // the clause with that value
-	is      string // the new value, in the words of the later text
-	whole   bool   // the earlier text says nothing else
-	bond    float64
-	judged  bool // found by the trained model only
-	perhaps bool // the change is uncertain
+	was         span   // the old value in the earlier text
+	clause      span   // the clause with that value
+	is          string // the new value, in the words of the later text
+	onlyContent bool   // the earlier text says nothing else
+	bond        float64
+	judged      bool // found by the trained model only
+	perhaps     bool // the change is uncertain
 }
 
 // statementValues holds the values, clauses and terms of a statement.
@@ -106,9 +106,9 @@ func (s *statementValues) clauseOf(m *mention) int {
 	return 0
 }
 
-// akin reports whether two stems are probably of one family: one is a prefix of the other, or both
+// sameFamily reports whether two stems are probably of one family: one is a prefix of the other, or both
 // have a long common prefix.
-func akin(a, b string) bool {
+func sameFamily(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -121,7 +121,7 @@ func akin(a, b string) bool {
 }
 
 func holds(list []term, w string) bool {
-	return slices.ContainsFunc(list, func(o term) bool { return akin(o.stem, w) })
+	return slices.ContainsFunc(list, func(o term) bool { return sameFamily(o.stem, w) })
 }
 
 // shared counts the terms of a that have a related term in b, and those that have an equal one.
@@ -236,7 +236,7 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
 		}
 	}
-	best.whole, best.bond = s.single(), most
+	best.onlyContent, best.bond = s.single(), most
 	return best, true
 }
 
@@ -256,7 +256,7 @@ func correctedValue(before, after string) (change, bool) {
 			if answer && o.from < strings.Index(before, " Answer: ") || !n.replaces(o) || o.kind != n.kind || o.unit != n.unit {
 				continue
 			}
-			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], whole: old.single()}, true
+			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], onlyContent: old.single()}, true
 		}
 	}
 	return change{}, false
@@ -397,9 +397,9 @@ const (
 	leastSharedPart  = 0.3
 )
 
-// thin holds terms that say nothing about a topic: cues of a change, and words that are in most
+// genericTerms holds terms that say nothing about a topic: cues of a change, and words that are in most
 // statements.
-var thin = sync.OnceValue(func() map[string]bool {
+var genericTerms = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht

@@ -10,11 +10,11 @@ import (
 var (
 	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
 		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
-	putOff = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
+	postponements = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
 		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
 	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
-	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
+	selfCorrections = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
 	sayNo  = set("no nope nah never nein non não nicht")
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
@@ -90,7 +90,7 @@ func answers(s *sentence, lang *cues) bool {
 		f := lang.form(s.text)
 		return lang != unreadLanguage && !lang.starts(f, lang.later) && !(lang.has(f, lang.greetings) && len(w) < 4) && !lang.has(f, lang.wanted) && !lang.has(f, lang.asked) && !lang.has(f, lang.hypothetical)
 	}
-	if n := putOff.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
+	if n := postponements.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
 		return false
 	}
 	if self[w[0].low] && len(w) > 1 || len(w) > shortReply && !needsContext(w, false) || strings.HasSuffix(s.text, "!") {
@@ -140,7 +140,7 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 		return true, false
 	}
 	for i := len(s.words) - 1; i >= 0; i-- {
-		n := takesBack.starts(s.words[i:])
+		n := selfCorrections.starts(s.words[i:])
 		if n == 0 || i > 0 && (!s.words[i-1].comma || len(s.words)-i-n > 25) {
 			continue
 		}
@@ -160,7 +160,7 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	if lang == nil && hedges.in(c.words) >= 0 {
 		v.confidence = 0.5
 	}
-	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && bids(question) {
+	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && offersAction(question) {
 		l.drop[reasonRequest]++
 		return true // "Tag it now?" "Yes."
 	}
@@ -173,13 +173,13 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 		return true // it is an answer, but is not stored
 	}
 	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
-	l.found = append(l.found, k.whole(l.present))
+	l.found = append(l.found, k.weighed(l.present))
 	return true
 }
 
-// bids reports whether a question offers to do something, that is, starts with an imperative
+// offersAction reports whether a question offers to do something, that is, starts with an imperative
 // verb.
-func bids(question string) bool {
+func offersAction(question string) bool {
 	if i := strings.LastIndex(question, ". "); i >= 0 {
 		question = question[i+2:]
 	}

@@ -110,22 +110,22 @@ func chatter(s *sentence) string {
 	switch {
 	case quoted(s.text, func() bool { return has(w, len(w), sayings) }):
 		return reasonQuoted
-	case joking(s), !numbered(s.text) && winks(s.text), idle.in(w) >= 0, marvels(w):
+	case joking(s), !numbered(s.text) && endsInEmoticon(s.text), idle.in(w) >= 0, isExclamation(w):
 		return reasonTalk
 	case strings.HasSuffix(s.text, "!") && !numbered(s.text) && !strings.Contains(s.text, "`") && !bound && len(w) < 12 && decisions.in(w) < 0 && likings.in(w) < 0 && !has(w, len(w), self):
 		return reasonTalk
-	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || winks(s.text)):
+	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || endsInEmoticon(s.text)):
 		return reasonTalk // "You should never …!", which is addressed to nobody
 	case (low(w, len(w)-1) == "pls" || low(w, len(w)-1) == "please") && intends.in(w) >= 0:
 		return reasonRequest
-	case !bound && (outages.in(w) >= 0 || puzzled.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case !bound && (outages.in(w) >= 0 || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""
 }
 
-// puzzled lists phrases about a problem that the speaker is looking into right now.
-var puzzled = list("no clue why, no idea why, don't know why, can't see why, no clue what, no idea what's")
+// troubleCues lists phrases about a problem that the speaker is looking into right now.
+var troubleCues = list("no clue why, no idea why, don't know why, can't see why, no clue what, no idea what's")
 
 // intends lists how people announce what they are about to do with the agent's help. lingers
 // lists words that make it worth a note all the same.
@@ -134,8 +134,8 @@ var (
 	lingers = set("still also always never only")
 )
 
-// winks reports whether a sentence ends in an emoticon or in laughter.
-func winks(text string) bool {
+// endsInEmoticon reports whether a sentence ends in an emoticon or in laughter.
+func endsInEmoticon(text string) bool {
 	text = strings.TrimRight(text, " .!")
 	for _, face := range [...]string{":)", ":-)", ";)", ";-)", ":D", ":-D", ":P", "xD", "^^", "haha", "hahaha", "lol", "mdr", "kkk", "jaja", "jajaja", "rsrs", "笑)", "(笑", "（笑）"} {
 		if strings.HasSuffix(text, face) {
@@ -145,9 +145,9 @@ func winks(text string) bool {
 	return false
 }
 
-// marvels reports whether words contain an exclamation such as "must be amazing", whose "must"
+// isExclamation reports whether words contain an exclamation such as "must be amazing", whose "must"
 // is no rule.
-func marvels(w []word) bool {
+func isExclamation(w []word) bool {
 	for i := range w {
 		if w[i].low == "must" && (low(w, i+1) == "be" || low(w, i+1) == "have") && has(w[i+2:], 4, praise) {
 			return true
@@ -369,8 +369,8 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 
 var troubles = set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")
 
-// whole returns the candidate weighed by its text alone.
-func (k candidate) whole(present map[string]bool) candidate {
+// weighed returns the candidate weighed by its text alone.
+func (k candidate) weighed(present map[string]bool) candidate {
 	c := sentence{text: k.text, full: k.text, words: wordsOf(k.text)}
 	k.terms = analysis.Terms(k.text)
 	k.weigh(&c, present)

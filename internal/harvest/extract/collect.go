@@ -240,8 +240,8 @@ func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 		if k.from.name != s.name || !consolidate.Corrects(k.text, c.text) {
 			continue
 		}
-		fixed := candidate{from: s, text: c.text, quote: c.text, was: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
-		l.found = append(slices.Delete(l.found, n, n+1), fixed.whole(l.present))
+		fixed := candidate{from: s, text: c.text, quote: c.text, corrected: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
+		l.found = append(slices.Delete(l.found, n, n+1), fixed.weighed(l.present))
 		l.drop[reasonCorrected]++
 		return true
 	}
@@ -358,8 +358,8 @@ func noun(words []word, i int) bool {
 	return w != "" && !analysis.IsStopWord(w) && !asking[w] && !standIns[w] && !strings.HasSuffix(w, "'s") && w != "of" && w != "not"
 }
 
-// stop says how a session ended.
-type stop struct {
+// ending says how a session ended.
+type ending struct {
 	unanswered string   // the user's last message, if no answer came
 	open       []string // what the assistant named as still to be done
 	last       string   // the assistant's last sentence about the state of the work
@@ -378,8 +378,8 @@ var (
 
 // endOf reads the end of a session: the user's last message if it was not answered, or else what
 // the assistant's last message leaves open.
-func endOf(all []speech) stop {
-	var s stop
+func endOf(all []speech) ending {
+	var s ending
 	i := len(all) - 1
 	for i >= 0 && strings.TrimSpace(all[i].text) == "" {
 		i--
@@ -504,7 +504,7 @@ func secret(s *sentence) bool {
 			continue
 		}
 		for k, w := range s.words[i:min(i+7, len(s.words))] { // "the password of the backup is …"
-			if k > 0 && tells[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
+			if k > 0 && credentialCues[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
 				return true
 			}
 		}
@@ -512,4 +512,5 @@ func secret(s *sentence) bool {
 	return false
 }
 
-var tells = set("is are was were =")
+// credentialCues are words between the name of a credential and its value.
+var credentialCues = set("is are was were =")

@@ -108,7 +108,7 @@ type candidate struct {
 	order      int    // position among the candidates
 	text       string // the statement without the speaker's name
 	quote      string // the sentence as it is in the message
-	was        string // the earlier statement that it corrects
+	corrected  string // the earlier statement that it corrects
 	question   string // the question that it answers, if it can't be understood without
 	sort       draft.Sort
 	confidence float64
@@ -261,12 +261,12 @@ func (p *page) section(title, between string, items []string, room int) {
 // How candidates are chosen: the next one is always that which adds most to those
 // already chosen.
 const (
-	termWorth  = 0.5  // of the weight of new terms
-	knownTerm  = 0.25 // of the weight of a term, if a chosen candidate has it already
-	mostTerms  = 10.0 // upper limit for the weight of new terms
-	alike      = 0.4  // share of its own score that is left to a candidate without new terms
-	sameShare  = 0.8  // of the shorter one's terms: from this share on, two candidates say the same
-	postingMax = 64   // chosen candidates that are looked at for a term
+	termWorth     = 0.5  // of the weight of new terms
+	knownTerm     = 0.25 // of the weight of a term, if a chosen candidate has it already
+	mostTerms     = 10.0 // upper limit for the weight of new terms
+	repeatedShare = 0.4  // share of its own score that is left to a candidate without new terms
+	sameShare     = 0.8  // of the shorter one's terms: from this share on, two candidates say the same
+	postingMax    = 64   // chosen candidates that are looked at for a term
 )
 
 // choose picks at most max candidates, and returns them best first.
@@ -291,7 +291,7 @@ func choose(all []candidate, max int, drop dropped) []candidate {
 		c := best.c
 		heap.Pop(&queue)
 		switch {
-		case p.said(c):
+		case p.isDuplicate(c):
 			drop[reasonDuplicate]++
 		case len(p.chosen) >= max:
 			drop[reasonLimit]++
@@ -320,7 +320,7 @@ func (p *picker) gain(c *candidate) float64 {
 	}
 	own := c.own
 	if own > 0 && all > 0 { // the tenth decision in the same words is worth less
-		own *= alike + (1-alike)*sum/all
+		own *= repeatedShare + (1-repeatedShare)*sum/all
 	}
 	return own + termWorth*math.Min(sum, mostTerms)
 }
@@ -337,9 +337,9 @@ func (p *picker) take(c *candidate) {
 	p.chosen = append(p.chosen, *c)
 }
 
-// said reports whether a chosen candidate of the same speaker says the same: nearly the
+// isDuplicate reports whether a chosen candidate of the same speaker says the same: nearly the
 // same terms, with the same numbers and the same negation.
-func (p *picker) said(c *candidate) bool {
+func (p *picker) isDuplicate(c *candidate) bool {
 	shared := map[int]int{}
 	for _, t := range c.terms {
 		for _, i := range p.known[t] {

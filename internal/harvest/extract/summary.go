@@ -66,8 +66,8 @@ func (d *digest) asked(p *page) {
 	goal := d.goal()
 	p.section("Goal: ", "", []string{goal}, maxGoal+10)
 	requests := d.requests(goal)
-	p.section("Decided: ", " ", d.of(draft.Decision), 380)
-	p.section("Instructions and preferences: ", " ", append(d.of(draft.Instruction), d.of(draft.Preference)...), 280)
+	p.section("Decided: ", " ", d.bySort(draft.Decision), 380)
+	p.section("Instructions and preferences: ", " ", append(d.bySort(draft.Instruction), d.bySort(draft.Preference)...), 280)
 	p.section("To remember: ", " ", d.explicit(), 220)
 	var passed, failing []string
 	for _, c := range w.commands {
@@ -89,7 +89,7 @@ func (d *digest) asked(p *page) {
 	if end.last != "" {
 		p.section("Where it stopped: ", "", []string{end.last}, 180)
 	}
-	p.section("Candidate rules: ", " ", d.of(draft.Constraint), 160)
+	p.section("Candidate rules: ", " ", d.bySort(draft.Constraint), 160)
 	p.section("Changed: ", ", ", w.files, 220)
 	p.section("Passed: ", ", ", passed, 180)
 	room := p.left - topicsShare
@@ -120,17 +120,17 @@ func (d *digest) heading() string {
 	return line + "."
 }
 
-// of returns the candidates of a sort, in the order in which they were said.
-func (d *digest) of(sort draft.Sort) []string {
-	return d.those(func(k *candidate) bool { return k.sort == sort })
+// bySort returns the candidates of a sort, in the order in which they were said.
+func (d *digest) bySort(sort draft.Sort) []string {
+	return d.texts(func(k *candidate) bool { return k.sort == sort })
 }
 
 // explicit returns the facts that the user asked to remember.
 func (d *digest) explicit() []string {
-	return d.those(func(k *candidate) bool { return k.explicit && k.sort == draft.Fact })
+	return d.texts(func(k *candidate) bool { return k.explicit && k.sort == draft.Fact })
 }
 
-func (d *digest) those(which func(*candidate) bool) []string {
+func (d *digest) texts(which func(*candidate) bool) []string {
 	var list []*candidate
 	for i := range d.found {
 		if k := &d.found[i]; which(k) && len(list) < 8 {
@@ -449,7 +449,7 @@ func (w *work) call(c *ken.ToolCall, calls, byLine map[string]int) {
 		return
 	}
 	line := commandLine(argument(args, "command", "cmd", "script", "commandline"))
-	if line == "" || looks(line) {
+	if line == "" || readsOnly(line) {
 		return
 	}
 	at, known := byLine[line]
@@ -544,22 +544,22 @@ func commandLine(s string) string {
 	return s
 }
 
-// looks reports whether a command only reads. Its output says nothing about the state of the
+// readsOnly reports whether a command only reads. Its output says nothing about the state of the
 // project.
-func looks(line string) bool {
+func readsOnly(line string) bool {
 	words := strings.Fields(line)
 	for len(words) > 1 && (strings.Contains(words[0], "=") || words[0] == "sudo" || words[0] == "time" || words[0] == "timeout") {
 		words = words[1:]
 	}
 	switch first := words[0]; {
 	case first == "git" && len(words) > 1:
-		return looking["git "+words[1]]
+		return readOnlyCommands["git "+words[1]]
 	default:
-		return looking[first]
+		return readOnlyCommands[first]
 	}
 }
 
-var looking = func() map[string]bool {
+var readOnlyCommands = func() map[string]bool {
 	m := set("ls cat head tail grep rg find cd pwd echo printf which type whoami env printenv wc du df ps stat file tree less more sed awk diff jq sleep date true false test cut sort uniq xxd od history export source")
 	for _, sub := range []string{"status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"} {
 		m["git "+sub] = true

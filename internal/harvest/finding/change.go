@@ -22,7 +22,7 @@ type edited struct {
 }
 
 // line is a removed line and the one that replaced it.
-type line struct{ gone, came string }
+type line struct{ removed, added string }
 
 const (
 	maxSymbols = 6
@@ -58,7 +58,7 @@ func (e *edited) differs(l line) {
 	if l == (line{}) {
 		return
 	}
-	if n := len(e.lines); n > 0 && e.lines[n-1] == (line{l.came, l.gone}) {
+	if n := len(e.lines); n > 0 && e.lines[n-1] == (line{l.added, l.removed}) {
 		e.lines = e.lines[:n-1]
 		return
 	}
@@ -133,17 +133,17 @@ func difference(old, next string) line {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
-	return line{telling(a, b), telling(b, a)}
+	return line{firstOwnLine(a, b), firstOwnLine(b, a)}
 }
 
 func (l line) text() string {
 	switch {
-	case l.gone == "":
-		return "added `" + l.came + "`"
-	case l.came == "":
-		return "removed `" + l.gone + "`"
+	case l.removed == "":
+		return "added `" + l.added + "`"
+	case l.added == "":
+		return "removed `" + l.removed + "`"
 	}
-	return "`" + l.gone + "` became `" + l.came + "`"
+	return "`" + l.removed + "` became `" + l.added + "`"
 }
 
 func lines(s string) []string {
@@ -156,8 +156,8 @@ func lines(s string) []string {
 	return out
 }
 
-// telling returns the first line of a that b lacks and that has content.
-func telling(a, b []string) string {
+// firstOwnLine returns the first line of a that b lacks and that has content.
+func firstOwnLine(a, b []string) string {
 	for _, l := range a {
 		if len(strings.Trim(l, "{}()[];,<>/*#-= ")) >= 4 && !slices.Contains(b, l) {
 			return strings.ReplaceAll(clip(l, 100), "`", "'")

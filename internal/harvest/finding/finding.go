@@ -57,10 +57,10 @@ type Finding struct {
 	weight int // a more useful finding has a greater weight
 }
 
-// passing is how long a finding without a file as evidence is valid, such as the
+// unbackedLifetime is how long a finding without a file as evidence is valid, such as the
 // content of a folder. Nothing shows when it is no longer true. A month is an
 // estimate.
-const passing = 30 * 24 * time.Hour
+const unbackedLifetime = 30 * 24 * time.Hour
 
 var importance = map[Kind]float64{Observation: 0.4, Change: 0.5, Ownership: 0.5, Architecture: 0.7, Dependency: 0.5, Pitfall: 0.7}
 
@@ -89,7 +89,7 @@ func (f Finding) Claim(info session.Info) ken.Claim {
 	}{f.Tool, f.CallID, f.messageID(), f.ExitCode}
 	c.Body, _ = json.Marshal(body) // strings and a number always can be
 	if !f.At.IsZero() && f.ExitCode == nil && !slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile }) && f.Kind == Observation {
-		c.ExpiresAt = f.At.Add(passing)
+		c.ExpiresAt = f.At.Add(unbackedLifetime)
 	}
 	return c
 }

@@ -76,7 +76,7 @@ func (r *runs) pitfalls() (out []Finding) {
 		if failed == nil || failed.Error == "" {
 			continue
 		}
-		why := failed.Error + culprits(failed.Output)
+		why := failed.Error + failedTests(failed.Output)
 		says := "`" + clip(text, 160) + "` fails with exit code " + strconv.Itoa(*failed.Exit) + ": " + why
 		if passed != nil {
 			after, ok := r.between(text, failed.Seq, passed.Seq)
@@ -95,8 +95,8 @@ func (r *runs) pitfalls() (out []Finding) {
 	return out
 }
 
-// culprits names the failed tests, if there are three at most.
-func culprits(output string) string {
+// failedTests names the failed tests, if there are three at most.
+func failedTests(output string) string {
 	var names []string
 	for _, t := range outcome.Tests(output) {
 		if !t.Passed && !t.Group && !strings.Contains(t.Name, "/") {

@@ -176,7 +176,7 @@ func (x *extractor) observations() {
 			text += "\nfunc " + n + "()"
 		}
 		what := describe(name, text)
-		if what == "" || !telltale(what) {
+		if what == "" || !isInformative(what) {
 			continue
 		}
 		weight := weightRead
@@ -187,8 +187,8 @@ func (x *extractor) observations() {
 	}
 }
 
-// telltale reports whether a description says more than the language.
-func telltale(what string) bool {
+// isInformative reports whether a description says more than the language.
+func isInformative(what string) bool {
 	return strings.ContainsAny(what, ",.:\"") || strings.Count(what, " ") >= 3
 }
 

@@ -91,12 +91,12 @@ func Sync(ctx context.Context, s Store, o Options) (Report, error) {
 	return r, nil
 }
 
-// listed is the query limit, more claims than anybody would have in every turn.
-const listed = 10_000
+// queryLimit is the query limit, more claims than anybody would have in every turn.
+const queryLimit = 10_000
 
 // List returns the claims of the file: hot ones, and patterns, approved or not.
 func List(ctx context.Context, s ken.Store) ([]ken.Claim, error) {
-	return s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern},
+	return s.Query(ctx, ken.Query{Limit: queryLimit, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern},
 		Statuses: append(ken.RecallStatuses(), ken.StatusHypothesis)}})
 }
 
@@ -165,7 +165,7 @@ func propose(ctx context.Context, s Store, l *Line, o *Options, r *Report) error
 	if l.Mark == Rejected {
 		return nil
 	}
-	known, err := s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern}, Statuses: ken.Statuses()}})
+	known, err := s.Query(ctx, ken.Query{Limit: queryLimit, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern}, Statuses: ken.Statuses()}})
 	if err != nil {
 		return err
 	}

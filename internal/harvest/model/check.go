@@ -53,10 +53,10 @@ func newFactChecker(limits Options, all []message) *factChecker {
 	return l
 }
 
-// mostLookedAt is the maximum number of facts that are checked in one answer. Each
+// maxChecked is the maximum number of facts that are checked in one answer. Each
 // costs a search of the transcript, and thousands of them are a fault of the
 // model.
-const mostLookedAt = 400
+const maxChecked = 400
 
 // add checks the facts of one answer, those with the highest confidence first,
 // until a draft has its maximum number of facts. The rest is dropped as over the
@@ -78,7 +78,7 @@ func (l *factChecker) add(facts []proposal) {
 			l.dropped[DropInvalid]++
 			continue
 		}
-		if kept >= l.limits.MaxFacts || i >= mostLookedAt {
+		if kept >= l.limits.MaxFacts || i >= maxChecked {
 			l.dropped[DropLimit]++
 			continue
 		}
@@ -132,7 +132,7 @@ func (l *factChecker) source(p proposal, text string) (m *message, quote, reason
 	named := -1
 	if i, ok := l.bySeq[p.seq]; ok {
 		named = i
-		if telling(q) || supports(q, text) {
+		if isLongEnough(q) || supports(q, text) {
 			if quote, ok := l.all[i].find(q); ok {
 				if reason = l.mayProve(i, p, text, quote); reason == "" {
 					return &l.all[i], quote, ""
@@ -140,7 +140,7 @@ func (l *factChecker) source(p proposal, text string) (m *message, quote, reason
 			}
 		}
 	}
-	if !telling(q) {
+	if !isLongEnough(q) {
 		return nil, "", reason
 	}
 	for i := range l.all {

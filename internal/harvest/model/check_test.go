@@ -126,7 +126,7 @@ func TestThousandsOfFactsAreNotAllSearched(t *testing.T) {
 		facts[i] = proposal{text: fmt.Sprintf("Fact %d.", i), quote: "nobody said these words", seq: 1, sort: draft.Fact}
 	}
 	l.add(facts)
-	if diff := cmp.Diff(map[string]int{DropUnquoted: mostLookedAt, DropLimit: 5000 - mostLookedAt}, l.dropped); diff != "" {
+	if diff := cmp.Diff(map[string]int{DropUnquoted: maxChecked, DropLimit: 5000 - maxChecked}, l.dropped); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -282,10 +282,10 @@ var prompts = sync.OnceValue(func() *template.Template {
 
 // task is a kind of request: the rules, and the schema of the answer.
 type task struct {
-	name   string
-	rules  string
-	schema json.RawMessage
-	warmth float64 // temperature
+	name        string
+	rules       string
+	schema      json.RawMessage
+	temperature float64 // temperature
 }
 
 // task returns the task with that name, with the Client's limits in its rules.
@@ -294,7 +294,7 @@ func (c *Client) task(name string) task {
 	if err != nil {
 		panic(err) // names are constants
 	}
-	return task{name: name, rules: fill(name, c.opts), schema: schema, warmth: coldest}
+	return task{name: name, rules: fill(name, c.opts), schema: schema, temperature: minTemperature}
 }
 
 // system returns the system message: the rules, and the schema if it is not sent separately.
@@ -350,7 +350,7 @@ func (c *Client) Ask(ctx context.Context, q Question) (string, error) {
 	if !json.Valid(q.Schema) {
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "schema", Msg: "not valid JSON", Try: "Give a JSON schema."}
 	}
-	t := task{name: q.Name, rules: q.System, schema: q.Schema, warmth: max(q.Temperature, coldest)}
+	t := task{name: q.Name, rules: q.System, schema: q.Schema, temperature: max(q.Temperature, minTemperature)}
 	text, _, err := c.ask(ctx, t, []turn{{"user", q.User}})
 	return text, err
 }

@@ -68,8 +68,8 @@ var formats = [...]api.ChatCompletionResponseFormatType{
 	api.ChatCompletionResponseFormatTypeJSONSchema, api.ChatCompletionResponseFormatTypeJSONObject, "",
 }
 
-// coldest is used for a temperature of 0, which the library would omit.
-const coldest = 1e-6
+// minTemperature is used for a temperature of 0, which the library would omit.
+const minTemperature = 1e-6
 
 // ask sends a conversation and returns the model's text, and whether it was cut off. If the
 // endpoint refuses a format or the temperature, ask repeats the request without it and
@@ -89,12 +89,12 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 		}
 		return text, false, err
 	}
-	format, warm := c.format.Load(), c.warm.Load()
+	format, warm := c.format.Load(), c.noTemperature.Load()
 	for {
 		x, answer, err := c.send(ctx, t, talk, int(format), warm)
 		if err == nil && len(answer.Choices) > 0 {
 			c.format.Store(format)
-			c.warm.Store(warm)
+			c.noTemperature.Store(warm)
 			choice := answer.Choices[0]
 			c.charge(ctx, cmp.Or(max(answer.Usage.TotalTokens, 0), size+c.opts.Count(choice.Message.Content)))
 			return content(choice.Message), choice.FinishReason == api.FinishReasonLength, nil
@@ -126,7 +126,7 @@ func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm
 		req.Messages = append(req.Messages, api.ChatCompletionMessage{Role: m.role, Content: m.text})
 	}
 	if !warm {
-		req.Temperature = float32(t.warmth)
+		req.Temperature = float32(t.temperature)
 	}
 	if f := formats[format]; f != "" {
 		req.ResponseFormat = &api.ChatCompletionResponseFormat{Type: f}
@@ -296,8 +296,8 @@ type Client struct {
 	instead func(ctx context.Context, t task, talk []turn) (string, error)
 
 	// What the endpoint supports, as found out by earlier requests.
-	format atomic.Int32 // index into formats
-	warm   atomic.Bool  // it refuses a temperature
+	format        atomic.Int32 // index into formats
+	noTemperature atomic.Bool  // it refuses a temperature
 }
 
 // New returns a Client. It sends nothing; invalid options are reported by the first call.

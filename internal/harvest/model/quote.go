@@ -32,8 +32,8 @@ func needle(quote string) string {
 	return strings.TrimRight(q, ` .,;:!?"'。！？，；：`)
 }
 
-// telling reports whether a folded quote is long enough to prove something.
-func telling(q string) bool {
+// isLongEnough reports whether a folded quote is long enough to prove something.
+func isLongEnough(q string) bool {
 	return utf8.RuneCountInString(q) >= leastChars || words(q) >= leastWords
 }
 

@@ -293,15 +293,15 @@ func (l *factChecker) summary(text string) string {
 	}
 	var b strings.Builder
 	for s := range sentences(text) {
-		if l.told(s) {
+		if l.isSupported(s) {
 			b.WriteString(s)
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// told reports whether the session supports a sentence of a summary.
-func (l *factChecker) told(sentence string) bool {
+// isSupported reports whether the session supports a sentence of a summary.
+func (l *factChecker) isSupported(sentence string) bool {
 	if tellsCredential(sentence) || holdsSecret(sentence) {
 		return false
 	}

@@ -81,8 +81,8 @@ func Run(c Command) Result {
 	if r.Err == nil {
 		r.Err = cmd.Start()
 	}
-	out.began(r.Err == nil)
-	errs.began(r.Err == nil)
+	out.start(r.Err == nil)
+	errs.start(r.Err == nil)
 	if r.Err != nil {
 		r.Took, r.Exit = now().Sub(r.Started), exitNotStarted
 		if errors.Is(r.Err, exec.ErrNotFound) || errors.Is(r.Err, fs.ErrNotExist) {
@@ -251,10 +251,10 @@ func moduleAt(name string) string {
 	return ""
 }
 
-// drained is how long a command's pipe may be silent after the command has ended. Processes that
+// drainTimeout is how long a command's pipe may be silent after the command has ended. Processes that
 // it left running may still hold the other end; after this time they are no longer waited for.
 // Writing to our own output may take any time. Tests change it.
-var drained = 2 * time.Second
+var drainTimeout = 2 * time.Second
 
 // tee copies an output and parses it.
 type tee struct {
@@ -262,7 +262,7 @@ type tee struct {
 	stream outcome.Stream
 
 	from, in *os.File // the two ends of the pipe; the command writes to in; nil without a pipe
-	over     atomic.Bool
+	ended    atomic.Bool
 	done     chan struct{}
 }
 
@@ -274,9 +274,9 @@ func (t *tee) open() (err error) {
 	return err
 }
 
-// began starts copying after the command was started. If it could not be started, began closes
-// the pipe.
-func (t *tee) began(yes bool) {
+// start begins to copy after the command was started. If the command could not be started, it
+// closes the pipe.
+func (t *tee) start(yes bool) {
 	if t.from == nil || t.done != nil {
 		return
 	}
@@ -298,8 +298,8 @@ func (t *tee) pass() {
 	defer t.from.Close() // it was only read
 	buf := make([]byte, 32<<10)
 	for {
-		if t.over.Load() {
-			_ = t.from.SetReadDeadline(time.Now().Add(drained)) // without support for deadlines, wait for the end
+		if t.ended.Load() {
+			_ = t.from.SetReadDeadline(time.Now().Add(drainTimeout)) // without support for deadlines, wait for the end
 		}
 		n, err := t.from.Read(buf)
 		_, _ = t.stream.Write(buf[:n]) // never fails
@@ -319,7 +319,7 @@ func (t *tee) drain() {
 	if t.from == nil {
 		return
 	}
-	t.over.Store(true)
-	_ = t.from.SetReadDeadline(time.Now().Add(drained))
+	t.ended.Store(true)
+	_ = t.from.SetReadDeadline(time.Now().Add(drainTimeout))
 	<-t.done
 }

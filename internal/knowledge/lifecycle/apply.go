@@ -104,7 +104,7 @@ func (a *applier) archive(ctx context.Context, c *Change) (bool, error) {
 		return false, err
 	case !now.ArchivedAt.IsZero():
 		return true, nil
-	case c.moved(&now):
+	case c.changedSincePlan(&now):
 		return false, nil
 	}
 	return true, a.d.Store.Archive(ctx, c.ID, c.Why, a.d.Actor)
@@ -119,16 +119,16 @@ func (a *applier) demote(ctx context.Context, c *Change) (bool, error) {
 		return false, err
 	case now.Status == ken.StatusHypothesis:
 		return true, nil
-	case c.moved(&now):
+	case c.changedSincePlan(&now):
 		return false, nil
 	}
 	// This reason is the only one with which the transition is allowed.
 	return true, a.d.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: a.d.Actor})
 }
 
-// moved reports whether a claim was changed since the plan: it was seen again, revised or
+// changedSincePlan reports whether a claim was changed since the plan: it was seen again, revised or
 // decided otherwise.
-func (c *Change) moved(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
+func (c *Change) changedSincePlan(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
 
 func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 	switch c.Kind {
@@ -137,13 +137,13 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 			_, err := a.d.Journal.Sweep(ctx, c.grace)
 			a.swept = &outcome{err}
 		}
-		return a.swept.told()
+		return a.swept.result()
 	case kindSession:
 		if a.pruned == nil && a.d.Journal != nil {
 			_, err := a.d.Journal.Prune(ctx, c.before)
 			a.pruned = &outcome{err}
 		}
-		return a.pruned.told()
+		return a.pruned.result()
 	case kindJob:
 		if a.d.Queue == nil {
 			return false, nil
@@ -170,7 +170,7 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 	return false, &ken.Error{Code: ken.CodeInvalid, Field: "kind", Msg: "unknown kind " + c.Kind, Try: "Make the plan anew."}
 }
 
-func (o *outcome) told() (bool, error) {
+func (o *outcome) result() (bool, error) {
 	if o == nil {
 		return false, nil
 	}

@@ -368,5 +368,5 @@ func (a *applier) prune(ctx context.Context) (bool, error) {
 		}
 		a.graph = &outcome{err}
 	}
-	return a.graph.told()
+	return a.graph.result()
 }

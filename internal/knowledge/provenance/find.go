@@ -49,7 +49,7 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 		case r.Facts.Status == ken.StatusSuperseded && !q.Superseded:
 			v.LeftOut.Superseded++
 			return true
-		case l.search(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
+		case l.isExpired(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
 			v.LeftOut.Expired++
 			return true
 		}
@@ -91,7 +91,8 @@ type row struct {
 	own *ken.Claim // the target is its id or key
 }
 
-func (l *finder) search(r *row) bool {
+// isExpired reports whether a claim had expired at the time of the query.
+func (l *finder) isExpired(r *row) bool {
 	return !r.Facts.ExpiresAt.IsZero() && !l.now.Before(r.Facts.ExpiresAt)
 }
 

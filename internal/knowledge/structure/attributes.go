@@ -75,10 +75,10 @@ func (g *Graph) merged(a, b []store.Ref) []store.Ref {
 func (g *Graph) attributes(c *collector, entity string, names []string, like Attribute, b Bounds) {
 	for _, a := range g.aspects(c.w, entity, names, b) {
 		for _, ref := range a.Top[:min(len(a.Top), b.Attributes)] {
-			if c.had[ref] || c.ruled[ref] {
+			if c.added[ref] || c.addedRules[ref] {
 				continue
 			}
-			c.had[ref] = true
+			c.added[ref] = true
 			at := like
 			at.Ref, at.Entity, at.Aspect, at.Weight = ref, entity, a.Name, a.weight
 			c.t.Attributes = append(c.t.Attributes, at)

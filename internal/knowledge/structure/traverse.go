@@ -79,7 +79,7 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	if err := w.fetch(names, true); err != nil {
 		return t, err
 	}
-	c := collector{w: w, t: &t, ruled: map[store.Ref]bool{}, had: map[store.Ref]bool{}, general: map[store.Ref]bool{}}
+	c := collector{w: w, t: &t, addedRules: map[store.Ref]bool{}, added: map[store.Ref]bool{}, general: map[store.Ref]bool{}}
 	if o := w.at[""]; o != nil {
 		for _, ref := range o.Constraints {
 			c.general[ref] = true
@@ -188,10 +188,10 @@ func withoutDeeds(focal []Focus) []Focus {
 
 // collector builds a traversal; it adds each record once.
 type collector struct {
-	w     *walker
-	t     *Traversal
-	ruled map[store.Ref]bool
-	had   map[store.Ref]bool
+	w          *walker
+	t          *Traversal
+	addedRules map[store.Ref]bool
+	added      map[store.Ref]bool
 	// general holds the rules about everything.
 	general map[store.Ref]bool
 }
@@ -219,7 +219,7 @@ func (c *collector) candidates(names []string) {
 			continue
 		}
 		for _, ref := range o.Candidates {
-			if len(c.t.Candidates) < maxCandidates && !c.ruled[ref] && !slices.Contains(c.t.Candidates, ref) {
+			if len(c.t.Candidates) < maxCandidates && !c.addedRules[ref] && !slices.Contains(c.t.Candidates, ref) {
 				c.t.Candidates = append(c.t.Candidates, ref)
 			}
 		}
@@ -243,8 +243,8 @@ func (c *collector) mentions(entity string, names []string, distance int, via *S
 }
 
 func (c *collector) constraint(rule Constraint) {
-	if !c.ruled[rule.Ref] {
-		c.ruled[rule.Ref] = true
+	if !c.addedRules[rule.Ref] {
+		c.addedRules[rule.Ref] = true
 		c.t.Constraints = append(c.t.Constraints, rule)
 	}
 }

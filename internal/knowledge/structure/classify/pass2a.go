@@ -224,15 +224,15 @@ func (c *Classifier) doubtful(facts []ken.Claim, found map[int]verdict) bool {
 		if v.constraint {
 			rules++
 		}
-		if c.worded(&facts[i-1]) {
+		if c.readsAsRule(&facts[i-1]) {
 			worded++
 		}
 	}
 	return rules >= several && rules == len(found) && 2*worded < rules
 }
 
-// worded reports whether the rules read a claim as a constraint.
-func (c *Classifier) worded(k *ken.Claim) bool {
+// readsAsRule reports whether the rules read a claim as a constraint.
+func (c *Classifier) readsAsRule(k *ken.Claim) bool {
 	return k.Constraint || reading.Read(k, c.st).Constraint
 }
 
@@ -242,7 +242,7 @@ func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, co
 	case constraint && external(k):
 		constraint = false
 		c.count(func(n *Counts) { n.refuse(refusedExternal) })
-	case constraint && doubt && !c.worded(k):
+	case constraint && doubt && !c.readsAsRule(k):
 		constraint = false
 		c.count(func(n *Counts) { n.refuse(refusedDoubtful) })
 	}

@@ -226,18 +226,18 @@ type end struct {
 	far         int // y of the middle of the other box
 }
 
-// meeting is a side of a box; side is -1 for the left one and 1 for the right one.
-type meeting struct{ box, side int }
+// boxSide is a side of a box; side is -1 for the left one and 1 for the right one.
+type boxSide struct{ box, side int }
 
 // route computes the lines between boxes: from side to side between neighbouring columns, as
 // an arc beside a column within one, and around the root otherwise.
 func route(p *picture, boxes []box) []curve {
-	meets := map[meeting][]end{}
+	meets := map[boxSide][]end{}
 	for i := range p.lines {
 		from, to := p.lines[i].from, p.lines[i].to
 		a, b := sidesFor(&boxes[from], &boxes[to])
-		meets[meeting{from, a}] = append(meets[meeting{from, a}], end{i, 0, boxes[to].middle()})
-		meets[meeting{to, b}] = append(meets[meeting{to, b}], end{i, 1, boxes[from].middle()})
+		meets[boxSide{from, a}] = append(meets[boxSide{from, a}], end{i, 0, boxes[to].middle()})
+		meets[boxSide{to, b}] = append(meets[boxSide{to, b}], end{i, 1, boxes[from].middle()})
 	}
 	ends := make([][2]point, len(p.lines))
 	for at, all := range meets {

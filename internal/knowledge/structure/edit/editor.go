@@ -237,7 +237,7 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		free := false
 		if err := e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
-			free = e.releaseLock(r, key)
+			free = e.lockIsFree(r, key)
 			return nil
 		}); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 		if free {
 			took := false
 			if err := e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
-				if took = e.releaseLock(tx, key); !took {
+				if took = e.lockIsFree(tx, key); !took {
 					return nil
 				}
 				b, err := json.Marshal(lock{me, e.now().Add(lease)})
@@ -267,7 +267,8 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 	}
 }
 
-func (e *Editor) releaseLock(r store.ShelfReader, key string) bool {
+// lockIsFree reports whether nobody holds the lock: its lease expired, or its expiry is implausible.
+func (e *Editor) lockIsFree(r store.ShelfReader, key string) bool {
 	until, now := readLock(r, key).Until, e.now()
 	// An expiry that is more than a lease away was written by a wrong clock.
 	return !now.Before(until) || until.Sub(now) > lease

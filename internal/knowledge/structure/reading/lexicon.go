@@ -31,7 +31,7 @@ const (
 	past                          // an irregular past: went, was
 	preposition                   // in, with, of
 	generic                       // a common word that is no name even if records have it
-	faint                         // a weak hint at an aspect
+	weakCue                       // a weak hint at an aspect
 	relating                      // the first word of a phrase that expresses a relation
 )
 
@@ -203,7 +203,7 @@ var lists = []struct {
 }{
 	{common, commonWords},
 	{generic, genericWords},
-	{faint, faintCues},
+	{weakCue, faintCues},
 	{product, products},
 	{function | determiner, `the a an this that these those each every any all some no both either neither another such`},
 	{function | determiner | first, `my mine`},

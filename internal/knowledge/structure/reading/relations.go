@@ -111,8 +111,8 @@ func (r *reader) relation(i, to int) *relation {
 	return nil
 }
 
-// several reports whether word j is the end of a list: "tracking and Dock".
-func (r *reader) several(from, j int) bool {
+// endsList reports whether word j is the end of a list: "tracking and Dock".
+func (r *reader) endsList(from, j int) bool {
 	for k := j - 1; k > from && k >= j-4 && !r.words[k+1].broken; k-- {
 		if r.words[k].low == "and" {
 			return true
@@ -154,7 +154,7 @@ func (r *reader) stands(p *relation, from, i int) bool {
 		case "must", "should", "will", "shall", "may", "might", "can", "could", "would", "and", "do":
 			return true
 		}
-		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.several(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
+		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.endsList(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
 	}
 	return !w.entry.is(determiner|preposition|adjective) || w.low == "that" || w.low == "this" || w.low == "it"
 }
@@ -278,7 +278,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 			continue
 		}
 		n := 2
-		if w.entry.is(faint) {
+		if w.entry.is(weakCue) {
 			n = 1
 		}
 		if fits[a] {

@@ -145,7 +145,7 @@ func (r *reader) aboutClause(from, to int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
-		if r.undone() { // the task says more than the person who is to do it
+		if r.isOpenTask() { // the task says more than the person who is to do it
 			if f := r.firstNamed(from, to); f.Name != "" {
 				return f
 			}
@@ -189,8 +189,8 @@ func (r *reader) aboutClause(from, to int) found {
 	return r.spoken()
 }
 
-// undone reports whether the text is a task that a session left open.
-func (r *reader) undone() bool {
+// isOpenTask reports whether the text is a task that a session left open.
+func (r *reader) isOpenTask() bool {
 	return strings.HasPrefix(strings.TrimPrefix(r.low, "user: "), "still to do: ")
 }
 
