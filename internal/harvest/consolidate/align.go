@@ -113,7 +113,7 @@ func (al *alignment) match(i, j int) bool {
 		al.loose = al.loose || respelled(x.raw, y.raw)
 		return true
 	}
-	if plural(x, y) && bare(al.a[:i]) && bare(al.b[:j]) || (x.is^y.is)&compound != 0 && lower(x.raw) == lower(y.raw) {
+	if isPluralOf(x, y) && hasNoQuantity(al.a[:i]) && hasNoQuantity(al.b[:j]) || (x.is^y.is)&compound != 0 && lower(x.raw) == lower(y.raw) {
 		al.loose = true
 		return true
 	}
@@ -126,9 +126,9 @@ func respelled(x, y string) bool {
 	return x != y && lower(x) != lower(y) && !strings.ContainsAny(x, "'’,") && !strings.ContainsAny(y, "'’,")
 }
 
-// bare reports whether the noun behind these words has no word before it that says
+// hasNoQuantity reports whether the noun behind these words has no word before it that says
 // how many there are.
-func bare(before []word) bool {
+func hasNoQuantity(before []word) bool {
 	for i := len(before) - 1; i >= 0; i-- {
 		switch w := &before[i]; {
 		case w.has(article | definite | owner | number | counts):
@@ -140,10 +140,10 @@ func bare(before []word) bool {
 	return true
 }
 
-// plural reports whether two words are the singular and the plural of a bare noun,
+// isPluralOf reports whether two words are the singular and the plural of a bare noun,
 // as in "integration tests need Docker". With an article, a number or a quantifier
 // the difference would mean how many, with a time how often.
-func plural(x, y *word) bool {
+func isPluralOf(x, y *word) bool {
 	if len(x.norm) > len(y.norm) {
 		x, y = y, x
 	}
@@ -202,7 +202,7 @@ func (p *pair) reordered() (Verdict, bool) {
 		}
 	}
 	if i, j := copulaAt(p.a), copulaAt(p.b); i > 0 && j > 0 && equalWords(p.a[:i], p.b[j+1:]) && equalWords(p.a[i+1:], p.b[:j]) &&
-		(identity(p.a[:i]) || identity(p.a[i+1:])) {
+		(isSingleThing(p.a[:i]) || isSingleThing(p.a[i+1:])) {
 		return Verdict{Relation: Restates, Why: "turned round"}, true
 	}
 	return Verdict{}, false
@@ -250,9 +250,9 @@ func copulaAt(words []word) int {
 	return at
 }
 
-// identity reports whether a phrase names a single thing: with "the", or as an
+// isSingleThing reports whether a phrase names a single thing: with "the", or as an
 // attribute that has one value.
-func identity(words []word) bool {
+func isSingleThing(words []word) bool {
 	if len(words) == 0 || words[0].has(article) {
 		return false
 	}

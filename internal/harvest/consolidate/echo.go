@@ -154,7 +154,7 @@ func thingsOf(raw string, t *text) things {
 		case i > 1 && (t.words[i-2].norm == "half" || t.words[i-2].norm == "quarter") && w.is&number != 0: // "half past two": figures write this time differently
 		case w.is&(number|timely) != 0:
 			x.figures[key] = true
-		case w.is&(name|exact) != 0 && tells(w):
+		case w.is&(name|exact) != 0 && isContentWord(w):
 			x.names[key] = true
 		}
 	}
@@ -221,7 +221,7 @@ func mostlyShared(t *text, there *injectedThings) bool {
 	n, shared := 0, 0
 	for i := range t.words {
 		w := &t.words[i]
-		if w.is&(number|timely|name|exact) != 0 || !tells(w) {
+		if w.is&(number|timely|name|exact) != 0 || !isContentWord(w) {
 			continue
 		}
 		if n++; there.all[keyOf(w)] {
@@ -234,7 +234,7 @@ func mostlyShared(t *text, there *injectedThings) bool {
 // sharesWord reports whether the other text has a content word of t that is no number.
 func sharesWord(t *text, there *injectedThings) bool {
 	for i := range t.words {
-		if w := &t.words[i]; w.is&(number|timely) == 0 && tells(w) && there.all[keyOf(w)] {
+		if w := &t.words[i]; w.is&(number|timely) == 0 && isContentWord(w) && there.all[keyOf(w)] {
 			return true
 		}
 	}
@@ -258,7 +258,7 @@ func (e *Echo) find(t *text) (id string, ok bool) {
 	hits := map[int32]int{}
 	telling := 0
 	for i := range t.words {
-		if w := &t.words[i]; tells(w) {
+		if w := &t.words[i]; isContentWord(w) {
 			telling++
 			for _, at := range e.index[keyOf(w)] {
 				hits[at]++

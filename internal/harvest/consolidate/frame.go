@@ -133,9 +133,9 @@ func sameSubject(a, b []word) bool {
 	return len(a) > 0 && equalWords(a, b) && !a[0].has(pronoun)
 }
 
-// worded reports whether an attribute's value is a plain word, such as a status.
+// hasWordValue reports whether an attribute's value is a plain word, such as a status.
 // "The owner is away" and "the owner is ill" are not about two owners.
-func worded(subject []word) bool {
+func hasWordValue(subject []word) bool {
 	for i := range subject[:len(subject)-1] {
 		if subject[i].has(choice) {
 			return true
@@ -154,10 +154,10 @@ func worded(subject []word) bool {
 	return false
 }
 
-// attribute reports whether a subject names an attribute that has one value at a
+// isAttribute reports whether a subject names an attribute that has one value at a
 // time, such as "the port" or "the default branch", and whether that value can
 // change.
-func attribute(subject []word) (one, changes bool) {
+func isAttribute(subject []word) (one, changes bool) {
 	if len(subject) == 0 {
 		return false, false
 	}
@@ -175,9 +175,9 @@ func attribute(subject []word) (one, changes bool) {
 	return one, !last.has(fixed)
 }
 
-// attached reports whether each number of b is next to the same word as in a, and
+// keepsNeighbours reports whether each number of b is next to the same word as in a, and
 // each preposition and comparison of b is followed by the same word as in a.
-func attached(a, b []word) bool {
+func keepsNeighbours(a, b []word) bool {
 	for i := range b {
 		w := &b[i]
 		switch {
@@ -197,7 +197,7 @@ func attached(a, b []word) bool {
 // neighbour returns the nearest content word in a direction, "" if there is none.
 func neighbour(w []word, i, step int) string {
 	for i += step; i >= 0 && i < len(w); i += step {
-		if tells(&w[i]) {
+		if isContentWord(&w[i]) {
 			return keyOf(&w[i])
 		}
 	}
@@ -226,7 +226,7 @@ func around(w []word, i int) []string {
 	var out []string
 	for _, step := range [2]int{-1, 1} {
 		for j, n := i+step, 0; j >= 0 && j < len(w) && n < 2; j += step {
-			if tells(&w[j]) {
+			if isContentWord(&w[j]) {
 				out = append(out, keyOf(&w[j]))
 				n++
 			}

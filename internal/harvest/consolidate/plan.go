@@ -77,7 +77,7 @@ func (p *planner) weigh(k *ken.Claim) {
 		p.own = k
 		return
 	}
-	if k.Status == ken.StatusSuperseded && !hasSessionEvidence(k, p.new) || k.Scope != p.new.Scope || family(k.Kind) != family(p.new.Kind) {
+	if k.Status == ken.StatusSuperseded && !hasSessionEvidence(k, p.new) || k.Scope != p.new.Scope || comparedKind(k.Kind) != comparedKind(p.new.Kind) {
 		return
 	}
 	known, fresh := statementOf(k), statementOf(p.new)
@@ -88,10 +88,10 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if family(k.Kind) == ken.KindFact {
+			if comparedKind(k.Kind) == ken.KindFact {
 				n.readChange(fresh.Text)
 			}
-			if n.Relation == Distinct && family(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
+			if n.Relation == Distinct && comparedKind(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
 				n.judgeChange(fresh.Text)
 			}
 		}
@@ -258,9 +258,9 @@ func rank(c *ken.Claim) int {
 	return r
 }
 
-// family maps a kind to the one that it is compared as: a hot claim is a fact that is always
+// comparedKind maps a kind to the one that it is compared as: a hot claim is a fact that is always
 // injected.
-func family(k ken.Kind) ken.Kind {
+func comparedKind(k ken.Kind) ken.Kind {
 	if k == ken.KindHot {
 		return ken.KindFact
 	}

@@ -40,7 +40,7 @@ func (m *mention) same(o *mention) bool {
 	case m.kind == dateType && o.kind == dateType:
 		return m.unit == "" || o.unit == "" || m.unit == o.unit
 	}
-	return m.kind == o.kind && like(m.unit, o.unit) || m.kind == numberType || o.kind == numberType
+	return m.kind == o.kind && sameUnit(m.unit, o.unit) || m.kind == numberType || o.kind == numberType
 }
 
 // replaces reports whether m can be a new value of the thing that o gives a value to. A number without a
@@ -52,13 +52,13 @@ func (m *mention) replaces(o *mention) bool {
 	case m.kind == dateType:
 		return o.kind == dateType
 	case m.kind == o.kind:
-		return like(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
+		return sameUnit(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
 	}
 	return m.kind == numberType && o.kind == amountType && m.unit == "" && !measures[o.unit]
 }
 
-// like reports whether two units are the same. One may be an abbreviation of the other.
-func like(a, b string) bool {
+// sameUnit reports whether two units are the same. One may be an abbreviation of the other.
+func sameUnit(a, b string) bool {
 	if a == b {
 		return true
 	}

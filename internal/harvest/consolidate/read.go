@@ -14,7 +14,7 @@ const maxWords = 96
 
 // read parses a statement. Phrases are resolved, and articles and fillers removed.
 func read(s string) text {
-	t := text{words: make([]word, 0, 24), code: code(s)}
+	t := text{words: make([]word, 0, 24), code: isCode(s)}
 	t.scan(s)
 	if !t.raw && !t.code {
 		t.resolve()
@@ -22,9 +22,9 @@ func read(s string) text {
 	return t
 }
 
-// code reports whether s is a line of code or a formula. A sentence that contains
+// isCode reports whether s is a line of code or a formula. A sentence that contains
 // code is not.
-func code(s string) bool {
+func isCode(s string) bool {
 	if strings.ContainsAny(s, "{}\\^") || strings.Contains(s, "//") && !strings.Contains(s, "://") || strings.HasSuffix(strings.TrimSpace(s), ";") {
 		return true
 	}

@@ -148,17 +148,17 @@ func (p *pair) differentReferents() string {
 	if !p.old.words[0].has(pronoun) && !p.new.words[0].has(pronoun) || len(p.hunks) == 0 && len(p.before.Entities)+len(p.after.Entities) == 0 {
 		return ""
 	}
-	before, after := meant(p.before), meant(p.after)
+	before, after := namesAbout(p.before), namesAbout(p.after)
 	if slices.Equal(before, after) && len(before) > 0 {
 		return ""
 	}
 	return strconv.Quote(p.old.words[0].raw) + " and " + strconv.Quote(p.new.words[0].raw) + " may be of different things"
 }
 
-// meant returns the names that a statement is about, sorted. Names in its text are left
+// namesAbout returns the names that a statement is about, sorted. Names in its text are left
 // out, unless there are no others: a claim is filed under them as well as under the thing
 // that its "it" refers to.
-func meant(s Statement) []string {
+func namesAbout(s Statement) []string {
 	var all, unsaid []string
 	var b strings.Builder // word by word: as a name, a whole text is too long
 	for w := range strings.FieldsSeq(s.Text) {
@@ -432,7 +432,7 @@ type Keyed interface {
 func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error) {
 	filter := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{c.Kind}, ClaimsOnly: true, Statuses: []ken.Status{
 		ken.StatusObserved, ken.StatusInferred, ken.StatusVerified, ken.StatusHypothesis, ken.StatusDisputed}}
-	if family(c.Kind) == ken.KindFact {
+	if comparedKind(c.Kind) == ken.KindFact {
 		filter.Kinds = []ken.Kind{ken.KindFact, ken.KindHot}
 	}
 	question := c.Text

@@ -64,8 +64,8 @@ func singleValued(f *frame, was, is *slot) (one, changes bool) {
 		return alternatives(x, y, false), true
 	}
 	if f.key == "be" && was.prep == "" {
-		if one, changes = attribute(f.subject); one {
-			return alternatives(x, y, false) && (shapeOf(x) != plainValue || worded(f.subject)), changes
+		if one, changes = isAttribute(f.subject); one {
+			return alternatives(x, y, false) && (shapeOf(x) != plainValue || hasWordValue(f.subject)), changes
 		}
 	}
 	if p := (phrase{f.key, was.prep}); single[p] && len(x) > 0 {
@@ -94,7 +94,7 @@ var opposites = func() map[[2]string]bool {
 	return m
 }()
 
-func opposite(a, b string) bool { return opposites[[2]string{a, b}] || opposites[[2]string{b, a}] }
+func areOpposite(a, b string) bool { return opposites[[2]string{a, b}] || opposites[[2]string{b, a}] }
 
 // opposed judges two statements that differ, after the verb, only in a word and its
 // opposite.
@@ -106,8 +106,8 @@ func (p *pair) opposed() (Verdict, bool) {
 	if len(h.a) != 1 || len(h.b) != 1 {
 		return Verdict{}, false
 	}
-	verbs := opposite(h.a[0].norm, h.b[0].norm) && h.a[0].is&shape == h.b[0].is&shape
-	if !verbs && !opposite(lower(h.a[0].raw), lower(h.b[0].raw)) {
+	verbs := areOpposite(h.a[0].norm, h.b[0].norm) && h.a[0].is&shape == h.b[0].is&shape
+	if !verbs && !areOpposite(lower(h.a[0].raw), lower(h.b[0].raw)) {
 		return Verdict{}, false
 	}
 	// What stands before the verb tells two subjects apart.
@@ -219,7 +219,7 @@ func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 	if common == 0 || len(to.words) == 0 || len(was.words) == 0 || equalWords(was.words, to.words) || !extras(older, newer, was, to) {
 		return false
 	}
-	one, _ := attribute(newer.subject)
+	one, _ := isAttribute(newer.subject)
 	if !one {
 		common &^= value
 	}
@@ -233,7 +233,7 @@ func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 		common&employment != 0 && company(was.words) && company(to.words) && !within(was.words, to.words) && !within(to.words, was.words),
 		common&means != 0 && alternatives(was.words, to.words, true) && (!upgrades(newer.key) || versions(was.words, to.words)),
 		common&appointed != 0 && a == dateValue && b == dateValue && sameForm(was.words, to.words),
-		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && occupation(to.words)):
+		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && isOccupation(to.words)):
 		return true
 	case common&place != 0:
 		// What something runs on may be a machine, a region or a database.
@@ -310,10 +310,10 @@ func company(words []word) bool {
 // senior engineer". A person has one occupation, but may be a teacher and a
 // vegetarian.
 func isRole(words []word) bool {
-	return occupation(words) && words[0].has(article)
+	return isOccupation(words) && words[0].has(article)
 }
 
-func occupation(words []word) bool {
+func isOccupation(words []word) bool {
 	return len(words) > 0 && len(words) <= 3 && shapeOf(words) == plainValue && !words[0].has(negates|counts) && occupations()[words[len(words)-1].norm]
 }
 

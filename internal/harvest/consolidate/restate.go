@@ -36,14 +36,14 @@ func (x *injectedSentence) covers(t *text) bool {
 		switch {
 		case known && w.has(past) && is&past == 0, !known && x.hasOpposite(w.norm):
 			return false // one says that it happened, the other only that it was planned
-		case known && (tells(w) || w.has(verb)):
+		case known && (isContentWord(w) || w.has(verb)):
 			common++
 		case known:
 		case wish[key] && x.wishes():
 		case condition[key] && x.conditional():
 		case decides(w):
 			return false
-		case tells(w):
+		case isContentWord(w):
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (x *injectedSentence) covers(t *text) bool {
 		if !ok && (is&(negates|limits) != 0 && is&(prep|adds) == 0 && !condition[key] || partial[key] || temporal[key]) {
 			return false // t leaves out a restriction
 		}
-		if tells(&w) || w.has(verb) {
+		if isContentWord(&w) || w.has(verb) {
 			theirs++
 		}
 	}
@@ -62,7 +62,7 @@ func (x *injectedSentence) covers(t *text) bool {
 		return false
 	}
 	return common >= minRestated && float64(common) >= restatedShare*float64(theirs) &&
-		!swapped(x.text.words, t.words) && attached(x.text.words, t.words)
+		!swapped(x.text.words, t.words) && keepsNeighbours(x.text.words, t.words)
 }
 
 var (
@@ -81,7 +81,7 @@ func (x *injectedSentence) wishes() bool {
 
 func (x *injectedSentence) hasOpposite(norm string) bool {
 	for i := range x.text.words {
-		if opposite(x.text.words[i].norm, norm) {
+		if areOpposite(x.text.words[i].norm, norm) {
 			return true
 		}
 	}
@@ -120,9 +120,9 @@ var (
 	temporal = words("before after until during within without") // which restrict what they are left out of
 )
 
-// tells reports whether w is a content word. Function words, verbs that fit
+// isContentWord reports whether w is a content word. Function words, verbs that fit
 // anything, and words with which people refer to what they read are not.
-func tells(w *word) bool {
+func isContentWord(w *word) bool {
 	if w.is&(number|exact|timely) != 0 {
 		return true
 	}
@@ -158,7 +158,7 @@ func afterIntro(w []word) []word {
 			continue
 		}
 		for j := range w[:i] {
-			if tells(&w[j]) && w[j].norm != "user" || w[j].has(negates|number) {
+			if isContentWord(&w[j]) && w[j].norm != "user" || w[j].has(negates|number) {
 				return w
 			}
 		}
@@ -265,9 +265,9 @@ func (t *text) genitive() {
 	}
 	rest := t.words[at+1:]
 	if t.words[at].norm == "be" {
-		rest = turn(rest)
+		rest = turnGenitive(rest)
 	}
-	subject := turn(t.words[:at])
+	subject := turnGenitive(t.words[:at])
 	if len(subject)+1+len(rest) == len(t.words) {
 		return
 	}
@@ -276,9 +276,9 @@ func (t *text) genitive() {
 	t.words = append(w, rest...)
 }
 
-// turn changes "owner of ledger" to "ledger owner". Longer phrases are left as they
+// turnGenitive changes "owner of ledger" to "ledger owner". Longer phrases are left as they
 // are.
-func turn(w []word) []word {
+func turnGenitive(w []word) []word {
 	of := -1
 	for i := range w {
 		if w[i].has(verb|be|negates|modal|counts|limits|joins) && i > 0 || w[i].cut != 0 && i > 0 || w[i].has(article) {
@@ -327,7 +327,7 @@ func (p *pair) added() (Verdict, bool) {
 			more = h.a
 		}
 		at := p.place[i][side]
-		if at <= verb || !harmless(more) || !adding(words, at, at+len(more), negativeOrAll(poor.words)) {
+		if at <= verb || !retractsNothing(more) || !onlyAdds(words, at, at+len(more), negativeOrAll(poor.words)) {
 			return Verdict{}, false
 		}
 		said = quote(more)
@@ -359,8 +359,8 @@ func (p *pair) datesGrow(rich, poor *text) bool {
 	return len(poor.when) == 0 || slices.Equal(rich.when, poor.when)
 }
 
-// harmless reports whether added words retract nothing.
-func harmless(more []word) bool {
+// retractsNothing reports whether added words retract nothing.
+func retractsNothing(more []word) bool {
 	if more[0].norm == "because" {
 		return true // a reason may well be that something is not so
 	}
@@ -391,9 +391,9 @@ var conditional = map[string]bool{"pass": true, "fail": true, "work": true, "bre
 var takesBack = map[string]bool{"change": true, "move": true, "migrate": true, "replace": true, "switch": true, "remove": true, "drop": true,
 	"delete": true, "stop": true, "expire": true, "end": true, "close": true, "retire": true, "quit": true, "leave": true}
 
-// adding reports whether words[from:to] only adds to the words before. In a weak
+// onlyAdds reports whether words[from:to] only adds to the words before. In a weak
 // statement, only a reason or another sentence does.
-func adding(words []word, from, to int, weak bool) bool {
+func onlyAdds(words []word, from, to int, weak bool) bool {
 	first, prev := &words[from], &words[from-1]
 	last := to == len(words) || words[to].cut != 0
 	next := func(t trait) bool { return from+1 < to && words[from+1].has(t) }

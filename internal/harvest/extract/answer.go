@@ -32,7 +32,7 @@ func Answers(statement string) bool { return strings.Contains(statement, answerM
 // question, with one that offers to do something, or with one whose answer is not worth
 // keeping.
 func (l *collector) asked(agent *speech) (question, context string) {
-	if !l.toAgent || agent == nil || agent.person || agent.text == "" || suspect(agent.text) {
+	if !l.toAgent || agent == nil || agent.person || agent.text == "" || givesOrders(agent.text) {
 		return "", ""
 	}
 	parts := sentences(agent.text)
@@ -40,10 +40,10 @@ func (l *collector) asked(agent *speech) (question, context string) {
 		return "", ""
 	}
 	q := parts[len(parts)-1]
-	if len(parts) > 1 && !secret(&parts[len(parts)-2]) {
+	if len(parts) > 1 && !hasCredential(&parts[len(parts)-2]) {
 		context = unmarked(parts[len(parts)-2].text)
 	}
-	if !q.asks || secret(&q) || characters(q.text) > maxQuestion {
+	if !q.asks || hasCredential(&q) || characters(q.text) > maxQuestion {
 		return "", context
 	}
 	q.open(nil)
@@ -83,7 +83,7 @@ const shortReply = 9
 // sentence that puts the answer off, asks something itself or changes the subject.
 func answers(s *sentence, lang *cues) bool {
 	w := s.words
-	if len(w) == 0 || s.asks || secret(s) || characters(s.text) > longestAnswer || questioning(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
+	if len(w) == 0 || s.asks || hasCredential(s) || characters(s.text) > longestAnswer || isUnmarkedQuestion(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
 		return false
 	}
 	if lang != nil {
@@ -168,7 +168,7 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	if characters(text) > l.limit {
 		return false
 	}
-	if secret(&sentence{text: text, full: text, words: wordsOf(text)}) {
+	if hasCredential(&sentence{text: text, full: text, words: wordsOf(text)}) {
 		l.drop[reasonSecret]++
 		return true // it is an answer, but is not stored
 	}

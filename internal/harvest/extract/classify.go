@@ -50,7 +50,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if s.text[0] == '[' || strings.HasSuffix(s.text, ":") { // "[image: …]", or an introduction to the text after it
 		return refused(reasonEmpty)
 	}
-	if secret(s) {
+	if hasCredential(s) {
 		return refused(reasonSecret)
 	}
 	if v, ok := asked(w, toAgent); ok {
@@ -77,7 +77,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
 		return refused(reasonTalk)
 	}
-	if toAgent && !has(w, len(w), self) && !predicates(w) {
+	if toAgent && !has(w, len(w), self) && !hasVerb(w) {
 		return refused(reasonEmpty)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
@@ -252,8 +252,8 @@ func negated(w []word, i int) bool {
 	return false
 }
 
-// questioning reports whether a sentence is a question without a question mark.
-func questioning(w []word) bool {
+// isUnmarkedQuestion reports whether a sentence is a question without a question mark.
+func isUnmarkedQuestion(w []word) bool {
 	first, second := low(w, 0), low(w, 1)
 	switch {
 	case asking[first] && secondHalf[second] && first != "don't":
@@ -264,9 +264,9 @@ func questioning(w []word) bool {
 	return false
 }
 
-// predicates reports whether a sentence seems to have a verb. The test is stricter for a
+// hasVerb reports whether a sentence seems to have a verb. The test is stricter for a
 // sentence that starts with a preposition, such as "For internal use only."
-func predicates(w []word) bool {
+func hasVerb(w []word) bool {
 	opens := prepositions[w[0].low]
 	for i := range w {
 		switch l := w[i].low; {
@@ -302,7 +302,7 @@ const (
 	vagueTerm     = 0.2
 	nameTerm      = 1.3
 	leastWeight   = 2.2 // minimum weight of the terms of a plain fact
-	leastWisdom   = 4   // the same for a general remark, about nobody and nothing with a name: "Life can be so busy."
+	leastRemark   = 4   // the same for a general remark, about nobody and nothing with a name: "Life can be so busy."
 )
 
 // weigh computes a candidate's score, and reports whether it is high enough for a statement.
@@ -325,7 +325,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	if me {
 		k.own += worthSelf
 	}
-	if i := personal.in(c.words); i >= 0 && i < 6 || me && introduces(c.words) {
+	if i := personal.in(c.words); i >= 0 && i < 6 || me && givesOwnName(c.words) {
 		k.own += worthPersonal
 	}
 	if !me && k.sort == draft.Fact && has(c.words, len(c.words), troubles) {
@@ -359,7 +359,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 		least = 1.2
 	}
 	if k.from.name != "" && k.sort == draft.Fact && !me && !number && len(names) == 0 && k.question == "" {
-		least = leastWisdom
+		least = leastRemark
 	}
 	if c.item && !me {
 		return sum >= 4 && (number || len(names) > 0) && len(k.terms)-len(names) >= 4
@@ -377,8 +377,8 @@ func (k candidate) weighed(present map[string]bool) candidate {
 	return k
 }
 
-// introduces reports whether a sentence gives the speaker's name, as in "I'm Ana".
-func introduces(words []word) bool {
+// givesOwnName reports whether a sentence gives the speaker's name, as in "I'm Ana".
+func givesOwnName(words []word) bool {
 	return (words[0].low == "i'm" || follows(words, []string{"i", "am"})) && len(words) > 2 && (words[1].upper || words[2].upper && words[1].low == "am")
 }
 
@@ -387,7 +387,7 @@ func names(words []word, present map[string]bool) map[string]bool {
 	var out map[string]bool
 	for i := range words {
 		w := &words[i]
-		if i == 0 || !w.upper || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || called(w.low, present) {
+		if i == 0 || !w.upper || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || isNameOfPresent(w.low, present) {
 			continue
 		}
 		if t := analysis.Stem(w.low); !months[t] {

@@ -37,7 +37,7 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 		if !s.person || s.text == "" {
 			continue
 		}
-		if suspect(s.text) {
+		if givesOrders(s.text) {
 			drop[reasonSuspect]++
 			continue
 		}
@@ -71,7 +71,7 @@ func spokenIn(all []speech) *cues {
 // message appends the candidates of one message.
 func (l *collector) message(s *speech) {
 	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
-	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && printed(s.text)
+	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && hasProgramOutput(s.text)
 	var before *sentence // the statement right before, which a pronoun may refer to
 	lang := l.language(s)
 	question, context := l.asked(s.before)
@@ -229,7 +229,7 @@ const mostBefore = 6
 // corrects adds a sentence that gives a new value for something said before, in place of the
 // candidate that it corrects: "The quota is 500 a day." "I was wrong, it's 300 a day."
 func (l *collector) corrects(s *speech, c *sentence, room int) bool {
-	if c.asks || secret(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
+	if c.asks || hasCredential(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
 		return false
 	}
 	if !consolidate.MayCorrect(c.text) {
@@ -315,7 +315,7 @@ func needsContext(words []word, people bool) bool {
 		if first == "this" && settled[low(words, 1)] {
 			return false
 		}
-		return !determiners[first] || !noun(words, 1) || !people && pointing[first]
+		return !determiners[first] || !isNoun(words, 1) || !people && pointing[first]
 	}
 	// A pronoun further on has been named by then, if there was room for a name.
 	named := 0
@@ -351,9 +351,9 @@ func mainClause(words []word) bool {
 	return false
 }
 
-// noun reports whether word i can be the noun that a determiner before it, such as "this", refers
+// isNoun reports whether word i can be the noun that a determiner before it, such as "this", refers
 // to.
-func noun(words []word, i int) bool {
+func isNoun(words []word, i int) bool {
 	w := low(words, i)
 	return w != "" && !analysis.IsStopWord(w) && !asking[w] && !standIns[w] && !strings.HasSuffix(w, "'s") && w != "of" && w != "not"
 }
@@ -393,12 +393,12 @@ func endOf(all []speech) ending {
 			i--
 		}
 	}
-	if i < 0 || suspect(all[i].text) {
+	if i < 0 || givesOrders(all[i].text) {
 		return s
 	}
 	listed, item := false, false // whether the last line found was a list's
 	for _, p := range sentences(all[i].text) {
-		if secret(&p) || closings.in(p.words) >= 0 {
+		if hasCredential(&p) || closings.in(p.words) >= 0 {
 			continue
 		}
 		at := nexts.in(p.words)
@@ -413,7 +413,7 @@ func endOf(all []speech) ending {
 		case !p.item:
 			listed = false
 		}
-		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !polite(p.words) && !retellsUser(p.words) {
+		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !isCourtesy(p.words) && !retellsUser(p.words) {
 			s.last, item = clip(unmarked(p.text), maxOpenItem), p.item
 		}
 	}
@@ -427,7 +427,7 @@ func unanswered(s *speech) string {
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		p := &s.parts[i]
 		n := substance(p.words)
-		if secret(p) || n < 1 || n < 2 && !p.asks {
+		if hasCredential(p) || n < 1 || n < 2 && !p.asks {
 			continue
 		}
 		if p.asks {
@@ -448,8 +448,8 @@ func retellsUser(words []word) bool {
 
 var retelling = set("user user's users remember remembered recall recalled noted memory memorized saved")
 
-// polite reports whether a sentence is about how the assistant feels.
-func polite(words []word) bool {
+// isCourtesy reports whether a sentence is about how the assistant feels.
+func isCourtesy(words []word) bool {
 	switch w := words[0].low; w {
 	case "i'm", "that's", "it's", "certainly", "yes":
 		return true
@@ -468,9 +468,9 @@ var (
 		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, note to the assistant, note for the assistant, note pour l'assistant, hinweis für den assistenten, nota para el asistente, nota para o assistente, from this conversation on, nothing to save, save it using the memory tool`)
 )
 
-// suspect reports whether a message gives orders to the memory or against the model's rules.
+// givesOrders reports whether a message gives orders to the memory or against the model's rules.
 // Nothing is learned from such a message.
-func suspect(text string) bool {
+func givesOrders(text string) bool {
 	if strings.Contains(text, guardrail.FrameOpen) || strings.Contains(text, guardrail.FrameClose) {
 		return true
 	}
@@ -492,9 +492,9 @@ var above = set("previous prior above earlier all any your the these those prece
 // its format.
 var credentials = set("password passwords passphrase passcode pin secret token api-key apikey credential credentials")
 
-// secret reports whether a sentence contains a credential, or did before the credential was
+// hasCredential reports whether a sentence contains a credential, or did before the credential was
 // redacted.
-func secret(s *sentence) bool {
+func hasCredential(s *sentence) bool {
 	if strings.Contains(s.text, "[redacted:") {
 		return true
 	}

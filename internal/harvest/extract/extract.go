@@ -176,7 +176,7 @@ func agreed(all []speech, limit int) []candidate {
 	var out []candidate
 	for i := 1; i < len(all); i++ {
 		user, agent := &all[i], &all[i-1]
-		if !user.person || agent.person || !assents(user) || suspect(agent.text) {
+		if !user.person || agent.person || !assents(user) || givesOrders(agent.text) {
 			continue
 		}
 		if c, ok := proposed(agent, limit-characters(acceptedPrefix)); ok {
@@ -204,7 +204,7 @@ func proposed(agent *speech, limit int) (candidate, bool) {
 	for k := len(parts) - 1; k >= 0; k-- {
 		p := parts[k]
 		p.open(nil)
-		if proposals.starts(p.words) == 0 || secret(&p) {
+		if proposals.starts(p.words) == 0 || hasCredential(&p) {
 			continue
 		}
 		if characters(p.text) > limit || needsContext(p.words[1:], false) {

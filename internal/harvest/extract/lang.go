@@ -302,7 +302,7 @@ func (c *cues) judge(s *sentence) verdict {
 	switch {
 	case s.text[0] == '[' || strings.HasSuffix(s.text, ":") || strings.HasSuffix(s.text, "："):
 		return refused(reasonEmpty)
-	case secret(s):
+	case hasCredential(s):
 		return refused(reasonSecret)
 	case s.asks || c.starts(f, c.questions) || c.has(f, c.asked):
 		return refused(reasonQuestion)

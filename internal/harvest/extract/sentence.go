@@ -76,13 +76,13 @@ func split(s string) (n int, asks bool) {
 		if rest == "" {
 			return len(s), mark
 		}
-		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !pictured(next) {
+		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !isEmoji(next) {
 			continue
 		}
 		if r == '.' && (!stops(s[:i], rest) || strings.HasPrefix(s[end:], ".") && unicode.IsLower(firstRune(rest))) {
 			continue
 		}
-		rest = strings.TrimLeftFunc(rest, pictured)
+		rest = strings.TrimLeftFunc(rest, isEmoji)
 		return len(s) - len(rest), mark
 	}
 	return len(s), false
@@ -133,8 +133,8 @@ func plainWord(w string) bool {
 	return utf8.RuneCountInString(w) >= 3
 }
 
-// pictured reports whether r is an emoji or a modifier of one.
-func pictured(r rune) bool {
+// isEmoji reports whether r is an emoji or a modifier of one.
+func isEmoji(r rune) bool {
 	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
 }
 
@@ -154,7 +154,7 @@ func (s *sentence) open(present map[string]bool) {
 			return
 		}
 		n := longOpenings.starts(s.words)
-		if n == 0 && s.words[0].comma && called(s.words[0].low, present) {
+		if n == 0 && s.words[0].comma && isNameOfPresent(s.words[0].low, present) {
 			n = 1
 		}
 		if n == 0 && openings[s.words[0].low] {
@@ -213,9 +213,9 @@ func (s *sentence) head() bool {
 		}
 		s.cutAt(s.words[k].start)
 		s.asks = false
-		return !questioning(s.words)
+		return !isUnmarkedQuestion(s.words)
 	}
-	return !s.asks && !questioning(s.words)
+	return !s.asks && !isUnmarkedQuestion(s.words)
 }
 
 // clauses splits a sentence that is longer than limit characters where a new
@@ -247,8 +247,8 @@ func (s *sentence) clauses(limit int) []sentence {
 	return append(out, rest)
 }
 
-// called reports whether a word is the name of a person present, or a short form of it.
-func called(w string, present map[string]bool) bool {
+// isNameOfPresent reports whether a word is the name of a person present, or a short form of it.
+func isNameOfPresent(w string, present map[string]bool) bool {
 	if present[w] {
 		return true
 	}
@@ -260,9 +260,9 @@ func called(w string, present map[string]bool) bool {
 	return false
 }
 
-// prose reports whether a line is text that somebody wrote, and not code, a log, a table or a
+// isProse reports whether a line is text that somebody wrote, and not code, a log, a table or a
 // heading.
-func prose(line string) bool {
+func isProse(line string) bool {
 	if line == "" || strings.IndexByte(">|#$@{}[<%=\\/", line[0]) >= 0 {
 		return false
 	}
@@ -274,7 +274,7 @@ func prose(line string) bool {
 			return false
 		}
 	}
-	if logged(line) || len(analysis.Definitions(line)) > 0 {
+	if isLogLine(line) || len(analysis.Definitions(line)) > 0 {
 		return false
 	}
 	bare := strings.ReplaceAll(uncoded(line), "**", "")
@@ -312,8 +312,8 @@ func prose(line string) bool {
 // status holds the characters that programs put before their reports.
 const status = "⚠❌✅✓✗✔✘ℹ→│└├"
 
-// printed reports whether a message contains a program's output.
-func printed(text string) bool {
+// hasProgramOutput reports whether a message contains a program's output.
+func hasProgramOutput(text string) bool {
 	if len(text) > headBytes {
 		text = text[:headBytes]
 	}
@@ -324,7 +324,7 @@ func printed(text string) bool {
 		case strings.HasPrefix(line, "```"):
 			fence = !fence
 		case fence || line == "":
-		case logged(line), strings.ContainsAny(line, "⚠❌✗✘"):
+		case isLogLine(line), strings.ContainsAny(line, "⚠❌✗✘"):
 			return true
 		}
 	}
@@ -347,9 +347,9 @@ func uncoded(line string) string {
 	return b.String()
 }
 
-// logged reports whether a program wrote the line, that is, whether it starts with a time or a
+// isLogLine reports whether a program wrote the line, that is, whether it starts with a time or a
 // level.
-func logged(line string) bool {
+func isLogLine(line string) bool {
 	first, rest, _ := strings.Cut(line, " ")
 	level := strings.Trim(first, "[]:")
 	switch level {
@@ -459,7 +459,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 		}
 		return out
 	}
-	if name := opens(line); name != "" {
+	if name := tagAtStart(line); name != "" {
 		if !strings.Contains(line, "</"+name) {
 			r.tag = name
 		}
@@ -467,7 +467,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	}
 	at := start + strings.Index(r.text[start:end], line)
 	core, item := bullet(line)
-	if !item && indented(r.text[start:end]) || !prose(core) {
+	if !item && indented(r.text[start:end]) || !isProse(core) {
 		return out
 	}
 	stop := at + len(line)
@@ -481,9 +481,9 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	return out
 }
 
-// opens returns the name of the tag at the start of a line, or "". Clients wrap what they add to a
+// tagAtStart returns the name of the tag at the start of a line, or "". Clients wrap what they add to a
 // user's message into such tags.
-func opens(line string) string {
+func tagAtStart(line string) string {
 	if len(line) < 3 || line[0] != '<' || !letter(line[1]) {
 		return ""
 	}

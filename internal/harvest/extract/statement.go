@@ -79,7 +79,7 @@ func (k *candidate) entities() []string {
 	var out []string
 	for _, list := range [][]string{{k.from.name}, s.Entities, s.Symbols} {
 		for _, e := range list {
-			if e = squeeze(e); e != "" && !calendar(e) && len(out) < maxEntities && !containsFold(out, e) {
+			if e = squeeze(e); e != "" && !isWeekday(e) && len(out) < maxEntities && !containsFold(out, e) {
 				out = append(out, e)
 			}
 		}
@@ -87,8 +87,8 @@ func (k *candidate) entities() []string {
 	return out
 }
 
-// calendar reports whether name is that of a weekday, also in the plural.
-func calendar(name string) bool {
+// isWeekday reports whether name is that of a weekday, also in the plural.
+func isWeekday(name string) bool {
 	name = lower(name)
 	_, day := weekdays[name]
 	_, days := weekdays[strings.TrimSuffix(name, "s")]
@@ -107,7 +107,7 @@ func (l *collector) questionTo(s *speech, room int) string {
 		if !q.asks {
 			continue
 		}
-		if q.open(l.present); secret(&q) || vagueQuestion(q.words) || len(q.words) < 3 {
+		if q.open(l.present); hasCredential(&q) || vagueQuestion(q.words) || len(q.words) < 3 {
 			return "" // it would not explain the answer
 		}
 		text := strings.TrimRight(q.text, "?!. ")
@@ -181,7 +181,7 @@ func failed(result string) (bool, string) {
 	for _, part := range [...]string{head, tail} {
 		for line := range strings.Lines(part) {
 			switch line = strings.TrimSpace(line); {
-			case !broken(line):
+			case !saysFailure(line):
 			case strings.HasPrefix(line, "FAIL"), strings.HasPrefix(line, "make:"), strings.HasPrefix(line, "npm ERR!"):
 				summary = line
 			default:
@@ -216,8 +216,8 @@ func exitStatus(s string) (int, bool) {
 	return 0, false
 }
 
-// broken reports whether a line of output says that something failed.
-func broken(line string) bool {
+// saysFailure reports whether a line of output says that something failed.
+func saysFailure(line string) bool {
 	if line == "" || len(line) > 1000 {
 		return false
 	}

@@ -222,13 +222,13 @@ func topics(d *digest, summary string, room int) string {
 		s := &d.all[i]
 		for k := range s.parts {
 			part := &s.parts[k]
-			if secret(part) {
+			if hasCredential(part) {
 				continue
 			}
 			named := names(part.words, nil)
 			for j := range part.words {
 				w := &part.words[j]
-				if w.low == "" || part.text[0] == '[' || strings.ContainsFunc(w.low, odd) || strings.Contains(w.low, "'") || self[w.low] || analysis.IsStopWord(w.low) || len(w.low) < 3 || len(w.low) > 40 {
+				if w.low == "" || part.text[0] == '[' || strings.ContainsFunc(w.low, isUnsearchable) || strings.Contains(w.low, "'") || self[w.low] || analysis.IsStopWord(w.low) || len(w.low) < 3 || len(w.low) > 40 {
 					continue
 				}
 				term := analysis.Stem(w.low)
@@ -274,8 +274,8 @@ func (t *topic) value() int {
 	return t.count
 }
 
-// odd reports whether r is in no word that can be searched for.
-func odd(r rune) bool {
+// isUnsearchable reports whether r is in no word that can be searched for.
+func isUnsearchable(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("-_./'’+#", r)
 }
 
@@ -291,7 +291,7 @@ func (d *digest) goal() string {
 		for k := range s.parts {
 			part := s.parts[k]
 			part.open(nil)
-			if secret(&part) || b.Len() == 0 && substance(part.words) < 2 {
+			if hasCredential(&part) || b.Len() == 0 && substance(part.words) < 2 {
 				continue
 			}
 			if b.Len() > 0 {
@@ -325,7 +325,7 @@ func (d *digest) requests(goal string) []string {
 		for _, part := range s.parts {
 			part.open(nil)
 			w := part.words
-			if v := judge(&part, true); len(w) == 0 || v.reason == reasonSecret || !part.asks && !questioning(w) && v.reason != reasonRequest {
+			if v := judge(&part, true); len(w) == 0 || v.reason == reasonSecret || !part.asks && !isUnmarkedQuestion(w) && v.reason != reasonRequest {
 				continue
 			}
 			fresh := 0
@@ -353,7 +353,7 @@ func HasStatement(tr *session.Transcript) bool {
 		}
 		for _, part := range sentences(s.text) {
 			part.open(nil)
-			if part.asks || substance(part.words) < 2 || questioning(part.words) {
+			if part.asks || substance(part.words) < 2 || isUnmarkedQuestion(part.words) {
 				continue
 			}
 			switch judge(&part, toAgent).reason {

@@ -291,7 +291,7 @@ func explain(text string, at time.Time) string {
 	var b strings.Builder
 	done, n := 0, 0
 	for i := 0; i < len(words) && n < mostDates; i++ {
-		span, date := meant(words, i, at)
+		span, date := relativeTime(words, i, at)
 		if date == "" {
 			continue
 		}
@@ -309,9 +309,9 @@ func explain(text string, at time.Time) string {
 	return b.String()
 }
 
-// meant returns the number of words from i on that name a time by its distance, and
+// relativeTime returns the number of words from i on that name a time by its distance, and
 // the date. It returns 0 and "" for other words.
-func meant(words []word, i int, at time.Time) (span int, date string) {
+func relativeTime(words []word, i int, at time.Time) (span int, date string) {
 	first, second := low(words, i), low(words, i+1)
 	before := low(words, i-1)
 	switch first {
@@ -331,7 +331,7 @@ func meant(words []word, i int, at time.Time) (span int, date string) {
 		if before == "the" || before == "of" || before == "past" || before == "every" {
 			return 0, "" // "the last week" is a stretch of time
 		}
-		return 2, turn(first, second, at)
+		return 2, relativeUnit(first, second, at)
 	}
 	if n := amount(words, i); n > 0 && low(words, i+2) == "ago" {
 		return 3, ago(n, second, at)
@@ -339,9 +339,9 @@ func meant(words []word, i int, at time.Time) (span int, date string) {
 	return 0, ""
 }
 
-// turn returns the date that "last", "this" or "next" with a unit means; "" when
+// relativeUnit returns the date that "last", "this" or "next" with a unit means; "" when
 // that is not certain.
-func turn(which, unit string, at time.Time) string {
+func relativeUnit(which, unit string, at time.Time) string {
 	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
 	monday := at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
 	switch unit {

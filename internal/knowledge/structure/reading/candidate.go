@@ -12,7 +12,7 @@ func (r *reader) likely() bool {
 	}
 	for from := r.body; from < len(r.words); {
 		to := r.end(from)
-		if s := r.words[to-1].stop; s != '?' && s != '!' && (r.norm(from, to) || r.foreignNorm(from, to)) {
+		if s := r.words[to-1].stop; s != '?' && s != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to)) {
 			return true
 		}
 		from = to
@@ -20,12 +20,12 @@ func (r *reader) likely() bool {
 	return false
 }
 
-// norm reports whether the sentence words[from:to] describes a practice.
-func (r *reader) norm(from, to int) bool {
+// isPractice reports whether the sentence words[from:to] describes a practice.
+func (r *reader) isPractice(from, to int) bool {
 	if r.guesses(from, to) || r.supposes(from, to) || r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
 	}
-	if r.marked(from, to) {
+	if r.setsRuleFromNow(from, to) {
 		return true
 	}
 	for i := from; i < to; i++ {
@@ -113,8 +113,8 @@ func (r *reader) reports(from, to int) bool {
 	return false
 }
 
-// marked reports whether a sentence has words that make it a rule from now on.
-func (r *reader) marked(from, to int) bool {
+// setsRuleFromNow reports whether a sentence has words that make it a rule from now on.
+func (r *reader) setsRuleFromNow(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].quoted {
 			continue
@@ -196,19 +196,19 @@ func (r *reader) opening(i, to int) bool {
 			}
 		}
 	case "nothing", "nobody", "none":
-		return r.acted(next, to)
+		return r.isPresentAct(next, to)
 	case "no":
 		if r.is(next, "one") {
-			return r.acted(next+1, to)
+			return r.isPresentAct(next+1, to)
 		}
 		if !r.bans(next, to) {
 			return false
 		}
 		return true
 	case "only":
-		return r.exclusive(next, to)
+		return r.isExclusiveRule(next, to)
 	case "we":
-		return r.habit(next, to)
+		return r.isHabit(next, to)
 	}
 	return false
 }
@@ -236,9 +236,9 @@ func (r *reader) practised(i, to int) bool {
 	return false
 }
 
-// acted reports whether word i is a present verb of something that nobody is to do: goes,
+// isPresentAct reports whether word i is a present verb of something that nobody is to do: goes,
 // touches, pushes.
-func (r *reader) acted(i, to int) bool {
+func (r *reader) isPresentAct(i, to int) bool {
 	if i >= to {
 		return false
 	}
@@ -280,9 +280,9 @@ func (r *reader) bans(i, to int) bool {
 	return false
 }
 
-// exclusive reports whether the words after an "only" at the start of a clause set a rule:
+// isExclusiveRule reports whether the words after an "only" at the start of a clause set a rule:
 // "only the release bot pushes tags".
-func (r *reader) exclusive(i, to int) bool {
+func (r *reader) isExclusiveRule(i, to int) bool {
 	if i >= to || isFigure(r.words[i].low) {
 		return false
 	}
@@ -295,7 +295,7 @@ func (r *reader) exclusive(i, to int) bool {
 		if w.broken {
 			return false
 		}
-		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.acted(j, to) {
+		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
 			return true
 		}
 		switch w.low {
@@ -306,8 +306,8 @@ func (r *reader) exclusive(i, to int) bool {
 	return false
 }
 
-// habit reports whether the words at i, after "we", describe a habit.
-func (r *reader) habit(i, to int) bool {
+// isHabit reports whether the words at i, after "we", describe a habit.
+func (r *reader) isHabit(i, to int) bool {
 	for r.is(i, "all") || r.is(i, "also") || r.is(i, "generally") {
 		i++
 	}
@@ -317,7 +317,7 @@ func (r *reader) habit(i, to int) bool {
 	negated := false
 	switch r.words[i].low {
 	case "only", "strictly", "exclusively":
-		return i+1 < to && r.base(i+1) && !chat(r.words[i+1].low) && !r.dated(i, to)
+		return i+1 < to && r.isBaseVerb(i+1) && !isConversational(r.words[i+1].low) && !r.isSingleDate(i, to)
 	case "don't", "never":
 		negated, i = true, i+1
 	case "do":
@@ -338,9 +338,9 @@ func (r *reader) habit(i, to int) bool {
 		case "remember", "understand", "expect", "agree", "recall", "mean", "live", "work", "meet", "talk", "speak":
 			return false
 		}
-		return r.base(i) && !chat(low) && i+1 < to
+		return r.isBaseVerb(i) && !isConversational(low) && i+1 < to
 	}
-	if r.dated(i, to) {
+	if r.isSingleDate(i, to) {
 		return false
 	}
 	if i+1 < to && strings.HasSuffix(r.words[i+1].low, "ing") {
@@ -359,8 +359,8 @@ func (r *reader) habit(i, to int) bool {
 	return false
 }
 
-// dated reports whether words[from:to] name a single day or month, and not recurring days.
-func (r *reader) dated(from, to int) bool {
+// isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
+func (r *reader) isSingleDate(from, to int) bool {
 	for i := from; i < to; i++ {
 		if w := &r.words[i]; w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && w.low != "may" && w.low != "utc" && w.low != "am" && w.low != "pm" && w.low != "cet" && w.low != "gmt" {
 			return true
@@ -410,9 +410,9 @@ func (r *reader) cue(at, i, to int) bool {
 	w := &r.words[i]
 	switch w.low {
 	case "until", "till":
-		return r.holds(at, i)
+		return r.lastsUntil(at, i)
 	case "stays", "stay", "remains", "remain":
-		if !r.noun(at, i) || !r.regulated(at, i) || i+1 >= to {
+		if !r.isNounSubject(at, i) || !r.regulated(at, i) || i+1 >= to {
 			return false
 		}
 		switch r.words[i+1].low {
@@ -429,11 +429,11 @@ func (r *reader) cue(at, i, to int) bool {
 			return f != nil && f.Type != Person || number(r.words[i+1].low)
 		}
 	case "staying", "sticking", "keeping":
-		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on") || r.is(i+1, "with") || r.is(i+1, "to") && w.low != "keeping") && !r.dated(i, to)
+		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on") || r.is(i+1, "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)
 	case "allowed", "permitted": // the only thing that is allowed to
 		return (r.is(i+1, "to") || r.is(i+1, "in")) && r.anyOf(at, i, "only") && !r.has(at, i, past)
 	case "agreed":
-		return i == at+1 && r.words[at].entry.is(plural) && (r.is(i+1, "not") || r.is(i+1, "that") || r.is(i+1, "to") || r.is(i+1, "on")) && !r.dated(i, to)
+		return i == at+1 && r.words[at].entry.is(plural) && (r.is(i+1, "not") || r.is(i+1, "that") || r.is(i+1, "to") || r.is(i+1, "on")) && !r.isSingleDate(i, to)
 	case "left":
 		return (r.is(i-1, "are") || r.is(i-1, "is")) && (r.is(i+1, "as") && r.is(i+3, "are") || r.is(i+1, "as") && r.is(i+3, "is") || r.is(i+1, "alone"))
 	case "approval":
@@ -441,7 +441,7 @@ func (r *reader) cue(at, i, to int) bool {
 	case "no":
 		return i > at && r.words[i-1].low == "so" || i == at && r.bans(i+1, to)
 	case "only":
-		return i > at && r.confined(at, i, to)
+		return i > at && r.isRestriction(at, i, to)
 	case "need", "needs", "require", "requires", "get", "gets", "take", "takes":
 		if !r.everyOne(at, i) || i+1 >= to {
 			return false
@@ -450,7 +450,7 @@ func (r *reader) cue(at, i, to int) bool {
 		single := r.words[at].low == "a" || r.words[at].low == "an"
 		switch {
 		case w.low[0] == 'n' || w.low[0] == 'r':
-			return isFigure(next.low) || consent(next.low) || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && (r.is(i+2, "least"))
+			return isFigure(next.low) || isConsent(next.low) || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && (r.is(i+2, "least"))
 		case w.low[0] == 'g':
 			return r.practised(i+1, to) || isFigure(next.low) && !strings.HasPrefix(r.word(i+2), "year")
 		}
@@ -472,9 +472,9 @@ func (r *reader) cue(at, i, to int) bool {
 		}
 	case "are":
 		return r.everyOne(at, i) && r.practised(i+1, to) && (r.anyOf(i+2, to, "only", "as", "never", "not", "instead", "unless", "before") || i+2 < to && r.words[i+2].entry.is(preposition) && r.words[i+2].low != "of") ||
-			r.closed(at, i, to)
+			r.saysClosed(at, i, to)
 	case "is":
-		return r.closed(at, i, to) || r.words[at].low == "a" && r.everyOne(at, i) && r.practised(i+1, to)
+		return r.saysClosed(at, i, to) || r.words[at].low == "a" && r.everyOne(at, i) && r.practised(i+1, to)
 	case "doesn't", "don't", "never":
 		return r.withheld(at, i, to)
 	case "not":
@@ -488,22 +488,22 @@ func (r *reader) cue(at, i, to int) bool {
 	case "leave", "keep":
 		return r.voice != person && r.orders(at, i) && (r.is(to-1, "alone") || r.is(to-1, "untouched") || r.is(to-1, "intact") || r.is(to-1, "is") && r.is(to-2, "as"))
 	case "most", "more", "longer":
-		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.limit(i+1, to) {
+		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.numberFollows(i+1, to) {
 			return false
 		}
 		for j := at + 1; j < i; j++ {
 			switch r.words[j].low {
 			case "take", "takes", "get", "gets", "hold", "holds", "allow", "allows", "stay", "stays", "last", "have", "has", "carry", "keep", "retry", "contain":
-				return r.everyOne(at, j) || r.regulated(at, j) && r.noun(at, j) && r.words[j].low[0] == 's'
+				return r.everyOne(at, j) || r.regulated(at, j) && r.isNounSubject(at, j) && r.words[j].low[0] == 's'
 			}
 		}
 	}
 	return false
 }
 
-// holds reports whether the clause describes a state that lasts until something: what stays,
+// lastsUntil reports whether the clause describes a state that lasts until something: what stays,
 // waits, is frozen.
-func (r *reader) holds(at, i int) bool {
+func (r *reader) lastsUntil(at, i int) bool {
 	if i == at || r.words[at].low == "no" && i-at >= 2 {
 		return i > at
 	}
@@ -513,11 +513,11 @@ func (r *reader) holds(at, i int) bool {
 		}
 		switch r.words[j].low {
 		case "stay", "stays", "remain", "remains", "keep", "keeps", "wait", "waits", "hold", "holds":
-			return r.noun(at, j) && r.regulated(at, j) && !r.is(j+1, "open")
+			return r.isNounSubject(at, j) && r.regulated(at, j) && !r.is(j+1, "open")
 		case "is", "are", "be":
 			switch r.word(j + 1) {
 			case "frozen", "locked", "blocked", "paused", "pinned", "reserved", "read-only", "off", "on", "not", "closed", "kept", "disabled":
-				return r.noun(at, j) && r.regulated(at, j) && (!r.is(j+1, "on") || r.is(j+2, "hold")) && (!r.is(j+1, "closed") || r.everyOne(at, j))
+				return r.isNounSubject(at, j) && r.regulated(at, j) && (!r.is(j+1, "on") || r.is(j+2, "hold")) && (!r.is(j+1, "closed") || r.everyOne(at, j))
 			}
 			return false
 		}
@@ -525,9 +525,9 @@ func (r *reader) holds(at, i int) bool {
 	return r.opensWith(at, "keep") || r.opensWith(at, "hold") || r.opensWith(at, "freeze") || r.opensWith(at, "stay")
 }
 
-// confined reports whether "only" or "for" at word i restricts something: "go out only on
+// isRestriction reports whether "only" or "for" at word i restricts something: "go out only on
 // Tuesdays", "are for admins only".
-func (r *reader) confined(at, i, to int) bool {
+func (r *reader) isRestriction(at, i, to int) bool {
 	if r.is(i-1, "not") || r.is(i-1, "the") || r.is(i-1, "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
 		return false
 	}
@@ -553,16 +553,16 @@ func (r *reader) confined(at, i, to int) bool {
 	return r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
 }
 
-// closed reports whether the clause says that a thing is frozen, deprecated or reserved.
-func (r *reader) closed(at, i, to int) bool {
-	if !r.noun(at, i) || !r.regulated(at, i) {
+// saysClosed reports whether the clause says that a thing is frozen, deprecated or reserved.
+func (r *reader) saysClosed(at, i, to int) bool {
+	if !r.isNounSubject(at, i) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.word(i + 1) {
 	case "frozen", "deprecated", "embargoed", "confidential", "untouchable", "sacred", "taboo":
 		return true
 	case "reserved":
-		return r.is(i+2, "for") && !r.figure(i, to) && !r.dated(i, to)
+		return r.is(i+2, "for") && !r.figure(i, to) && !r.isSingleDate(i, to)
 	case "capped":
 		return r.is(i+2, "at")
 	case "not":
@@ -578,7 +578,7 @@ func (r *reader) closed(at, i, to int) bool {
 // withheld reports whether the clause, with the negation at i, says what a thing does not do
 // on purpose: leave the EU, ship without a review.
 func (r *reader) withheld(at, i, to int) bool {
-	if i+2 >= to || !r.noun(at, i) && !(r.is(i, "not") && r.noun(at, i-1)) || !r.regulated(at, i) {
+	if i+2 >= to || !r.isNounSubject(at, i) && !(r.is(i, "not") && r.isNounSubject(at, i-1)) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.words[i+1].low {

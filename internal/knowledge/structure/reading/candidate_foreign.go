@@ -40,7 +40,7 @@ var normWords = []struct {
 	},
 }
 
-// foreignNorm is like norm, for the languages of normWords.
+// foreignNorm is like isPractice, for the languages of normWords.
 func (r *reader) foreignNorm(from, to int) bool {
 	if r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false

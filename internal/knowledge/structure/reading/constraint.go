@@ -62,19 +62,19 @@ func (r *reader) rules(from, to int) bool {
 			if r.opensWith(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
 				return true
 			}
-			if r.nobody(from, i, to) {
+			if r.forbidsEverybody(from, i, to) {
 				return true
 			}
 		case "has", "have":
-			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.noun(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
+			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
 				return true
 			}
 		case "is", "are":
-			if r.states(from, i, to) {
+			if r.statesInvariant(from, i, to) {
 				return true
 			}
 		case "never", "always":
-			if r.standing(from, i, to) {
+			if r.isStandingOrder(from, i, to) {
 				return true
 			}
 		case "not", "don't", "dont":
@@ -93,15 +93,15 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
-			if r.present(from, i) && r.voice != person && !r.negated(from, i) {
+			if r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) {
 				return true
 			}
 		case "allowed", "permitted":
-			if r.present(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
+			if r.hasPresentVerb(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
 				return true
 			}
 		case "required":
-			if r.clause(from, i) == from && r.present(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
+			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
 				return true
 			}
 		case "no":
@@ -109,11 +109,11 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "most", "least":
-			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.bounded(from, to) {
+			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to) {
 				return true
 			}
 		case "stays", "stay":
-			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.noun(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
+			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
 				return true
 			}
 		case "keep":
@@ -222,15 +222,15 @@ func (r *reader) cites(from, to int) bool {
 // due reports whether the words after i name a day by which something is to be done once.
 func (r *reader) due(i, to int) bool {
 	for j := i; j+1 < to; j++ {
-		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.dated(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
+		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
 			return true
 		}
 	}
 	return false
 }
 
-// moved reports whether word i is an adjective of feeling: thrilled, amazing.
-func (r *reader) moved(i int) bool {
+// isFeeling reports whether word i is an adjective of feeling: thrilled, amazing.
+func (r *reader) isFeeling(i int) bool {
 	switch r.word(i) {
 	case "thrilled", "amazing", "stunning", "exciting", "excited", "proud", "happy", "exhausted", "exhausting", "delighted", "relieved", "relieving", "lovely", "wonderful", "beautiful", "incredible", "gorgeous", "joking", "kidding",
 		"delicious", "scary", "terrifying", "frustrating", "frustrated", "furious", "annoying", "annoyed", "rewarding", "inspiring", "nervous", "awful", "terrible", "worried", "starving", "freezing", "crazy", "insane", "awesome", "tough", "nerve-wracking", "overwhelming", "challenging", "interesting", "fascinating", "satisfying", "weird", "strange", "wrong", "right", "mistaken", "missing":
@@ -264,9 +264,9 @@ func ruling(low string) bool {
 	return false
 }
 
-// nobody reports whether a sentence says that nobody may do something: "nobody may delete
+// forbidsEverybody reports whether a sentence says that nobody may do something: "nobody may delete
 // a row", "nothing else may write to it".
-func (r *reader) nobody(from, i, to int) bool {
+func (r *reader) forbidsEverybody(from, i, to int) bool {
 	if r.voice == person || i+1 >= to || !r.words[i+1].entry.is(verb) && !r.is(i+1, "be") {
 		return false
 	}
@@ -285,9 +285,9 @@ func (r *reader) nobody(from, i, to int) bool {
 	return false
 }
 
-// states reports whether a sentence, with is or are at i, states an invariant of a thing:
+// statesInvariant reports whether a sentence, with is or are at i, states an invariant of a thing:
 // "entries are append-only", "references are always ten characters".
-func (r *reader) states(from, i, to int) bool {
+func (r *reader) statesInvariant(from, i, to int) bool {
 	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.before(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
 		return false
 	}
@@ -296,13 +296,13 @@ func (r *reader) states(from, i, to int) bool {
 	}
 	next := i + 1
 	if r.is(next, "always") && next+1 < to {
-		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || invariant(r.words[next+1].low)
+		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || isInvariant(r.words[next+1].low)
 	}
-	return invariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
+	return isInvariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
 }
 
-// invariant reports whether a word is a property that something has by a rule.
-func invariant(low string) bool {
+// isInvariant reports whether a word is a property that something has by a rule.
+func isInvariant(low string) bool {
 	switch low {
 	case "append-only", "read-only", "write-once", "immutable", "insert-only", "write-only":
 		return true
@@ -398,7 +398,7 @@ func (r *reader) must(from, i, to int) bool {
 		return false
 	}
 	at := r.clause(from, i)
-	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.moved(i+2)) || r.due(i, to) {
+	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.isFeeling(i+2)) || r.due(i, to) {
 		return false
 	}
 	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
@@ -467,8 +467,8 @@ func (r *reader) regulated(from, i int) bool {
 	return false
 }
 
-// noun reports whether the word before i is a subject that is no pronoun.
-func (r *reader) noun(from, i int) bool {
+// isNounSubject reports whether the word before i is a subject that is no pronoun.
+func (r *reader) isNounSubject(from, i int) bool {
 	if i <= from {
 		return false
 	}
@@ -476,8 +476,8 @@ func (r *reader) noun(from, i int) bool {
 	return !w.entry.is(function) || w.low == "which" || w.low == "that"
 }
 
-// present reports whether the clause before i has a present verb: is, are.
-func (r *reader) present(from, i int) bool {
+// hasPresentVerb reports whether the clause before i has a present verb: is, are.
+func (r *reader) hasPresentVerb(from, i int) bool {
 	at := r.clause(from, i)
 	if r.has(at, i, past) || r.has(at, i, first|third) {
 		return false
@@ -502,19 +502,19 @@ func (r *reader) permits(i, to int) bool {
 // opensWith reports whether low is the first word of a sentence.
 func (r *reader) opensWith(from int, low string) bool { return r.is(from, low) }
 
-// bounded reports whether "at most 3" in a sentence is a limit, and not a count of what
+// hasLimit reports whether "at most 3" in a sentence is a limit, and not a count of what
 // there was.
-func (r *reader) bounded(from, to int) bool {
+func (r *reader) hasLimit(from, to int) bool {
 	if r.voice == person || r.has(from, to, past|first) {
 		return false
 	}
 	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.before(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
 }
 
-// conduct reports whether the text says how to behave and not what to do with a thing:
+// isConduct reports whether the text says how to behave and not what to do with a thing:
 // "always answer in English", "never use emojis", "call me Mo". Such a rule is about
 // nothing that a turn could name, so it must apply in every turn.
-func (r *reader) conduct(primary *found) bool {
+func (r *reader) isConduct(primary *found) bool {
 	if !r.rule || r.voice == person || primary.Known || primary.Type != Unknown || len(r.claim.Entities) > 0 {
 		return false
 	}

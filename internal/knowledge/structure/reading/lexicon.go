@@ -203,7 +203,7 @@ var lists = []struct {
 }{
 	{common, commonWords},
 	{generic, genericWords},
-	{weakCue, faintCues},
+	{weakCue, weakCues},
 	{product, products},
 	{function | determiner, `the a an this that these those each every any all some no both either neither another such`},
 	{function | determiner | first, `my mine`},

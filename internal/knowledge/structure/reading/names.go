@@ -236,7 +236,7 @@ func (r *reader) person(f *found) bool {
 	if !r.words[f.from].upper {
 		return false
 	}
-	if f.to < len(r.words) && personal(r.words[f.to].low) {
+	if f.to < len(r.words) && takesPerson(r.words[f.to].low) {
 		return true
 	}
 	if f.from == 0 {
@@ -249,8 +249,8 @@ func (r *reader) person(f *found) bool {
 	return false
 }
 
-// personal reports whether a verb has a person as its subject.
-func personal(low string) bool {
+// takesPerson reports whether a verb has a person as its subject.
+func takesPerson(low string) bool {
 	switch low {
 	case "said", "says", "told", "asked", "asks", "thinks", "thought", "wants", "wanted", "likes", "liked", "loves", "loved", "prefers", "preferred", "hates", "lives", "lived", "moved", "went", "knows",
 		"owns", "maintains", "leads", "reviews", "reviewed", "joined", "left", "decided", "agreed", "suggested", "mentioned", "explained", "believes", "feels", "felt", "enjoys", "works", "worked", "wrote", "bought":
@@ -342,7 +342,7 @@ func (r *reader) capitals(i int) int {
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
 		return 0
 	case !w.opens && r.tongue == german: // every noun has a capital
-		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personal(r.words[i+1].low) {
+		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && takesPerson(r.words[i+1].low) {
 			return 1
 		}
 		return 0
@@ -353,7 +353,7 @@ func (r *reader) capitals(i int) int {
 		return 1
 	case w.entry.is(common):
 		return 0
-	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && personal(r.words[i+1].low):
+	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && takesPerson(r.words[i+1].low):
 		return 1
 	}
 	return 0

@@ -33,9 +33,9 @@ func (r *reader) wish(from, j int) bool {
 	return j-1 >= from && (r.is(j-1, "remember") || r.is(j-1, "sure"))
 }
 
-// chat reports whether a verb is used in orders that only express kindness or continue
+// isConversational reports whether a verb is used in orders that only express kindness or continue
 // a conversation.
-func chat(low string) bool {
+func isConversational(low string) bool {
 	switch low {
 	case "mind", "worry", "know", "think", "forget", "get", "give", "be", "let", "stop", "seen", "been", "say", "ever", "again", "even", "really", "care", "have", "miss", "hesitate", "want", "need", "had", "feel",
 		"like", "love", "see", "believe", "wanna", "a", "an", "the", "in", "on", "to", "have to", "sweat", "underestimate":
@@ -44,8 +44,8 @@ func chat(low string) bool {
 	return false
 }
 
-// base reports whether word i can be a verb in its base form.
-func (r *reader) base(i int) bool {
+// isBaseVerb reports whether word i can be a verb in its base form.
+func (r *reader) isBaseVerb(i int) bool {
 	if i >= len(r.words) {
 		return false
 	}
@@ -64,15 +64,15 @@ func (r *reader) base(i int) bool {
 	return true
 }
 
-// standing reports whether never or always at i is part of an order or an agreement,
+// isStandingOrder reports whether never or always at i is part of an order or an agreement,
 // and not of a report: "never deploy", "we always squash", "secrets are never logged".
-func (r *reader) standing(from, i, to int) bool {
+func (r *reader) isStandingOrder(from, i, to int) bool {
 	next := i + 1
 	if r.is(next, "again") || next >= to {
 		return false
 	}
 	if r.orders(from, i) { // "never deploy"
-		return r.voice != person && r.base(next) && !chat(r.words[next].low) && r.ordered(from, i, next)
+		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low) && r.ordered(from, i, next)
 	}
 	prev := &r.words[i-1]
 	switch {
@@ -81,7 +81,7 @@ func (r *reader) standing(from, i, to int) bool {
 	case prev.low == "may" || prev.low == "can":
 		return r.words[i].low == "never" && r.regulated(from, i-1)
 	case prev.entry.is(plural) && !prev.entry.is(determiner): // we never deploy
-		return r.voice != person && r.base(next) && !chat(r.words[next].low)
+		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low)
 	case r.words[i].low == "never" && (prev.code || prev.path) && r.words[next].entry.is(verb): // `a` and `b` never import `c`
 		return r.voice != person
 	case prev.low == "are" || prev.low == "is" || prev.low == "be": // secrets are never logged
@@ -125,14 +125,14 @@ func (r *reader) forbids(from, i, to int) bool {
 	at, next := i, i+1
 	if r.words[i].low == "not" {
 		if !r.is(i-1, "do") {
-			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.base(next)
+			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
 		}
 		at = i - 1
 	}
 	if r.is(next, "ever") { // do not ever
 		next++
 	}
-	if next >= to || r.voice == person || !r.base(next) || chat(r.words[next].low) {
+	if next >= to || r.voice == person || !r.isBaseVerb(next) || isConversational(r.words[next].low) {
 		return false
 	}
 	if r.orders(from, at) {
@@ -169,27 +169,27 @@ func (r *reader) regulates(from, i, to int) bool {
 		if r.is(next, "not") {
 			next++
 		}
-		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.noun(from, i)
+		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "cannot", "can't":
-		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.noun(from, i)
+		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "requires", "require", "needs", "need":
 		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
-			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.noun(from, i)
+			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.isNounSubject(from, i)
 		}
-		return consent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && consent(r.word(i+2)) && r.regulated(from, i)
+		return isConsent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && isConsent(r.word(i+2)) && r.regulated(from, i)
 	case "under", "in", "on":
 		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
 	case "let", "allow", "permit":
 		return r.voice == nobody && (r.is(i-1, "don't") || r.is(i-1, "never") || r.is(i-1, "not")) && (r.is(i-2, "we") || r.is(i-2, "do"))
 	case "may":
-		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.limit(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.limit(i+4, to)) ||
+		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.numberFollows(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.numberFollows(i+4, to)) ||
 			r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more"))
 	case "permitted", "allowed":
-		return r.is(i-1, "longer") && r.is(i-2, "no") && r.present(from, i)
+		return r.is(i-1, "longer") && r.is(i-2, "no") && r.hasPresentVerb(from, i)
 	case "limited":
-		return r.is(i+1, "to") && r.present(from, i) && r.limit(i+2, to)
+		return r.is(i+1, "to") && r.hasPresentVerb(from, i) && r.numberFollows(i+2, to)
 	case "limits":
-		return r.is(i-1, "off") && r.present(from, i)
+		return r.is(i-1, "off") && r.hasPresentVerb(from, i)
 	case "whoever", "anybody", "anyone", "everybody", "everyone":
 		return i == at && r.voice == nobody && r.obligesWhoever(i, to)
 	case "refrain":
@@ -230,8 +230,8 @@ func (r *reader) recurs(i, to int) bool {
 	return false
 }
 
-// limit reports whether one of the next three words is a number.
-func (r *reader) limit(i, to int) bool {
+// numberFollows reports whether one of the next three words is a number.
+func (r *reader) numberFollows(i, to int) bool {
 	for j := i; j < min(to, i+3); j++ {
 		if isFigure(r.words[j].low) {
 			return true
@@ -257,8 +257,8 @@ func alters(low string) bool {
 	return false
 }
 
-// consent reports whether a word is something that somebody must give first.
-func consent(low string) bool {
+// isConsent reports whether a word is something that somebody must give first.
+func isConsent(low string) bool {
 	switch low {
 	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization", "approvals", "sign-offs", "signoffs":
 		return true

@@ -81,7 +81,7 @@ func read(c *ken.Claim, known Names, judged bool) Reading {
 	if judged && !r.rule && c.Session != "" { // the author of a hand-written claim states what it is about
 		primary = r.judged(primary)
 	}
-	if out.Entities = r.entities(&primary); r.conduct(&primary) {
+	if out.Entities = r.entities(&primary); r.isConduct(&primary) {
 		out.Entities = nil
 	}
 	if r.claim.Kind == ken.KindEpisode { // an account in Ken's own words: its words are no names

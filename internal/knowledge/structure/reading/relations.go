@@ -70,9 +70,9 @@ var relations = sync.OnceValue(func() map[string][]relation {
 	return m
 })
 
-// made returns the thing right before "using" at i, as in "a budget tracker using
+// builtThing returns the thing right before "using" at i, as in "a budget tracker using
 // Flask": a noun phrase of an article and two words.
-func (r *reader) made(i int) found {
+func (r *reader) builtThing(i int) found {
 	if i < 2 || r.words[i].broken || r.words[i-1].possessive || r.words[i-1].name == "" || r.words[i-1].entry.is(function|calendar) {
 		return found{}
 	}
@@ -121,8 +121,8 @@ func (r *reader) endsList(from, j int) bool {
 	return false
 }
 
-// stands reports whether the words before i allow the phrase to be a verb.
-func (r *reader) stands(p *relation, from, i int) bool {
+// allowsVerb reports whether the words before i allow the phrase to be a verb.
+func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	j := i - 1
 	for j >= from && (r.words[j].low == "also" || r.words[j].low == "only" || r.words[j].low == "currently" || r.words[j].low == "now" || r.words[j].low == "already" || r.words[j].low == "still" ||
 		r.words[j].low == "heavily" || r.words[j].low == "mainly" || r.words[j].low == "therefore" || r.words[j].low == "always" || r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
@@ -144,7 +144,7 @@ func (r *reader) stands(p *relation, from, i int) bool {
 			return f.to == j+1 && (f.Type == System || f.Type == Project)
 		}
 		if p.words[0] == "using" {
-			return r.made(i).Name != ""
+			return r.builtThing(i).Name != ""
 		}
 		return f != nil && !f.weak && f.to == j+1 && p.words[len(p.words)-1] != "using" && len(p.words) > 1
 	case p.infinite:
@@ -244,8 +244,8 @@ var suits = func() map[Type]*[64]bool {
 	return m
 }()
 
-// faintCues count half as hints: they are also in texts about other aspects.
-const faintCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
+// weakCues count half as hints: they are also in texts about other aspects.
+const weakCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
 	change trust working delivered table tables client clients default header port version versions parameter package publish published`
 
 // private holds the aspects of a person's life, under which no rule for a thing is filed.
@@ -324,7 +324,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 			continue
 		}
 		p := r.relation(i, to)
-		if p == nil || !r.stands(p, from, i) || r.at(i) != nil {
+		if p == nil || !r.allowsVerb(p, from, i) || r.at(i) != nil {
 			continue
 		}
 		clause := max(begin, r.clause(from, i))
@@ -340,7 +340,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		if p.words[0] == "using" && i > from {
 			if f := r.at(i - 1); f != nil {
 				source = *f
-			} else if f := r.made(i); f.Name != "" {
+			} else if f := r.builtThing(i); f.Name != "" {
 				if source = f; targets[0].weak {
 					continue
 				}

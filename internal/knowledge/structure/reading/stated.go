@@ -25,7 +25,7 @@ func (r *reader) stated() {
 			if i+1 < to && r.words[i+1].entry.is(auxiliary) { // "external calls must"
 				continue
 			}
-			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.stands(p, from, i)) {
+			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.allowsVerb(p, from, i)) {
 				if !r.subjects(from, i, p) && !r.is(i-1, "and") && !r.is(i-1, "which") {
 					continue
 				}
@@ -61,7 +61,7 @@ func (r *reader) governs(i, to int) bool {
 	case "has", "have":
 		return r.is(i+1, "to")
 	case "is", "are", "should", "can":
-		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || invariant(r.words[i+1].low) || isBan(r.words[i+1].low))
+		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || isInvariant(r.words[i+1].low) || isBan(r.words[i+1].low))
 	}
 	return false
 }

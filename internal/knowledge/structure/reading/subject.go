@@ -99,9 +99,11 @@ func (r *reader) permitted() found {
 	return found{}
 }
 
-// said reports whether a person says the text to another person, or there is a name before
+// saidToPerson reports whether a person says the text to another person, or there is a name before
 // a colon. Then a sentence without a name is about that one.
-func (r *reader) said() bool { return r.voice == person || r.voice == nobody && r.speaker.Name != "" }
+func (r *reader) saidToPerson() bool {
+	return r.voice == person || r.voice == nobody && r.speaker.Name != ""
+}
 
 // after returns the index of the first word of the next sentence.
 func (r *reader) after(i int) int {
@@ -172,7 +174,7 @@ func (r *reader) aboutClause(from, to int) found {
 		return r.speech(BySpeech)
 	case thing:
 		switch {
-		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
+		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
 			return r.speech(BySpeaker)
 		case r.voice == user && f.weak && r.has(from, f.from, first):
 			return r.speech(BySpeech)
@@ -180,7 +182,7 @@ func (r *reader) aboutClause(from, to int) found {
 		return f
 	}
 	if f.Name != "" {
-		if r.voice == person || r.said() && f.weak {
+		if r.voice == person || r.saidToPerson() && f.weak {
 			return r.speech(BySpeech)
 		}
 		f.Confidence = min(f.Confidence, ByCapital)
@@ -270,7 +272,7 @@ func (r *reader) subject(from, to int) (subject, found) {
 		switch {
 		case r.at(i) != nil:
 			f := r.at(i)
-			if f.to <= to && r.said() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
+			if f.to <= to && r.saidToPerson() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
 				i = f.to
 				continue
 			}
