@@ -125,7 +125,7 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 // secret applies gitleaks' checks of a value, and guardrail's check that the value is no
 // placeholder.
 func (c compiled) secret(v string) bool {
-	if placeholder(v) || c.entropy > 0 && entropy(v) <= c.entropy {
+	if isPlaceholder(v) || c.entropy > 0 && entropy(v) <= c.entropy {
 		return false
 	}
 	if c.entropy == 0 && entropy(v) < 2.5 {

@@ -126,7 +126,7 @@ const knownPasswords = "|password|passwd|passw0rd|pass|pswd|secret|root|admin|gu
 // chosen reports whether a password in a place that only holds passwords is a secret. Even a
 // plain word is, unless it is a placeholder or a known password.
 func chosen(user, pass string) bool {
-	return len(pass) >= 4 && user != pass && !placeholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
+	return len(pass) >= 4 && user != pass && !isPlaceholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
 }
 
 // findURLPassword finds the password in scheme://user:password@host.

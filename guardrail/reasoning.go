@@ -149,7 +149,7 @@ func lexExact(s string, final bool) (kind tagKind, tag, size int) {
 			if literal == "" {
 				continue
 			}
-			switch n := literally(s, literal, final); {
+			switch n := literalLength(s, literal, final); {
 			case n < 0:
 				return partialTag, 0, 0
 			case n > 0:
@@ -160,10 +160,10 @@ func lexExact(s string, final bool) (kind tagKind, tag, size int) {
 	return notTag, 0, 0
 }
 
-// literally returns the length of literal at the head of s. Characters other than its
+// literalLength returns the length of literal at the head of s. Characters other than its
 // letters may be escaped or look-alikes. It returns 0 if s does not start with literal,
 // and -1 if s ends within it.
-func literally(s, literal string, final bool) (size int) {
+func literalLength(s, literal string, final bool) (size int) {
 	for _, want := range literal {
 		at := size
 		var r rune

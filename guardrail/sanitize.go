@@ -54,7 +54,7 @@ func Sanitize(text string) string {
 			}
 		case r == '\u0085', r == '\u2028', r == '\u2029':
 			repl, same = '\n', false
-		case drops(r, prev):
+		case isRemoved(r, prev):
 			repl, same = -1, false
 		}
 		if !same {
@@ -111,8 +111,8 @@ func cleanASCII(s string) int {
 
 func plain(c byte) bool { return ' ' <= c && c < 0x7f || c == '\n' || c == '\t' }
 
-// drops reports whether r, which follows prev, is removed.
-func drops(r, prev rune) bool {
+// isRemoved reports whether r, which follows prev, is removed.
+func isRemoved(r, prev rune) bool {
 	switch {
 	case r < 0x20:
 		return r != '\n' && r != '\t'

@@ -18,7 +18,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 		return findApart(s, from, end)
 	}
 	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-	if kind == "" && short(s[from:end]) {
+	if kind == "" && endsInShortName(s[from:end]) {
 		kind = "password"
 	}
 	if kind == "" {
@@ -50,14 +50,14 @@ func findAssigned(s string, i int) (Finding, bool) {
 	case ok:
 	case kind == "password":
 		ok = plainPassword(s, from, nameEnd, at, start, end, quoted)
-	case header(name):
+	case isKeyHeader(name):
 		ok = headerToken(v, 12)
 	case strings.HasSuffix(strings.ToLower(name), "_authtoken"):
-		ok = uuid(v) && !placeholder(v)
-	case strong(v) && digits(v)+letters(v) < len(v):
+		ok = isUUID(v) && !isPlaceholder(v)
+	case isStrong(v) && digits(v)+letters(v) < len(v):
 		ok = true
 	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // an environment variable
-		ok = !placeholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !expression(strings.NewReplacer("(", "", ")", "").Replace(v))
+		ok = !isPlaceholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !isExpression(strings.NewReplacer("(", "", ")", "").Replace(v))
 	}
 	return Finding{kind, start, end}, ok
 }
@@ -72,7 +72,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 	}
 	kind := func() string {
 		kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-		if kind == "" && short(s[from:end]) {
+		if kind == "" && endsInShortName(s[from:end]) {
 			kind = "password"
 		}
 		return kind
@@ -84,7 +84,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 			return Finding{}, false
 		}
 		k := kind()
-		return Finding{k, start, start + len(v)}, k != "" && (machine(v) || strong(v) || quoted && credible(v, quoted, k == "password"))
+		return Finding{k, start, start + len(v)}, k != "" && (looksGenerated(v) || isStrong(v) || quoted && credible(v, quoted, k == "password"))
 	}
 	hi := min(len(s), end+reach)
 	for i := end; i < hi; i++ {
@@ -115,14 +115,14 @@ func findApart(s string, from, end int) (Finding, bool) {
 		}
 		start, stop, quoted := value(s, at)
 		v, k := s[start:stop], kind()
-		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !expression(v) && !strings.ContainsAny(v, " \t")
-		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || strong(v))
+		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !isExpression(v) && !strings.ContainsAny(v, " \t")
+		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || isStrong(v))
 	}
 	return Finding{}, false
 }
 
-// short reports whether a name ends with a short word for a password: pass, pw or psk.
-func short(name string) bool {
+// endsInShortName reports whether a name ends with a short word for a password: pass, pw or psk.
+func endsInShortName(name string) bool {
 	lower := strings.ToLower(strings.TrimRight(name, "0123456789"))
 	for _, w := range [...]string{"pass", "pw", "psk"} {
 		base, ok := strings.CutSuffix(lower, w)
@@ -134,8 +134,8 @@ func short(name string) bool {
 	return false
 }
 
-// header reports whether a name is that of an HTTP header with a key.
-func header(name string) bool {
+// isKeyHeader reports whether a name is that of an HTTP header with a key.
+func isKeyHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return strings.HasPrefix(lower, "x-") || lower == "private-token" || lower == "job-token" || lower == "api-key"
 }

@@ -11,7 +11,7 @@ import (
 // although it is short or a plain word. The text around it must be configuration and no code.
 func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
 	v, name := s[start:end], s[from:nameEnd]
-	if len(v) < 4 || isNoSecret(v) || expression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
+	if len(v) < 4 || isNoSecret(v) || isExpression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
 		return false
 	}
 	if quoted {
@@ -170,7 +170,7 @@ func inBraces(found []Finding, s string, j, hi int) ([]Finding, int) {
 				return found, hi
 			}
 			stop := j + 1 + end
-			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !placeholder(v) {
+			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !isPlaceholder(v) {
 				found = append(found, Finding{"kubernetes-secret", j + 1, j + 1 + len(v)})
 			}
 			j = stop
@@ -195,7 +195,7 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 		case d <= depth:
 			return found, j
 		case text >= 0 && d > text:
-			if !placeholder(body) {
+			if !isPlaceholder(body) {
 				found = append(found, Finding{"kubernetes-secret", j + d, j + len(strings.TrimRight(line, " \r"))})
 			}
 			continue
@@ -211,7 +211,7 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 			continue
 		}
 		start = blanks(s, start)
-		if v = strings.Trim(v, "\"'"); len(v) >= 4 && !placeholder(v) {
+		if v = strings.Trim(v, "\"'"); len(v) >= 4 && !isPlaceholder(v) {
 			start += strings.Index(s[start:], v)
 			found = append(found, Finding{"kubernetes-secret", start, start + len(v)})
 		}
@@ -343,7 +343,7 @@ func findSpoken(s string, i int) (Finding, bool) {
 	lo := lineStart(s, i)
 	next := func(at int) (Finding, bool) {
 		start, end := word(s, min(at, len(s)-1))
-		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !expression(s[start:end])
+		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !isExpression(s[start:end])
 	}
 	switch rest := s[i:]; {
 	case strings.HasPrefix(rest, "community ") && strings.HasSuffix(s[lo:i], "snmp-server "):
@@ -380,7 +380,7 @@ func findBasicAuth(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start, stop, _ := value(s, at)
-	return Finding{"basic-auth", start, stop}, stop-start >= 8 && basic(s[start:stop])
+	return Finding{"basic-auth", start, stop}, stop-start >= 8 && isBasicAuth(s[start:stop])
 }
 
 // columns maps the names of columns that hold secrets to the kind of secret.
@@ -437,7 +437,7 @@ func findColumns(s string, i int) (found []Finding, end int) {
 				start += len(row[n]) + len(sep)
 			}
 			v := strings.Trim(row[column], " \t\"'`*")
-			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !placeholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
+			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
 				start += strings.Index(row[column], v)
 				found = append(found, Finding{kind, start, start + len(v)})
 			}

@@ -17,21 +17,21 @@ type cue struct {
 // cues are checked in this order; a longer cue precedes its prefix.
 var cues = []cue{
 	{"passphrase", "password", isPassword}, {"passwort", "password", isPassword}, {"passwords", "password", isPassword}, {"password", "password", isPassword},
-	{"passord", "password", isPassword}, {"passwd", "password", isPassword}, {"passcode", "pin", code}, {"pass", "password", isPassword},
+	{"passord", "password", isPassword}, {"passwd", "password", isPassword}, {"passcode", "pin", isNumericCode}, {"pass", "password", isPassword},
 	{"pwd", "password", isPassword}, {"pw", "password", isPassword}, {"kennwort", "password", isPassword}, {"mot de passe", "password", isPassword},
 	{"contraseña", "password", isPassword}, {"contrasena", "password", isPassword}, {"senha", "password", isPassword}, {"wachtwoord", "password", isPassword},
 	{"hasło", "password", isPassword}, {"lösenord", "password", isPassword}, {"adgangskode", "password", isPassword}, {"salasana", "password", isPassword},
 	{"heslo", "password", isPassword}, {"jelszó", "password", isPassword}, {"şifre", "password", isPassword},
 	{"пароль", "password", isPassword}, {"密码", "password", isPassword}, {"密碼", "password", isPassword}, {"口令", "password", isPassword},
-	{"パスワード", "password", isPassword}, {"暗証番号", "pin", code}, {"비밀번호", "password", isPassword},
-	{"credentials", "password", isPassword}, {"pin", "pin", code}, {"recovery code", "recovery-code", code}, {"recovery codes", "recovery-code", code},
-	{"backup code", "recovery-code", code}, {"backup codes", "recovery-code", code}, {"one-time code", "pin", code},
-	{"api key", "api-key", machine}, {"secret key", "api-key", machine}, {"access key", "api-key", machine},
-	{"secret", "secret", machine}, {"token", "token", machine},
-	{"2fa code", "pin", code}, {"verification code", "pin", code}, {"security code", "pin", code}, {"private key", "api-key", machine},
+	{"パスワード", "password", isPassword}, {"暗証番号", "pin", isNumericCode}, {"비밀번호", "password", isPassword},
+	{"credentials", "password", isPassword}, {"pin", "pin", isNumericCode}, {"recovery code", "recovery-code", isNumericCode}, {"recovery codes", "recovery-code", isNumericCode},
+	{"backup code", "recovery-code", isNumericCode}, {"backup codes", "recovery-code", isNumericCode}, {"one-time code", "pin", isNumericCode},
+	{"api key", "api-key", looksGenerated}, {"secret key", "api-key", looksGenerated}, {"access key", "api-key", looksGenerated},
+	{"secret", "secret", looksGenerated}, {"token", "token", looksGenerated},
+	{"2fa code", "pin", isNumericCode}, {"verification code", "pin", isNumericCode}, {"security code", "pin", isNumericCode}, {"private key", "api-key", looksGenerated},
 	{"clave", "password", isPassword}, {"parola d'ordine", "password", isPassword}, {"creds", "password", isPassword}, {"zugangsdaten", "password", isPassword},
 	{"log in", "login", isPassword}, {"login", "login", isPassword}, {"sign in", "login", isPassword}, {"logged in", "login", isPassword}, {"log into", "login", isPassword},
-	{"license key", "license-key", serial}, {"licence key", "license-key", serial}, {"activation key", "license-key", serial}, {"product key", "license-key", serial},
+	{"license key", "license-key", isLicenceKey}, {"licence key", "license-key", isLicenceKey}, {"activation key", "license-key", isLicenceKey}, {"product key", "license-key", isLicenceKey},
 	{"seed phrase", "recovery-phrase", nil}, {"recovery phrase", "recovery-phrase", nil}, {"mnemonic", "recovery-phrase", nil},
 }
 
@@ -84,8 +84,8 @@ func findStated(anchor string, back int) detector {
 	}
 }
 
-// links reports whether a word may be directly before the secret.
-func links(word string) bool {
+// isLink reports whether a word may be directly before the secret.
+func isLink(word string) bool {
 	switch word {
 	case "is", "are", "was", "'s", "ist", "lautet", "war", "est", "es", "è", "é", "är", "er", "je", "on", "to", "now", "nun", "still", "currently", "auf":
 		return true
@@ -167,7 +167,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		}
 		word := strings.ToLower(s[i:w])
 		switch {
-		case links(word):
+		case isLink(word):
 			if f, ok := c.value(s, w, limit, word == "to" && !changed && !wasSet(s, from)); ok {
 				return f, true
 			}
@@ -287,7 +287,7 @@ func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 		end--
 	}
 	v := s[i:end]
-	if c.kind == "recovery-code" && code(v) { // there may be several on the line
+	if c.kind == "recovery-code" && isNumericCode(v) { // there may be several on the line
 		end = len(strings.TrimRight(s[:limit], " ."))
 		for k := end; k > i; k-- {
 			if part := s[i:k]; strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ- ,") == "" && digits(part)*2 >= letters(part) {
@@ -355,7 +355,7 @@ const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|requi
 // one.
 func isNoSecret(v string) bool {
 	l := strings.ToLower(v)
-	if placeholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
+	if isPlaceholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
 		return true
 	}
 	for _, w := range [...]string{"pass", "pwd", "secret", "token", "credential", "wort", "encod", "encrypt", "hash", "sensitiv", "sha256", "sha512", "bcrypt", "argon2", "base64"} {
@@ -380,24 +380,24 @@ func describesSecret(v string) bool {
 // it must have a digit or a sign among its letters.
 func isPassword(v string) bool {
 	l := letters(v)
-	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !describesSecret(v) && !expression(v)
+	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !describesSecret(v) && !isExpression(v)
 }
 
-// code reports whether v is a number of four to ten digits, or groups of digits and letters.
-func code(v string) bool {
+// isNumericCode reports whether v is a number of four to ten digits, or groups of digits and letters.
+func isNumericCode(v string) bool {
 	d, n := digits(v), digits(v)+letters(v)
 	return len(v) >= 4 && len(v) <= 40 && n+strings.Count(v, "-") == len(v) && (d == len(v) && d <= 10 || d >= 3 && strings.Contains(v, "-")) && n >= 4 &&
-		!uuid(v) && !(len(v) == 10 && v[4] == '-' && v[7] == '-' && d == 8) // a date
+		!isUUID(v) && !(len(v) == 10 && v[4] == '-' && v[7] == '-' && d == 8) // a date
 }
 
-// machine reports whether v looks like a generated token.
-func machine(v string) bool {
-	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isNoSecret(v) && !expression(v) && !uuid(v) &&
+// looksGenerated reports whether v looks like a generated token.
+func looksGenerated(v string) bool {
+	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isNoSecret(v) && !isExpression(v) && !isUUID(v) &&
 		!strings.ContainsAny(v, "/:") && strings.Count(v, "-") < 4
 }
 
-// expression reports whether v is code, a path or an address.
-func expression(v string) bool {
+// isExpression reports whether v is code, a path or an address.
+func isExpression(v string) bool {
 	if strings.ContainsAny(v, "()[]{}<>|\\\"`,;") || strings.Contains(v, "://") || strings.Contains(v, "->") || strings.Contains(v, "::") || strings.Contains(v, "==") {
 		return true
 	}
@@ -475,7 +475,7 @@ func findFlag(s string, i int) (Finding, bool) {
 			}
 			user, start = name, start+len(name)+1
 		}
-		if chosen(user, s[start:end]) && runs(s, i, f.programs) {
+		if chosen(user, s[start:end]) && runsProgram(s, i, f.programs) {
 			return Finding{"password", start, end}, true
 		}
 	}
@@ -515,9 +515,9 @@ func word(s string, at int) (start, end int) {
 	return at, end
 }
 
-// runs reports whether the command that contains s[i] is one of programs. A line that ends
+// runsProgram reports whether the command that contains s[i] is one of programs. A line that ends
 // with a backslash is continued.
-func runs(s string, i int, programs []string) bool {
+func runsProgram(s string, i int, programs []string) bool {
 	const reach = 1024
 	lo := max(0, i-reach)
 	for j := i - 1; j >= lo; j-- {

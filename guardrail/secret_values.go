@@ -11,10 +11,10 @@ import (
 // words that are almost certainly passwords.
 func (c *cue) near(s string, from, end int) (Finding, bool) {
 	const reach = 120
-	fits := strong
+	fits := isStrong
 	switch c.kind {
 	case "api-key", "token", "secret":
-		fits = random
+		fits = isRandom
 	case "password", "login":
 		if c.word == "pass" {
 			return Finding{}, false
@@ -123,11 +123,11 @@ func plainName(s string) bool {
 	return true
 }
 
-// random reports whether v is a generated key or token. Digests with their algorithm's
+// isRandom reports whether v is a generated key or token. Digests with their algorithm's
 // name, paths and UUIDs are not.
-func random(v string) bool {
+func isRandom(v string) bool {
 	if len(v) < 24 || len(v) > 256 || digits(v) < 4 && !(digits(v) > 0 && shuffled(v)) || letters(v) < 4 || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:$%&@#*?!") || strings.Contains(v, "..") ||
-		strings.Count(v, "/") > 2 || uuid(v) || placeholder(v) || entropy(v) < 3.4 {
+		strings.Count(v, "/") > 2 || isUUID(v) || isPlaceholder(v) || entropy(v) < 3.4 {
 		return false
 	}
 	run, longest := 0, 0 // lengths of runs without separators
@@ -142,11 +142,11 @@ func random(v string) bool {
 
 const shortestStrong = 7
 
-// strong reports whether a word is almost certainly a password: it has letters, digits and
+// isStrong reports whether a word is almost certainly a password: it has letters, digits and
 // a sign among them, or letters of both cases with digits in two places.
-func strong(v string) bool {
+func isStrong(v string) bool {
 	if len(v) < shortestStrong || len(v) > 64 || letters(v) < 3 || digits(v) < 1 || !alnum(v[0]) || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:/=+") ||
-		placeholder(v) || describesSecret(v) || isNoSecret(v) {
+		isPlaceholder(v) || describesSecret(v) || isNoSecret(v) {
 		return false
 	}
 	signs, groups := 0, 0
@@ -188,16 +188,16 @@ func changes(v string) int {
 	return n
 }
 
-// serial reports whether v looks like a licence key: groups of capitals and digits, or a
+// isLicenceKey reports whether v looks like a licence key: groups of capitals and digits, or a
 // generated token.
-func serial(v string) bool {
+func isLicenceKey(v string) bool {
 	groups := strings.Split(v, "-")
 	for _, g := range groups {
 		if len(g) < 4 || strings.Trim(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-			return machine(v)
+			return looksGenerated(v)
 		}
 	}
-	return len(groups) >= 3 && digits(v) >= 2 && letters(v) >= 2 && !placeholder(v)
+	return len(groups) >= 3 && digits(v) >= 2 && letters(v) >= 2 && !isPlaceholder(v)
 }
 
 // phrase finds the twelve or more plain words of a wallet's recovery phrase after the cue
@@ -226,7 +226,7 @@ func (c *cue) phrase(s string, end int) (Finding, bool) {
 	}
 	for i := end; i < min(len(s), end+reach); i++ {
 		if s[i-1] <= ' ' || strings.IndexByte("\"'`:", s[i-1]) >= 0 {
-			if n, stop := words(i); n >= least && !sentence(s[i:stop]) {
+			if n, stop := words(i); n >= least && !hasSentenceWord(s[i:stop]) {
 				return Finding{c.kind, i, stop}, true
 			}
 		}
@@ -234,9 +234,9 @@ func (c *cue) phrase(s string, end int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// sentence reports whether s has a common word of sentences. The list of BIP 39 contains
+// hasSentenceWord reports whether s has a common word of sentences. The list of BIP 39 contains
 // none of them.
-func sentence(s string) bool {
+func hasSentenceWord(s string) bool {
 	for w := range strings.FieldsSeq(s) {
 		switch w {
 		case "the", "and", "for", "are", "was", "with", "from", "has", "have", "not", "must", "when", "your", "its", "our", "but", "into", "which", "were", "never", "should":
@@ -266,7 +266,7 @@ func findAuthorization(s string, i int) (Finding, bool) {
 		start := last - len(second)
 		switch kind := scheme(first); kind {
 		case "basic-auth":
-			return Finding{kind, start, last}, basic(second)
+			return Finding{kind, start, last}, isBasicAuth(second)
 		default:
 			return Finding{kind, start, last}, headerToken(second, 12)
 		}
@@ -295,8 +295,8 @@ func scheme(name string) string {
 	return ""
 }
 
-// basic reports whether v is a user and a password in base64.
-func basic(v string) bool {
+// isBasicAuth reports whether v is a user and a password in base64.
+func isBasicAuth(v string) bool {
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
 	if err != nil {
 		return false
@@ -310,7 +310,7 @@ func basic(v string) bool {
 
 // headerToken reports whether v is a generated token with at least this length.
 func headerToken(v string, least int) bool {
-	return len(v) >= least && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !placeholder(v)
+	return len(v) >= least && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isPlaceholder(v)
 }
 
 // credible reports whether an assigned value looks like a secret, and not like a word, a
@@ -331,7 +331,7 @@ func credible(v string, quoted, chosen bool) bool {
 		}
 	}
 	// Brackets and backslashes are parts of expressions and escapes.
-	if len(v) < least || uuid(strings.TrimPrefix(v, "urn:uuid:")) || placeholder(v) || strings.ContainsAny(v, "\\()[]") {
+	if len(v) < least || isUUID(strings.TrimPrefix(v, "urn:uuid:")) || isPlaceholder(v) || strings.ContainsAny(v, "\\()[]") {
 		return false
 	}
 	digit, letter, symbol, dots := 0, 0, 0, 0
@@ -360,8 +360,8 @@ func credible(v string, quoted, chosen bool) bool {
 	return entropy(v) >= bits
 }
 
-// placeholder reports whether a value stands for a secret and is none.
-func placeholder(v string) bool {
+// isPlaceholder reports whether a value stands for a secret and is none.
+func isPlaceholder(v string) bool {
 	if strings.HasPrefix(v, "$") || strings.HasPrefix(v, "%") || strings.ContainsAny(v, "<>{}") {
 		return true
 	}
@@ -375,8 +375,8 @@ func placeholder(v string) bool {
 	return false
 }
 
-// uuid reports whether v is a UUID in the 8-4-4-4-12 form.
-func uuid(v string) bool {
+// isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
+func isUUID(v string) bool {
 	if len(v) != 36 {
 		return false
 	}

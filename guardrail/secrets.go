@@ -223,7 +223,7 @@ func (sh shape) find(s string, i int) (Finding, bool) {
 		end++
 	}
 	body := s[start:end]
-	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || placeholder(body) || distinct(body) < minDistinct {
+	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || isPlaceholder(body) || distinct(body) < minDistinct {
 		return Finding{}, false
 	}
 	if digits(body) < 2 && sh.kind != "aws-access-key" && !shuffled(body) && !(len(sh.prefix) > 4 && bothCases(body) >= 4) {
@@ -324,5 +324,5 @@ func findIssued(s string, i int) (Finding, bool) {
 		}
 		longest = max(longest, run)
 	}
-	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !placeholder(v)
+	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
 }

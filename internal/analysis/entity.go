@@ -49,7 +49,7 @@ func Entity(name string) string {
 // stops.
 func bare(w string) string {
 	for {
-		next := strings.TrimRight(strings.TrimFunc(w, aside), ".")
+		next := strings.TrimRight(strings.TrimFunc(w, isSurroundingMark), ".")
 		if next == w {
 			return w
 		}
@@ -78,8 +78,8 @@ func compact(words []string) []string {
 	return kept
 }
 
-// aside reports whether a mark surrounds a name and is no part of it.
-func aside(r rune) bool {
+// isSurroundingMark reports whether a mark surrounds a name and is no part of it.
+func isSurroundingMark(r rune) bool {
 	return strings.ContainsRune("`\"'“”‘’«»()[]{}<>,;:!?…*|~", r)
 }
 
@@ -97,7 +97,7 @@ func (s *scanner) identifier(a, b int, h shape) {
 	if a, b = s.trim(a, b); a == b {
 		return
 	}
-	if initials(s.text, a, b) {
+	if isInitials(s.text, a, b) {
 		letters := strings.ReplaceAll(s.text[a:b], ".", "")
 		if e := lookup([]byte(strings.ToLower(letters))); !e.stop || acronym(letters) {
 			s.emit(e.stem, a, b)
@@ -135,9 +135,9 @@ func (s *scanner) identifier(a, b int, h shape) {
 	}
 }
 
-// initials reports whether text[a:b] is an abbreviation such as p.m. or U.S.,
+// isInitials reports whether text[a:b] is an abbreviation such as p.m. or U.S.,
 // whose last dot is at b.
-func initials(text string, a, b int) bool {
+func isInitials(text string, a, b int) bool {
 	if b-a < 3 || (b-a)%2 == 0 || b-a > 9 || b >= len(text) || text[b] != '.' {
 		return false
 	}
@@ -213,7 +213,7 @@ func (s *scanner) piece(a, b int, done bool) {
 	for x, y := part(text, a); x < y; x, y = part(text, y) {
 		n++
 	}
-	if n < 2 || n > 4 && b-a < 3*n || grouped(text[a:]) {
+	if n < 2 || n > 4 && b-a < 3*n || hasThousands(text[a:]) {
 		if !done {
 			s.plain(a, b)
 		}
@@ -227,8 +227,8 @@ func (s *scanner) piece(a, b int, done bool) {
 	}
 }
 
-// grouped reports whether s is a number with thousands separators.
-func grouped(s string) bool { return strings.IndexByte(s, ',') > 0 }
+// hasThousands reports whether s is a number with thousands separators.
+func hasThousands(s string) bool { return strings.IndexByte(s, ',') > 0 }
 
 // trim removes outer underscores, unless they are doubled as in __init__.
 func (s *scanner) trim(a, b int) (int, int) {

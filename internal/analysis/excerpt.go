@@ -82,7 +82,7 @@ func newExcerpt(text string, terms []string, most int) *excerpt {
 // head shows the leading comment, and the first line after it.
 func (e *excerpt) head() {
 	first := 0
-	for first < len(e.lines)-1 && leading(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
+	for first < len(e.lines)-1 && isLeadingComment(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
 		first++
 	}
 	e.show(first)
@@ -93,8 +93,8 @@ func (e *excerpt) head() {
 	}
 }
 
-// leading reports whether a line is part of the comment above a declaration.
-func leading(line string, block bool) bool {
+// isLeadingComment reports whether a line is part of the comment above a declaration.
+func isLeadingComment(line string, block bool) bool {
 	t := strings.TrimSpace(line)
 	for _, p := range []string{"//", "#", "/*", "@", "--"} {
 		if strings.HasPrefix(t, p) {

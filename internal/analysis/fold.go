@@ -42,7 +42,7 @@ func fold(dst []byte, s string) []byte {
 // foldRune appends one decomposed character. The letters named here have no
 // decomposition in Unicode, but people type them without their stroke.
 func foldRune(dst []byte, r rune) []byte {
-	if accent(r) || joiner(r) || r == 0x0640 { // the last only stretches an Arabic word
+	if isAccent(r) || joiner(r) || r == 0x0640 { // the last only stretches an Arabic word
 		return dst
 	}
 	r = unicode.ToLower(r)
@@ -77,9 +77,9 @@ func foldRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// accent reports whether r is a mark that does not distinguish words. The marks
+// isAccent reports whether r is a mark that does not distinguish words. The marks
 // of other scripts, such as Indic vowels, are kept like letters.
-func accent(r rune) bool {
+func isAccent(r rune) bool {
 	switch {
 	case r < 0x0300:
 		return false

@@ -202,11 +202,11 @@ func AsksWhen(question string) bool {
 
 var whenNouns = set("date day month year time week weekday")
 
-// joint returns the length of the connector at i if it joins the run that began at
+// connectorLength returns the length of the connector at i if it joins the run that began at
 // start to the text after it, else 0. Connectors are the dot of log.go, the slash of
 // a path, the hyphen of a kebab-case word or a date, the colons of std::vector, the
 // at sign of an address, the colon of a time, and the comma of 1,234.
-func joint(text string, start, i int) int {
+func connectorLength(text string, start, i int) int {
 	if i == start || i+1 >= len(text) {
 		return 0
 	}
@@ -292,14 +292,14 @@ func (s *scanner) pair(a, b int) string {
 		t = string(cut([]byte(t)))
 	}
 	for _, r := range t {
-		if !common(r) {
+		if !isOwnForm(r) {
 			return string(cut(norm.NFKC.Bytes([]byte(t))))
 		}
 	}
 	return t
 }
 
-// common reports whether a character is its own normal form in every context.
-func common(r rune) bool {
+// isOwnForm reports whether a character is its own normal form in every context.
+func isOwnForm(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FC || r >= 0xAC00 && r <= 0xD7A3
 }

@@ -65,7 +65,7 @@ scan:
 		case space:
 			if n = quote(s.text, start, i); n > 0 {
 				h.quote = true
-			} else if n = joint(s.text, start, i); n > 0 {
+			} else if n = connectorLength(s.text, start, i); n > 0 {
 				h.joint = true
 			} else {
 				break scan

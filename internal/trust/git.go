@@ -38,8 +38,8 @@ func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte,
 	return cmd.Output()
 }
 
-// versioned reports whether dir is in a git repository, readable or not.
-func versioned(dir string) bool {
+// inRepository reports whether dir is in a git repository, readable or not.
+func inRepository(dir string) bool {
 	for at := Real(dir); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return true
@@ -80,7 +80,7 @@ func tracked(root, path string) string {
 	}
 	sum, some := sha256.New(), false
 	for _, dir := range repositories(root, path) {
-		if !versioned(dir) {
+		if !inRepository(dir) {
 			continue
 		}
 		if _, err := exec.LookPath("git"); err != nil {
@@ -146,7 +146,7 @@ var versions = []string{"HEAD:./", "ORIG_HEAD:./", "FETCH_HEAD:./", "MERGE_HEAD:
 func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool) {
 	root, path = Real(root), Real(path) // a link may lead to a file under another name
 	for _, dir := range repositories(root, path) {
-		if !versioned(dir) {
+		if !inRepository(dir) {
 			continue
 		}
 		more, ok := committed(ctx, dir, path)

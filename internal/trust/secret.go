@@ -43,7 +43,7 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, &ken.Error{Code: ken.CodeRefused, Msg: path + " can be read by others than its user",
+		return nil, &ken.Error{Code: ken.CodeRefused, Msg: path + " can be read by other users",
 			Try: "Delete it; Ken makes another, and asks about states that were made before."}
 	}
 	b, err := os.ReadFile(path)

@@ -84,7 +84,7 @@ func foreign(root, at string) string {
 	if _, ok := made.Load(madeKey(root, real, under)); ok {
 		return ""
 	}
-	if within && under == "" && empty(at) {
+	if within && under == "" && isEmpty(at) {
 		return ""
 	}
 	dir, err := folder(root)
@@ -123,8 +123,8 @@ func madeKey(root, real, tracked string) string { return root + "\x00" + real + 
 // harmless are files that Ken creates in a state folder before there is a state. Their content is not trusted.
 var harmless = []string{".gitignore", ".objectives.lock", ".decisions.lock"}
 
-// empty reports whether a folder contains nothing to trust.
-func empty(dir string) bool {
+// isEmpty reports whether a folder contains nothing to trust.
+func isEmpty(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.Type().IsRegular() || !slices.Contains(harmless, e.Name()) && !strings.HasPrefix(e.Name(), "."+markName+"-")
@@ -165,7 +165,7 @@ func markAs(root, dir string, adopted bool) error {
 		return fmt.Errorf("make the state folder: %w", err)
 	}
 	real := Real(dir)
-	if !adopted && (!Inside(Real(root), real) || foreign(root, dir) != "" || !empty(dir)) {
+	if !adopted && (!Inside(Real(root), real) || foreign(root, dir) != "" || !isEmpty(dir)) {
 		return nil // outside of the project, foreign, or not empty: nothing to mark
 	}
 	under := tracked(Real(root), real)

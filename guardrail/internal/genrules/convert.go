@@ -176,7 +176,7 @@ func shaped(r rule, pattern string) (rule, error) {
 	r.pattern = flags + pattern
 	re, err := syntax.Parse(r.pattern, syntax.Perl)
 	if err != nil {
-		return r, fmt.Errorf("does not come apart: %w", err)
+		return r, fmt.Errorf("can't be split into parts: %w", err)
 	}
 	// A group within the pattern is the secret in gitleaks; one around the whole
 	// pattern is ignored.

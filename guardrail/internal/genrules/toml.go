@@ -14,7 +14,7 @@ type parser struct {
 	line int
 }
 
-var errCut = errors.New("the text ends in the middle of something")
+var errCut = errors.New("the text is incomplete")
 
 func (p *parser) skip(n int) {
 	p.line += strings.Count(p.rest[:n], "\n")

@@ -18,8 +18,8 @@ var wellKnown = set(`
 // standards are hosts whose addresses are used as names, in licences and schemas.
 var standards = set(`w3.org schema.org json-schema.org apache.org gnu.org ietf.org opensource.org xmlns.com purl.org schemas.microsoft.com schemas.android.com`)
 
-// nameless removes the addresses of standards, which are in every schema.
-func nameless(s string) string {
+// withoutStandards removes the addresses of standards, which are in every schema.
+func withoutStandards(s string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; ; {
@@ -29,13 +29,13 @@ func nameless(s string) string {
 		}
 		i, at = at+i, at+i+3
 		end := at
-		for end < len(s) && end-at < maxHost && s[end] != '/' && !separator(s[end]) {
+		for end < len(s) && end-at < maxHost && s[end] != '/' && !isSeparator(s[end]) {
 			end++
 		}
 		if !standards[strings.TrimPrefix(s[at:end], "www.")] {
 			continue
 		}
-		for end < len(s) && !separator(s[end]) {
+		for end < len(s) && !isSeparator(s[end]) {
 			end++
 		}
 		b.WriteString(s[done:i])
@@ -72,7 +72,7 @@ func (t *tokens) address(c string) bool {
 	}
 	name, _, _ := strings.Cut(host, ":")
 	name = strings.TrimPrefix(strings.TrimSuffix(name, "."), "www.")
-	if !hostForm(name) {
+	if !isHostForm(name) {
 		return t.tcp(c)
 	}
 	if standards[name] { // without a scheme
@@ -84,7 +84,7 @@ func (t *tokens) address(c string) bool {
 	}
 	path = strings.TrimSuffix(strings.TrimRight(path, "/."), ".git")
 	if !wellKnown[name] {
-		t.hosts(name, unless(known))
+		t.hosts(name, sureIf(known))
 	}
 	if path == "" {
 		return known
@@ -95,7 +95,7 @@ func (t *tokens) address(c string) bool {
 	}
 	// Import paths are also addresses of well-known hosts. A claim with one is only
 	// about fetching it if it has a scheme.
-	t.add("u", name+"/"+path, unless(known && (scheme || !wellKnown[name])), within...)
+	t.add("u", name+"/"+path, sureIf(known && (scheme || !wellKnown[name])), within...)
 	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && wellKnown[name] {
 		t.add("u", name+"/"+parts[0]+"/"+parts[1], parent)
 	}
@@ -109,7 +109,7 @@ func (t *tokens) tcp(c string) bool {
 		rest, ok = strings.CutPrefix(c, "/dev/udp/")
 	}
 	host, _, _ := strings.Cut(rest, "/")
-	if ok = ok && hostForm(host); ok && !wellKnown[host] {
+	if ok = ok && isHostForm(host); ok && !wellKnown[host] {
 		t.hosts(host, sure)
 	}
 	return ok
@@ -118,7 +118,7 @@ func (t *tokens) tcp(c string) bool {
 // hosts adds a host and its parent domains.
 func (t *tokens) hosts(name string, as sort) {
 	domains := []string{name}
-	for rest := name; !numeric(name); {
+	for rest := name; !isIPv4(name); {
 		_, above, ok := strings.Cut(rest, ".")
 		if !ok || !strings.Contains(above, ".") || wellKnown[above] {
 			break
@@ -139,8 +139,8 @@ func (t *tokens) hosts(name string, as sort) {
 // maxHost is the maximum length of a host's name.
 const maxHost = 253
 
-// hostForm reports whether s is a name of at least two labels, or an IPv4 address.
-func hostForm(s string) bool {
+// isHostForm reports whether s is a name of at least two labels, or an IPv4 address.
+func isHostForm(s string) bool {
 	if len(s) > maxHost || !strings.Contains(s, ".") {
 		return false
 	}
@@ -161,11 +161,11 @@ func hostForm(s string) bool {
 // top-level domain of endings, and is not like System.IO.
 func sureHost(name string) bool {
 	first, rest, _ := strings.Cut(name, ".")
-	return numeric(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary()[first] && !empty[first])
+	return isIPv4(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary()[first] && !empty[first])
 }
 
-// numeric reports whether host is four numbers from 0 to 255.
-func numeric(host string) bool {
+// isIPv4 reports whether host is four numbers from 0 to 255.
+func isIPv4(host string) bool {
 	n := 0
 	for part := range strings.SplitSeq(host, ".") {
 		v := 0

@@ -31,7 +31,7 @@ func read(s string) text {
 	if more := decoded(s); more != "" {
 		s += "\n" + plain(more)
 	}
-	s = nameless(folded(s))
+	s = withoutStandards(folded(s))
 	return text{words: wordsOf(s), tokens: tokensOf(s)}
 }
 
@@ -52,7 +52,7 @@ func wordsOf(s string) []word {
 			w.weight, w.single = weightUsual, true
 			out = append(out, w)
 			i += size
-		case wordRune(r), r == '-' && flag(s, i):
+		case wordRune(r), r == '-' && beginsOption(s, i):
 			w, end := readWord(s, i, buf[:0])
 			out = append(out, newWord(w))
 			i = end
@@ -80,7 +80,7 @@ func readWord(s string, i int, buf []byte) ([]byte, int) {
 				return buf, i
 			}
 			buf = append(buf, byte(r))
-		case quote(r) && i+size < len(s) && joined(s[i+size:]) && len(buf) > 0:
+		case quote(r) && i+size < len(s) && wordContinues(s[i+size:]) && len(buf) > 0:
 		default:
 			return buf, i
 		}
@@ -89,15 +89,15 @@ func readWord(s string, i int, buf []byte) ([]byte, int) {
 	return buf, i
 }
 
-// joined reports whether a word continues after a quote, or after two quotes.
-func joined(s string) bool {
+// wordContinues reports whether a word continues after a quote, or after two quotes.
+func wordContinues(s string) bool {
 	return wordByte(s[0]) || quote(rune(s[0])) && len(s) > 1 && wordByte(s[1])
 }
 
 func quote(r rune) bool { return r == '\'' || r == '"' || r == '`' || r == '^' || r == '’' }
 
-// flag reports whether the dash at i begins an option.
-func flag(s string, i int) bool {
+// beginsOption reports whether the dash at i begins an option.
+func beginsOption(s string, i int) bool {
 	if i > 0 && (wordByte(s[i-1]) || s[i-1] == '-') {
 		return false
 	}
@@ -287,7 +287,7 @@ func base64Byte(c byte) bool {
 // decode decodes a word, if the result is text.
 func decode(word string) (string, bool) {
 	if len(word)%2 == 0 {
-		if b, err := hex.DecodeString(word); err == nil && readable(b) {
+		if b, err := hex.DecodeString(word); err == nil && isText(b) {
 			return string(b), true
 		}
 	}
@@ -299,12 +299,12 @@ func decode(word string) (string, bool) {
 		enc = base64.RawURLEncoding
 	}
 	b, err := enc.DecodeString(word)
-	return string(b), err == nil && readable(b)
+	return string(b), err == nil && isText(b)
 }
 
-// readable reports whether bytes are text. Words can also be valid base64, but then
+// isText reports whether bytes are text. Words can also be valid base64, but then
 // the result is rarely printable.
-func readable(b []byte) bool {
+func isText(b []byte) bool {
 	if !utf8.Valid(b) {
 		return false
 	}

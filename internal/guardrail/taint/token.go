@@ -26,8 +26,8 @@ const (
 	parent      // it contains another token; not indexed for claims, and a file's name does not allow its folder
 )
 
-// unless returns sure if is holds, and unsure otherwise.
-func unless(is bool) sort {
+// sureIf returns sure if is holds, and unsure otherwise.
+func sureIf(is bool) sort {
 	if is {
 		return sure
 	}
@@ -39,7 +39,7 @@ func tokensOf(s string) []token {
 	var t tokens
 	for i := 0; i < len(s); {
 		start, telling := i, false
-		for i < len(s) && !separator(s[i]) {
+		for i < len(s) && !isSeparator(s[i]) {
 			telling = telling || tokenBytes[s[i]]
 			i++
 		}
@@ -70,9 +70,9 @@ var tokenBytes = func() (t [256]bool) {
 	return t
 }()
 
-// separator reports whether a byte ends a chunk: white space, and characters around
+// isSeparator reports whether a byte ends a chunk: white space, and characters around
 // addresses in prose and commands.
-func separator(c byte) bool { return separators[c] }
+func isSeparator(c byte) bool { return separators[c] }
 
 var separators = func() (t [256]bool) {
 	for c := range ' ' + 1 {
@@ -117,7 +117,7 @@ func (t *tokens) mail(c string) bool {
 	}
 	host, _, _ := strings.Cut(c[at+1:], "/")
 	host, _, _ = strings.Cut(host, "?")
-	if !hostForm(host) {
+	if !isHostForm(host) {
 		return false
 	}
 	// The host is not distinctive: everybody in a company has the same one.
@@ -134,12 +134,12 @@ func (t *tokens) blob(c string) {
 	if len(c) < 14 {
 		return
 	}
-	if uuid(c) {
+	if isUUID(c) {
 		t.add("b", c, sure)
 		return
 	}
 	for part := range strings.FieldsFuncSeq(c, func(r rune) bool { return strings.ContainsRune("-_./:+@$%", r) }) {
-		if random(part) {
+		if isRandom(part) {
 			t.add("b", c, sure)
 			if part != c {
 				t.add("b", part, sure)
@@ -149,9 +149,9 @@ func (t *tokens) blob(c string) {
 	}
 }
 
-// random reports whether s is a generated string of at least fourteen characters:
+// isRandom reports whether s is a generated string of at least fourteen characters:
 // hex, or letters and digits that alternate.
-func random(s string) bool {
+func isRandom(s string) bool {
 	if len(s) < 14 {
 		return false
 	}
@@ -188,8 +188,8 @@ func random(s string) bool {
 	return bits >= 2.8 && (hexes == len(s) || turns >= 4 && digits*100 >= 15*len(s))
 }
 
-// uuid reports whether v is a UUID in the 8-4-4-4-12 form.
-func uuid(v string) bool {
+// isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
+func isUUID(v string) bool {
 	if len(v) != 36 {
 		return false
 	}
@@ -318,7 +318,7 @@ func (t *tokens) switches(s string) {
 		for from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') {
 			from--
 		}
-		for to < len(s) && to < i+64 && !separator(s[to]) {
+		for to < len(s) && to < i+64 && !isSeparator(s[to]) {
 			to++
 		}
 		if name := s[from:at]; len(name) >= 8 && to > i && strings.Contains(name, "_") && containsAny(name, protections) {
@@ -357,7 +357,7 @@ func (t *tokens) numbers(s string) {
 				break
 			}
 		}
-		if number := string(buf[:n]); n >= minDigits && !moment(number) && !date(s[i:j]) {
+		if number := string(buf[:n]); n >= minDigits && !isTimestamp(number) && !startsWithDate(s[i:j]) {
 			t.add("n", number, sure)
 		}
 		i = max(i, j-1)
@@ -370,14 +370,14 @@ func prefixed(s string, i int) bool {
 	return i >= 2 && letter(s[i-1]) && letter(s[i-2]) && (i == 2 || !wordByte(s[i-3]))
 }
 
-// moment reports whether n is a time in seconds, milliseconds, microseconds or
+// isTimestamp reports whether n is a time in seconds, milliseconds, microseconds or
 // nanoseconds since 1970.
-func moment(n string) bool {
+func isTimestamp(n string) bool {
 	return (len(n) == 10 || len(n) == 13 || len(n) == 16 || len(n) == 19) && (n[0] == '1' || n[0] == '2')
 }
 
-// date reports whether s begins with a date with dashes, dots or slashes.
-func date(s string) bool {
+// startsWithDate reports whether s begins with a date with dashes, dots or slashes.
+func startsWithDate(s string) bool {
 	return len(s) >= 10 && (s[4] == '-' || s[4] == '.' || s[4] == '/') && (s[0] == '1' || s[0] == '2')
 }
 
@@ -429,6 +429,6 @@ func (t *tokens) path(c string) bool {
 		t.add("p", folders[i], parent, within...)
 		within = append(within[:len(within):len(within)], hash("p"+folders[i]))
 	}
-	t.add("p", c, unless(len(parts) >= minPathParts && len(c) >= minPathBytes), within...)
+	t.add("p", c, sureIf(len(parts) >= minPathParts && len(c) >= minPathBytes), within...)
 	return true
 }

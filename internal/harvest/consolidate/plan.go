@@ -210,7 +210,7 @@ func (p *planner) decide() Action {
 		if i := p.rejected(); i >= 0 {
 			return p.skip(i, Rejected)
 		}
-		if i := p.find(func(n *candidate) bool { return n.outdated && stands(n.claim) }); i >= 0 {
+		if i := p.find(func(n *candidate) bool { return n.outdated && isRecalled(n.claim) }); i >= 0 {
 			return p.skip(i, Outdated)
 		}
 		return a
@@ -243,13 +243,13 @@ func (p *planner) skip(i int, reason string) Action {
 	return Action{Do: Skip, IDs: []string{p.near[i].claim.ID}, Reason: reason, Relation: p.near[i].Relation}
 }
 
-// stands reports whether the status of c is one that recall uses.
-func stands(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
+// isRecalled reports whether the status of c is one that recall uses.
+func isRecalled(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
 // rank orders claims that say the same: verified ones first, then those that recall uses.
 func rank(c *ken.Claim) int {
 	r := int(c.Support(nil).Trust)
-	if stands(c) {
+	if isRecalled(c) {
 		r += 10
 	}
 	if c.Status == ken.StatusVerified {

@@ -219,7 +219,7 @@ func (p *planner) conflict() Action {
 	var replace, amend, fight, above []*candidate
 	for i := range p.near {
 		n := &p.near[i]
-		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
+		if !isRecalled(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
 			continue
 		}
 		guard := p.protected(n)
@@ -357,7 +357,7 @@ func (p *planner) same() (Action, bool) {
 		n := &p.near[i]
 		says := n.Relation == Same || n.Relation == Restates
 		guess := n.claim.Status == ken.StatusHypothesis
-		if !says || !stands(n.claim) && !guess || guess && (rejected || p.new.Status != ken.StatusHypothesis && p.betterThan(n) == "") {
+		if !says || !isRecalled(n.claim) && !guess || guess && (rejected || p.new.Status != ken.StatusHypothesis && p.betterThan(n) == "") {
 			continue
 		}
 		if best < 0 || rank(n.claim) > rank(p.near[best].claim) {

@@ -225,7 +225,7 @@ func (s *subject) act(folder string) {
 		return
 	}
 	in := func(p string) string {
-		if p = cleanPath(p); p == "" || folder == "" || absolute(p) {
+		if p = cleanPath(p); p == "" || folder == "" || isAbsolute(p) {
 			return p
 		}
 		return path.Join(folder, p)

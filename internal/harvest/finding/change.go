@@ -293,12 +293,12 @@ func Touched(root string, messages []ken.Message, t Tools, fresh func(call *ken.
 			continue
 		}
 		for _, p := range touches(c, t) {
-			if len(roots) == 1 && absolute(p) { // perhaps relative to root without symbolic links
+			if len(roots) == 1 && isAbsolute(p) { // perhaps relative to root without symbolic links
 				if resolved, err := filepath.EvalSymlinks(abs); err == nil && resolved != abs {
 					roots = append(roots, filepath.ToSlash(resolved))
 				}
 			}
-			if rel, ok := below(p, roots); ok && !sensitive(rel) && !slices.Contains(out, rel) {
+			if rel, ok := below(p, roots); ok && !isSensitive(rel) && !slices.Contains(out, rel) {
 				out = append(out, rel)
 			}
 		}

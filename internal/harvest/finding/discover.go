@@ -57,7 +57,7 @@ func (x *extractor) search(c *Call) {
 var entry = lazyregexp.New(`^(?:\[(?:FILE|DIR)\] |- |[|├└─│\s]+)?([\w.@+][\w.@+-]{0,60}/?)\s*$`)
 
 func (x *extractor) list(c *Call) {
-	if len(c.Paths) != 1 || c.project.outside(c.Paths[0]) || absolute(c.Paths[0]) || strings.HasPrefix(c.Name, "git") {
+	if len(c.Paths) != 1 || c.project.outside(c.Paths[0]) || isAbsolute(c.Paths[0]) || strings.HasPrefix(c.Name, "git") {
 		return
 	}
 	var names []string
@@ -205,7 +205,7 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 
 func secret(c *Call) bool {
 	for _, p := range c.Paths {
-		if sensitive(p) {
+		if isSensitive(p) {
 			return true
 		}
 	}

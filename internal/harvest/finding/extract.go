@@ -139,7 +139,7 @@ func of(c *Call, k Kind, entity, text string, weight int) Finding {
 // onFile returns a finding from a call whose evidence is a file of the project.
 func onFile(c *Call, k Kind, entity, text, file string, weight int) Finding {
 	f := of(c, k, entity, text, weight)
-	if !absolute(file) {
+	if !isAbsolute(file) {
 		f.Path, f.Hash = file, c.Files[file]
 	}
 	return f
@@ -183,7 +183,7 @@ func (x *extractor) call(c *Call) {
 // project, holds secrets, or is generated.
 func ignored(c *Call, name string) bool {
 	base := path.Base(name)
-	return c.project.outside(name) || sensitive(name) || base == "go.sum" || strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") ||
+	return c.project.outside(name) || isSensitive(name) || base == "go.sum" || strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") ||
 		base == "pnpm-lock.yaml" || strings.Contains("/"+name, "/node_modules/") || strings.Contains("/"+name, "/vendor/") || strings.Contains("/"+name, "/.venv/")
 }
 
@@ -239,7 +239,7 @@ func Observe(root string, t Tools) func(ctx context.Context, e *session.Entry, c
 		defer dir.Close() // nothing was written
 		for _, name := range names {
 			rel, ok := below(name, roots)
-			if !ok || ctx.Err() != nil || sensitive(rel) {
+			if !ok || ctx.Err() != nil || isSensitive(rel) {
 				continue
 			}
 			hash, ok := hashFile(dir, rel)
@@ -264,7 +264,7 @@ func below(name string, roots []string) (string, bool) {
 			break
 		}
 	}
-	return name, !absolute(name) && filepath.IsLocal(filepath.FromSlash(name)) && name != "."
+	return name, !isAbsolute(name) && filepath.IsLocal(filepath.FromSlash(name)) && name != "."
 }
 
 // hashFile hashes a file of the folder. ok is false for other things than regular

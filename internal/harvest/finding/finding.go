@@ -214,7 +214,7 @@ func (x *extractor) change(c *Call, ch change) {
 	}
 	if text := e.text(name); text != "" {
 		f := onFile(c, Change, name, text, name, weightChange+min(e.calls, heaviestRepeats))
-		if ch.to != "" && !absolute(ch.to) {
+		if ch.to != "" && !isAbsolute(ch.to) {
 			f.Path, f.Hash = ch.to, c.Files[ch.to]
 		}
 		x.add(f)

@@ -39,7 +39,7 @@ func rootOf(tr *session.Transcript, t Tools) string {
 			}
 		}
 		for _, name := range asked[callKey(e.Message.ToolCallID, e.Message.Name)] {
-			if name = path.Clean(name); !absolute(name) {
+			if name = path.Clean(name); !isAbsolute(name) {
 				continue
 			}
 			for file := range e.Files {
@@ -60,8 +60,8 @@ func rootOf(tr *session.Transcript, t Tools) string {
 	return best
 }
 
-// absolute reports whether a path is absolute, in the syntax of Unix or Windows.
-func absolute(p string) bool {
+// isAbsolute reports whether a path is absolute, in the syntax of Unix or Windows.
+func isAbsolute(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$") || len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\')
 }
 
@@ -85,7 +85,7 @@ func (p *project) outside(name string) bool {
 	switch {
 	case name == "" || name == "." || strings.HasPrefix(name, ".."):
 		return true
-	case !absolute(name):
+	case !isAbsolute(name):
 		return strings.HasPrefix(name, ".git/")
 	}
 	for _, passing := range []string{"/tmp/", "/private/", "/var/", "/proc/", "/dev/", "/sys/", "/etc/", "/usr/", "~", "$"} {
@@ -96,9 +96,9 @@ func (p *project) outside(name string) bool {
 	return p.root != ""
 }
 
-// sensitive reports whether a file usually holds secrets. Nothing about it is
+// isSensitive reports whether a file usually holds secrets. Nothing about it is
 // recorded. Even a hash could confirm a guess.
-func sensitive(name string) bool {
+func isSensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	for _, sample := range []string{".example", ".sample", ".template", ".dist"} {
 		if strings.HasSuffix(base, sample) {

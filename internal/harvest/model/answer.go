@@ -212,11 +212,11 @@ func asked(object map[string]json.RawMessage) bool {
 	return summary || facts
 }
 
-// folder converts text to the form in which quotes are compared: lower case, one
+// quoteFolder converts text to the form in which quotes are compared: lower case, one
 // space for any white space and none within scripts without spaces, plain
 // quotation marks and dashes, and parentheses for brackets that rendering may have
 // changed.
-type folder struct {
+type quoteFolder struct {
 	b      strings.Builder
 	at     []int // for each byte of b, where its character starts in the text; filled only if places is set
 	places bool
@@ -224,12 +224,12 @@ type folder struct {
 
 // fold returns text in the form in which quotes are compared.
 func fold(text string) string {
-	f := folder{}
+	f := quoteFolder{}
 	f.run(text)
 	return f.b.String()
 }
 
-func (f *folder) run(text string) {
+func (f *quoteFolder) run(text string) {
 	f.b.Grow(len(text))
 	var last rune // the last rune that was written
 	space := -1   // start of white space that is not written yet; -1 for none
@@ -252,7 +252,7 @@ func (f *folder) run(text string) {
 	}
 }
 
-func (f *folder) write(s string, at int) {
+func (f *quoteFolder) write(s string, at int) {
 	f.b.WriteString(s)
 	if f.places {
 		for range len(s) {

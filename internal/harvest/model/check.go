@@ -38,7 +38,7 @@ type factChecker struct {
 	dropped map[string]int
 	people  map[string]bool // names of the people who speak
 
-	session, spoken *said // text of the whole session, and text of people and the assistant; nil until a summary is checked
+	session, spoken *supportWords // text of the whole session, and text of people and the assistant; nil until a summary is checked
 }
 
 func newFactChecker(limits Options, all []message) *factChecker {
@@ -102,7 +102,7 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 		return s, DropSecret
 	case thinks(text) || guardrail.StripPastedReasoning(p.quote) != p.quote:
 		return s, DropReasoning
-	case orders(text) || orders(p.quote):
+	case givesOrders(text) || givesOrders(p.quote):
 		return s, DropInstruction
 	}
 	if text = upToSentence(text, l.limits.FactChars); text == "" {
@@ -112,7 +112,7 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	if reason != "" {
 		return s, reason
 	}
-	if orders(m.around(quote)) { // the quote omits the words that make it an order
+	if givesOrders(m.around(quote)) { // the quote omits the words that make it an order
 		return s, DropInstruction
 	}
 	if at, ok := l.said[wording(text)]; ok { // said twice: the higher confidence counts
@@ -264,11 +264,11 @@ func thinks(text string) bool {
 	return guardrail.StripPastedReasoning(text) != text || selfTalk.MatchString(plain(text))
 }
 
-// orders reports whether a text gives orders to those who store or read knowledge,
+// givesOrders reports whether a text gives orders to those who store or read knowledge,
 // as an injected instruction does after an extraction. A user's wish to the agent
 // ("always run gofmt first") is no such order. The patterns match demands to obey,
 // to store something, to hide something from the user, or to forget the rules.
-func orders(text string) bool {
+func givesOrders(text string) bool {
 	s := plain(text)
 	for _, re := range injections {
 		if re.MatchString(s) {

@@ -62,7 +62,7 @@ func (c *Client) runCommand(ctx context.Context, t task, talk []turn) (string, e
 	case run.Err() != nil:
 		return "", c.commandError(ken.CodeUnavailable, "did not answer within "+c.opts.Timeout.String(), "Raise "+fieldTimeout+", or choose a faster model by its arguments.", run.Err())
 	case err != nil:
-		return "", c.commandError(ken.CodeUnavailable, "failed ("+ended(err)+")"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", err)
+		return "", c.commandError(ken.CodeUnavailable, "failed ("+exitReason(err)+")"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", err)
 	case strings.TrimSpace(out.kept.String()) == "":
 		return "", c.commandError(ken.CodeUnavailable, "printed nothing"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", nil)
 	}
@@ -84,8 +84,8 @@ func (c *Client) complaint(said string, talk []turn) string {
 	return ": " + last
 }
 
-// ended describes how a program ended.
-func ended(err error) string {
+// exitReason describes how a program ended.
+func exitReason(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ProcessState.String()
@@ -142,7 +142,7 @@ func (c *Client) sample(ctx context.Context, t task, talk []turn) (string, error
 			Try: "See that the client is connected and that its user allows the request.", Err: err}
 	}
 	if len(text) > commandLimit {
-		return "", &ken.Error{Code: ken.CodeInvalid, Field: "harvest.sampling", Msg: "the connected client's model answers far too much"}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "harvest.sampling", Msg: "the answer of the connected client's model is far too long"}
 	}
 	return text, err
 }

@@ -149,7 +149,7 @@ func (c *Client) answer(ctx context.Context, t task, user string, reserve int, i
 	if cut {
 		first.problems = append(first.problems, "it was cut off because it was too long: report less")
 	}
-	c.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the model's answer is asked for again", slog.String("task", t.name), slog.Int("problems", len(first.problems)))
+	c.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the model's answer has faults and is requested again", slog.String("task", t.name), slog.Int("problems", len(first.problems)))
 	talk = append(talk, turn{"assistant", c.shown(text, reserve)}, turn{"user", repair(first.problems)})
 	if text, _, err = c.ask(ctx, t, talk); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (c *Client) answer(ctx context.Context, t task, user string, reserve int, i
 	case first.usable():
 		return first, nil
 	}
-	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice with something else than was asked for: " + second.first(),
+	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice in another form than requested: " + second.first(),
 		Try: "Set " + fieldModel + " to a model that follows a JSON schema, or leave it empty to extract by rules.", Err: ErrUnusable}
 }
 

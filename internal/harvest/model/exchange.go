@@ -82,8 +82,8 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 	if err := c.affordable(ctx, size); err != nil {
 		return "", false, err
 	}
-	if c.instead != nil {
-		text, err = c.instead(ctx, t, talk)
+	if c.alternative != nil {
+		text, err = c.alternative(ctx, t, talk)
 		if err == nil {
 			c.charge(ctx, size+c.opts.Count(text))
 		}
@@ -292,8 +292,8 @@ type Client struct {
 	address string // the base URL without its password
 	own     bool   // the Client made the HTTP client
 
-	// instead sends one request if there is no address; otherwise it is nil.
-	instead func(ctx context.Context, t task, talk []turn) (string, error)
+	// alternative sends one request if there is no address; otherwise it is nil.
+	alternative func(ctx context.Context, t task, talk []turn) (string, error)
 
 	// What the endpoint supports, as found out by earlier requests.
 	format        atomic.Int32 // index into formats
@@ -320,10 +320,10 @@ func New(o Options) *Client {
 	switch {
 	case len(o.Command) > 0:
 		c.opts.Model = cmp.Or(o.Model, programName(o.Command))
-		c.instead = c.runCommand
+		c.alternative = c.runCommand
 	case o.Sample != nil:
 		c.opts.Model = cmp.Or(o.Model, "the client's model")
-		c.instead = c.sample
+		c.alternative = c.sample
 	}
 	if o.HTTPClient == nil {
 		c.own = true

@@ -39,7 +39,7 @@ const (
 
 // check returns an error for options that can't work.
 func (c *Client) check() error {
-	if c.instead != nil {
+	if c.alternative != nil {
 		return nil
 	}
 	if c.opts.Model == "" {
@@ -68,13 +68,13 @@ func withoutPassword(address string) string {
 // explain converts the result of a request to an error for the user. ctx is the
 // caller's. talk is what was sent; the error must not contain any of it.
 func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []turn) error {
-	said := func(did string) string { return c.said(x, did, talk) }
+	said := func(did string) string { return c.endpointMessage(x, did, talk) }
 	switch {
 	case ctx.Err() != nil:
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: "extraction with " + c.opts.Model + " was stopped",
 			Try: "Run it again: the session's messages are kept. If it takes too long, choose a faster " + fieldModel + ".", Err: ctx.Err()}
 	case errors.Is(err, api.ErrChatCompletionInvalidModel):
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " does not chat", Try: tryName, Err: err}
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " is no chat model", Try: tryName, Err: err}
 	case x.status == 0:
 		return c.unreachable(err)
 	case x.ok():
@@ -89,7 +89,7 @@ func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []tur
 	case x.status == http.StatusNotFound || x.aboutModel():
 		return c.notServed(ctx, x, talk)
 	case x.aboutLength() || x.status == http.StatusRequestEntityTooLarge:
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("takes less at once"),
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("accepts only shorter requests"),
 			Try: "Set " + fieldWindow + " to the tokens that " + c.opts.Model + " reads at once, or choose another " + fieldModel + "."}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: said("refused the request"),
@@ -127,13 +127,13 @@ func (c *Client) unreadable(x *exchange, talk []turn) error {
 	if x.errorField() != "" { // 200 with an error inside
 		did = "answered with an error"
 	}
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.said(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.endpointMessage(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
 }
 
 // notServed explains that the endpoint does not know the model, and lists those
 // that it serves.
 func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error {
-	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.said(x, "does not know "+c.opts.Model, talk),
+	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.endpointMessage(x, "does not know "+c.opts.Model, talk),
 		Try: "Check " + fieldModel + ". If it is right: " + strings.ToLower(tryURL[:1]) + tryURL[1:]}
 	ctx, cancel := context.WithTimeout(ctx, min(c.opts.Timeout, 2*time.Second))
 	defer cancel()
@@ -147,7 +147,7 @@ func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error 
 		names = append(names, m.ID)
 	}
 	if slices.Contains(names, c.opts.Model) {
-		out.Msg = c.said(x, "serves "+c.opts.Model+" but does not chat with it", talk)
+		out.Msg = c.endpointMessage(x, "serves "+c.opts.Model+", which is no chat model", talk)
 		out.Try = "Set " + fieldModel + " to a chat model."
 		return out
 	}

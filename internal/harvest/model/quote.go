@@ -67,7 +67,7 @@ func (m *message) find(q string) (verbatim string, ok bool) {
 	if start < 0 {
 		return "", false
 	}
-	f := folder{places: true}
+	f := quoteFolder{places: true}
 	f.run(m.text)
 	from, to := f.at[start], len(m.text)
 	if end := start + len(q); end < len(f.at) {
@@ -103,15 +103,15 @@ func indexWords(s, q string) int {
 		first, size := utf8.DecodeRuneInString(q)
 		last, _ := utf8.DecodeLastRuneInString(q)
 		after, _ := utf8.DecodeRuneInString(s[i+len(q):])
-		if !joined(before, first) && !joined(last, after) {
+		if !inOneWord(before, first) && !inOneWord(last, after) {
 			return i
 		}
 		from = i + size
 	}
 }
 
-// joined reports whether two adjacent characters are in one word.
-func joined(a, b rune) bool {
+// inOneWord reports whether two adjacent characters are in one word.
+func inOneWord(a, b rune) bool {
 	part := func(r rune) bool {
 		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) && !analysis.Unspaced(r)
 	}
@@ -133,10 +133,10 @@ func supports(quote, text string) bool {
 	return false
 }
 
-// said returns "URL did something (500): the endpoint's message". Some endpoints
+// endpointMessage returns "URL did something (500): the endpoint's message". Some endpoints
 // repeat the request in their errors. Such a message is left out, since errors are
 // logged.
-func (c *Client) said(x *exchange, did string, talk []turn) string {
+func (c *Client) endpointMessage(x *exchange, did string, talk []turn) string {
 	s := fmt.Sprintf("%s %s (%d)", c.address, did, x.status)
 	message := x.message()
 	if c.opts.APIKey != "" {
@@ -350,7 +350,7 @@ func upToSentence(text string, most int) string {
 func tidySummary(text string) string {
 	var b strings.Builder
 	for s := range sentences(clean(text)) {
-		if !thinks(s) && !orders(s) {
+		if !thinks(s) && !givesOrders(s) {
 			b.WriteString(s)
 		}
 	}

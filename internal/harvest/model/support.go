@@ -21,19 +21,19 @@ const (
 	shortAnswer     = 160 // characters; a message up to this length may answer the one before it
 )
 
-// said holds the words that support a text.
-type said struct {
+// supportWords holds the words that support a text.
+type supportWords struct {
 	folded  string
 	numbers map[string]bool
 	words   map[string]bool // folded
 	terms   map[string]bool
 }
 
-func newSaid() *said {
-	return &said{numbers: map[string]bool{}, words: map[string]bool{}, terms: map[string]bool{}}
+func newSaid() *supportWords {
+	return &supportWords{numbers: map[string]bool{}, words: map[string]bool{}, terms: map[string]bool{}}
 }
 
-func (s *said) add(text string) {
+func (s *supportWords) add(text string) {
 	folded := fold(text)
 	s.folded += " " + folded
 	for _, n := range numbersIn(folded) {
@@ -105,7 +105,7 @@ func hasTerm(text, term string) bool {
 
 // hasNumbers reports whether all numbers of a text were said. If the day of the message is
 // known, a written date may be supported by a word such as "tomorrow".
-func (s *said) hasNumbers(text, day string) bool {
+func (s *supportWords) hasNumbers(text, day string) bool {
 	folded := fold(text)
 	if day != "" && relativeDay.MatchString(s.folded) {
 		folded = writtenDate.ReplaceAllString(folded, " ")
@@ -119,7 +119,7 @@ func (s *said) hasNumbers(text, day string) bool {
 }
 
 // hasNames reports whether all names of a text were said in s or in near, which may be nil.
-func (s *said) hasNames(text string, near *said) bool {
+func (s *supportWords) hasNames(text string, near *supportWords) bool {
 	for _, n := range namesIn(text) {
 		if !s.hasName(n) && (near == nil || !near.hasName(n)) {
 			return false
@@ -129,7 +129,7 @@ func (s *said) hasNames(text string, near *said) bool {
 }
 
 // hasName reports whether a name was said, also in another case or with another ending.
-func (s *said) hasName(name string) bool {
+func (s *supportWords) hasName(name string) bool {
 	if indexWords(s.folded, name) >= 0 {
 		return true
 	}
@@ -146,7 +146,7 @@ func (s *said) hasName(name string) bool {
 
 // inflected reports whether a word that was said differs from this one only in its last
 // letters.
-func (s *said) inflected(word string) bool {
+func (s *supportWords) inflected(word string) bool {
 	const stem, ending = 5, 3
 	if len(word) < stem {
 		return false
@@ -209,7 +209,7 @@ func namesIn(text string) (out []string) {
 				continue
 			}
 			r, _ := utf8.DecodeRuneInString(word)
-			if (unicode.IsUpper(r) && !begins || technical(word)) && !generic[strings.ToLower(word)] {
+			if (unicode.IsUpper(r) && !begins || isTechnical(word)) && !generic[strings.ToLower(word)] {
 				out = append(out, fold(word))
 			}
 			begins = false
@@ -218,8 +218,8 @@ func namesIn(text string) (out []string) {
 	return out
 }
 
-// technical reports whether a word has a capital, a sign or a digit after its first character.
-func technical(word string) bool {
+// isTechnical reports whether a word has a capital, a sign or a digit after its first character.
+func isTechnical(word string) bool {
 	inner, letters := false, false
 	for i, r := range word {
 		inner = inner || i > 0 && unicode.IsUpper(r) || strings.ContainsRune("_/\\.@#", r)
@@ -306,7 +306,7 @@ func (l *factChecker) isSupported(sentence string) bool {
 		return false
 	}
 	rests := l.session
-	if ofUser(sentence) || settles.MatchString(plain(sentence)) {
+	if ofUser(sentence) || decisionPattern.MatchString(plain(sentence)) {
 		rests = l.spoken
 	}
 	if !rests.hasNumbers(sentence, "a day") || !rests.hasNames(sentence, nil) {
@@ -325,5 +325,5 @@ func (l *factChecker) isSupported(sentence string) bool {
 	return 3*n >= len(told)
 }
 
-// settles matches sentences about a decision.
-var settles = lazyregexp.New(`\b(?:decid\w+|decision|agreed|chose|chosen|settled|prefer\w*|want\w*|must|never|always)\b`)
+// decisionPattern matches sentences about a decision.
+var decisionPattern = lazyregexp.New(`\b(?:decid\w+|decision|agreed|chose|chosen|settled|prefer\w*|want\w*|must|never|always)\b`)

@@ -13,7 +13,7 @@ type command struct {
 	routine bool
 	passed  int
 	proof   *finding.Call // the last run that passed
-	said    string        // the runner's summary, if the exit code is unknown
+	summary string        // the runner's summary, if the exit code is unknown
 
 	// failures counts the failed runs since the last change of files and the
 	// last success. A failure that a change of files cured was part of the
@@ -50,7 +50,7 @@ func (w *work) run(c *finding.Call) {
 			k.failures = 0
 		}
 		k.passed++
-		k.proof, k.said = c, said
+		k.proof, k.summary = c, said
 	default:
 		k.failures++
 		k.failed, k.failedAt = c, w.changes
@@ -82,8 +82,8 @@ func (w *work) successes() (out []found) {
 		}
 		e := ken.FromExitCode(text, 0)
 		switch {
-		case k.said != "":
-			e = ken.FromTestResult(text, k.said)
+		case k.summary != "":
+			e = ken.FromTestResult(text, k.summary)
 		case k.proof.Implied:
 			e.Detail = "the tool names exit codes other than 0 and named none"
 		}

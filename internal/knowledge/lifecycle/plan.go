@@ -28,7 +28,7 @@ func Plan(ctx context.Context, d Deps, p Policy) ([]Change, error) {
 	}{{"decisions", w.records}, {"superseded claims", w.superseded}, {"patterns", w.patterns}, {"tiers", w.decayed}, {"documents", w.orphans},
 		{"graph", w.nodes}, {"expired claims", w.expired}, {"journals", w.journals}, {"jobs", w.jobs}, {"events", w.events}, {"state files", w.state}} {
 		if err := step.do(ctx); err != nil {
-			return nil, fmt.Errorf("look at the %s: %w", step.what, err)
+			return nil, fmt.Errorf("inspect the %s: %w", step.what, err)
 		}
 	}
 	slices.SortStableFunc(w.out, order)

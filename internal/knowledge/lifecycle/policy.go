@@ -208,7 +208,7 @@ func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 		if k.name != s.Value {
 			continue
 		}
-		n, ok := whole(value)
+		n, ok := parseNumber(value)
 		if !ok || n != Never && (n < k.least || n > maxDays) {
 			return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
 		}
@@ -222,9 +222,9 @@ func (k *key) want() string {
 	return fmt.Sprintf("a whole number of days from %d to %d, or %d for never", k.least, maxDays, Never)
 }
 
-// whole parses a decimal number. goccy/go-yaml returns a uint64 for a number without a
+// parseNumber parses a decimal number. goccy/go-yaml returns a uint64 for a number without a
 // sign, and an int64 for one with a sign.
-func whole(n ast.Node) (int, bool) {
+func parseNumber(n ast.Node) (int, bool) {
 	i, ok := n.(*ast.IntegerNode)
 	if !ok {
 		return 0, false

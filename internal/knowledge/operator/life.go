@@ -276,7 +276,7 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 		return err
 	}
 	if c.ID == other.ID {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "against", Msg: "a claim can't stand against itself", Try: "Name the two claims."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "against", Msg: "a claim can't be replaced or contested by itself", Try: "Name the two claims."}
 	}
 	const note = "stands in a contradiction"
 	switch fate {

@@ -198,7 +198,7 @@ func (w *walker) aliasTargets(name string) []string {
 	if w.hasNoAliases(name) {
 		return []string{name}
 	}
-	if ends, ok := w.ends[name]; ok {
+	if ends, ok := w.targets[name]; ok {
 		return ends
 	}
 	reach := w.reach(name, up)
@@ -215,7 +215,7 @@ func (w *walker) aliasTargets(name string) []string {
 		ends = []string{least}
 	}
 	slices.Sort(ends)
-	w.ends[name] = ends
+	w.targets[name] = ends
 	return ends
 }
 
@@ -224,12 +224,12 @@ func (w *walker) names(entity string) []string {
 	if w.hasNoAliases(entity) {
 		return []string{entity}
 	}
-	if out, ok := w.whole[entity]; ok {
+	if out, ok := w.allNames[entity]; ok {
 		return out
 	}
 	out := w.reach(entity, down)
 	slices.Sort(out[1:])
-	w.whole[entity] = out
+	w.allNames[entity] = out
 	return out
 }
 

@@ -337,8 +337,8 @@ type walker struct {
 	full store.OutlineOptions
 	at   map[string]*outline
 
-	ends  map[string][]string // see aliasTargets
-	whole map[string][]string // see names
+	targets  map[string][]string // see aliasTargets
+	allNames map[string][]string // see names
 }
 
 // outline is the outline of a name. full says whether all of it was read.
@@ -352,7 +352,7 @@ func newWalker(ctx context.Context, src Source, f *ken.Filter, b Bounds) *walker
 	if f == nil {
 		f = &ken.Filter{}
 	}
-	return &walker{ctx: ctx, src: src, f: f, at: map[string]*outline{}, ends: map[string][]string{}, whole: map[string][]string{},
+	return &walker{ctx: ctx, src: src, f: f, at: map[string]*outline{}, targets: map[string][]string{}, allNames: map[string][]string{},
 		full: store.OutlineOptions{Aspects: manyAspects, Top: b.Attributes, Links: allLinks}}
 }
 

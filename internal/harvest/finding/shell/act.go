@@ -33,7 +33,7 @@ type Act struct {
 // such action; a second command makes it an ordinary command.
 func Acts(line string) (Act, bool) {
 	p := parse(line)
-	if inner, ok := wrapped(p); ok {
+	if inner, ok := innerCommand(p); ok {
 		p = parse(inner)
 	}
 	cs := p.commands
@@ -150,8 +150,8 @@ func sed(c *simple) (Act, bool) {
 	return Act{Verb: verb, Paths: paths[1:]}, verb != ""
 }
 
-// valued holds options of search programs that take the next word as their value.
-var valued = set("-A -B -C -g --glob -t --type -T -m --max-count --include --exclude --exclude-dir -M --max-columns -d --max-depth -j -e --regexp")
+// optionsWithValue holds options of search programs that take the next word as their value.
+var optionsWithValue = set("-A -B -C -g --glob -t --type -T -m --max-count --include --exclude --exclude-dir -M --max-columns -d --max-depth -j -e --regexp")
 
 func searches(words []word) (Act, bool) {
 	pattern := ""
@@ -160,7 +160,7 @@ func searches(words []word) (Act, bool) {
 			pattern = words[i+1].value
 		}
 	}
-	ops := operands(unredirected(words), valued)
+	ops := operands(unredirected(words), optionsWithValue)
 	if pattern == "" {
 		if len(ops) == 0 {
 			return Act{}, false

@@ -85,15 +85,15 @@ func subcommand(args []word) string {
 // interpreters holds programs that accept code as an argument.
 var interpreters = set("python python3 python2 node deno bun ruby perl php bash sh zsh lua Rscript psql sqlite3 mysql osascript")
 
-// inline reports whether a command contains its own code. Two such commands look
+// hasOwnCode reports whether a command contains its own code. Two such commands look
 // alike without the code, but are unrelated.
-func inline(words []word) bool {
+func hasOwnCode(words []word) bool {
 	if len(words) == 0 {
 		return false
 	}
 	name := path.Base(words[0].value)
 	if name == "uv" || name == "poetry" || name == "pipenv" {
-		return len(words) > 2 && words[1].value == "run" && inline(words[2:])
+		return len(words) > 2 && words[1].value == "run" && hasOwnCode(words[2:])
 	}
 	if !interpreters[name] {
 		return false

@@ -37,7 +37,7 @@ type Command struct {
 // it, or empty. Paths below root become relative to it.
 func Parse(line, root string) Command {
 	p := parse(line)
-	if inner, ok := wrapped(p); ok {
+	if inner, ok := innerCommand(p); ok {
 		p = parse(inner)
 	}
 	pipefail := strings.Contains(line, "pipefail")
@@ -51,7 +51,7 @@ func Parse(line, root string) Command {
 		}
 		t, r := class(w)
 		c.Trivial, c.Routine = c.Trivial && t, c.Routine && (t || r)
-		c.Trivial = c.Trivial || inline(w)
+		c.Trivial = c.Trivial || hasOwnCode(w)
 	}
 	if p.script || p.hasHeredoc {
 		return Command{Trivial: true, Routine: true}
@@ -66,8 +66,8 @@ func Parse(line, root string) Command {
 	return c
 }
 
-// wrapped returns the command line that a line passes to another shell.
-func wrapped(p parsed) (inner string, ok bool) {
+// innerCommand returns the command line that a line passes to another shell.
+func innerCommand(p parsed) (inner string, ok bool) {
 	if len(p.commands) != 1 || p.hasHeredoc {
 		return "", false
 	}
@@ -222,7 +222,7 @@ func text(cs []simple, root string) string {
 				b.WriteString(cs[i-1].op + " ")
 			}
 		}
-		b.WriteString(steady(c.words, root))
+		b.WriteString(stableForm(c.words, root))
 		if c.op == ";" && i < len(cs)-1 {
 			b.WriteByte(';')
 		}

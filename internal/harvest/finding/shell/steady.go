@@ -35,9 +35,9 @@ var messages = map[string]map[string]bool{
 	"gh":   set("--title --body --notes"),
 }
 
-// steady returns a simple command in a form that is the same for each run of
+// stableForm returns a simple command in a form that is the same for each run of
 // it.
-func steady(words []word, root string) string {
+func stableForm(words []word, root string) string {
 	out := make([]string, 0, len(words))
 	for i, w := range words {
 		raw := w.raw

@@ -47,7 +47,7 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 		return c.forgetOrphan(ctx, &k)
 	case !Atomic(&k):
 		return nil
-	case !stands(&k, c.o.Now()):
+	case !isValid(&k, c.o.Now()):
 		return c.retracted(ctx, &k, nil)
 	}
 	if err := c.backfill(ctx, &k); err != nil {
@@ -134,7 +134,7 @@ func (c *Classifier) retracted(ctx context.Context, k *ken.Claim, kept []string)
 		c.count(func(o *Counts) { o.Retracted += uint64(n) })
 	}
 	if err != nil {
-		return fmt.Errorf("take dependencies back: %w", err)
+		return fmt.Errorf("retract dependencies: %w", err)
 	}
 	return nil
 }
@@ -529,7 +529,7 @@ func (c *Classifier) retractedByUs(ctx context.Context, id string) (bool, error)
 // still valid, dependencies from a model are kept, since the model is not asked again.
 func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string) (n int, err error) {
 	v := viewOf(c.st, from.Scope)
-	standing := stands(from, c.o.Now())
+	standing := isValid(from, c.o.Now())
 	done := map[string]bool{}
 	for _, name := range from.Entities {
 		links, err := v.of(ctx, analysis.Entity(name))
@@ -552,7 +552,7 @@ func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string
 				continue
 			}
 			done[d.ID] = true
-			backed, err := c.backed(ctx, &d, from.ID)
+			backed, err := c.hasOtherEvidence(ctx, &d, from.ID)
 			if err != nil {
 				return n, err
 			}
@@ -573,9 +573,9 @@ func cites(d *ken.Claim, id string) bool {
 	return slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == id })
 }
 
-// backed reports whether a dependency has other evidence than the claim without: another
+// hasOtherEvidence reports whether a dependency has other evidence than the claim without: another
 // valid claim, or evidence that is no claim.
-func (c *Classifier) backed(ctx context.Context, d *ken.Claim, without string) (bool, error) {
+func (c *Classifier) hasOtherEvidence(ctx context.Context, d *ken.Claim, without string) (bool, error) {
 	for _, e := range d.Evidence {
 		switch {
 		case e.Kind == ken.EvidenceModelInference && strings.HasPrefix(d.SourceType, "structure:"):
@@ -583,7 +583,7 @@ func (c *Classifier) backed(ctx context.Context, d *ken.Claim, without string) (
 			return true, nil
 		case e.ID != without:
 			o, err := c.st.Get(ctx, e.ID)
-			if err == nil && stands(&o, c.o.Now()) {
+			if err == nil && isValid(&o, c.o.Now()) {
 				return true, nil
 			}
 			if err != nil && !errors.Is(err, ken.ErrNotFound) {

@@ -136,7 +136,7 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 		})
 		if err != nil {
 			w.at = nil
-			return fmt.Errorf("read how far the filing is: %w", err)
+			return fmt.Errorf("read the position of the filing: %w", err)
 		}
 	}
 	if w.at.Recent == 0 && w.key == keyModel {
@@ -285,10 +285,10 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 		if t.recent && !t.changed && k.SourceType == harvested && k.Session != "" {
 			continue // the end of its session asks about all its claims at once
 		}
-		if !Atomic(&k) || !stands(&k, c.o.Now()) || !named(&k) || !askable(&k) {
+		if !Atomic(&k) || !isValid(&k, c.o.Now()) || !hasPrimary(&k) || !askable(&k) {
 			continue
 		}
-		ask := unfiled(&k)
+		ask := isUnfiled(&k)
 		if !ask {
 			v := viewOf(c.st, k.Scope)
 			own, err := v.resolve(ctx, spelled(k.Entities)[0])
@@ -389,7 +389,7 @@ func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) er
 	})
 	if err != nil {
 		c.giveBack(&n)
-		return fmt.Errorf("keep how far the filing is: %w", err)
+		return fmt.Errorf("write the position of the filing: %w", err)
 	}
 	if moved {
 		w.kept, w.begun = w.at.Seq, false

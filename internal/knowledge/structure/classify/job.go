@@ -114,7 +114,7 @@ var addressesModel = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\
 // the model. Neither is it asked about claims that Ken worded from tool calls, which the rules
 // file correctly.
 func askable(k *ken.Claim) bool {
-	return k.Kind != ken.KindPattern && k.Kind != ken.KindFinding && !external(k) && !addressesModel.MatchString(k.Text)
+	return k.Kind != ken.KindPattern && k.Kind != ken.KindFinding && !isExternal(k) && !addressesModel.MatchString(k.Text)
 }
 
 // load returns the current state of a batch's facts: those that are valid, have the same text
@@ -129,15 +129,17 @@ func (c *Classifier) load(ctx context.Context, b *batch, want func(*ken.Claim) b
 		if err != nil {
 			return nil, fmt.Errorf("read a fact: %w", err)
 		}
-		if Atomic(&k) && stands(&k, c.o.Now()) && digest(k.Text) == f.Text && named(&k) && want(&k) {
+		if Atomic(&k) && isValid(&k, c.o.Now()) && digest(k.Text) == f.Text && hasPrimary(&k) && want(&k) {
 			out = append(out, k)
 		}
 	}
 	return out, nil
 }
 
-// named reports whether a claim has a primary entity.
-func named(k *ken.Claim) bool { return len(k.Entities) > 0 && analysis.Entity(k.Entities[0]) != "" }
+// hasPrimary reports whether a claim has a primary entity.
+func hasPrimary(k *ken.Claim) bool {
+	return len(k.Entities) > 0 && analysis.Entity(k.Entities[0]) != ""
+}
 
 // maxText is how much of a fact a model sees, in characters. A claim may be a long document.
 const maxText = 600
@@ -155,7 +157,7 @@ func excerpt(text string) string {
 
 // ErrLeave is wrapped by an error of Ask if the model must not be asked, for example because
 // the day's tokens are used up. The claims stay as the rules filed them.
-var ErrLeave = errors.New("the model is not to be asked")
+var ErrLeave = errors.New("the model must not be asked")
 
 // errNoModel is the error of a job if no model is configured.
 var errNoModel = &ken.Error{Code: ken.CodeUnavailable, Field: "structure.classify", Msg: "no model is configured",
@@ -300,9 +302,9 @@ func Atomic(c *ken.Claim) bool {
 	return !c.Kind.Structural()
 }
 
-// stands reports whether a claim is valid at now: its status is one that recall uses, and it
+// isValid reports whether a claim is valid at now: its status is one that recall uses, and it
 // has not expired.
-func stands(c *ken.Claim, now time.Time) bool {
+func isValid(c *ken.Claim, now time.Time) bool {
 	switch c.Status {
 	case ken.StatusObserved, ken.StatusInferred, ken.StatusVerified:
 		return !c.Expired(now)
@@ -310,8 +312,8 @@ func stands(c *ken.Claim, now time.Time) bool {
 	return false
 }
 
-// external reports whether a claim has at most the trust of an external source.
-func external(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.TrustAgent) }
+// isExternal reports whether a claim has at most the trust of an external source.
+func isExternal(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.TrustAgent) }
 
 // Handlers returns the handlers of the jobs, for a queue over the store's shelf.
 func (c *Classifier) Handlers() map[string]jobs.Handler {

@@ -41,8 +41,8 @@ type fact struct {
 	Text  string `json:"text"`
 }
 
-// unfiled reports whether pass 2a may still file a claim.
-func unfiled(k *ken.Claim) bool {
+// isUnfiled reports whether pass 2a may still file a claim.
+func isUnfiled(k *ken.Claim) bool {
 	if k.AssignedBy == "" { // a claim that came with an aspect keeps it
 		return k.Aspect == ""
 	}
@@ -97,7 +97,7 @@ func (c *Classifier) parts(ctx context.Context, facts []ken.Claim) (out []filePa
 			return nil, err
 		}
 		for i := range g.facts {
-			if k := &g.facts[i]; unfiled(k) || p.pool.names(k) {
+			if k := &g.facts[i]; isUnfiled(k) || p.pool.names(k) {
 				p.facts = append(p.facts, *k)
 			}
 		}
@@ -122,7 +122,7 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 		for j := range p.facts {
 			q.Facts = append(q.Facts, fact{len(q.Facts) + 1, t.Name, excerpt(p.facts[j].Text)})
 			all = append(all, p.facts[j])
-			if unfiled(&p.facts[j]) {
+			if isUnfiled(&p.facts[j]) {
 				asked++
 			}
 		}
@@ -140,7 +140,7 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 		for j := range p.facts {
 			n++
 			k := &p.facts[j]
-			if unfiled(k) {
+			if isUnfiled(k) {
 				ok, err := c.fileAs(ctx, p.about, k, found[n], doubt)
 				if err != nil {
 					return asked, filed, ties, err
@@ -239,7 +239,7 @@ func (c *Classifier) readsAsRule(k *ken.Claim) bool {
 // assign files a claim as the model said. A rule stays a rule, whatever the model said.
 func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, constraint, doubt bool) error {
 	switch {
-	case constraint && external(k):
+	case constraint && isExternal(k):
 		constraint = false
 		c.count(func(n *Counts) { n.refuse(refusedExternal) })
 	case constraint && doubt && !c.readsAsRule(k):
@@ -248,7 +248,7 @@ func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, co
 	}
 	a := ken.Assignment{ID: k.ID, By: ken.AssignedByModel, Aspect: aspect, Constraint: constraint || k.Constraint, Actor: actor}
 	now, err := c.st.Get(ctx, k.ID)
-	if err == nil && (digest(now.Text) != digest(k.Text) || !unfiled(&now) || !stands(&now, c.o.Now())) {
+	if err == nil && (digest(now.Text) != digest(k.Text) || !isUnfiled(&now) || !isValid(&now, c.o.Now())) {
 		return nil // it was changed while the model answered
 	}
 	if err == nil {

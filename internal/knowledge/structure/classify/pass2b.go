@@ -198,7 +198,7 @@ func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim,
 		return false, nil
 	}
 	now, err := c.st.Get(ctx, k.ID)
-	if err == nil && (digest(now.Text) != digest(k.Text) || !stands(&now, c.o.Now())) {
+	if err == nil && (digest(now.Text) != digest(k.Text) || !isValid(&now, c.o.Now())) {
 		return false, nil // it was changed while the model answered
 	}
 	if err == nil {

@@ -194,7 +194,7 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	if !stands(&out[0]) { // its text is unchanged, and so is its status
+	if !isRecalled(&out[0]) { // its text is unchanged, and so is its status
 		return e.revive(ctx, out[0], reason, evidence)
 	}
 	return out[0], nil

@@ -186,7 +186,7 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 	}
 	out, was := Constraint{Claim: have}, have.Status
 	var err error
-	if !stands(&have) {
+	if !isRecalled(&have) {
 		if err := e.mayRevive(&have, c.Evidence); err != nil {
 			return out, err
 		}

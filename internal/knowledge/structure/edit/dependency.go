@@ -107,7 +107,7 @@ func (e *Editor) existingDependency(ctx context.Context, d *edge) (*ken.Claim, e
 			if err != nil {
 				return nil, err
 			}
-			if c != nil && stands(c) {
+			if c != nil && isRecalled(c) {
 				return c, nil
 			}
 			if first == nil {
@@ -131,7 +131,7 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 		return out[0], nil
 	}
 	have := *found
-	if stands(&have) {
+	if isRecalled(&have) {
 		have, err = e.addEvidence(ctx, have, evidence)
 	} else if err = e.mayRevive(&have, evidence); err == nil {
 		have, err = e.revive(ctx, have, "stated again", evidence)
@@ -182,7 +182,7 @@ func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reas
 		switch {
 		case err != nil:
 			return err
-		case have == nil || !stands(have):
+		case have == nil || !isRecalled(have):
 			return e.noDependency(ctx, d)
 		}
 		if err := e.mayUndo(have); err != nil {

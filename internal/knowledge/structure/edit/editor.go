@@ -142,7 +142,7 @@ func (e *Editor) write(ctx context.Context, claims ...ken.Claim) ([]ken.Claim, [
 	return out, changed, nil
 }
 
-func stands(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
+func isRecalled(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
 // addEvidence adds evidence to a valid claim. It adds only evidence that is new, is more
 // than a statement, and does not lower the claim's trust. A repeated statement does not
@@ -227,7 +227,7 @@ func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context
 		}
 		return tx.Delete(key)
 	}); err == nil && gone == nil && !mine {
-		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else's may have come in between", Try: "Look at what is there now, and try again."}
+		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else may have made one meanwhile", Try: "Check the current state, and try again."}
 	}
 	return err
 }
@@ -337,7 +337,7 @@ func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string)
 	}
 	c := e.newClaim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
 	c.Entities, c.Aspect = []string{spelled}, typ
-	if have != nil && stands(have) {
+	if have != nil && isRecalled(have) {
 		c.Text, c.Aspect = orElse(text, have.Text), orElse(typ, have.Aspect)
 	}
 	c.Text, c.Aspect = orElse(c.Text, shown), orElse(c.Aspect, entity.Unknown)
