@@ -534,7 +534,7 @@ func runsProgram(s string, i int, programs []string) bool {
 	return false
 }
 
-// findNetrc finds the password of a .netrc entry: machine HOST login USER password SECRET,
+// findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
 // on one line or several. i is within the word password.
 func findNetrc(s string, i int) (Finding, bool) {
 	const reach = 256
