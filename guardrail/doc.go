@@ -1,20 +1,19 @@
-// Package guardrail keeps text safe on its way into the store and from there
-// into a model's context. Everything in it is a pure function of its input, it
-// imports nothing of the project, and all of it is cheap enough to run on every
-// write.
+// Package guardrail makes text safe to store and to put into a model's context.
+// All functions are pure functions of their input, the package imports nothing
+// of the project, and everything is cheap enough to run on every write.
 //
-// A write passes through Sanitize (no control or invisible characters),
-// StripReasoning (the model's thinking never becomes knowledge) and Redact (no
-// credentials), in this order. Text on its way into a block passes through
-// Sanitize and Neutralize (it can't close or forge the frame).
+// A write passes through Sanitize (removes control and invisible characters),
+// StripReasoning (a model's reasoning never becomes knowledge) and Redact
+// (removes credentials), in this order. Text for a block passes through Sanitize
+// and Neutralize (it can't close or forge the frame).
 //
-// StripReasoning and Neutralize read text as somebody would who does not look
-// closely: any case, full-width forms, invisible characters in between, letters
-// and brackets that look alike, HTML entities and JSON escapes. Where a mention
-// can't be told from the thing itself, the safe reading wins; each function says
-// what that costs.
+// StripReasoning and Neutralize also recognise disguised markers: in any case,
+// in full-width form, with invisible characters inside, with look-alike letters
+// and brackets, as HTML entities or JSON escapes. Where a mention of a marker
+// can't be distinguished from a marker, it is treated as a marker; each function
+// says what that costs.
 //
-// What no function here can do is tell a true statement from a planted one, or
-// recognise instructions in plain prose. Tiers, trust and the frame's first line
-// are there for that.
+// No function here can distinguish a true statement from a planted one, or
+// recognise instructions in plain prose. Tiers, trust and the first line of the
+// frame handle that.
 package guardrail

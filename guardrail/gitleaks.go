@@ -7,50 +7,50 @@ import (
 	"sync"
 )
 
-// The rules in gitleaks_rules.go are those of gitleaks. To take a newer version,
-// fetch its module with "go mod download -json github.com/zricethezav/gitleaks/v8@latest"
-// in a folder of its own, give the version and the path of its configuration, and
-// run the tests:
+// The rules in gitleaks_rules.go are derived from those of gitleaks. To update them,
+// download its module with "go mod download -json
+// github.com/zricethezav/gitleaks/v8@latest" in a separate folder, pass the version and
+// the path of its configuration, and run the tests:
 //
 //	GITLEAKS_VERSION=v8.30.1 GITLEAKS_TOML=…/config/gitleaks.toml go generate ./guardrail
 //
 //go:generate go run ./internal/genrules -version $GITLEAKS_VERSION -out gitleaks_rules.go $GITLEAKS_TOML
 
-// rule is one of gitleaks' rules, taken apart. It finds either a value behind a
-// name that contains a service's (names), or a secret by its own look (anchors).
+// rule is a parsed rule of gitleaks. It finds either a value after a name that contains a
+// service's name (names), or a secret by its own format (anchors).
 type rule struct {
-	id    string // what gitleaks calls it
-	kind  string // what the marker of Redact names
+	id    string // gitleaks' id of the rule
+	kind  string // kind in the marker of Redact
 	names []string
 
 	anchors []anchor
-	pattern string // of the secret alone
-	group   int    // of the expression that is the secret; 0 is all
-	starts  bool   // it starts a word
-	ends    bool   // something must stand behind it; else what goes on belongs to it
-	max     int    // bytes of the longest match; 0 is any length
-	min     int    // bytes of the shortest, if no match has white space in it
+	pattern string // matches only the secret
+	group   int    // group of pattern that is the secret; 0 is the whole match
+	starts  bool   // the secret starts a word
+	ends    bool   // a delimiter must follow; otherwise the rest of the word is part of the secret
+	max     int    // maximum length of a match in bytes; 0 means no limit
+	min     int    // minimum length of a match in bytes, if no match contains white space; otherwise 0
 
-	entropy float64  // a secret has more, in bits a character; 0 is not tested
-	allow   []string // expressions of values that are no secrets
+	entropy float64  // minimum entropy of a secret, exclusive, in bits per character; 0 is not checked
+	allow   []string // patterns of values that are no secrets
 }
 
-// anchor is what every match has at one place: letters in lower case, and classes
-// of them in brackets.
+// anchor is a part that every match has at a fixed position: letters in lower case, and
+// character classes in brackets.
 type anchor struct {
-	back int // from its start to the start of the match
+	back int // distance in bytes from the start of the match to the anchor
 	text string
 }
 
-// leftOut says why a rule is not as gitleaks has it.
+// leftOut is a rule that differs from gitleaks' or is missing, and the reason.
 type leftOut struct{ id, why string }
 
-// maxSecret bounds what a rule without a limit reads, in bytes. A longer secret is
-// cut there by the expression and then taken to its end.
+// maxSecret is how many bytes a rule without a limit matches. A longer secret is matched
+// up to there, and then extended to its end.
 const maxSecret = 4096
 
-// compiled is a rule made ready. The expression is compiled when it is needed
-// first: all of them at once would cost every start of a program.
+// compiled is a rule ready for use. Its patterns are compiled at the first use, because
+// compiling all of them at once would slow down every start of a program.
 type compiled struct {
 	*rule
 	re    func() *regexp.Regexp
@@ -73,7 +73,7 @@ func compileAll(patterns []string) []*regexp.Regexp {
 
 var allowed = sync.OnceValue(func() []*regexp.Regexp { return compileAll(gitleaksAllow) })
 
-// at matches the secret at s[start:].
+// at matches the secret that starts at s[start].
 func (c compiled) at(s string, start int) (Finding, bool) {
 	if c.starts && start > 0 && (alnum(s[start-1]) || s[start-1] == '_') {
 		return Finding{}, false
@@ -81,7 +81,7 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 	if start+c.min > len(s) {
 		return Finding{}, false
 	}
-	for i := start; i < start+c.min; i++ { // cheaper than the expression, and mostly enough
+	for i := start; i < start+c.min; i++ { // cheaper than the pattern, and usually sufficient
 		if s[i] <= ' ' {
 			return Finding{}, false
 		}
@@ -90,8 +90,8 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 	if limit == 0 {
 		limit = maxSecret
 	}
-	// One byte more than the longest match, so that the cut is never taken for the
-	// end of the text.
+	// part has one byte more than the longest match, so that its end is never taken for
+	// the end of the text.
 	part := s[start:min(len(s), start+limit+1)]
 	var from, to int
 	if c.group > 0 {
@@ -122,17 +122,17 @@ func (c compiled) at(s string, start int) (Finding, bool) {
 	return Finding{c.kind, from, to}, true
 }
 
-// secret applies what gitleaks demands of a value, and what guardrail demands of
-// every value: that nobody wrote it to stand for one.
+// secret applies gitleaks' checks of a value, and guardrail's check that the value is no
+// placeholder.
 func (c compiled) secret(v string) bool {
-	if placeholder(v) || c.entropy > 0 && entropy(v) <= c.entropy {
+	if isPlaceholder(v) || c.entropy > 0 && entropy(v) <= c.entropy {
 		return false
 	}
 	if c.entropy == 0 && entropy(v) < 2.5 {
 		return false // xxxx, 1111, abcabc
 	}
 	if len(c.names) > 0 && (digits(v) == 0 || digits(v) == len(v)) {
-		return false // a word or a number: its name says too little
+		return false // a word or a number; its name is not specific enough
 	}
 	for _, w := range gitleaksStop {
 		if strings.Contains(strings.ToLower(v), w) {
@@ -149,8 +149,8 @@ func (c compiled) secret(v string) bool {
 	return true
 }
 
-// ended reports whether a secret can end before s[i]: at white space, a quote, a
-// closing bracket, or the punctuation of a sentence.
+// ended reports whether a secret can end before s[i]: at white space, a quote, a closing
+// bracket, or the punctuation of a sentence.
 func ended(s string, i int) bool {
 	if i == len(s) || s[i] <= ' ' || s[i] >= 0x7f || strings.IndexByte("`'\";,)]}<>|*\\&", s[i]) >= 0 {
 		return true
@@ -158,8 +158,8 @@ func ended(s string, i int) bool {
 	return strings.IndexByte(".:!?", s[i]) >= 0 && (i+1 == len(s) || s[i+1] <= ' ' || s[i+1] >= 0x7f)
 }
 
-// looked is the detector of a rule's anchor.
-func (c compiled) looked(a anchor) detector {
+// anchorDetector returns the detector for an anchor of the rule.
+func (c compiled) anchorDetector(a anchor) detector {
 	sets := classes(a.text)
 	return func(s string, i int) (Finding, bool) {
 		if i < a.back || i+len(sets) > len(s) {
@@ -174,8 +174,8 @@ func (c compiled) looked(a anchor) detector {
 	}
 }
 
-// assigned is the detector of a rule's name.
-func (c compiled) assigned(name string) detector {
+// nameDetector returns the detector for a name of the rule.
+func (c compiled) nameDetector(name string) detector {
 	return func(s string, i int) (Finding, bool) {
 		if i+len(name) >= len(s) || !strings.EqualFold(s[i:i+len(name)], name) {
 			return Finding{}, false
@@ -188,8 +188,8 @@ func (c compiled) assigned(name string) detector {
 	}
 }
 
-// operand skips what gitleaks lets stand between a name and its value: the rest of
-// the name, closing quotes, an operator, opening quotes.
+// operand skips what gitleaks allows between a name and its value: the rest of the name,
+// closing quotes, an operator, opening quotes.
 func operand(s string, i int) (at int, ok bool) {
 	skip := func(most int, in string, letters bool) {
 		for ; most > 0 && i < len(s) && (letters && alnum(s[i]) || strings.IndexByte(in, s[i]) >= 0); most-- {
@@ -214,24 +214,24 @@ func operand(s string, i int) (at int, ok bool) {
 	return i, true
 }
 
-// addRules registers gitleaks' rules.
+// addRules registers the detectors of gitleaks' rules.
 func addRules(add func(sets []string, find detector)) {
 	for i := range gitleaksRules {
 		c := compile(&gitleaksRules[i])
 		for _, a := range c.anchors {
-			add(classes(a.text), c.looked(a))
+			add(classes(a.text), c.anchorDetector(a))
 		}
 		for _, name := range c.names {
 			sets := classes(name)
-			if len(sets) < 4 { // what may stand behind a name that short
+			if len(sets) < 4 { // bytes that may follow such a short name
 				sets = append(sets, "abcdefghijklmnopqrstuvwxyz0123456789_ \t.-'\"=>:|?,")
 			}
-			add(sets, c.assigned(name))
+			add(sets, c.nameDetector(name))
 		}
 	}
 }
 
-// classes reads an anchor's text: which bytes may stand at each place.
+// classes parses an anchor's text and returns the allowed bytes at each position.
 func classes(text string) []string {
 	var out []string
 	for i := 0; i < len(text); i++ {
@@ -264,15 +264,15 @@ func lower(c byte) byte {
 	return c
 }
 
-// A detector looks at a place where four bytes of a text, in any case, are its
-// anchor. The anchors are few and rare, so that the scan costs a multiplication
-// and a bit test a byte.
+// A detector checks a position at which four bytes of a text, in any case, are its
+// anchor. Anchors are few and rare, so that scanning costs a multiplication and a bit
+// test per byte.
 type detector func(text string, i int) (Finding, bool)
 
-// kindKey is the anchor of manifests.
+// kindKey is the anchor key of Kubernetes manifests.
 var kindKey = anchorKey("kind", 0)
 
-// columnKeys are the anchors of the words in columns.
+// columnKeys are the anchor keys of the words in columns.
 var columnKeys = func() map[uint32]bool {
 	keys := map[uint32]bool{}
 	for name := range columns {
@@ -285,22 +285,22 @@ func anchorKey(s string, i int) uint32 {
 	return (uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24) | 0x20202020
 }
 
-// anchorSlots is sized so that few of them are taken and all of them stay in the
-// first-level cache: 8 KB.
+// anchorSlots is chosen so that few bits are set and all of them fit into the first-level
+// cache: 8 KB.
 const anchorSlots = 1 << 16
 
 func anchorHash(key uint32) uint32 { return key * 0x9e3779b1 >> 16 }
 
 func anchorRehash(key uint32) uint32 { return (key ^ key>>15) * 0x85ebca6b >> 16 }
 
-// anchorBits has a bit set for the hash of every anchor's key, once anchors was
-// called; nobody else writes to it. anchorAgain is the same for another hash, which
-// is looked at where the first one fits: it saves most of the look-ups in vain.
+// anchorBits has a bit set for the hash of every anchor's key, after anchors was called;
+// nothing else writes to it. anchorAgain is the same for a second hash, which is checked
+// if the first one matches. It avoids most of the unnecessary look-ups.
 var anchorBits, anchorAgain [anchorSlots / 32]uint32
 
-// anchors returns the detectors by their anchors' keys, in the order in which they
-// are asked: ours first, since they know what of a finding to leave readable. The
-// table is made when it is needed first: most commands never look for a secret.
+// anchors returns the detectors by the keys of their anchors, in the order in which they
+// are called. Our own come first, since they keep more of the text readable. The table is
+// built at the first use, because most commands never search for secrets.
 var anchors = sync.OnceValue(func() map[uint32][]detector {
 	m := make(map[uint32][]detector, 2048)
 	add := func(sets []string, find detector) {
@@ -371,8 +371,8 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	return m
 })
 
-// prefixSets is the anchor of a prefix; a shorter one than four bytes is followed
-// by anything that can be seen, or a space.
+// prefixSets returns the anchor for a prefix. A prefix shorter than four bytes is
+// followed by any visible character or space.
 func prefixSets(prefix string) []string {
 	var sets []string
 	for i := range len(prefix) {
@@ -392,7 +392,7 @@ var visible = func() string {
 	return string(b)
 }()
 
-// anchorKeys are the keys of what the first four sets spell, each once.
+// anchorKeys returns the distinct keys of the combinations of the first four sets.
 func anchorKeys(sets []string) []uint32 {
 	keys := []uint32{0}
 	for at, set := range sets[:4] {

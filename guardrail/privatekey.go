@@ -5,16 +5,15 @@ import "strings"
 const (
 	pemLabel = "PRIVATE KEY"
 	pemDash  = "-----"
-	// minKeyRun is the shortest unbroken run of base64 that is taken for key
-	// material: code that only mentions the header has none.
+	// minKeyRun is the minimum length of an unbroken run of base64 in a key. Code that only
+	// mentions the header has none.
 	minKeyRun = 32
 	maxLabel  = 48
 )
 
-// findPrivateKey finds a PEM block, up to its end line or, where that is missing
-// (a piece of a file), as far as the key goes, and not into the next block: many blocks
-// without an end would cost the square of their number. Line ends may be escaped, as in
-// JSON.
+// findPrivateKey finds a PEM block up to its end line. If that is missing, as in a part of a
+// file, the finding ends with the key's characters. It never extends into the next block, since
+// many blocks without an end would take quadratic time. Line ends may be escaped, as in JSON.
 func findPrivateKey(s string, i int) (Finding, bool) {
 	start, i, ok := pemLine(s, i, "BEGIN ")
 	if !ok {
@@ -42,7 +41,7 @@ func findPrivateKey(s string, i int) (Finding, bool) {
 			run++
 			longest = max(longest, run)
 			end = i + 1
-		case strings.IndexByte(" \t\r\n\"'+-:,.\\", c) >= 0: // line ends, joined literals, the headers of old keys
+		case strings.IndexByte(" \t\r\n\"'+-:,.\\", c) >= 0: // line ends, concatenated literals, headers of old keys
 			run = 0
 		case strings.IndexByte(">#|*", c) >= 0 && leadsLine(s, i): // quoted, or in a comment
 			run = 0
@@ -53,7 +52,7 @@ func findPrivateKey(s string, i int) (Finding, bool) {
 	return Finding{"private-key", start, end}, longest >= minKeyRun
 }
 
-// findPuTTY finds the lines behind "Private-Lines: N" in a key of PuTTY. i is inside of the name.
+// findPuTTY finds the lines after "Private-Lines: N" in a PuTTY key. i is within that name.
 func findPuTTY(s string, i int) (Finding, bool) {
 	const name = "Private-Lines: "
 	from := i - len("Priv")
@@ -69,14 +68,13 @@ func findPuTTY(s string, i int) (Finding, bool) {
 	for end < len(s) && (base64Byte(s[end]) || s[end] == '\n' || s[end] == '\r') {
 		end++
 	}
-	if k := strings.LastIndexByte(s[start:end], '\n'); k >= 0 && end < len(s) { // what stands before the next name
+	if k := strings.LastIndexByte(s[start:end], '\n'); k >= 0 && end < len(s) { // the text before the next name
 		end = start + k
 	}
 	return Finding{"private-key", start, end}, end-start >= minKeyRun
 }
 
-// findPrivateKeyEnd finds the rest of a key whose first line is in an earlier
-// piece of the file.
+// findPrivateKeyEnd finds the rest of a key whose first line is in an earlier part of the file.
 func findPrivateKeyEnd(s string, i int) (Finding, bool) {
 	line, end, ok := pemLine(s, i, "END ")
 	if !ok {
@@ -94,8 +92,8 @@ func findPrivateKeyEnd(s string, i int) (Finding, bool) {
 	return Finding{"private-key", start, end}, longest >= minKeyRun
 }
 
-// pemLine reads a PEM line of a private key whose last two dashes before verb
-// are at i, and returns where it starts and ends.
+// pemLine matches a PEM line of a private key. The last two dashes before verb are at i. It
+// returns the start and the end of the line.
 func pemLine(s string, i int, verb string) (start, end int, ok bool) {
 	start = i - len(pemDash) + 2
 	if start < 0 || !strings.HasPrefix(s[start:], pemDash+verb) {
@@ -109,7 +107,7 @@ func pemLine(s string, i int, verb string) (start, end int, ok bool) {
 	return start, label + length + len(pemDash), true
 }
 
-// leadsLine reports whether a line starts before s[i], with a few signs or spaces between.
+// leadsLine reports whether a line starts before s[i], with only a few signs or spaces between.
 func leadsLine(s string, i int) bool {
 	const most = 8
 	for lo := max(0, i-most); i > lo; i-- {
@@ -122,14 +120,13 @@ func leadsLine(s string, i int) bool {
 	return i == 0
 }
 
-// knownPasswords are the ones that documentation and test set-ups write, which
-// are no secrets.
+// knownPasswords are passwords in documentation and test set-ups, which are no secrets.
 const knownPasswords = "|password|passwd|passw0rd|pass|pswd|secret|root|admin|guest|test|postgres|mysql|hunter2|pass123|port|token|"
 
-// chosen reports whether a password in a place where nothing but a password stands
-// is a secret: however plain it looks, unless it stands for one.
+// chosen reports whether a password in a place that only holds passwords is a secret. Even a
+// plain word is, unless it is a placeholder or a known password.
 func chosen(user, pass string) bool {
-	return len(pass) >= 4 && user != pass && !placeholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
+	return len(pass) >= 4 && user != pass && !isPlaceholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
 }
 
 // findURLPassword finds the password in scheme://user:password@host.
@@ -162,8 +159,8 @@ scan:
 	return Finding{"url-password", colon + 1, at}, true
 }
 
-// findDSN finds the password in user:password@tcp(host:port)/db, as Go's driver for
-// MySQL has it.
+// findDSN finds the password in user:password@tcp(host:port)/db, the format of Go's driver for
+// MySQL.
 func findDSN(s string, i int) (Finding, bool) {
 	const maxUserinfo = 256
 	rest := s[i+1:]
@@ -200,15 +197,14 @@ func findOracle(s string, i int) (Finding, bool) {
 	return Finding{"connection-password", start + len(user) + 1, start + len(user) + 1 + len(pass)}, true
 }
 
-// connectionKeys are what connection strings name besides the password, without
-// spaces and in lower case.
+// connectionKeys are keys of connection strings other than the password, in lower case and
+// without spaces.
 var connectionKeys = []string{"server=", "datasource=", "host=", "address=", "addr=", "userid=", "uid=", "user=", "username=",
 	"database=", "dbname=", "initialcatalog=", "port="}
 
-// inConnection reports whether the name at s[from:] is one of a connection string's
-// keys, as ADO.NET, JDBC and ODBC write them (behind ; ? or &) and libpq (behind a
-// space): two other keys stand beside it. The arguments of a call are told from one
-// by their commas and brackets.
+// inConnection reports whether the name at s[from:] is a key of a connection string, in the
+// format of ADO.NET, JDBC and ODBC (after ; ? or &) or of libpq (after a space). There must be
+// two other keys near it. The arguments of a call are recognised by their commas and brackets.
 func inConnection(s string, from int) bool {
 	const reach = 256
 	const borders = "\n\"'`<>"
@@ -245,7 +241,8 @@ func inConnection(s string, from int) bool {
 	return found >= 2
 }
 
-// connectionValue finds the value at s[at:] in a connection string, which & parts in a URL.
+// connectionValue returns the range of the value at s[at:] in a connection string. In a URL, &
+// ends it.
 func connectionValue(s string, at int, url bool) (start, end int) {
 	ends := ";\"'`<>"
 	if url {

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// reasoningTags are the tags around a model's thinking. scratch_pad and think
-// are the contract; the others are spellings that models use for the same. The last of
-// them are exact.
+// reasoningTags are the tags around a model's reasoning. scratch_pad and think are part
+// of the contract; models use the others for the same purpose. The last ones are those
+// in exact.
 var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking", "seed:think",
 	"[THINK]", "<thought>", "<reasoning>", "<reflection>", "<analysis>", "<|channel|>analysis"}
 
-// exact are the tags that are read only as they are written here: in other letters, or
-// with anything in them, they may be a link, a list, a type (List<Analysis>) or the
-// element of a document. They are the last of the reasoningTags, in the same order.
+// exact are tags that are recognised only in this spelling. In another case, or with
+// attributes, they may be a link, a list, a type (List<Analysis>) or an element of a
+// document. They are the last of reasoningTags, in the same order.
 var exact = [...]struct{ open, end string }{
 	{"[THINK]", "[/THINK]"},
 	{"<thought>", "</thought>"},
@@ -24,30 +24,30 @@ var exact = [...]struct{ open, end string }{
 	{"<|channel|>analysis", "<|channel|>final<|message|>"},
 }
 
-// StripReasoning returns text without the model's internal reasoning: what
-// stands inside <scratch_pad>, <think> and their variants, in any case, with
-// attributes, with white space or invisible characters in the tag, in full-width
-// or escaped form (&lt;think&gt;, \u003cthink\u003e). Between [THINK] and [/THINK],
-// <thought>, <reasoning>, <reflection>, <analysis> and their ends, and from
-// <|channel|>analysis to <|channel|>final<|message|>, it counts as written here and with
-// escaped brackets. A text that is only reasoning gives "". Text without a tag is
-// returned as it is.
+// StripReasoning returns text without a model's internal reasoning: the text inside
+// <scratch_pad>, <think> and their variants. It recognises these tags in any case, with
+// attributes, with white space or invisible characters inside, and in full-width or
+// escaped form (&lt;think&gt;, \u003cthink\u003e). The tags [THINK], <thought>,
+// <reasoning>, <reflection>, <analysis> with their ends, and <|channel|>analysis with
+// <|channel|>final<|message|>, are recognised only in this spelling; their brackets may
+// be escaped. A text that is only reasoning gives "". Text without a tag is returned
+// unchanged.
 //
-// When the tags don't match up, safety wins over completeness:
+// If the tags don't match, too much is removed rather than too little:
 //
-//   - text is clean only where no tag of any name is open, so an unclosed tag
-//     drops everything to the end, and each name closes only itself;
-//   - a closing tag that nothing opened drops everything before it, since chat
+//   - text is kept only where no tag of any name is open. An unclosed tag removes
+//     everything to the end, and a closing tag closes only tags with its name;
+//   - a closing tag without an opening one removes everything before it, since chat
 //     templates often put the opening tag into the prompt;
 //   - tags count everywhere. A text that merely mentions one, even in backticks
-//     or a code fence, is cut as if it were meant. That loses some text about
-//     prompting; the other choice would let thinking into the store. So strip
-//     what a model may have written, not the files of a repository.
+//     or a code fence, is cut as if it were a real tag. That loses some text about
+//     prompting, but otherwise reasoning could get into the store. So use it on
+//     text that a model may have written, not on the files of a repository.
 //
-// White space that a removed block leaves at the start is removed with it. The
-// result never contains a reasoning tag, so the function is idempotent.
+// White space that a removed block leaves at the start is removed, too. The result never
+// contains a reasoning tag, so the function is idempotent.
 func StripReasoning(text string) string {
-	for hasTag(text) { // once, but for texts made to come out as a tag
+	for hasTag(text) { // once, except for texts that are built so that removing a tag creates another
 		var sc scanner
 		text = string(sc.scan(make([]byte, 0, len(text)), text))
 	}
@@ -78,14 +78,14 @@ const (
 	emptyTag // <think/>
 )
 
-// maxTag bounds a tag, in bytes, invisible characters and escapes included. An opening
-// tag may go on, but what does is as good as thinking.
+// maxTag is the maximum length of a tag in bytes, with invisible characters and escapes.
+// An opening tag may be longer; the rest is treated as reasoning.
 const maxTag = 512
 
-// lexTag reads a reasoning tag at the head of s, which starts with an opening
-// bracket. It returns the tag's index in reasoningTags and its length; for no
-// tag, the length is what was read before it could not be one any more. With final,
-// nothing follows s; without, a tag that is cut off at the end of s is a partialTag.
+// lexTag parses a reasoning tag at the head of s, which starts with an opening bracket.
+// It returns the tag's index in reasoningTags and its length. If it is no tag, the
+// length is what was read until that was certain. final says that nothing follows s;
+// otherwise, a tag that is cut off at the end of s is a partialTag.
 func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	if len(s) >= maxTag {
 		s, final = s[:maxTag], true
@@ -121,8 +121,8 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	case closing:
 		return lexClose(s, i, tag, final)
 	}
-	// From here on it is an opening tag, and what follows its name is as good as
-	// thinking, unless the tag is empty, or only looks like one: a < think ...
+	// From here on it is an opening tag, and the text after its name is treated as
+	// reasoning, unless the tag is empty or is none at all, as in "a < think ...".
 	solid, after := nextSolid(s, i, final)
 	switch {
 	case solid == atChunk:
@@ -142,14 +142,14 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	return openTag, tag, i
 }
 
-// lexExact reads one of the exact tags at the head of s.
+// lexExact parses one of the exact tags at the head of s.
 func lexExact(s string, final bool) (kind tagKind, tag, size int) {
 	for i := range exact {
 		for kind, literal := range [...]string{openTag: exact[i].open, closeTag: exact[i].end} {
 			if literal == "" {
 				continue
 			}
-			switch n := literally(s, literal, final); {
+			switch n := literalLength(s, literal, final); {
 			case n < 0:
 				return partialTag, 0, 0
 			case n > 0:
@@ -160,9 +160,10 @@ func lexExact(s string, final bool) (kind tagKind, tag, size int) {
 	return notTag, 0, 0
 }
 
-// literally returns how long literal is at the head of s, where all but its letters may be
-// escaped or look alike: 0 where it is not there, and -1 where s ends within it.
-func literally(s, literal string, final bool) (size int) {
+// literalLength returns the length of literal at the head of s. Characters other than its
+// letters may be escaped or look-alikes. It returns 0 if s does not start with literal,
+// and -1 if s ends within it.
+func literalLength(s, literal string, final bool) (size int) {
 	for _, want := range literal {
 		at := size
 		var r rune
@@ -176,9 +177,9 @@ func literally(s, literal string, final bool) (size int) {
 	return size
 }
 
-// lexClose finishes a closing tag whose name ends at i. A tag without its ">"
-// closes all the same: at worst the true one is taken for a second one, and that
-// drops what was let through.
+// lexClose parses the rest of a closing tag whose name ends at i. A tag without its ">"
+// closes as well. At worst, the real closing tag then counts as unopened, and removes
+// the text that was kept.
 func lexClose(s string, i, tag int, final bool) (tagKind, int, int) {
 	r, end := nextSolid(s, i, final)
 	switch r {
@@ -221,15 +222,15 @@ func tagIndex(name string) int {
 // scanner removes reasoning from a text.
 type scanner struct {
 	depth   [len(reasoningTags)]int
-	open    int    // the sum of depth: clean text is where it is 0
-	lead    string // white space at the start, not yet known to be wanted
-	wrote   bool   // something other than white space came out
+	open    int    // the sum of depth; text is kept while it is 0
+	lead    string // white space at the start, which is written if other text follows
+	wrote   bool   // something other than white space was written
 	removed bool   // some reasoning was removed
 }
 
-// scan appends the clean part of s to dst.
+// scan appends the part of s without reasoning to dst.
 func (sc *scanner) scan(dst []byte, s string) []byte {
-	start := 0 // of the text that was not written yet
+	start := 0 // start of the text that is not written yet
 	for i := 0; i < len(s); {
 		b, at, _ := opener(s, i)
 		if b == 0 {
@@ -250,8 +251,8 @@ func (sc *scanner) scan(dst []byte, s string) []byte {
 			}
 		case openTag, emptyTag:
 			if sc.open == 0 {
-				// What is removed must not leave the halves of another tag side
-				// by side, so an unfinished tag right before it goes with it.
+				// Removing this text must not join the halves of another tag, so an
+				// unfinished tag right before it is removed, too.
 				dst = sc.write(dst, s[start:start+settled(s[start:at])])
 				sc.removed = true
 				start = i
@@ -272,7 +273,7 @@ func (sc *scanner) scan(dst []byte, s string) []byte {
 	return dst
 }
 
-// write appends clean text to dst, holding back leading white space.
+// write appends text to dst. It holds leading white space back.
 func (sc *scanner) write(dst []byte, s string) []byte {
 	if !sc.wrote {
 		body := strings.TrimLeftFunc(s, unicode.IsSpace)
@@ -290,12 +291,12 @@ func (sc *scanner) write(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// maxHeld bounds what settled leaves out, in bytes.
+// maxHeld is the maximum number of bytes that settled leaves out.
 const maxHeld = 1024
 
-// settled returns the length of clean text s without an end that could become
-// part of a tag if other text followed: an unfinished tag, escape or character.
-// Once that is left out, what was before it may be unfinished too.
+// settled returns the length of s without an end that other text could complete to a
+// tag: an unfinished tag, escape or character. After removing one, the text before it
+// may be unfinished as well.
 func settled(s string) int {
 	floor := max(0, len(s)-maxHeld)
 	end := len(s)
@@ -313,8 +314,8 @@ func settled(s string) int {
 	return end
 }
 
-// unfinished reports whether s, whose first byte opens marks, could be the start
-// of a tag that is cut off.
+// unfinished reports whether s, whose first byte is marked in opens, can be the start of
+// a truncated tag.
 func unfinished(s string) bool {
 	switch b, _ := openerAt(s, false); b {
 	case atChunk:
@@ -326,7 +327,7 @@ func unfinished(s string) bool {
 	return false
 }
 
-// wholeRunes returns the length of s without a character that is cut off at its end.
+// wholeRunes returns the length of s without a truncated character at its end.
 func wholeRunes(s string) int {
 	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
 		if tail := s[len(s)-i:]; utf8.RuneStart(tail[0]) {

@@ -9,22 +9,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Sanitize returns text as readers expect it: valid UTF-8 with plain line ends
-// and nothing in it that can't be seen but changes what a model or a terminal
-// makes of it.
+// Sanitize returns valid UTF-8 with plain line ends, without invisible characters
+// that change how a model or a terminal interprets the text.
 //
 //   - A run of invalid bytes becomes one U+FFFD.
 //   - CRLF, CR, NEL and the Unicode line and paragraph separators become LF.
-//   - Control characters other than LF and tab go, as do bidirectional overrides,
-//     embeddings and isolates, zero-width characters, soft hyphens and the tag
-//     characters with which text can be hidden in text.
-//   - ZWJ and ZWNJ stay where they shape what is shown: after letters of scripts
-//     that join or stack them, and in emoji sequences. Variation selectors stay
-//     one at a time.
+//   - Control characters other than LF and tab are removed, as are bidirectional
+//     overrides, embeddings and isolates, zero-width characters, soft hyphens and
+//     the tag characters with which text can be hidden in text.
+//   - ZWJ and ZWNJ are kept where they change what is shown: after letters of scripts
+//     that join or stack them, and in emoji sequences. Single variation selectors
+//     are kept.
 //
-// Emoji flags of regions, which are spelt with tag characters, become a plain
-// flag. Text that is clean already is returned as it is, without allocating. A
-// second pass changes nothing.
+// Emoji flags of regions, which are encoded with tag characters, become a plain
+// flag. Clean text is returned unchanged, without allocating. A second pass changes
+// nothing.
 func Sanitize(text string) string {
 	i := cleanASCII(text)
 	if i == len(text) {
@@ -32,8 +31,8 @@ func Sanitize(text string) string {
 	}
 	var b strings.Builder
 	changed := false
-	done := 0          // text before it is in b, once something changed
-	prev := rune('\n') // the last character that stayed
+	done := 0          // text before it is in b, if something changed
+	prev := rune('\n') // the last character that was kept
 	if i > 0 {
 		prev = rune(text[i-1])
 	}
@@ -55,7 +54,7 @@ func Sanitize(text string) string {
 			}
 		case r == '\u0085', r == '\u2028', r == '\u2029':
 			repl, same = '\n', false
-		case drops(r, prev):
+		case isRemoved(r, prev):
 			repl, same = -1, false
 		}
 		if !same {
@@ -81,8 +80,8 @@ func Sanitize(text string) string {
 	return b.String()
 }
 
-// cleanASCII returns how many bytes at the start of s are ASCII that stays,
-// looking at eight at a time.
+// cleanASCII returns the number of bytes at the start of s that are ASCII and kept.
+// It checks eight bytes at a time.
 func cleanASCII(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -90,7 +89,8 @@ func cleanASCII(s string) int {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		// A high bit marks a byte that is not ASCII, below 0x20 or 0x7f. A borrow
-		// can mark one too many, and line breaks do: those are looked at singly.
+		// may mark one byte too many, and line breaks are marked as well, so marked
+		// words are checked byte by byte.
 		del := w ^ 0x7f*ones
 		if (w|(w-0x20*ones)&^w|(del-ones)&^del)&highs == 0 {
 			continue
@@ -111,12 +111,12 @@ func cleanASCII(s string) int {
 
 func plain(c byte) bool { return ' ' <= c && c < 0x7f || c == '\n' || c == '\t' }
 
-// drops reports whether r, which follows prev, is taken out.
-func drops(r, prev rune) bool {
+// isRemoved reports whether r, which follows prev, is removed.
+func isRemoved(r, prev rune) bool {
 	switch {
 	case r < 0x20:
 		return r != '\n' && r != '\t'
-	case r < 0x7f, 0x2070 <= r && r < 0xfe00: // nothing invisible is in there, but most of what people write
+	case r < 0x7f, 0x2070 <= r && r < 0xfe00: // this range has no invisible characters, and most of what people write
 		return false
 	case r < 0xa0, r == 0xad:
 		return true
@@ -136,7 +136,7 @@ func drops(r, prev rune) bool {
 
 func selector(r rune) bool { return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef }
 
-// joins reports whether a joiner behind r can change what is shown.
+// joins reports whether a joiner after r can change what is shown.
 func joins(r rune) bool {
 	if r < 0x600 {
 		return r == 0xa9 || r == 0xae
@@ -148,14 +148,14 @@ func joins(r rune) bool {
 		unicode.Javanese)
 }
 
-// What next returns when there is no character to return.
+// Results of next if there is no character to return.
 const (
-	atEnd   rune = -1 // the input is over
-	atChunk rune = -2 // the text may go on here, and what follows may change the reading
+	atEnd   rune = -1 // the end of the input
+	atChunk rune = -2 // the text may continue, which could change the result
 )
 
-// next reads the first visible character of s from i on, folded, and returns
-// where it ends. final says that nothing follows s.
+// next returns the first visible character of s from i on, folded, and the position
+// after it. final says that nothing follows s.
 func next(s string, i int, final bool) (rune, int) {
 	for i < len(s) {
 		r, size := fold(s[i:], final)
@@ -173,7 +173,7 @@ func next(s string, i int, final bool) (rune, int) {
 	return atEnd, i
 }
 
-// nextSolid is next, with white space skipped as well.
+// nextSolid is like next, but also skips white space.
 func nextSolid(s string, i int, final bool) (rune, int) {
 	r, end := next(s, i, final)
 	for r == ' ' {
@@ -182,9 +182,10 @@ func nextSolid(s string, i int, final bool) (rune, int) {
 	return r, end
 }
 
-// fold reads the character at the head of s, which is not empty: its lower-case
-// ASCII look-alike where it has one, ' ' for any white space and 0 for what
-// nobody sees. A size of 0 means that s may be the start of something longer.
+// fold reads the character at the head of s, which must not be empty. It returns
+// its lower-case ASCII look-alike if there is one, ' ' for any white space, and 0
+// for an invisible character. A size of 0 means that s may be the start of a longer
+// sequence.
 func fold(s string, final bool) (r rune, size int) {
 	switch c := s[0]; {
 	case c == '&' || c == '\\':
@@ -198,11 +199,11 @@ func fold(s string, final bool) (r rune, size int) {
 	return foldRune(r), size
 }
 
-// maxEscape is the length of the longest escape that is read: &#x0000003c;
+// maxEscape is the maximum length of an escape: &#x0000003c;
 const maxEscape = 12
 
-// foldEscape reads an HTML entity or a JSON escape for one of the characters
-// that markers are made of. What is none reads as the character that it starts with.
+// foldEscape reads an HTML entity or a JSON escape for one of the characters of
+// markers. If there is none, it returns the first character of s.
 func foldEscape(s string, final bool) (rune, int) {
 	if s[0] == '\\' {
 		var digits int
@@ -249,8 +250,7 @@ func foldEscape(s string, final bool) (rune, int) {
 	return '&', 1
 }
 
-// entity decodes what stands between & and ;, and returns 0 for what it does
-// not know.
+// entity returns the character for the text between & and ;, or 0 if it is unknown.
 func entity(name string) rune {
 	if num, ok := strings.CutPrefix(name, "#"); ok {
 		base := 10
@@ -332,7 +332,7 @@ func bracket(r rune) rune {
 	return 0
 }
 
-// opens marks the bytes that the spelling of an opening bracket can start with.
+// opens marks the bytes with which a form of an opening bracket can start.
 var opens = func() (t [256]bool) {
 	for _, r := range "<[&\\＜﹤‹\u3008\u2329⟨❮˂ᐸ◁［【〔⟦〚﹇⁅❲" {
 		t[string(r)[0]] = true
@@ -340,8 +340,8 @@ var opens = func() (t [256]bool) {
 	return t
 }()
 
-// opener finds the next spelling of '<' or '[' in s from i on. It returns the
-// bracket, where it starts and where it ends; 0 and len(s) when there is none.
+// opener finds the next form of '<' or '[' in s from i on. It returns the bracket,
+// its start and its end; 0 and len(s) if there is none.
 func opener(s string, i int) (b rune, start, end int) {
 	for ; i < len(s); i++ {
 		if !opens[s[i]] {
@@ -354,7 +354,8 @@ func opener(s string, i int) (b rune, start, end int) {
 	return 0, len(s), len(s)
 }
 
-// openerAt reads an opening bracket at the head of s, whose first byte opens marks.
+// openerAt reads an opening bracket at the head of s, whose first byte is marked in
+// opens.
 func openerAt(s string, final bool) (b rune, size int) {
 	switch c := s[0]; {
 	case c == '<' || c == '[':
@@ -375,8 +376,9 @@ func openerAt(s string, final bool) (b rune, size int) {
 	return 0, 0
 }
 
-// lookalikes maps characters that no compatibility decomposition leads to ASCII,
-// in lower case: the letters of the markers, their bars, strokes and dashes.
+// lookalikes maps characters to similar ASCII characters where compatibility
+// decomposition does not. It has the letters, bars, slashes and dashes of the
+// markers, in lower case.
 var lookalikes = map[rune]rune{
 	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'ɡ': 'g', 'һ': 'h', 'н': 'h', 'і': 'i', 'ı': 'i',
 	'ј': 'j', 'к': 'k', 'ӏ': 'l', 'ǀ': 'l', 'м': 'm', 'ո': 'n', 'о': 'o', 'օ': 'o', 'р': 'p', 'ԛ': 'q',

@@ -2,8 +2,8 @@ package guardrail
 
 import "strings"
 
-// findAssigned finds the value in password = "…", api_key: … and the like. i is
-// inside the name.
+// findAssigned finds the value in password = "…", api_key: … and similar assignments. i is
+// within the name.
 func findAssigned(s string, i int) (Finding, bool) {
 	const maxName = 40
 	from, end := i, i
@@ -18,7 +18,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 		return findApart(s, from, end)
 	}
 	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-	if kind == "" && short(s[from:end]) {
+	if kind == "" && endsInShortName(s[from:end]) {
 		kind = "password"
 	}
 	if kind == "" {
@@ -36,7 +36,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 		end = at + max(0, strings.IndexByte(s[at:min(len(s), at+256)], '<'))
 		start, quoted = at, true
 	}
-	if !quoted && from > 0 && (s[from-1] == '?' || s[from-1] == '&') { // of a URL
+	if !quoted && from > 0 && (s[from-1] == '?' || s[from-1] == '&') { // part of a URL
 		if n := strings.IndexByte(s[start:end], '&'); n >= 0 {
 			end = start + n
 		}
@@ -44,27 +44,27 @@ func findAssigned(s string, i int) (Finding, bool) {
 	v, name := s[start:end], s[from:nameEnd]
 	ok = credible(v, quoted, kind == "password" || kind == "secret")
 	if lower := strings.ToLower(v); kind == "api-key" && strings.Contains(lower, "key") && (!quoted || strings.HasPrefix(lower, strings.ToLower(name))) {
-		return Finding{}, false // the name of another
+		return Finding{}, false // the value is the name of another variable
 	}
 	switch {
 	case ok:
 	case kind == "password":
 		ok = plainPassword(s, from, nameEnd, at, start, end, quoted)
-	case header(name):
+	case isKeyHeader(name):
 		ok = headerToken(v, 12)
 	case strings.HasSuffix(strings.ToLower(name), "_authtoken"):
-		ok = uuid(v) && !placeholder(v)
-	case strong(v) && digits(v)+letters(v) < len(v):
+		ok = isUUID(v) && !isPlaceholder(v)
+	case isStrong(v) && digits(v)+letters(v) < len(v):
 		ok = true
-	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // of an environment
-		ok = !placeholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !expression(strings.NewReplacer("(", "", ")", "").Replace(v))
+	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // an environment variable
+		ok = !isPlaceholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !isExpression(strings.NewReplacer("(", "", ")", "").Replace(v))
 	}
 	return Finding{kind, start, end}, ok
 }
 
-// findApart finds the value of the name s[from:end] where something else than a sign of
-// assignment stands between the two: a space, as in ENV API_KEY …, or a word for the value
-// on its own, as in name: DB_PASSWORD, value: … and variable "db_password" { default = … }.
+// findApart finds the value of the name s[from:end] if there is no assignment sign between
+// the two. It recognises a space, as in ENV API_KEY …, and a separate word for the value,
+// as in name: DB_PASSWORD, value: … and variable "db_password" { default = … }.
 func findApart(s string, from, end int) (Finding, bool) {
 	const reach = 64
 	if end == len(s) {
@@ -72,7 +72,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 	}
 	kind := func() string {
 		kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
-		if kind == "" && short(s[from:end]) {
+		if kind == "" && endsInShortName(s[from:end]) {
 			kind = "password"
 		}
 		return kind
@@ -84,7 +84,7 @@ func findApart(s string, from, end int) (Finding, bool) {
 			return Finding{}, false
 		}
 		k := kind()
-		return Finding{k, start, start + len(v)}, k != "" && (machine(v) || strong(v) || quoted && credible(v, quoted, k == "password"))
+		return Finding{k, start, start + len(v)}, k != "" && (looksGenerated(v) || isStrong(v) || quoted && credible(v, quoted, k == "password"))
 	}
 	hi := min(len(s), end+reach)
 	for i := end; i < hi; i++ {
@@ -98,9 +98,9 @@ func findApart(s string, from, end int) (Finding, bool) {
 		}
 		switch strings.ToLower(s[i:w]) {
 		case "value", "default", "defaultvalue", "val":
-		case "n": // of an escaped end of a line
+		case "n": // part of an escaped line end
 			continue
-		case "type", "string", "sensitive", "true", "description": // of a variable
+		case "type", "string", "sensitive", "true", "description": // attributes of a variable
 			for w < hi && strings.IndexByte(" =:", s[w]) >= 0 {
 				w++
 			}
@@ -115,14 +115,14 @@ func findApart(s string, from, end int) (Finding, bool) {
 		}
 		start, stop, quoted := value(s, at)
 		v, k := s[start:stop], kind()
-		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !stands(v) && !expression(v) && !strings.ContainsAny(v, " \t")
-		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || strong(v))
+		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !isExpression(v) && !strings.ContainsAny(v, " \t")
+		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || isStrong(v))
 	}
 	return Finding{}, false
 }
 
-// short reports a name that ends in a short word for a password: pass, pw or psk.
-func short(name string) bool {
+// endsInShortName reports whether a name ends with a short word for a password: pass, pw or psk.
+func endsInShortName(name string) bool {
 	lower := strings.ToLower(strings.TrimRight(name, "0123456789"))
 	for _, w := range [...]string{"pass", "pw", "psk"} {
 		base, ok := strings.CutSuffix(lower, w)
@@ -134,14 +134,14 @@ func short(name string) bool {
 	return false
 }
 
-// header reports a name of HTTP headers that carry a key.
-func header(name string) bool {
+// isKeyHeader reports whether a name is that of an HTTP header with a key.
+func isKeyHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return strings.HasPrefix(lower, "x-") || lower == "private-token" || lower == "job-token" || lower == "api-key"
 }
 
-// nameKind says what a variable of this name holds, going by how the name ends:
-// a password_file or a token_type is no secret.
+// nameKind returns the kind of secret that a variable with this name holds, "" for none.
+// The end of the name decides: a password_file or a token_type is no secret.
 func nameKind(name string) string {
 	name = strings.TrimSuffix(name, "_base")
 	if base, ok := cutKey(name); ok {
@@ -172,8 +172,8 @@ func cutKey(name string) (base string, ok bool) {
 	return strings.TrimRight(base, "_-"), ok
 }
 
-// assignment skips what stands between the name s[from:end] and its value: a
-// closing quote, and =, :, := or =>; for a command-line flag, a space.
+// assignment skips the text between the name s[from:end] and its value: a closing quote,
+// and =, :, := or =>; for a command-line flag, a space.
 func assignment(s string, from, end int) (at int, ok bool) {
 	i := end
 	if i < len(s) && s[i] == '\\' {
@@ -214,7 +214,7 @@ func blanks(s string, i int) int {
 	return i
 }
 
-// value finds the literal or bare word at i.
+// value returns the range of the literal or bare word at i.
 func value(s string, i int) (start, end int, quoted bool) {
 	const maxValue = 256
 	if i+1 < len(s) && s[i] == '\\' && s[i+1] == '"' {
@@ -228,7 +228,7 @@ func value(s string, i int) (start, end int, quoted bool) {
 			return i, i, true
 		}
 		stop := end
-		if s[end-1] == '\\' { // the quotes are escaped themselves
+		if s[end-1] == '\\' { // the quotes themselves are escaped
 			stop--
 		}
 		return i + 1, max(stop, i+1), true

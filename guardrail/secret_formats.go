@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// plainPassword reports whether the value s[start:end] of the name at s[from:] is a
-// password though it is a word or short: where it stands tells configuration from code.
+// plainPassword reports whether the value s[start:end] of the name at s[from:] is a password
+// although it is short or a plain word. The text around it must be configuration and no code.
 func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
 	v, name := s[start:end], s[from:nameEnd]
-	if len(v) < 4 || stands(v) || expression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
+	if len(v) < 4 || isNoSecret(v) || isExpression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
 		return false
 	}
 	if quoted {
@@ -34,7 +34,7 @@ func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) boo
 	case unspaced && upper, yaml && upper:
 		return true
 	case unspaced && !looks && strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")):
-		return false // of an object
+		return false // a field of an object
 	case unspaced:
 		return !inCode && !strings.HasPrefix(tail, ";") || looks && symbols(v) > 0
 	case yaml:
@@ -46,8 +46,8 @@ func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) boo
 	return !inCode && head == "" && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi)) && (tail == "" || tail[0] == '#')
 }
 
-// besideUser reports whether the line before or behind s[lo:hi] names a user or a server,
-// as configuration does.
+// besideUser reports whether the line before or after s[lo:hi] names a user or a server, as
+// configuration does.
 func besideUser(s string, lo, hi int) bool {
 	beside := func(line string) bool {
 		name, value, ok := strings.Cut(strings.TrimLeft(line, " \t-"), ":")
@@ -56,7 +56,7 @@ func besideUser(s string, lo, hi int) bool {
 		}
 		name = strings.ToLower(strings.Trim(name, " \"'"))
 		value = strings.TrimSpace(value)
-		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || stands(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
+		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || isNoSecret(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
 			return false
 		}
 		for _, w := range [...]string{"user", "login", "host", "server", "url", "database", "port", "email", "domain"} {
@@ -77,16 +77,17 @@ func besideUser(s string, lo, hi int) bool {
 	return beside(next)
 }
 
-// manifests are the parts of a text that belong to Kubernetes manifests of kind Secret, in
-// order and apart, so that each is read once however many kinds stand in it.
+// manifests are the parts of a text that are Kubernetes manifests of kind Secret. They are in
+// order and don't overlap, so that each is parsed once, however often it contains the word
+// kind.
 type manifests []manifest
 
 type manifest struct {
 	lo, hi int
-	closed bool // a line of three hyphens ends it
+	closed bool // it ends with a line of three hyphens
 }
 
-// add notes the manifest around i, which is at the word kind, if its kind is Secret.
+// add records the manifest around i, which is at the word kind, if its kind is Secret.
 func (m *manifests) add(s string, i int) {
 	const reach, line = 64 << 10, "\n---"
 	rest := strings.TrimLeft(strings.TrimPrefix(s[i:min(len(s), i+32)], "kind"), "\"' \t\\")
@@ -123,7 +124,7 @@ func (m *manifests) add(s string, i int) {
 	*m = append(*m, x)
 }
 
-// find finds what the manifest holds.
+// find appends the secrets in the manifest.
 func (m manifest) find(found []Finding, s string) []Finding {
 	lo, hi := m.lo, m.hi
 	for _, name := range [...]string{"data", "stringData"} {
@@ -154,7 +155,7 @@ func (m manifest) find(found []Finding, s string) []Finding {
 	return found
 }
 
-// inBraces finds the values of the JSON object at s[j], and returns where it ends.
+// inBraces appends the values of the JSON object at s[j], and returns its end.
 func inBraces(found []Finding, s string, j, hi int) ([]Finding, int) {
 	value := false
 	for j++; j < hi && s[j] != '}'; j++ {
@@ -169,7 +170,7 @@ func inBraces(found []Finding, s string, j, hi int) ([]Finding, int) {
 				return found, hi
 			}
 			stop := j + 1 + end
-			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !placeholder(v) {
+			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !isPlaceholder(v) {
 				found = append(found, Finding{"kubernetes-secret", j + 1, j + 1 + len(v)})
 			}
 			j = stop
@@ -178,11 +179,11 @@ func inBraces(found []Finding, s string, j, hi int) ([]Finding, int) {
 	return found, min(j, hi)
 }
 
-// inBlock finds the values of the YAML lines that are indented below the key at s[from],
-// and returns where they end. Keys on the line of that key are looked at again.
+// inBlock appends the values of the YAML lines that are indented below the key at s[from],
+// and returns their end. Keys on the same line as that key are handled by the caller.
 func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 	depth := from - (strings.LastIndexByte(s[:from], '\n') + 1)
-	text := -1 // depth of the key whose block of text this is
+	text := -1 // depth of the key of the current text block; -1 for none
 	for k := strings.IndexByte(s[j:hi], '\n'); k >= 0; k = strings.IndexByte(s[j:hi], '\n') {
 		j += k + 1
 		line, _, _ := strings.Cut(s[j:hi], "\n")
@@ -194,7 +195,7 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 		case d <= depth:
 			return found, j
 		case text >= 0 && d > text:
-			if !placeholder(body) {
+			if !isPlaceholder(body) {
 				found = append(found, Finding{"kubernetes-secret", j + d, j + len(strings.TrimRight(line, " \r"))})
 			}
 			continue
@@ -210,7 +211,7 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 			continue
 		}
 		start = blanks(s, start)
-		if v = strings.Trim(v, "\"'"); len(v) >= 4 && !placeholder(v) {
+		if v = strings.Trim(v, "\"'"); len(v) >= 4 && !isPlaceholder(v) {
 			start += strings.Index(s[start:], v)
 			found = append(found, Finding{"kubernetes-secret", start, start + len(v)})
 		}
@@ -218,7 +219,8 @@ func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 	return found, j
 }
 
-// findTelegram finds the token of a bot: its number, a colon, AA and 33 more. i is the colon.
+// findTelegram finds the token of a bot: its number, a colon, AA and 33 more characters. i is
+// the colon.
 func findTelegram(s string, i int) (Finding, bool) {
 	from, end := i, i+1
 	for from > 0 && '0' <= s[from-1] && s[from-1] <= '9' {
@@ -233,7 +235,7 @@ func findTelegram(s string, i int) (Finding, bool) {
 	return Finding{"telegram-bot-api-token", from, end}, true
 }
 
-// findCookie finds the cookies of a header that a machine made. i is at the word cookie.
+// findCookie finds cookies with generated values in a header. i is at the word cookie.
 func findCookie(s string, i int) (Finding, bool) {
 	const name = "cookie"
 	end := i + len(name)
@@ -251,7 +253,7 @@ func findCookie(s string, i int) (Finding, bool) {
 		part := s[at:upTo(at, ';')]
 		n, v, ok := strings.Cut(part, "=")
 		if colon := strings.IndexByte(n, ':'); colon >= len(name) && strings.EqualFold(n[colon-len(name):colon], name) {
-			break // another header, which is looked at for itself
+			break // another header, which is checked separately
 		}
 		start := at + len(n) + 1
 		if ok && headerToken(v, 16) {
@@ -268,7 +270,8 @@ func findCookie(s string, i int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// findQuotedAfter finds the literal behind words after which nothing but a password stands.
+// findQuotedAfter returns a detector for the literal after words that only a password
+// follows.
 func findQuotedAfter(words string) detector {
 	return func(s string, i int) (Finding, bool) {
 		k := len(words) - 4
@@ -281,15 +284,15 @@ func findQuotedAfter(words string) detector {
 	}
 }
 
-// lineStart is where the line of i begins, or the part of it that a command may have.
+// lineStart returns the start of the line of i, but at most 4 KB before i.
 func lineStart(s string, i int) int {
 	const longest = 4 << 10
 	from := max(0, i-longest)
 	return from + strings.LastIndexByte(s[from:i], '\n') + 1
 }
 
-// findPiped finds the password that is given to chpasswd or, as an argument, to htpasswd.
-// i is inside of the word.
+// findPiped finds a password that is piped to chpasswd or is an argument of htpasswd. i is
+// within the word.
 func findPiped(s string, i int) (Finding, bool) {
 	if i < 2 || s[i-1] != 'h' && s[i-1] != 't' {
 		return Finding{}, false
@@ -322,7 +325,8 @@ func findPiped(s string, i int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// findHash finds the hash of a password as crypt(3) writes it: $6$salt$hash. i is the colon before it.
+// findHash finds the hash of a password in the format of crypt(3): $6$salt$hash. i is the
+// colon before it.
 func findHash(s string, i int) (Finding, bool) {
 	i++
 	end := i
@@ -333,13 +337,13 @@ func findHash(s string, i int) (Finding, bool) {
 	return Finding{"password-hash", i, end}, len(v) >= 25 && strings.Count(v, "$") >= 3 && distinct(v) > minDistinct
 }
 
-// findSpoken finds a password that a command takes as a word: the community of SNMP, the
-// user of net use, the standard input of sudo -S.
+// findSpoken finds a password that is a separate word of a command: the community of SNMP,
+// the user of net use, the standard input of sudo -S.
 func findSpoken(s string, i int) (Finding, bool) {
 	lo := lineStart(s, i)
 	next := func(at int) (Finding, bool) {
 		start, end := word(s, min(at, len(s)-1))
-		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !expression(s[start:end])
+		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !isExpression(s[start:end])
 	}
 	switch rest := s[i:]; {
 	case strings.HasPrefix(rest, "community ") && strings.HasSuffix(s[lo:i], "snmp-server "):
@@ -361,7 +365,7 @@ func findSpoken(s string, i int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// findBasicAuth finds a user and a password in base64 under the name auth, as in the
+// findBasicAuth finds a user and a password in base64 with the name auth, as in the
 // configuration of Docker and npm. i is at the word.
 func findBasicAuth(s string, i int) (Finding, bool) {
 	from, end := i, i+len("auth")
@@ -376,10 +380,10 @@ func findBasicAuth(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	start, stop, _ := value(s, at)
-	return Finding{"basic-auth", start, stop}, stop-start >= 8 && basic(s[start:stop])
+	return Finding{"basic-auth", start, stop}, stop-start >= 8 && isBasicAuth(s[start:stop])
 }
 
-// columns are the names of columns that hold what must not be told, and its kind.
+// columns maps the names of columns that hold secrets to the kind of secret.
 var columns = map[string]string{
 	"password": "password", "passwort": "password", "kennwort": "password", "passwd": "password", "pwd": "password", "pw": "password", "pass": "password",
 	"passphrase": "password", "contraseña": "password", "mot de passe": "password", "senha": "password",
@@ -387,16 +391,16 @@ var columns = map[string]string{
 	"access token": "token", "api token": "token", "token": "token",
 }
 
-// findColumns finds what stands below a password in the head of a table: of Markdown, or
-// separated by commas, semicolons or tabs. i is inside of the word. end is the end of the
-// table, i where there is none: no cell of a table is the head of another one.
+// findColumns finds the values below a column of passwords in a table: of Markdown, or
+// separated by commas, semicolons or tabs. i is within the column's name. end is the end of
+// the table, or i if there is none; cells of a table are not checked as heads of another one.
 func findColumns(s string, i int) (found []Finding, end int) {
 	const reach, most = 256, 1000
 	start := i
 	for start > 0 && strings.IndexByte(" \"'*`", s[start-1]) >= 0 {
 		start--
 	}
-	if start > 0 && strings.IndexByte("|\t;,\n", s[start-1]) < 0 { // no cell begins here
+	if start > 0 && strings.IndexByte("|\t;,\n", s[start-1]) < 0 { // i is not at the start of a cell
 		return nil, i
 	}
 	lo := strings.LastIndexByte(s[max(0, i-reach):i], '\n') + 1 + max(0, i-reach)
@@ -433,7 +437,7 @@ func findColumns(s string, i int) (found []Finding, end int) {
 				start += len(row[n]) + len(sep)
 			}
 			v := strings.Trim(row[column], " \t\"'`*")
-			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !placeholder(v) && !stands(v) && (digits(v) > 0 || symbols(v) > 0) {
+			if v != "" && strings.Trim(v, "-:") != "" && !strings.Contains(v, " ") && len(v) >= 4 && !isPlaceholder(v) && !isNoSecret(v) && (digits(v) > 0 || symbols(v) > 0) {
 				start += strings.Index(row[column], v)
 				found = append(found, Finding{kind, start, start + len(v)})
 			}
@@ -446,18 +450,18 @@ func findColumns(s string, i int) (found []Finding, end int) {
 	return nil, i
 }
 
-// StripPastedReasoning is StripReasoning for what a person wrote. People name the tags
-// ("the parser drops everything after <think>") more often than they paste a model's
-// thinking, so only what looks pasted is removed:
+// StripPastedReasoning is StripReasoning for text that a person wrote. People mention the
+// tags ("the parser drops everything after <think>") more often than they paste a model's
+// reasoning. So it only removes text that looks pasted:
 //
-//   - what stands between an opening tag and its closing one, with both, unless that
-//     is a joining word alone, as in "between <think> and </think>";
-//   - from an opening tag that is never closed and has a letter or a digit right behind
-//     it, or is alone on its line, to the end;
-//   - to a closing tag that nothing opened and that is alone on its line, from the start.
+//   - an opening tag, its closing tag and the text between them, unless that text
+//     is only a conjunction, as in "between <think> and </think>";
+//   - everything after an opening tag that is never closed, if a letter or a digit
+//     follows it directly or it is alone on its line;
+//   - everything before a closing tag without an opening one, if it is alone on its line.
 //
-// A tag in quotation marks or backticks of its own never counts. It is idempotent, and
-// the result may name tags.
+// A tag in its own quotation marks or backticks never counts. The function is idempotent, and
+// the result may contain tags.
 func StripPastedReasoning(text string) string {
 	for range 4 {
 		cut := pasted(text)
@@ -477,10 +481,10 @@ func StripPastedReasoning(text string) string {
 			text = strings.TrimLeftFunc(text, unicode.IsSpace)
 		}
 	}
-	return StripReasoning(text) // made to come out as tags again and again
+	return StripReasoning(text) // the text is built so that removing tags creates others repeatedly
 }
 
-// span is a part of a text; for a tag, what it is as well.
+// span is a part of a text; for a tag, with the index of the tag.
 type span struct {
 	start, end int
 	tag        int
@@ -531,7 +535,7 @@ func pasted(text string) (cut []span) {
 	return cut
 }
 
-// quoted reports whether a tag has quotation marks of its own.
+// quoted reports whether a tag has its own quotation marks.
 func quoted(text string, t span) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:t.start])
 	after, _ := utf8.DecodeRuneInString(text[t.end:])
@@ -544,10 +548,10 @@ func closesLine(text string, t span) bool {
 	return strings.TrimSpace(after) == ""
 }
 
-// joining are the words that stand between the names of two tags.
+// joining are conjunctions between the names of two tags.
 var joining = strings.Fields("and or to till until through und oder bis et ou à y o e ed a i en of och og и или до")
 
-// onlyJoins reports whether what is between two tags only joins them.
+// onlyJoins reports whether the text between two tags is only a conjunction.
 func onlyJoins(between string) bool {
 	if len(between) > 40 || strings.TrimSpace(between) == "" {
 		return false

@@ -7,35 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// cue is a word after which people tell a secret.
+// cue is a word after which people write a secret.
 type cue struct {
 	word string // in lower case
 	kind string
 	fits func(v string) bool // whether a bare word can be the secret
 }
 
-// cues are asked in this order; a longer one comes before its beginning.
+// cues are checked in this order; a longer cue precedes its prefix.
 var cues = []cue{
 	{"passphrase", "password", isPassword}, {"passwort", "password", isPassword}, {"passwords", "password", isPassword}, {"password", "password", isPassword},
-	{"passord", "password", isPassword}, {"passwd", "password", isPassword}, {"passcode", "pin", code}, {"pass", "password", isPassword},
+	{"passord", "password", isPassword}, {"passwd", "password", isPassword}, {"passcode", "pin", isNumericCode}, {"pass", "password", isPassword},
 	{"pwd", "password", isPassword}, {"pw", "password", isPassword}, {"kennwort", "password", isPassword}, {"mot de passe", "password", isPassword},
 	{"contraseña", "password", isPassword}, {"contrasena", "password", isPassword}, {"senha", "password", isPassword}, {"wachtwoord", "password", isPassword},
 	{"hasło", "password", isPassword}, {"lösenord", "password", isPassword}, {"adgangskode", "password", isPassword}, {"salasana", "password", isPassword},
 	{"heslo", "password", isPassword}, {"jelszó", "password", isPassword}, {"şifre", "password", isPassword},
 	{"пароль", "password", isPassword}, {"密码", "password", isPassword}, {"密碼", "password", isPassword}, {"口令", "password", isPassword},
-	{"パスワード", "password", isPassword}, {"暗証番号", "pin", code}, {"비밀번호", "password", isPassword},
-	{"credentials", "password", isPassword}, {"pin", "pin", code}, {"recovery code", "recovery-code", code}, {"recovery codes", "recovery-code", code},
-	{"backup code", "recovery-code", code}, {"backup codes", "recovery-code", code}, {"one-time code", "pin", code},
-	{"api key", "api-key", machine}, {"secret key", "api-key", machine}, {"access key", "api-key", machine},
-	{"secret", "secret", machine}, {"token", "token", machine},
-	{"2fa code", "pin", code}, {"verification code", "pin", code}, {"security code", "pin", code}, {"private key", "api-key", machine},
+	{"パスワード", "password", isPassword}, {"暗証番号", "pin", isNumericCode}, {"비밀번호", "password", isPassword},
+	{"credentials", "password", isPassword}, {"pin", "pin", isNumericCode}, {"recovery code", "recovery-code", isNumericCode}, {"recovery codes", "recovery-code", isNumericCode},
+	{"backup code", "recovery-code", isNumericCode}, {"backup codes", "recovery-code", isNumericCode}, {"one-time code", "pin", isNumericCode},
+	{"api key", "api-key", looksGenerated}, {"secret key", "api-key", looksGenerated}, {"access key", "api-key", looksGenerated},
+	{"secret", "secret", looksGenerated}, {"token", "token", looksGenerated},
+	{"2fa code", "pin", isNumericCode}, {"verification code", "pin", isNumericCode}, {"security code", "pin", isNumericCode}, {"private key", "api-key", looksGenerated},
 	{"clave", "password", isPassword}, {"parola d'ordine", "password", isPassword}, {"creds", "password", isPassword}, {"zugangsdaten", "password", isPassword},
 	{"log in", "login", isPassword}, {"login", "login", isPassword}, {"sign in", "login", isPassword}, {"logged in", "login", isPassword}, {"log into", "login", isPassword},
-	{"license key", "license-key", serial}, {"licence key", "license-key", serial}, {"activation key", "license-key", serial}, {"product key", "license-key", serial},
+	{"license key", "license-key", isLicenceKey}, {"licence key", "license-key", isLicenceKey}, {"activation key", "license-key", isLicenceKey}, {"product key", "license-key", isLicenceKey},
 	{"seed phrase", "recovery-phrase", nil}, {"recovery phrase", "recovery-phrase", nil}, {"mnemonic", "recovery-phrase", nil},
 }
 
-// cueAnchors are four bytes of each word, and how far into it they stand.
+// cueAnchors holds four bytes of each cue, and their offset in it.
 var cueAnchors = []struct {
 	text string
 	back int
@@ -49,8 +49,8 @@ var cueAnchors = []struct {
 	{"fa c", 1}, {"on c", 10}, {"ty c", 6}, {"te k", 5},
 }
 
-// findStated finds a secret that is told in a sentence: "the password for staging is …".
-// Its anchor stands back bytes into the cue.
+// findStated returns a detector for a secret in a sentence: "the password for staging is …".
+// Its anchor is at offset back in the cue.
 func findStated(anchor string, back int) detector {
 	var here []*cue
 	for k := range cues {
@@ -84,8 +84,8 @@ func findStated(anchor string, back int) detector {
 	}
 }
 
-// links reports a word between which and the secret nothing stands.
-func links(word string) bool {
+// isLink reports whether a word may be directly before the secret.
+func isLink(word string) bool {
 	switch word {
 	case "is", "are", "was", "'s", "ist", "lautet", "war", "est", "es", "è", "é", "är", "er", "je", "on", "to", "now", "nun", "still", "currently", "auf":
 		return true
@@ -93,34 +93,34 @@ func links(word string) bool {
 	return false
 }
 
-// joinedLinks are those that no space stands around.
+// joinedLinks are links without spaces around them.
 var joinedLinks = []string{"：", "是", "为", "為", "は", ":", "=", "→", "->", "—", "는", "은"}
 
-// find looks behind the cue, which ends at end, for what links it to the secret.
+// find searches the text after the cue, which ends at end, for a link and the secret.
 func (c *cue) find(s string, from, end int) (Finding, bool) {
 	const reach, most = 96, 8
 	limit, stop := end, min(len(s), end+reach)
 	switch c.kind {
-	case "login": // says where a password is, and never which
+	case "login": // says where a password is used, but not which one it is
 		return Finding{}, false
 	case "recovery-phrase":
 		return c.phrase(s, end)
 	}
 	if common := c.kind == "token" || c.kind == "secret"; common && s[end] != ':' && !strings.HasPrefix(s[end:], " is ") && !strings.HasPrefix(s[end:], " for the ") && (end+1 == len(s) || s[end+1] > '9') {
-		return Finding{}, false // words of programs
+		return Finding{}, false // common words in programs
 	}
 	var seen byte
 	for _, b := range []byte(s[end:stop]) {
 		if b == '\n' {
 			break
 		}
-		seen |= telling[b]
+		seen |= secretBytes[b]
 		limit++
 	}
-	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // words alone tell nothing
+	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // plain words are no secret
 		return c.before(s, from)
 	}
-	if end+3 < limit && s[end] == ' ' && s[end+2] == ' ' && strings.IndexByte("0578", s[end+1]) >= 0 && symbols(s[end+3:end+4])+letters(s[end+3:end+4])+digits(s[end+3:end+4]) > 0 { // of a router
+	if end+3 < limit && s[end] == ' ' && s[end+2] == ' ' && strings.IndexByte("0578", s[end+1]) >= 0 && symbols(s[end+3:end+4])+letters(s[end+3:end+4])+digits(s[end+3:end+4]) > 0 { // password type in a router's configuration
 		v, stop := wordAt(s, end+3, limit)
 		return Finding{c.kind, end + 3, stop}, isPassword(v)
 	}
@@ -129,7 +129,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		i = i + strings.IndexByte(s[i:], ' ')
 		return c.value(s, i, limit, false)
 	}
-	if s[i] == '"' || s[i] == '`' || s[i] == '*' { // "password": what it is called stands in quotes
+	if s[i] == '"' || s[i] == '`' || s[i] == '*' { // "password": the name is in quotes
 		i++
 	}
 	direct := true
@@ -167,7 +167,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		}
 		word := strings.ToLower(s[i:w])
 		switch {
-		case links(word):
+		case isLink(word):
 			if f, ok := c.value(s, w, limit, word == "to" && !changed && !wasSet(s, from)); ok {
 				return f, true
 			}
@@ -191,7 +191,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 	return c.before(s, from)
 }
 
-// wasSet reports "set the password", with a word or two between, before s[from:].
+// wasSet reports whether "set the password", with a word or two between, is before s[from:].
 func wasSet(s string, from int) bool {
 	words := strings.Fields(s[max(0, from-40):from])
 	for k := len(words) - 1; k >= 0 && k >= len(words)-4; k-- {
@@ -203,7 +203,7 @@ func wasSet(s string, from int) bool {
 	return false
 }
 
-// suspicious reports whether the word at the start of s is more than letters.
+// suspicious reports whether the word at the start of s has other characters than letters.
 func suspicious(s string) bool {
 	for k := range len(s) {
 		if s[k] <= ' ' {
@@ -218,8 +218,8 @@ func suspicious(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// telling marks the bytes of which a secret has one at least, unless it stands in quotes.
-var telling = func() (out [256]byte) {
+// secretBytes marks bytes of which a secret has at least one, unless it is in quotes.
+var secretBytes = func() (out [256]byte) {
 	for c := range out {
 		if b := byte(c); '0' <= b && b <= '9' || b >= 0x80 || strings.IndexByte("!@#$%^&*+=?~\"'`", b) >= 0 {
 			out[c] = 1
@@ -261,8 +261,8 @@ func (c *cue) before(s string, from int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// value reads the secret at s[i:limit]. Directly behind the cue, where nothing links the
-// two, it has to look more like one.
+// value finds the secret at s[i:limit]. If it follows the cue directly, without a link, it
+// must look more like a secret.
 func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 	i = blanks(s, i)
 	for _, open := range [...][2]string{{`"`, `"`}, {"`", "`"}, {"'", "'"}, {"「", "」"}, {"“", "”"}, {"„", "“"}, {"**", "**"}} {
@@ -287,7 +287,7 @@ func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 		end--
 	}
 	v := s[i:end]
-	if c.kind == "recovery-code" && code(v) { // they come by the line
+	if c.kind == "recovery-code" && isNumericCode(v) { // there may be several on the line
 		end = len(strings.TrimRight(s[:limit], " ."))
 		for k := end; k > i; k-- {
 			if part := s[i:k]; strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ- ,") == "" && digits(part)*2 >= letters(part) {
@@ -310,8 +310,8 @@ func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
 	return Finding{c.kind, i, end}, c.fits(v)
 }
 
-// words is where the words of a passphrase end: three or more of them, none of which
-// sentences are made of. 0 is none.
+// words returns the end of the words of a passphrase, or 0. There must be three or more, and
+// none may be a usual word of a sentence.
 func (c *cue) words(s string, i, limit int) int {
 	const grammar = "|is|the|a|an|in|at|on|of|to|and|or|not|by|for|from|with|must|be|it|its|we|you|your|our|should|never|always|used|was|are|has|have|as|" +
 		"stored|required|this|that|when|if|then|than|can|will|same|only|no|please|see|set|use|may|do|does|your|their|via|into|under|"
@@ -334,16 +334,16 @@ func (c *cue) words(s string, i, limit int) int {
 	return i + len(strings.TrimRight(s[i:end], " "))
 }
 
-// quoted reports whether what is told in quotes can be a secret: one word, which may be
-// a plain one.
+// quoted reports whether a text in quotes can be a secret: a single word, which may be a
+// plain one.
 func (c *cue) quoted(v string) bool {
 	if c.kind != "password" {
 		return c.fits(v)
 	}
-	return isPassword(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !stands(v)
+	return isPassword(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !isNoSecret(v)
 }
 
-// notSecret are words about passwords, types and other languages' words for them.
+// notSecret holds words about passwords, types, and words for them in other languages.
 const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|required|optional|empty|boolean|bool|object|unknown|value|hidden|input|field|varchar|" +
 	"invalid|missing|wrong|incorrect|correct|forgotten|expired|disabled|enabled|default|username|email|login|number|bytes|strong|weak|short|plain|" +
 	"plaintext|cleartext|encrypted|hashed|stored|masked|blank|unset|never|always|clave|senha|kennwort|hasło|пароль|prompt|random|generated|static|public|" +
@@ -351,10 +351,11 @@ const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|requi
 	"argon|sha|md|utf|base|pbkdf|scrypt|aes|rsa|ed|tls|ssl|ipv|http|https|rfc|wpa|pkcs|python|node|java|es|ascii|iso|bit|bits|byte|" +
 	"char|chars|character|characters|digit|digits|day|days|hour|hours|minute|minutes|second|seconds|min|max|st|nd|rd|th|kb|mb|gb|ms|times|words|letters|"
 
-// stands reports a word that is no secret but says something of one, or names one.
-func stands(v string) bool {
+// isNoSecret reports whether a word is no secret, but a placeholder, a description or a name for
+// one.
+func isNoSecret(v string) bool {
 	l := strings.ToLower(v)
-	if placeholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
+	if isPlaceholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
 		return true
 	}
 	for _, w := range [...]string{"pass", "pwd", "secret", "token", "credential", "wort", "encod", "encrypt", "hash", "sensitiv", "sha256", "sha512", "bcrypt", "argon2", "base64"} {
@@ -365,9 +366,9 @@ func stands(v string) bool {
 	return strings.Contains(notSecret, "|"+l+"|")
 }
 
-// says reports a word like SHA-256, 12-character or UTF-8-BOM, which says something of a
-// secret: the first of its words does, or all of them.
-func says(v string) bool {
+// describesSecret reports whether a word like SHA-256, 12-character or UTF-8-BOM describes a secret:
+// the first of its parts is in notSecret.
+func describesSecret(v string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) })
 	if strings.Contains(v, "=") && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(notSecret, "|"+p+"|") }) {
 		return true // an argument
@@ -375,28 +376,28 @@ func says(v string) bool {
 	return len(parts) > 0 && strings.Contains(notSecret, "|"+parts[0]+"|") && (symbols(v) == 0 || len(parts) == 1)
 }
 
-// isPassword reports whether a bare word in a sentence is a password: words aren't, unless a
-// digit or a sign is among their letters.
+// isPassword reports whether a bare word in a sentence is a password. Plain words are not;
+// it must have a digit or a sign among its letters.
 func isPassword(v string) bool {
 	l := letters(v)
-	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !stands(v) && !says(v) && !expression(v)
+	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !isNoSecret(v) && !describesSecret(v) && !isExpression(v)
 }
 
-// code reports a number of four to ten digits, or groups of them and letters.
-func code(v string) bool {
+// isNumericCode reports whether v is a number of four to ten digits, or groups of digits and letters.
+func isNumericCode(v string) bool {
 	d, n := digits(v), digits(v)+letters(v)
 	return len(v) >= 4 && len(v) <= 40 && n+strings.Count(v, "-") == len(v) && (d == len(v) && d <= 10 || d >= 3 && strings.Contains(v, "-")) && n >= 4 &&
-		!uuid(v) && !(len(v) == 10 && v[4] == '-' && v[7] == '-' && d == 8) // a date
+		!isUUID(v) && !(len(v) == 10 && v[4] == '-' && v[7] == '-' && d == 8) // a date
 }
 
-// machine reports a token: what nobody would think of.
-func machine(v string) bool {
-	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !stands(v) && !expression(v) && !uuid(v) &&
+// looksGenerated reports whether v looks like a generated token.
+func looksGenerated(v string) bool {
+	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isNoSecret(v) && !isExpression(v) && !isUUID(v) &&
 		!strings.ContainsAny(v, "/:") && strings.Count(v, "-") < 4
 }
 
-// expression reports what is code, a path or an address.
-func expression(v string) bool {
+// isExpression reports whether v is code, a path or an address.
+func isExpression(v string) bool {
 	if strings.ContainsAny(v, "()[]{}<>|\\\"`,;") || strings.Contains(v, "://") || strings.Contains(v, "->") || strings.Contains(v, "::") || strings.Contains(v, "==") {
 		return true
 	}
@@ -406,8 +407,8 @@ func expression(v string) bool {
 	return symbols(v) == 0 && strings.ContainsAny(v, "./:") && !dotted(v) || strings.Count(v, "/") > 1
 }
 
-// dotted reports two words with a dot between, of which the second is no name of a field, an
-// ending or a version: a letter and three digits.
+// dotted reports whether v is two words with a dot between, the second of which has a letter
+// and three digits. It is then no field name, file extension or version.
 func dotted(v string) bool {
 	head, last, ok := strings.Cut(v, ".")
 	return ok && head != "" && letters(last) > 0 && digits(last) >= 3 && !strings.ContainsAny(v, "/:") && !strings.Contains(last, ".")
@@ -423,17 +424,17 @@ func symbols(v string) int {
 	return n
 }
 
-// mixed reports a digit and letters of both cases.
+// mixed reports whether v has a digit and letters of both cases.
 func mixed(v string) bool {
 	return digits(v) > 0 && strings.ToLower(v) != v && strings.ToUpper(v) != v
 }
 
-// flag is an option of a program that is followed by a password.
+// flag is an option of a program whose value is a password.
 type flag struct {
 	name     string
 	programs []string
-	pair     bool // user:password
-	attached bool // only where nothing stands between: a space would start something else
+	pair     bool // the value is user:password
+	attached bool // the value follows without a space; after a space, it would be another argument
 }
 
 var flags = []flag{
@@ -449,8 +450,7 @@ var flags = []flag{
 	{name: "-a", programs: []string{"redis-cli"}},
 }
 
-// findFlag finds the password behind a flag of a command line. i is the space
-// before it.
+// findFlag finds the password after a command-line flag. i is the space before the flag.
 func findFlag(s string, i int) (Finding, bool) {
 	if s[i] != ' ' && s[i] != '\t' {
 		return Finding{}, false
@@ -475,14 +475,14 @@ func findFlag(s string, i int) (Finding, bool) {
 			}
 			user, start = name, start+len(name)+1
 		}
-		if chosen(user, s[start:end]) && runs(s, i, f.programs) {
+		if chosen(user, s[start:end]) && runsProgram(s, i, f.programs) {
 			return Finding{"password", start, end}, true
 		}
 	}
 	return behindUser(s, i)
 }
 
-// behindUser finds the password of any program behind "-u NAME -p".
+// behindUser finds the password after "-u NAME -p", with any program.
 func behindUser(s string, i int) (Finding, bool) {
 	const flag = " -p "
 	if !strings.HasPrefix(s[i:], flag) || i+len(flag) >= len(s) {
@@ -497,7 +497,8 @@ func behindUser(s string, i int) (Finding, bool) {
 	return Finding{"password", start, end}, chosen("", v) && letters(v) > 0 && !strings.HasPrefix(v, "-")
 }
 
-// word finds the argument at s[at:], behind = or spaces, without its quotes.
+// word returns the range of the argument at s[at:], after = or spaces and without its
+// quotes.
 func word(s string, at int) (start, end int) {
 	const maxWord = 256
 	if s[at] == '=' {
@@ -514,9 +515,9 @@ func word(s string, at int) (start, end int) {
 	return at, end
 }
 
-// runs reports whether the command that s[i] belongs to is one of programs. Lines
-// that end in a backslash go on.
-func runs(s string, i int, programs []string) bool {
+// runsProgram reports whether the command that contains s[i] is one of programs. A line that ends
+// with a backslash is continued.
+func runsProgram(s string, i int, programs []string) bool {
 	const reach = 1024
 	lo := max(0, i-reach)
 	for j := i - 1; j >= lo; j-- {
@@ -533,15 +534,15 @@ func runs(s string, i int, programs []string) bool {
 	return false
 }
 
-// findNetrc finds the password of a .netrc entry: machine HOST login USER password
-// SECRET, on one line or several. i is inside of the word password.
+// findNetrc finds the password of a .netrc entry, which has the words machine, login and password,
+// on one line or several. i is within the word password.
 func findNetrc(s string, i int) (Finding, bool) {
 	const reach = 256
 	if !strings.HasPrefix(s[i:], "password") || i == 0 || s[i-1] > ' ' {
 		return Finding{}, false
 	}
 	head := s[max(0, i-reach):i]
-	if !strings.Contains(head, "login") { // most mentions of a password end here
+	if !strings.Contains(head, "login") { // most mentions of a password return here
 		return Finding{}, false
 	}
 	at := i + len("password")
@@ -571,8 +572,8 @@ func lastIndex(words []string, w string) int {
 	return -1
 }
 
-// findPgpass finds the password of a line of .pgpass: host:port:database:user:password.
-// i is the colon before the port.
+// findPgpass finds the password in a line of .pgpass: host:port:database:user:password. i is
+// the colon before the port.
 func findPgpass(s string, i int) (Finding, bool) {
 	const reach = 256
 	from := i

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// near finds a password that stands on the line of the cue s[from:end] without a link
-// between the two: "log in as admin with …", "… is the password", "changed from … to …".
-// Only what hardly anybody writes but as a password counts here.
+// near finds a password on the line of the cue s[from:end] without a link between the two:
+// "log in as admin with …", "… is the password", "changed from … to …". It only accepts
+// words that are almost certainly passwords.
 func (c *cue) near(s string, from, end int) (Finding, bool) {
 	const reach = 120
-	fits := strong
+	fits := isStrong
 	switch c.kind {
 	case "api-key", "token", "secret":
-		fits = random
+		fits = isRandom
 	case "password", "login":
 		if c.word == "pass" {
 			return Finding{}, false
@@ -23,7 +23,7 @@ func (c *cue) near(s string, from, end int) (Finding, bool) {
 		return Finding{}, false
 	}
 	if rest := strings.TrimLeft(s[end:min(len(s), end+8)], " "); strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "!=") {
-		return Finding{}, false // code compares
+		return Finding{}, false // a comparison in code
 	}
 	lo, hi := max(0, from-reach), min(len(s), end+reach)
 	if k := strings.LastIndexByte(s[lo:from], '\n'); k >= 0 {
@@ -39,7 +39,7 @@ func (c *cue) near(s string, from, end int) (Finding, bool) {
 		hi--
 	}
 	if strings.Contains(s[end:hi], "[redacted:") {
-		return Finding{}, false // it is gone
+		return Finding{}, false // it was redacted already
 	}
 	if f, ok := c.first(fits, s, end, hi); ok {
 		return f, true
@@ -50,8 +50,8 @@ func (c *cue) near(s string, from, end int) (Finding, bool) {
 	return c.below(s, end, hi)
 }
 
-// below finds the secret that is the only word of the line behind the one on which the cue
-// ends at end, and that line at hi with nothing but a colon.
+// below finds a secret that is the only word on the next line. The cue ends at end and its
+// line at hi, with only a colon between them.
 func (c *cue) below(s string, end, hi int) (Finding, bool) {
 	if c.kind == "login" || hi >= len(s) || s[hi] != '\n' || strings.Trim(s[end:hi], " \t\r*") != ":" {
 		return Finding{}, false
@@ -60,7 +60,7 @@ func (c *cue) below(s string, end, hi int) (Finding, bool) {
 	for i < len(s) && s[i] <= ' ' {
 		i++
 	}
-	if strings.HasPrefix(s[i:], "```") { // a block of code with a line in it
+	if strings.HasPrefix(s[i:], "```") { // a code block with one line
 		if k := strings.IndexByte(s[i:], '\n'); k >= 0 {
 			i += k + 1
 		}
@@ -74,7 +74,7 @@ func (c *cue) below(s string, end, hi int) (Finding, bool) {
 	return Finding{c.kind, start, start + len(v)}, v != "" && c.fits(v)
 }
 
-// first finds the first word in s[lo:hi] that fits.
+// first returns the first word in s[lo:hi] that fits.
 func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool) {
 	for i := lo; i < hi; {
 		w, digit := i, false
@@ -90,7 +90,7 @@ func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool
 			for end > start && strings.IndexByte("\"'`)*.,;:?", s[end-1]) >= 0 {
 				end--
 			}
-			known := false // that a password stands there
+			known := false // a password is expected here
 			if k := strings.IndexAny(s[start:end], ":/"); k > 0 && c.kind != "api-key" && plainName(s[start:start+k]) {
 				pass := s[start+k+1 : end]
 				if known = strings.Contains(users, "|"+strings.ToLower(s[start:start+k])+"|") && isPassword(pass); known || fits(pass) {
@@ -110,10 +110,10 @@ func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool
 	return Finding{}, false
 }
 
-// users are names before a colon or a slash that only a password follows.
+// users are names that only a password follows after a colon or a slash.
 const users = "|admin|administrator|root|user|sa|postgres|ubuntu|pi|guest|operator|oracle|ec2-user|deploy|"
 
-// plainName reports the name of a user or of a field.
+// plainName reports whether s can be the name of a user or a field.
 func plainName(s string) bool {
 	for i := range len(s) {
 		if !wordDash(s[i]) && s[i] != '.' {
@@ -123,14 +123,14 @@ func plainName(s string) bool {
 	return true
 }
 
-// random reports a key or a token that only a machine makes: no digest with its name before
-// it, no path, no UUID.
-func random(v string) bool {
+// isRandom reports whether v is a generated key or token. Digests with their algorithm's
+// name, paths and UUIDs are not.
+func isRandom(v string) bool {
 	if len(v) < 24 || len(v) > 256 || digits(v) < 4 && !(digits(v) > 0 && shuffled(v)) || letters(v) < 4 || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:$%&@#*?!") || strings.Contains(v, "..") ||
-		strings.Count(v, "/") > 2 || uuid(v) || placeholder(v) || entropy(v) < 3.4 {
+		strings.Count(v, "/") > 2 || isUUID(v) || isPlaceholder(v) || entropy(v) < 3.4 {
 		return false
 	}
-	run, longest := 0, 0 // of what no - or . parts
+	run, longest := 0, 0 // lengths of runs without separators
 	for i := range len(v) {
 		if run++; !alnum(v[i]) && v[i] != '+' {
 			run = 0
@@ -142,12 +142,11 @@ func random(v string) bool {
 
 const shortestStrong = 7
 
-// strong reports whether a word is one that people write as a password and as hardly
-// anything else: letters, digits and a sign among them, or letters of both cases with
-// digits in two places.
-func strong(v string) bool {
+// isStrong reports whether a word is almost certainly a password: it has letters, digits and
+// a sign among them, or letters of both cases with digits in two places.
+func isStrong(v string) bool {
 	if len(v) < shortestStrong || len(v) > 64 || letters(v) < 3 || digits(v) < 1 || !alnum(v[0]) || strings.ContainsAny(v, "()[]{}<>|\\\"'`,;:/=+") ||
-		placeholder(v) || says(v) || stands(v) {
+		isPlaceholder(v) || describesSecret(v) || isNoSecret(v) {
 		return false
 	}
 	signs, groups := 0, 0
@@ -164,12 +163,12 @@ func strong(v string) bool {
 		case c == '@':
 			host := v[i+1:]
 			if letters(host) == 0 && !strings.Contains(host, ".") || i <= 2 && i > 0 && mixed(v) {
-				signs++ // not of an address or a version
+				signs++ // not part of an address or a version
 			}
 		}
 	}
 	if reference := strings.IndexByte(v, '#'); signs == 1 && reference > 0 && letters(v[reference:]) == 0 || strings.Contains(v, "%2") || strings.HasSuffix(v, "%") {
-		return false // an issue, an escape
+		return false // an issue number, or an escape
 	}
 	if signs > 0 {
 		return true
@@ -177,7 +176,7 @@ func strong(v string) bool {
 	return groups >= 2 && mixed(v) && digits(v)+letters(v) == len(v) && changes(v) >= 5
 }
 
-// changes counts where a digit, a capital and a small letter follow one another.
+// changes counts the changes between digits, capitals and small letters.
 func changes(v string) int {
 	class := func(c byte) byte { return c & 0x60 }
 	n := 0
@@ -189,22 +188,23 @@ func changes(v string) int {
 	return n
 }
 
-// serial reports a key of a licence: groups of capitals and digits, or what a machine made.
-func serial(v string) bool {
+// isLicenceKey reports whether v looks like a licence key: groups of capitals and digits, or a
+// generated token.
+func isLicenceKey(v string) bool {
 	groups := strings.Split(v, "-")
 	for _, g := range groups {
 		if len(g) < 4 || strings.Trim(g, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-			return machine(v)
+			return looksGenerated(v)
 		}
 	}
-	return len(groups) >= 3 && digits(v) >= 2 && letters(v) >= 2 && !placeholder(v)
+	return len(groups) >= 3 && digits(v) >= 2 && letters(v) >= 2 && !isPlaceholder(v)
 }
 
-// phrase finds the twelve or more plain words that stand for the key of a wallet, behind
-// the cue that ends at end.
+// phrase finds the twelve or more plain words of a wallet's recovery phrase after the cue
+// that ends at end.
 func (c *cue) phrase(s string, end int) (Finding, bool) {
 	const reach, least, most = 48, 12, 24
-	// words counts the plain words from i on, and where they end.
+	// words counts the plain words from i on, and returns their end.
 	words := func(i int) (n, stop int) {
 		for stop = i; n < most; n++ {
 			w := stop
@@ -226,7 +226,7 @@ func (c *cue) phrase(s string, end int) (Finding, bool) {
 	}
 	for i := end; i < min(len(s), end+reach); i++ {
 		if s[i-1] <= ' ' || strings.IndexByte("\"'`:", s[i-1]) >= 0 {
-			if n, stop := words(i); n >= least && !sentence(s[i:stop]) {
+			if n, stop := words(i); n >= least && !hasSentenceWord(s[i:stop]) {
 				return Finding{c.kind, i, stop}, true
 			}
 		}
@@ -234,8 +234,9 @@ func (c *cue) phrase(s string, end int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// sentence reports words of which sentences are made; the list of BIP 39 has none of them.
-func sentence(s string) bool {
+// hasSentenceWord reports whether s has a common word of sentences. The list of BIP 39 contains
+// none of them.
+func hasSentenceWord(s string) bool {
 	for w := range strings.FieldsSeq(s) {
 		switch w {
 		case "the", "and", "for", "are", "was", "with", "from", "has", "have", "not", "must", "when", "your", "its", "our", "but", "into", "which", "were", "never", "should":
@@ -245,9 +246,8 @@ func sentence(s string) bool {
 	return false
 }
 
-// findAuthorization finds the credentials of an Authorization header, or of
-// Proxy-Authorization: in a request, in a program that sets it, in JSON. i is where
-// the word starts.
+// findAuthorization finds the credentials of an Authorization or Proxy-Authorization
+// header: in a request, in a program that sets it, or in JSON. i is the start of the word.
 func findAuthorization(s string, i int) (Finding, bool) {
 	const name = "authorization"
 	if i+len(name) >= len(s) || !strings.EqualFold(s[i:i+len(name)], name) {
@@ -266,7 +266,7 @@ func findAuthorization(s string, i int) (Finding, bool) {
 		start := last - len(second)
 		switch kind := scheme(first); kind {
 		case "basic-auth":
-			return Finding{kind, start, last}, basic(second)
+			return Finding{kind, start, last}, isBasicAuth(second)
 		default:
 			return Finding{kind, start, last}, headerToken(second, 12)
 		}
@@ -274,15 +274,15 @@ func findAuthorization(s string, i int) (Finding, bool) {
 	return Finding{"authorization", at, end}, headerToken(first, 16)
 }
 
-// headerWord reads a token as RFC 7235 has it.
+// headerWord reads a token as defined in RFC 7235.
 func headerWord(s string, at int) (w string, end int) {
 	for end = at; end < len(s) && tokenByte(s[end]); end++ {
 	}
 	return s[at:end], end
 }
 
-// scheme is the kind of credentials that a scheme has; "" for one that has none to
-// be kept secret, or that is none.
+// scheme returns the kind of credentials of an authentication scheme; "" for a scheme
+// without secret credentials, or for another word.
 func scheme(name string) string {
 	switch strings.ToLower(name) {
 	case "basic":
@@ -295,8 +295,8 @@ func scheme(name string) string {
 	return ""
 }
 
-// basic reports a user and a password in base64.
-func basic(v string) bool {
+// isBasicAuth reports whether v is a user and a password in base64.
+func isBasicAuth(v string) bool {
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
 	if err != nil {
 		return false
@@ -308,20 +308,20 @@ func basic(v string) bool {
 	return ok && (pass == "" && len(user) >= 16 || chosen(user, pass))
 }
 
-// headerToken reports a token of at least this length that is made by a machine.
+// headerToken reports whether v is a generated token with at least this length.
 func headerToken(v string, least int) bool {
-	return len(v) >= least && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !placeholder(v)
+	return len(v) >= least && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !isPlaceholder(v)
 }
 
-// credible reports whether an assigned value looks like a secret and not like a
-// word, a placeholder or an expression. The limits were set so that Go and
-// Markdown sources yield next to nothing but what their authors wrote as a secret.
+// credible reports whether an assigned value looks like a secret, and not like a word, a
+// placeholder or an expression. The limits were chosen so that Go and Markdown sources have
+// almost no findings except those that their authors wrote as a secret.
 func credible(v string, quoted, chosen bool) bool {
-	least, bits := 16, 3.0 // machine-made: a token or a key
-	if chosen {            // by a person: shorter, and less random
+	least, bits := 16, 3.0 // generated: a token or a key
+	if chosen {            // chosen by a person: shorter and less random
 		least, bits = 8, 2.75
 	}
-	if !quoted { // an expression, more often than not
+	if !quoted { // more often an expression
 		least, bits = least+4, bits+0.25
 		if chosen {
 			least = 8
@@ -330,8 +330,8 @@ func credible(v string, quoted, chosen bool) bool {
 			return false
 		}
 	}
-	// Brackets and backslashes belong to expressions and escapes.
-	if len(v) < least || uuid(strings.TrimPrefix(v, "urn:uuid:")) || placeholder(v) || strings.ContainsAny(v, "\\()[]") {
+	// Brackets and backslashes are parts of expressions and escapes.
+	if len(v) < least || isUUID(strings.TrimPrefix(v, "urn:uuid:")) || isPlaceholder(v) || strings.ContainsAny(v, "\\()[]") {
 		return false
 	}
 	digit, letter, symbol, dots := 0, 0, 0, 0
@@ -360,8 +360,8 @@ func credible(v string, quoted, chosen bool) bool {
 	return entropy(v) >= bits
 }
 
-// placeholder reports a value that stands for a secret instead of being one.
-func placeholder(v string) bool {
+// isPlaceholder reports whether a value stands for a secret and is none.
+func isPlaceholder(v string) bool {
 	if strings.HasPrefix(v, "$") || strings.HasPrefix(v, "%") || strings.ContainsAny(v, "<>{}") {
 		return true
 	}
@@ -375,8 +375,8 @@ func placeholder(v string) bool {
 	return false
 }
 
-// uuid reports the 8-4-4-4-12 form.
-func uuid(v string) bool {
+// isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
+func isUUID(v string) bool {
 	if len(v) != 36 {
 		return false
 	}
@@ -389,7 +389,7 @@ func uuid(v string) bool {
 	return true
 }
 
-// entropy is Shannon's, in bits a character, of v's own distribution.
+// entropy returns the Shannon entropy of v's bytes, in bits per byte.
 func entropy(v string) float64 {
 	var count [256]int
 	for i := range len(v) {

@@ -8,13 +8,13 @@ import (
 
 // Finding is a credential in a text: the bytes text[Start:End].
 type Finding struct {
-	Kind       string // such as github-token; what the marker of Redact names
+	Kind       string // kind of credential, such as github-token; it is in the marker of Redact
 	Start, End int
 }
 
-// Redact replaces every finding of Secrets by a marker that names its kind, such
-// as [redacted:github-token], and returns the findings with their places in the
-// text that was given. A text without findings is returned as it is.
+// Redact replaces every finding of Secrets by a marker with its kind, such as
+// [redacted:github-token]. It returns the findings with their positions in the original
+// text. A text without findings is returned unchanged.
 func Redact(text string) (string, []Finding) {
 	found := Secrets(text)
 	if len(found) == 0 {
@@ -34,26 +34,32 @@ func Redact(text string) (string, []Finding) {
 	return b.String(), found
 }
 
-// Secrets finds credentials in text: private keys, tokens and keys with the
-// shapes that their issuers publish, JSON web tokens, passwords in connection
-// strings, command lines, .netrc and .pgpass, the credentials of Authorization
-// headers, what Kubernetes manifests of kind Secret hold, values that are assigned
-// to a name like password or api_key, and passwords, PINs and recovery codes that a
-// sentence tells ("the password for staging is …"), in the words of a dozen
-// languages. Near such a word, or in its column of a table, a word that only a password or
-// a machine's key looks like is found whatever links the two. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
-// also lists those left out, and why). Findings are in order and don't overlap. A
-// connection string, an assignment or a sentence is found by its value only, so that
-// what it was for stays readable.
+// Secrets finds credentials in text:
 //
-// It is built for few false alarms, since whatever it finds is lost to the
-// reader: digests, commit hashes and UUIDs are not secrets, nor are placeholders
-// ("<your key>", "sk-...", "${TOKEN}", "xxxx") or names of variables. A password
-// that is a plain word is found in configuration and in quotes, not in a sentence
-// or in code; a secret without a known shape, name or word before it is not found:
-// it is a net, not a wall.
+//   - private keys, JSON web tokens, and tokens and keys with a format that their
+//     issuers publish;
+//   - passwords in connection strings, command lines, .netrc and .pgpass, the
+//     credentials of Authorization headers, and values in Kubernetes manifests of kind
+//     Secret;
+//   - values that are assigned to a name like password or api_key;
+//   - passwords, PINs and recovery codes in a sentence ("the password for staging is
+//     …"), in a dozen languages. Near such a word, or in its column of a table, a word
+//     that looks like a password or a generated key is found without a link.
 //
-// Text is read as it is. To find what invisible characters hide, Sanitize first.
+// Most formats are rules of gitleaks; see gitleaks_rules.go, which also lists the rules
+// that are left out, and why. Findings are in order and don't overlap. Of a connection
+// string, an assignment or a sentence, only the value is found, so that its purpose stays
+// readable.
+//
+// It is built for few false alarms, since readers lose what it finds. Digests, commit
+// hashes, UUIDs, placeholders ("<your key>", "sk-...", "${TOKEN}", "xxxx") and names of
+// variables are not secrets. A password that is a plain word is found in configuration and
+// in quotes, but not in a sentence or in code. A secret without a known format, and
+// without a known name or word before it, is not found. So it reduces the risk of a leak
+// and does not exclude it.
+//
+// Text is read as it is. Use Sanitize first to find secrets that invisible characters
+// hide.
 func Secrets(text string) []Finding {
 	f := finder{text: text, detectors: anchors()}
 	for i := 0; i+4 <= len(text); i++ {
@@ -77,18 +83,18 @@ func Secrets(text string) []Finding {
 	return f.found
 }
 
-// finder collects what is found in a text.
+// finder collects the findings in a text.
 type finder struct {
 	text      string
 	detectors map[uint32][]detector
 	found     []Finding
 	manifests manifests
-	columns   []Finding // that are found below the head of a table
-	table     int       // the end of the last table that was read
-	last      int       // the end of the last of found
+	columns   []Finding // findings in columns of tables
+	table     int       // end of the last table that was read
+	last      int       // end of the last finding in found
 }
 
-// at asks the detectors of an anchor, and returns where to go on.
+// at calls the detectors of an anchor, and returns the position at which to continue.
 func (f *finder) at(i int, key uint32) int {
 	if key == kindKey {
 		f.manifests.add(f.text, i)
@@ -101,7 +107,7 @@ func (f *finder) at(i int, key uint32) int {
 	for _, find := range f.detectors[key] {
 		x, ok := find(f.text, i)
 		if x.Start = max(x.Start, f.last); ok && x.Start < x.End {
-			if x.Kind == "token" || x.Kind == "secret" { // a known shape says more than the word before it
+			if x.Kind == "token" || x.Kind == "secret" { // a known format is more specific than the word before it
 				if in := Secrets(f.text[x.Start:x.End]); len(in) > 0 && in[0].Start == 0 {
 					x.Kind = in[0].Kind
 				}
@@ -114,7 +120,7 @@ func (f *finder) at(i int, key uint32) int {
 	return i
 }
 
-// merged puts findings in order, and makes one of those that overlap.
+// merged sorts findings, and merges those that overlap.
 func merged(found []Finding) []Finding {
 	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	out := found[:1]
@@ -128,14 +134,14 @@ func merged(found []Finding) []Finding {
 	return out
 }
 
-// shape is a credential that is known by how its issuer writes it.
+// shape is a credential that is recognised by its issuer's format.
 type shape struct {
 	kind, prefix string
-	min, max     int // bytes behind the prefix; a max of 0 is no limit
+	min, max     int // number of bytes after the prefix; a max of 0 is no limit
 	body         func(byte) bool
 }
 
-// shapes lists them; of two that start alike, the longer prefix comes first.
+// shapes lists the formats. Of two with the same beginning, the longer prefix comes first.
 var shapes = []shape{
 	{"aws-access-key", "AKIA", 16, 16, upperDigit},
 	{"aws-access-key", "ASIA", 16, 16, upperDigit},
@@ -203,8 +209,8 @@ func hexLower(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f'
 
 func webhookByte(c byte) bool { return wordDash(c) || c == '/' }
 
-// minDistinct is how many different characters a real key of any shape has at
-// the least; ones made up by hand (xxxx, 1111, abcabc) have fewer.
+// minDistinct is the minimum number of different characters in a real key. Made-up keys
+// (xxxx, 1111, abcabc) have fewer.
 const minDistinct = 8
 
 func (sh shape) find(s string, i int) (Finding, bool) {
@@ -217,7 +223,7 @@ func (sh shape) find(s string, i int) (Finding, bool) {
 		end++
 	}
 	body := s[start:end]
-	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || placeholder(body) || distinct(body) < minDistinct {
+	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || isPlaceholder(body) || distinct(body) < minDistinct {
 		return Finding{}, false
 	}
 	if digits(body) < 2 && sh.kind != "aws-access-key" && !shuffled(body) && !(len(sh.prefix) > 4 && bothCases(body) >= 4) {
@@ -233,7 +239,7 @@ func (sh shape) find(s string, i int) (Finding, bool) {
 	return Finding{sh.kind, i, end}, true
 }
 
-// bothCases counts the capitals or the small letters, whichever are fewer.
+// bothCases returns the number of capitals or of small letters, whichever is less.
 func bothCases(v string) int {
 	upper, lower := 0, 0
 	for i := range len(v) {
@@ -247,7 +253,7 @@ func bothCases(v string) int {
 	return min(upper, lower)
 }
 
-// shuffled reports letters that change their case too often for words.
+// shuffled reports whether letters change their case too often for words.
 func shuffled(v string) bool {
 	n := 0
 	for i := 1; i < len(v); i++ {
@@ -285,12 +291,12 @@ func findJWT(s string, i int) (Finding, bool) {
 	return Finding{"jwt", i, end}, true
 }
 
-// issued are the words at the end of a prefix by which an issuer marks a credential.
+// issued are words at the end of a prefix with which issuers mark a credential.
 var issued = []string{"sk", "pat", "key", "tok", "tkn", "token", "api", "secret", "_live"}
 
-// findIssued finds a credential of an issuer that is in no list: a prefix in lower case
-// that ends in a word of issued and in _ or -, and behind it letters of both cases and
-// digits that nobody thinks of. i is that word.
+// findIssued finds a credential of an issuer that is in no list. It has a prefix in lower
+// case that ends with a word of issued and with _ or -, and then random letters of both
+// cases and digits. i is at that word.
 func findIssued(s string, i int) (Finding, bool) {
 	const least, maxPrefix = 20, 24
 	from, end := i, i
@@ -318,5 +324,5 @@ func findIssued(s string, i int) (Finding, bool) {
 		}
 		longest = max(longest, run)
 	}
-	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !placeholder(v)
+	return Finding{"issued-token", from, end}, longest >= least && digits(v) >= 3 && strings.ToLower(v) != v && strings.ToUpper(v) != v && entropy(v) > 3.5 && !isPlaceholder(v)
 }

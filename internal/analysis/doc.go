@@ -1,8 +1,8 @@
-// Package analysis turns text into index terms. Indexing, queries, the store in
-// memory and the intent analyzer all call the same code, so that a question
-// meets a text in the same spelling.
+// Package analysis turns text into index terms. Indexing, queries, the in-memory
+// store and the intent analyzer all use the same code, so that a question and a
+// text have the same terms.
 //
-// A [Token] is one term with the place it came from. What the stream contains:
+// A [Token] is one term with its position in the text. The tokens of a text are:
 //
 //   - words, lower case, accents folded, function words left out, stemmed;
 //   - identifiers and paths (camelCase, snake_case, kebab-case, dotted, with

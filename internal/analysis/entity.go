@@ -5,15 +5,16 @@ import (
 	"unicode"
 )
 
-// maxEntity bounds a spelled name, in runes: what is longer is a sentence.
+// maxEntity is the maximum length of a name in runes; a longer text is a
+// sentence.
 const maxEntity = 120
 
-// Entity spells the name of a thing in the one way that it is compared in: case
-// folded, words apart by single spaces, where hyphens and underscores count as
-// spaces, without an article in front, a possessive behind, and marks around.
-// "The Payments-Service" and "payments_service" are one; so are "C++" and "c++".
-// Slashes and dots stay: paths and versions are names too. The empty string means
-// that nothing was left, or too much.
+// Entity returns the name of a thing in the form in which names are compared. It
+// is case-folded, with single spaces between words; hyphens and underscores count
+// as spaces. A leading article, a trailing possessive and surrounding marks are
+// removed. "The Payments-Service" and "payments_service" are the same; so are
+// "C++" and "c++". Slashes and dots are kept, because paths and versions are
+// names too. It returns "" if nothing is left, or if the name is too long.
 func Entity(name string) string {
 	folded := string(fold(nil, name))
 	words := strings.FieldsFunc(folded, func(r rune) bool {
@@ -44,10 +45,11 @@ func Entity(name string) string {
 	return s
 }
 
-// bare is a word without the marks around it, and without full stops behind it.
+// bare returns a word without the marks around it, and without trailing full
+// stops.
 func bare(w string) string {
 	for {
-		next := strings.TrimRight(strings.TrimFunc(w, aside), ".")
+		next := strings.TrimRight(strings.TrimFunc(w, isSurroundingMark), ".")
 		if next == w {
 			return w
 		}
@@ -55,7 +57,7 @@ func bare(w string) string {
 	}
 }
 
-// owner is a last word without its possessive.
+// owner returns the last word of a name without its possessive.
 func owner(w string) string {
 	for {
 		next := bare(strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s"))
@@ -76,8 +78,8 @@ func compact(words []string) []string {
 	return kept
 }
 
-// aside reports a mark that is around a name rather than part of it.
-func aside(r rune) bool {
+// isSurroundingMark reports whether a mark surrounds a name and is no part of it.
+func isSurroundingMark(r rune) bool {
 	return strings.ContainsRune("`\"'“”‘’«»()[]{}<>,;:!?…*|~", r)
 }
 
@@ -89,12 +91,13 @@ func article(w string) bool {
 	return false
 }
 
-// identifier emits text[a:b] whole, then the segments between its connectors.
+// identifier emits text[a:b] as one token, then the segments between its
+// connectors.
 func (s *scanner) identifier(a, b int, h shape) {
 	if a, b = s.trim(a, b); a == b {
 		return
 	}
-	if initials(s.text, a, b) {
+	if isInitials(s.text, a, b) {
 		letters := strings.ReplaceAll(s.text[a:b], ".", "")
 		if e := lookup([]byte(strings.ToLower(letters))); !e.stop || acronym(letters) {
 			s.emit(e.stem, a, b)
@@ -132,8 +135,9 @@ func (s *scanner) identifier(a, b int, h shape) {
 	}
 }
 
-// initials reports an abbreviation such as p.m. or U.S., whose last dot is at b.
-func initials(text string, a, b int) bool {
+// isInitials reports whether text[a:b] is an abbreviation such as p.m. or U.S.,
+// whose last dot is at b.
+func isInitials(text string, a, b int) bool {
 	if b-a < 3 || (b-a)%2 == 0 || b-a > 9 || b >= len(text) || text[b] != '.' {
 		return false
 	}
@@ -146,12 +150,12 @@ func initials(text string, a, b int) bool {
 	return true
 }
 
-// splits reports the connectors that part an identifier into segments. Hyphens
-// and underscores part a segment.
+// splits reports whether a connector separates segments of an identifier. Hyphens
+// and underscores separate parts within a segment.
 func splits(c byte) bool { return c == '.' || c == '/' || c == '@' || c == ':' }
 
-// minor reports the pieces of a version, a decimal or a time, which mean
-// nothing alone.
+// minor reports whether a segment is a piece of a version, a decimal or a time,
+// which has no meaning alone.
 func minor(seg string, before, after byte) bool {
 	if len(seg) > 2 || before == '/' || after == '/' {
 		return false
@@ -180,7 +184,7 @@ func (s *scanner) segment(a, b int) {
 		s.plain(a, b)
 		return
 	}
-	if !s.emitted(a, b) { // not the whole just now
+	if !s.emitted(a, b) { // not if the last token is the same text
 		s.emit(s.folded(a, b), a, b)
 	}
 	whole := s.emitted(a, b)
@@ -200,16 +204,16 @@ func (s *scanner) emitted(a, b int) bool {
 	return n > 0 && s.out[n-1].Pos == s.pos && s.out[n-1].Start == a && s.out[n-1].End == b
 }
 
-// piece emits the parts of a stretch without separators. What falls into many
-// tiny parts is a hash or encoded data, not words: it stays whole. done says
-// that the stretch was emitted already.
+// piece emits the parts of a stretch without separators. Text with many tiny
+// parts is a hash or encoded data, and stays one term. done says that the stretch
+// was emitted already.
 func (s *scanner) piece(a, b int, done bool) {
 	text := s.text[:b]
 	n := 0
 	for x, y := part(text, a); x < y; x, y = part(text, y) {
 		n++
 	}
-	if n < 2 || n > 4 && b-a < 3*n || grouped(text[a:]) {
+	if n < 2 || n > 4 && b-a < 3*n || hasThousands(text[a:]) {
 		if !done {
 			s.plain(a, b)
 		}
@@ -223,10 +227,10 @@ func (s *scanner) piece(a, b int, done bool) {
 	}
 }
 
-// grouped reports a number with thousands separators.
-func grouped(s string) bool { return strings.IndexByte(s, ',') > 0 }
+// hasThousands reports whether s is a number with thousands separators.
+func hasThousands(s string) bool { return strings.IndexByte(s, ',') > 0 }
 
-// trim drops outer underscores, unless they are doubled as in __init__.
+// trim removes outer underscores, unless they are doubled as in __init__.
 func (s *scanner) trim(a, b int) (int, int) {
 	if strings.HasPrefix(s.text[a:b], "__") && strings.HasSuffix(s.text[a:b], "__") && strings.Trim(s.text[a:b], "_") != "" {
 		return a, b

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// How Excerpt chooses.
+// Parameters of Excerpt.
 const (
-	excerptReach  = 5  // lines to each side that count for one
-	excerptBefore = 3  // lines shown before one that was chosen
-	excerptAfter  = 5  // and after it
-	excerptLeads  = 12 // lines of a leading comment, at most
+	excerptReach  = 5  // lines on each side whose terms count for a line
+	excerptBefore = 3  // lines shown before a chosen one
+	excerptAfter  = 5  // lines shown after a chosen one
+	excerptLeads  = 12 // maximum number of lines of a leading comment
 	excerptGap    = "…"
 )
 
-// Excerpt returns text if it has at most so many characters, and else the lines of it that
-// say most about terms, as Terms returns them: its first lines, which name it, and those with
-// the rarest of the terms, each with a few around it. A line with an ellipsis stands for what
-// is left out.
+// Excerpt returns text if it has at most most characters. Otherwise it returns the lines that
+// are most relevant for terms, which are as returned by Terms: the first lines, which name
+// the text, and lines with the rarest terms, each with a few lines around it. A line with an
+// ellipsis replaces lines that are left out.
 func Excerpt(text string, terms []string, most int) string {
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
 		return text
@@ -33,7 +33,7 @@ func Excerpt(text string, terms []string, most int) string {
 		e.worth[i] = 0
 		e.window(i)
 	}
-	for i := range e.lines { // what room is left continues what is shown
+	for i := range e.lines { // the remaining room extends what is shown
 		if i > 0 && e.shown[i-1] && !e.show(i) {
 			break
 		}
@@ -44,7 +44,7 @@ func Excerpt(text string, terms []string, most int) string {
 type excerpt struct {
 	lines []string
 	chars []int
-	worth []float64 // by line, what its terms are worth; 0 once it was tried
+	worth []float64 // by line: score of its terms; 0 once it was tried
 	shown []bool
 	room  int
 }
@@ -57,7 +57,7 @@ func newExcerpt(text string, terms []string, most int) *excerpt {
 	}
 	n := len(e.lines)
 	e.chars, e.worth, e.shown = make([]int, n), make([]float64, n), make([]bool, n)
-	asked := make(map[string]int, len(terms)) // to how many lines have it
+	asked := make(map[string]int, len(terms)) // number of lines with the term
 	for _, t := range terms {
 		asked[t] = 0
 	}
@@ -82,7 +82,7 @@ func newExcerpt(text string, terms []string, most int) *excerpt {
 // head shows the leading comment, and the first line after it.
 func (e *excerpt) head() {
 	first := 0
-	for first < len(e.lines)-1 && leading(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
+	for first < len(e.lines)-1 && isLeadingComment(e.lines[first], first > 0 && strings.HasPrefix(strings.TrimSpace(e.lines[0]), "/*")) {
 		first++
 	}
 	e.show(first)
@@ -93,8 +93,8 @@ func (e *excerpt) head() {
 	}
 }
 
-// leading reports whether a line is of the comment above a declaration.
-func leading(line string, block bool) bool {
+// isLeadingComment reports whether a line is part of the comment above a declaration.
+func isLeadingComment(line string, block bool) bool {
 	t := strings.TrimSpace(line)
 	for _, p := range []string{"//", "#", "/*", "@", "--"} {
 		if strings.HasPrefix(t, p) {
@@ -111,8 +111,8 @@ func sum(n []int) (s int) {
 	return s
 }
 
-// best returns the line around which most is said that is not shown; -1 for none. A line
-// counts the less the further away it is.
+// best returns the line with the highest score of lines around it that are not shown; -1 if
+// there is none. The score of a line decreases with its distance.
 func (e *excerpt) best() int {
 	at, most := -1, 0.0
 	for i, w := range e.worth {
@@ -148,8 +148,8 @@ func (e *excerpt) window(i int) {
 	}
 }
 
-// show marks a line as shown, and reports whether there was room for it. Each line may need
-// another one for what is left out before it.
+// show marks a line as shown, and reports whether there was room for it. It may also need
+// room for a line with an ellipsis before it.
 func (e *excerpt) show(i int) bool {
 	if e.shown[i] {
 		return true

@@ -20,7 +20,7 @@ func fold(dst []byte, s string) []byte {
 			continue
 		}
 		p := norm.NFKD.PropertiesString(s[i:])
-		if p.Size() == 0 { // a lone first byte: s is never cut inside a character, but stay safe
+		if p.Size() == 0 { // a truncated character; s is never cut within one, but this avoids an endless loop
 			i++
 			continue
 		}
@@ -42,7 +42,7 @@ func fold(dst []byte, s string) []byte {
 // foldRune appends one decomposed character. The letters named here have no
 // decomposition in Unicode, but people type them without their stroke.
 func foldRune(dst []byte, r rune) []byte {
-	if accent(r) || joiner(r) || r == 0x0640 { // the last only stretches an Arabic word
+	if isAccent(r) || joiner(r) || r == 0x0640 { // the last only stretches an Arabic word
 		return dst
 	}
 	r = unicode.ToLower(r)
@@ -77,9 +77,9 @@ func foldRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// accent reports marks that change nothing about which word it is. The marks of
-// other scripts (Indic vowels, for one) are letters in all but name and stay.
-func accent(r rune) bool {
+// isAccent reports whether r is a mark that does not distinguish words. The marks
+// of other scripts, such as Indic vowels, are kept like letters.
+func isAccent(r rune) bool {
 	switch {
 	case r < 0x0300:
 		return false

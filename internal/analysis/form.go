@@ -9,29 +9,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Form is how a text speaks, as far as ranking asks: small enough to be kept in
-// memory for every record.
+// Form describes how a text is worded, as far as ranking needs it. It is small
+// enough to be kept in memory for every record.
 type Form struct {
-	Speaker uint32 // Name of who speaks, when the text begins with "Name: "; else 0
-	Words   uint16 // separated by spaces, at most formWords
+	Speaker uint32 // Name of the speaker if the text begins with "Name: "; else 0
+	Words   uint16 // number of words separated by spaces, at most formWords
 	Traits  Traits
 }
 
-// Traits are what a text does, a bit each.
+// Traits are properties of a text, as a set of bits.
 type Traits uint8
 
-// Traits. FirstPerson and FirstPersonOften are a count of 0 to 3 together.
+// FirstPerson and FirstPersonOften together are a count of 0 to 3.
 const (
 	Asks             Traits = 1 << iota // it asks something
-	Dated                               // it says when: a date, a weekday, "yesterday", "two weeks ago"
+	Dated                               // it has a time: a date, a weekday, "yesterday", "two weeks ago"
 	Instructs                           // it says how to act from now on: "always …", "I prefer …"
-	FirstPerson                         // it speaks of I, me, my, we: once or three times
-	FirstPersonOften                    // twice or three times
+	FirstPerson                         // low bit of the count of I, me, my, we
+	FirstPersonOften                    // high bit of that count
 
-	originShift = iota // the bits above hold the Origin
+	originShift = iota // the higher bits hold the Origin
 )
 
-// Self is how much a text speaks of who wrote it, 0..1.
+// Self returns how much a text is about its author, 0..1.
 func (t Traits) Self() float64 {
 	n := 0.0
 	if t&FirstPerson != 0 {
@@ -45,8 +45,8 @@ func (t Traits) Self() float64 {
 
 const (
 	formWords = 1<<16 - 1
-	selfWords = 40 // among so many first words the first person is counted
-	openWords = 60 // among so many first words an instruction is looked for
+	selfWords = 40 // first words in which the first person is counted
+	openWords = 60 // first words in which an instruction is recognised
 	formBytes = 16 << 10
 )
 
@@ -88,8 +88,8 @@ func FormOf(text string) Form {
 	return f
 }
 
-// Name is a number for a speaker's name, by its first word in lower case; 0 for
-// none. Different names may share a number, about once in four billion.
+// Name returns a number for a speaker's name, by its first word in lower case; 0 for
+// none. Two names have the same number with a probability of one in four billion.
 func Name(name string) uint32 {
 	name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
 	if name == "" {
@@ -100,7 +100,7 @@ func Name(name string) uint32 {
 	return max(h.Sum32(), 1)
 }
 
-// cutSpeaker splits "Ada Byron: hello" into the name and what is said.
+// cutSpeaker splits "Ada Byron: hello" into the name and the rest.
 func cutSpeaker(text string) (name, rest string, ok bool) {
 	const longest = 40
 	i := strings.IndexByte(text[:min(len(text), longest)], ':')
@@ -122,8 +122,8 @@ func cutSpeaker(text string) (name, rest string, ok bool) {
 	return text[:i], text[i+2:], true
 }
 
-// plain is a word in lower case without the punctuation around it; "" for one
-// that is too long to be in any list.
+// plain returns a word in lower case without the punctuation around it. It returns
+// "" for a word that is too long to be in any list.
 func plain(word string) string {
 	const longest = 24
 	word = strings.Trim(word, ".,;:!?()[]{}\"'*_“”‘’`")
@@ -183,7 +183,7 @@ func instructs(before, w string, n int) bool {
 	return likes[w] && (before == "i" || before == "i'd" || before == "we") || w == "prefer" && before == "would"
 }
 
-// AsksWhen reports whether a question wants to know a time.
+// AsksWhen reports whether a question asks for a time.
 func AsksWhen(question string) bool {
 	before, last := "", ""
 	for word := range strings.FieldsSeq(question) {
@@ -202,11 +202,11 @@ func AsksWhen(question string) bool {
 
 var whenNouns = set("date day month year time week weekday")
 
-// joint returns the length of the connector at i when it joins the run that
-// began at start to what follows, else 0: the dot of log.go, the slash of a
-// path, the hyphen of a kebab-case word or a date, the colons of std::vector,
-// the at sign of an address, the colon of a time, the comma of 1,234.
-func joint(text string, start, i int) int {
+// connectorLength returns the length of the connector at i if it joins the run that began at
+// start to the text after it, else 0. Connectors are the dot of log.go, the slash of
+// a path, the hyphen of a kebab-case word or a date, the colons of std::vector, the
+// at sign of an address, the colon of a time, and the comma of 1,234.
+func connectorLength(text string, start, i int) int {
 	if i == start || i+1 >= len(text) {
 		return 0
 	}
@@ -242,8 +242,8 @@ func isDigit(text string, i int) bool {
 	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
-// plusPlus returns the end of a name such as C++ or C# whose letters are
-// text[start:i], and i when it is none.
+// plusPlus returns the end of a name such as C++ or C# with the letters
+// text[start:i]. It returns i if there is none.
 func plusPlus(text string, start, i int) int {
 	end := i
 	switch {
@@ -258,8 +258,8 @@ func plusPlus(text string, start, i int) int {
 	return end
 }
 
-// pairs emits the overlapping pairs of characters of the run that starts at i,
-// or the one character that the run consists of, and returns the run's end.
+// pairs emits the overlapping pairs of characters of the run that starts at i, or
+// its only character. It returns the run's end.
 func (s *scanner) pairs(i int) int {
 	prev, alone := -1, true
 	for {
@@ -292,14 +292,14 @@ func (s *scanner) pair(a, b int) string {
 		t = string(cut([]byte(t)))
 	}
 	for _, r := range t {
-		if !common(r) {
+		if !isOwnForm(r) {
 			return string(cut(norm.NFKC.Bytes([]byte(t))))
 		}
 	}
 	return t
 }
 
-// common reports characters that are their own normal form, whatever is beside them.
-func common(r rune) bool {
+// isOwnForm reports whether a character is its own normal form in every context.
+func isOwnForm(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FC || r >= 0xAC00 && r <= 0xD7A3
 }

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Origin is the kind of file that a record was cut from.
+// Origin is the kind of file that a record comes from.
 type Origin uint8
 
 // Origins.
 const (
-	OriginNone      Origin = iota // nobody's file: something that was said or learned
-	OriginCode                    // what runs
-	OriginDocument                // what explains
-	OriginTest                    // what checks
-	OriginExample                 // what shows
-	OriginChangelog               // what was changed, by release
-	OriginCommit                  // what was changed, by commit
-	OriginSettings                // what builds and configures
+	OriginNone      Origin = iota // no file: something that was said or learned
+	OriginCode                    // source code
+	OriginDocument                // documentation
+	OriginTest                    // tests
+	OriginExample                 // examples
+	OriginChangelog               // changes by release
+	OriginCommit                  // changes by commit
+	OriginSettings                // build files and configuration
 
-	Origins = iota // how many there are
+	Origins = iota // number of origins
 )
 
 // From returns the form with an origin.
@@ -28,11 +28,11 @@ func (f Form) From(o Origin) Form {
 	return f
 }
 
-// Origin returns where the record was cut from.
+// Origin returns the origin of the record.
 func (t Traits) Origin() Origin { return Origin(t >> originShift) }
 
-// FileForm returns the form of a piece of a file, and of any other record FormOf of its text. How
-// a piece of code speaks says nothing; what is noted of it is whether it only declares.
+// FileForm returns the form of a piece of a file; for any other record it is FormOf of its text.
+// The wording of code is not relevant; its form only says whether it declares something.
 func FileForm(sourceType, source, text string) Form {
 	f, origin := FormOf(text), OriginOf(sourceType, source)
 	if origin == OriginCode {
@@ -44,11 +44,11 @@ func FileForm(sourceType, source, text string) Form {
 	return f.From(origin)
 }
 
-// declares takes the place of Asks in the traits of a piece of code.
+// declares replaces Asks in the traits of a piece of code.
 const declares = Asks
 
-// Declares reports a piece of code that says what there is and does nothing: a type without
-// methods, a constant, a file of declarations.
+// Declares reports whether a piece of code only declares something and does nothing: a type
+// without methods, a constant, a file of declarations.
 func (t Traits) Declares() bool { return t.Origin() == OriginCode && t&declares != 0 }
 
 var (
@@ -87,8 +87,8 @@ func onlyDeclares(name, text string) bool {
 	return false
 }
 
-// OriginOf reads the origin of a record from its source, "path:line" for one from a file of
-// the repository, and the source's type.
+// OriginOf returns the origin of a record by its source, which is "path:line" for a file of the
+// repository, and the source's type.
 func OriginOf(sourceType, source string) Origin {
 	switch sourceType {
 	case "git":
@@ -99,11 +99,11 @@ func OriginOf(sourceType, source string) Origin {
 	return OriginNone
 }
 
-// HeadingSeparator stands between the titles of the heading of a piece of a file, which begins
-// with the file's path.
+// HeadingSeparator separates the titles in the heading of a piece of a file. The first title is
+// the file's path.
 const HeadingSeparator = " › "
 
-// SourcePath returns the path of a source "path:line", and any other source as it is.
+// SourcePath returns the path of a source "path:line", and any other source unchanged.
 func SourcePath(source string) string {
 	if at := strings.LastIndexByte(source, ':'); at > 0 {
 		return source[:at]

@@ -10,7 +10,7 @@ import (
 //go:embed related.txt
 var relatedGroups string
 
-// related holds the words of related.txt by the terms of the words that they are related to.
+// related maps terms to the related words of their words in related.txt.
 var related = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(relatedGroups) {
@@ -31,6 +31,6 @@ var related = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// Related returns words that code may use for what a term of Terms means: short forms, and other
-// words for the same. Callers must not change them.
+// Related returns words that code may use for a term of Terms: short forms and synonyms. Callers
+// must not change the result.
 func Related(term string) []string { return related()[term] }

@@ -11,7 +11,7 @@ type scanner struct {
 	text string
 	out  []Token
 	pos  int
-	buf  [4 * MaxTermBytes]byte // the word at hand in its folded form
+	buf  [4 * MaxTermBytes]byte // the current word in folded form
 }
 
 func (s *scanner) scan() {
@@ -27,7 +27,7 @@ func (s *scanner) scan() {
 	}
 }
 
-// shape is what was seen in a run of word characters and connectors.
+// shape records what a run of word characters and connectors contains.
 type shape struct {
 	quote  bool // an apostrophe between letters
 	joint  bool // a connector: the run is a dotted name, a path, a kebab-case word, a date
@@ -38,7 +38,7 @@ type shape struct {
 	hump   bool // an upper-case letter after the first character
 }
 
-// ident reports whether the run has parts.
+// ident reports whether the run is an identifier with parts.
 func (h shape) ident() bool {
 	return h.joint || h.under || h.digit && h.letter || h.hump && h.small
 }
@@ -65,7 +65,7 @@ scan:
 		case space:
 			if n = quote(s.text, start, i); n > 0 {
 				h.quote = true
-			} else if n = joint(s.text, start, i); n > 0 {
+			} else if n = connectorLength(s.text, start, i); n > 0 {
 				h.joint = true
 			} else {
 				break scan
@@ -120,8 +120,8 @@ func (s *scanner) emit(term string, start, end int) {
 	}
 }
 
-// fold returns text[a:b] folded, in the scanner's buffer where it fits. Of a
-// long word it reads no more than a term can hold.
+// fold returns text[a:b] folded, in the scanner's buffer if it fits. Of a long
+// word it reads no more than a term can hold.
 func (s *scanner) fold(a, b int) []byte {
 	for b -= max(0, b-a-len(s.buf)); b < len(s.text) && b > a && !utf8.RuneStart(s.text[b]); {
 		b--
@@ -144,14 +144,14 @@ func (s *scanner) fold(a, b int) []byte {
 	return buf
 }
 
-// folded returns text[a:b] as a term of its own, and "" when it is too long for one.
+// folded returns text[a:b] as a term, or "" if it is too long for one.
 func (s *scanner) folded(a, b int) string {
 	if b-a > len(s.buf) {
 		return ""
 	}
 	for i := a; ; i++ {
 		if i == b && b-a <= MaxTermBytes {
-			return s.text[a:b] // as it stands: no copy
+			return s.text[a:b] // unchanged, so no copy is needed
 		}
 		if i == b {
 			return ""
@@ -167,7 +167,7 @@ func (s *scanner) folded(a, b int) string {
 	return string(w)
 }
 
-// cut shortens w to the longest term that it starts with.
+// cut shortens w to the maximum length of a term.
 func cut(w []byte) []byte {
 	if len(w) <= MaxTermBytes {
 		return w
@@ -179,22 +179,22 @@ func cut(w []byte) []byte {
 	return w[:n]
 }
 
-// Version names the behaviour of this package. An index records it and is
-// rebuilt when it differs.
+// Version is the version of this package's behaviour. An index records it and is
+// rebuilt if it differs.
 const Version = 2
 
-// MaxTermBytes is the length of the longest term.
+// MaxTermBytes is the maximum length of a term.
 const MaxTermBytes = 64
 
 // Token is one term of a text.
 type Token struct {
 	Term       string // valid UTF-8, 1 to MaxTermBytes bytes
-	Start, End int    // byte offsets of what it was read from: text[Start:End]
+	Start, End int    // byte offsets of the text that it was read from: text[Start:End]
 	Pos        int    // word position from 1; the terms of one identifier share it, stop words leave gaps
 }
 
-// Tokens appends the index stream of text to dst and returns it. Tokens are in
-// order of Pos, then Start; a whole identifier comes before its parts.
+// Tokens appends the tokens of text to dst and returns it. Tokens are in order
+// of Pos, then Start; a whole identifier comes before its parts.
 func Tokens(dst []Token, text string) []Token {
 	s := scanner{text: text, out: dst}
 	s.scan()
@@ -246,8 +246,8 @@ func divisible(s string) bool {
 	return a < b && (a > 0 || b < len(s))
 }
 
-// part returns where the next part of an identifier is, from i on. The range is
-// empty at the end.
+// part returns the range of the next part of an identifier from i on. The range
+// is empty at the end.
 func part(s string, i int) (start, end int) {
 	c, n := classAt(s, i)
 	for c == space || c == under || c == mark {
@@ -284,8 +284,8 @@ func part(s string, i int) (start, end int) {
 	return start, skip(s, end, lower)
 }
 
-// skip returns the end of the run of characters of class want at i. Marks
-// belong to what is before them, and scripts without case count as lower.
+// skip returns the end of the run of characters of class want at i. Marks belong
+// to the character before them, and scripts without case count as lower.
 func skip(s string, i int, want class) int {
 	for {
 		c, n := classAt(s, i)
@@ -296,7 +296,7 @@ func skip(s string, i int, want class) int {
 	}
 }
 
-// class is what a character does to a word.
+// class is the role of a character in a word.
 type class uint8
 
 const (
@@ -352,9 +352,9 @@ func classOf(r rune) class {
 	return space
 }
 
-// Unspaced reports whether r is a letter of a script whose words can't be told
-// apart by spaces: Han, kana, Thai and its neighbours, and Hangul, which has
-// spaces but glues particles to its words.
+// Unspaced reports whether r is a letter of a script in which spaces don't
+// separate words: Han, kana, Thai and related scripts, and Hangul, which has
+// spaces but attaches particles to words.
 func Unspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false
@@ -374,11 +374,11 @@ func Unspaced(r rune) bool {
 	return false
 }
 
-// voiced reports the half-width sound marks, which are letters to Unicode but
-// belong to the kana before them.
+// voiced reports whether r is a half-width sound mark. Unicode classifies them
+// as letters, but they belong to the kana before them.
 func voiced(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
 
-// joiner reports invisible characters that occur inside words.
+// joiner reports whether r is an invisible character that occurs within words.
 func joiner(r rune) bool {
 	switch r {
 	case 0x00AD, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFF9E, 0xFF9F:
@@ -387,8 +387,8 @@ func joiner(r rune) bool {
 	return false
 }
 
-// quote returns the length of an apostrophe at i that stands between two
-// letters of one word, else 0.
+// quote returns the length of an apostrophe at i between two letters of one
+// word, else 0.
 func quote(text string, start, i int) int {
 	var n int
 	switch {
@@ -411,11 +411,11 @@ func quote(text string, start, i int) int {
 	return n
 }
 
-// apostrophe cuts the word text[a:b], which has an apostrophe inside, down to
-// what it is about: the possessive and the contracted verb go ("Mel's" is mel,
-// "they're" is they), an elided article goes ("l'homme" is homme), and so does
-// the prefix of a Python string (f'total'). Names stay whole ("O'Brien" is
-// obrien). negated is true for contractions of "not", whose verb is a stop word.
+// apostrophe reduces the word text[a:b], which has an apostrophe inside, to its
+// main part. The possessive and a contracted verb are removed ("Mel's" is mel,
+// "they're" is they), and so are an elided article ("l'homme" is homme) and the
+// prefix of a Python string (f'total'). Names are kept ("O'Brien" is obrien).
+// negated is true for contractions of "not", whose verb is a stop word.
 func apostrophe(text string, a, b int) (from, to int, negated bool) {
 	p, n := b-1, 0
 	for p > a {

@@ -15,23 +15,23 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Change is what becomes of one file.
+// Change is a change of one file.
 type Change struct {
 	Path string
-	Was  []byte // what the caller has seen; nil for a file that is not there
-	Now  []byte // what it becomes; nil removes it
+	Was  []byte // content that the caller has read; nil for a file that does not exist
+	Now  []byte // new content; nil removes the file
 }
 
-// staged is what the name of a file starts with that waits to take another's place.
+// staged is the prefix of temporary files that replace others.
 const staged = ".ken-staged-"
 
 var counter atomic.Uint64
 
-// Commit makes the changes in their order, all of them or none: when one fails, those
-// before it are undone. Folders are made. A file that exists keeps its permissions.
-// Errors: ken.ErrExists for a file that was to be new, ken.ErrUnavailable for one that
-// is not what the caller has seen, ken.ErrRefused for a link, ken.ErrInternal for
-// changes that could be neither finished nor undone, which names the files.
+// Commit makes the changes in order, all of them or none: if one fails, those before
+// it are undone. Folders are created. An existing file keeps its permissions. Errors:
+// ken.ErrExists for a new file that exists, ken.ErrUnavailable for a file that was
+// changed since the caller read it, ken.ErrRefused for a link, ken.ErrInternal for
+// changes that could be neither completed nor undone, which names the files.
 func (f *Folder) Commit(changes ...Change) (err error) {
 	steps := make([]step, len(changes))
 	defer func() {
@@ -54,18 +54,18 @@ func (f *Folder) Commit(changes ...Change) (err error) {
 	return nil
 }
 
-// step is a change with its new content on disk beside the file.
+// step is a change whose new content is in a temporary file.
 type step struct {
 	Change
 	temp string
 	mode fs.FileMode
 }
 
-// stage checks that a file is what the caller has seen, and writes what it becomes to
-// a file beside it.
+// stage checks that a file is unchanged since the caller read it, and writes the new
+// content to a temporary file beside it.
 func (f *Folder) stage(c Change) (step, error) {
 	s := step{Change: c, mode: 0o644}
-	info, err := f.plain(c.Path)
+	info, err := f.lstat(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Was == nil:
 		if err := f.folder(path.Dir(c.Path)); err != nil {
@@ -94,13 +94,13 @@ func (f *Folder) stage(c Change) (step, error) {
 	return s, err
 }
 
-// folder makes a folder, and those above it, unless a link is among them.
+// folder creates a folder and its parents, unless one of them is a link.
 func (f *Folder) folder(name string) error {
 	for at := 0; at <= len(name); at++ {
 		if at < len(name) && name[at] != '/' {
 			continue
 		}
-		info, err := f.plain(name[:at])
+		info, err := f.lstat(name[:at])
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = f.root.Mkdir(name[:at], 0o755); err == nil || errors.Is(err, fs.ErrExist) {
 				continue
@@ -116,13 +116,13 @@ func (f *Folder) folder(name string) error {
 	return nil
 }
 
-// write writes a file of a name that nobody has, and returns the name.
+// write writes a temporary file with a unique name, and returns the name.
 func (f *Folder) write(dir string, content []byte, mode fs.FileMode) (name string, err error) {
 	var file *os.File
 	for {
 		name = path.Join(dir, staged+strconv.Itoa(os.Getpid())+"-"+strconv.FormatUint(counter.Add(1), 10))
 		file, err = f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if !errors.Is(err, fs.ErrExist) { // left behind by a process that had our number
+		if !errors.Is(err, fs.ErrExist) { // otherwise it was left by a process with the same id
 			break
 		}
 	}
@@ -143,7 +143,7 @@ func (f *Folder) write(dir string, content []byte, mode fs.FileMode) (name strin
 	return name, nil
 }
 
-// apply puts a step into effect.
+// apply carries out a step.
 func (f *Folder) apply(s *step) error {
 	switch {
 	case s.Now == nil:
@@ -162,7 +162,7 @@ func (f *Folder) apply(s *step) error {
 	return f.sync(path.Dir(s.Path))
 }
 
-// create gives a new file its name, unless somebody was faster.
+// create gives a new file its name, and fails if the name exists.
 func (f *Folder) create(s *step) error {
 	err := f.root.Link(s.temp, s.Path)
 	if errors.Is(err, fs.ErrExist) {
@@ -171,7 +171,7 @@ func (f *Folder) create(s *step) error {
 	if err == nil {
 		return nil
 	}
-	// A file system without links: the name first, then the content over it.
+	// A file system without links: reserve the name first, then replace the file.
 	file, err := f.root.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.mode)
 	if errors.Is(err, fs.ErrExist) {
 		return &ken.Error{Code: ken.CodeExists, Field: s.Path, Msg: "is there already", Try: "Choose another name."}
@@ -187,7 +187,7 @@ func (f *Folder) create(s *step) error {
 	return err
 }
 
-// undo takes steps back, the last one first.
+// undo reverts steps, the last one first.
 func (f *Folder) undo(steps []step) error {
 	var stuck []string
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -217,8 +217,8 @@ func (f *Folder) back(s step) error {
 	return f.sync(path.Dir(s.Path))
 }
 
-// sync makes names last. Systems that can't sync a folder don't need to: the file
-// itself is on disk.
+// sync flushes a folder, so that renames are durable. Errors are ignored: systems that
+// can't sync a folder don't need to.
 func (f *Folder) sync(dir string) error {
 	d, err := f.root.Open(dir)
 	if err != nil {
@@ -228,7 +228,7 @@ func (f *Folder) sync(dir string) error {
 	return d.Close()
 }
 
-// denied dresses the error of a place that can't be written.
+// denied converts the error for a place that can't be written.
 func denied(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "can't be written", Try: "See who may write the project's folder.", Err: err}

@@ -1,11 +1,11 @@
-// Package projectfile reads and writes files that people keep in their project:
-// never through a symbolic link, never outside of the project's folder, and never
-// half.
+// Package projectfile reads and writes files that people keep in their project. It
+// never follows a symbolic link, never leaves the project's folder, and never
+// leaves a file half written.
 //
-// Commit changes several files or none, each only if it still is what the caller
-// has seen. Lock keeps other processes that ask for the same name out. Both are for
-// files of at most a few megabytes.
+// Commit changes several files or none, and only if they are unchanged since the
+// caller read them. Lock excludes other processes that lock the same name. Both are
+// for files of at most a few megabytes.
 //
 // Caveat: a power failure between the files of one Commit leaves the first ones
-// changed. Each file by itself is old or new.
+// changed. Each single file is old or new.
 package projectfile

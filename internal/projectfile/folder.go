@@ -21,7 +21,7 @@ import (
 type Folder struct {
 	root   *os.Root
 	dir    string
-	rename func(from, to string) error // that of root, but for tests of what fails
+	rename func(from, to string) error // root.Rename; tests replace it to simulate failures
 }
 
 // Open opens a folder.
@@ -33,29 +33,30 @@ func Open(dir string) (*Folder, error) {
 	return &Folder{root: root, dir: dir, rename: root.Rename}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// File is what was read.
+// File is the content of a file with its hash.
 type File struct {
 	Bytes   []byte
-	Hash    string    // of Bytes: see Hash
-	ModTime time.Time // from before the reading
+	Hash    string    // hash of Bytes, see Hash
+	ModTime time.Time // modification time, read before the content
 }
 
-// Hash is that of a file's content as evidence has it: "sha256:" and hex.
+// Hash returns the hash of a file's content in the form that evidence uses: "sha256:" and
+// hex.
 func Hash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ErrTooLarge is what Read returns for a file beyond its limit.
+// ErrTooLarge is returned by Read for a file beyond its limit.
 var ErrTooLarge = errors.New("larger than the limit")
 
 // Read reads a regular file of at most limit bytes. Errors: fs.ErrNotExist,
 // ErrTooLarge, ken.ErrRefused for a link and for what is no regular file.
 func (f *Folder) Read(name string, limit int64) (r File, err error) {
-	before, err := f.plain(name)
+	before, err := f.lstat(name)
 	if err != nil {
 		return r, err
 	}
@@ -89,9 +90,9 @@ func (f *Folder) Read(name string, limit int64) (r File, err error) {
 	return File{Bytes: b.Bytes(), Hash: Hash(b.Bytes()), ModTime: info.ModTime().UTC()}, nil
 }
 
-// ReadFile reads a regular file of at most limit bytes, also where a link leads to it: what
-// a project has under a name may be a device, or have no end. Errors: fs.ErrNotExist,
-// ErrTooLarge, ken.ErrRefused for what is no regular file.
+// ReadFile reads a regular file of at most limit bytes, also through a link. A project's
+// file may be a device or endless, so other files are refused. Errors: fs.ErrNotExist,
+// ErrTooLarge, ken.ErrRefused for a file that is not regular.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -116,16 +117,15 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 type Entry struct {
 	Name    string
 	Folder  bool
-	Link    bool // a symbolic link, which is not followed: it has no size and no time
+	Link    bool // a symbolic link; it is not followed, so Size and ModTime are zero
 	Size    int64
 	ModTime time.Time
 }
 
-// List returns the regular files, folders and links in a folder, in the order of their
-// names. A folder that is not there is empty. Devices and what is ours for a moment are
-// left out.
+// List returns the regular files, folders and links in a folder, sorted by name. A missing
+// folder is empty. Devices and temporary files of this package are left out.
 func (f *Folder) List(name string) ([]Entry, error) {
-	info, err := f.plain(name)
+	info, err := f.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -149,7 +149,7 @@ func (f *Folder) List(name string) ([]Entry, error) {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // it is gone since
+			continue // it was deleted meanwhile
 		}
 		out = append(out, Entry{Name: e.Name(), Folder: e.IsDir(), Size: info.Size(), ModTime: info.ModTime().UTC()})
 	}
@@ -159,15 +159,15 @@ func (f *Folder) List(name string) ([]Entry, error) {
 
 // Stat describes a file or folder. Errors: fs.ErrNotExist, ken.ErrRefused for a link.
 func (f *Folder) Stat(name string) (Entry, error) {
-	info, err := f.plain(name)
+	info, err := f.lstat(name)
 	if err != nil {
 		return Entry{}, err
 	}
 	return Entry{Name: path.Base(name), Folder: info.IsDir(), Size: info.Size(), ModTime: info.ModTime().UTC()}, nil
 }
 
-// plain describes a name of which no part is a link.
-func (f *Folder) plain(name string) (fs.FileInfo, error) {
+// lstat returns the info of a path. It refuses a path that contains a link.
+func (f *Folder) lstat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, refused(name, "is no path within the project")
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// retry is how often a lock that somebody has is tried again.
+// retry is how long to wait before trying a held lock again.
 const retry = 5 * time.Millisecond
 
-// Lock waits until no other holder of the lock of this name is left, in this process or
-// another one, or ctx is done. The file stays when the lock is released; a folder that is
-// made for it is hidden from git. Errors: ken.ErrHeld when ctx is done first,
+// Lock waits for the lock with this name, which excludes other holders in this process
+// and others, until ctx is done. The file is not deleted on release. A folder that is
+// created for it is ignored by git. Errors: ken.ErrHeld if ctx is done first,
 // ken.ErrRefused for a link and for a project that can't be written.
 func (f *Folder) Lock(ctx context.Context, name string) (release func() error, err error) {
-	if err := f.hidden(path.Dir(name)); err != nil {
+	if err := f.makeIgnored(path.Dir(name)); err != nil {
 		return nil, fmt.Errorf("make room for a lock: %w", denied(f.dir, err))
 	}
-	if info, err := f.plain(name); err == nil && !info.Mode().IsRegular() {
+	if info, err := f.lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, refused(name, "is no regular file")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -43,9 +43,10 @@ func (f *Folder) Lock(ctx context.Context, name string) (release func() error, e
 	return nil, fmt.Errorf("lock %s: %w", name, denied(name, err))
 }
 
-// hidden makes a folder whose files are of this machine alone, as git is told.
-func (f *Folder) hidden(dir string) error {
-	if _, err := f.plain(dir); !errors.Is(err, fs.ErrNotExist) {
+// makeIgnored creates a folder with a .gitignore, because its files belong to this machine
+// only.
+func (f *Folder) makeIgnored(dir string) error {
+	if _, err := f.lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := f.folder(dir); err != nil {

@@ -6,12 +6,12 @@ type feature struct {
 	x  float32
 }
 
-// features collects what a model sees of its input.
+// features collects the features of a model's input.
 type features struct {
 	list []feature
 }
 
-// add adds a feature by the parts of its name.
+// add adds a feature. Its name is given in parts.
 func (f *features) add(x float32, parts ...string) {
 	h := uint32(2166136261) // FNV-1a
 	for _, p := range parts {

@@ -10,14 +10,15 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 )
 
-// pairOf is two statements with their tokens laid on each other.
+// pairOf is two statements with their tokens matched.
 type pairOf struct {
 	old, new []token
-	inOld    []int // for each token of new, the place of the same one in old, or -1
+	inOld    []int // for each token of new, the index of the same token in old, or -1
 	inNew    []int
 }
 
-// match returns, for each token of a, the place of the same one in b, or -1. A token is matched once.
+// match returns, for each token of a, the index of the same token in b, or -1. A token is matched
+// only once.
 func match(a, b []token) []int {
 	out := make([]int, len(a))
 	used := make([]bool, len(b))
@@ -36,7 +37,7 @@ func match(a, b []token) []int {
 	return out
 }
 
-// same reports two tokens that are one word in perhaps two forms.
+// same reports whether two tokens are the same word, possibly in different forms.
 func same(a, b *token) bool {
 	if a.stem == b.stem {
 		return true
@@ -52,7 +53,7 @@ func same(a, b *token) bool {
 	return a.kind != ident && a.kind != number && b.kind != ident && b.kind != number && (n >= 5 || n >= 4 && (n == len(x) || n == len(y)))
 }
 
-// sibling reports two names that differ in a number or in one part: service-1 and service-2.
+// sibling reports whether two names differ only in a number or in one part: service-1 and service-2.
 func sibling(a, b *token) bool {
 	if a.stem == b.stem || (a.kind != ident && a.kind != number) || a.kind != b.kind {
 		return false
@@ -68,7 +69,7 @@ func sibling(a, b *token) bool {
 	return a.kind == ident && letters(a.form) == letters(b.form) && letters(a.form) != ""
 }
 
-// bucket is a count as part of a feature's name.
+// bucket returns a count as part of a feature's name.
 func bucket(n int) string {
 	switch {
 	case n > 5:
@@ -79,11 +80,11 @@ func bucket(n int) string {
 	return strconv.Itoa(n)
 }
 
-// fifths is a part of 1 as part of a feature's name, in fifths.
+// fifths returns a value from 0 to 1 as part of a feature's name, in fifths.
 func fifths(x float64) string { return strconv.Itoa(int(x * 5)) }
 
-// pairFeatures returns the features of two statements: the words that both have, those that only
-// one has, their places, and the words around them.
+// pairFeatures returns the features of two statements: the words that both have, those that only one
+// has, their positions, and the words around them.
 func pairFeatures(before, after string) []feature {
 	p := pairOf{old: tokensOf(before), new: tokensOf(after)}
 	p.inOld, p.inNew = match(p.new, p.old), match(p.old, p.new)
@@ -146,7 +147,7 @@ func pairFeatures(before, after string) []feature {
 	f.is("subject", subject)
 	f.is("subject", subject, sh)
 
-	// What only one of them has.
+	// Words that only one of them has.
 	count := func(all []token, in []int) (kinds map[kind]int, list []int) {
 		kinds = map[kind]int{}
 		for i := range all {
@@ -172,7 +173,7 @@ func pairFeatures(before, after string) []feature {
 	if len(onlyNew) == 0 {
 		f.is("says less", sh)
 	}
-	// Places in which they differ: runs between common words.
+	// Differences: runs between common words.
 	level := "far"
 	switch {
 	case max(rOld, rNew) >= 0.6:
@@ -190,7 +191,7 @@ func pairFeatures(before, after string) []feature {
 				f.is("sibling")
 				f.is("sibling", third(i, len(p.old)), third(j, len(p.new)))
 			}
-			// The same word stands before or behind both.
+			// The same word is before or after both.
 			if i > 0 && j > 0 && p.inNew[i-1] == j-1 {
 				l := p.old[i-1]
 				f.is("slot<", string(a.kind), string(b.kind))
@@ -220,7 +221,7 @@ func pairFeatures(before, after string) []feature {
 		p.hunks(f, level)
 	}
 	p.likeness(f, before, after, onlyOld, onlyNew, firstOld, firstNew, level)
-	// The words of the new statement, as cues, by how near the two are.
+	// The words of the new statement, as cues, by how similar the two are.
 	words := func(whose string, all []token, in []int) {
 		prev := "^"
 		for i := range all {
@@ -254,7 +255,7 @@ func pairFeatures(before, after string) []feature {
 	return f.list
 }
 
-// subjects adds whether both are about the same thing, as far as it can be told.
+// subjects adds whether both statements have the same subject, as far as that can be determined.
 func (p *pairOf) subjects(f *features, before, after, level string) {
 	a, likelyA, ok := subjectSpan(p.old)
 	b, likelyB, also := subjectSpan(p.new)
@@ -289,7 +290,8 @@ func (p *pairOf) subjects(f *features, before, after, level string) {
 	}
 }
 
-// precedingWord is the function word before a token, over one other token at most.
+// precedingWord returns the function word before a token, with at most one other token between; "" if
+// there is none.
 func precedingWord(all []token, i int) string {
 	for k := i - 1; k >= max(0, i-2); k-- {
 		if all[k].empty {
@@ -302,7 +304,7 @@ func precedingWord(all []token, i int) string {
 	return ""
 }
 
-// third is the part of a statement in which a token stands.
+// third returns the third of a statement that contains token i.
 func third(i, n int) string {
 	switch {
 	case i*3 < n:
@@ -313,7 +315,7 @@ func third(i, n int) string {
 	return "end"
 }
 
-// likeness adds what the built-in table says of what has not the same words.
+// likeness adds the similarity of the words that are not common, by the built-in embedding table.
 func (p *pairOf) likeness(f *features, before, after string, onlyOld, onlyNew []int, firstOld, firstNew int, level string) {
 	m, err := builtin.Open()
 	if err != nil {
@@ -383,8 +385,8 @@ func dot(a, b []float32) float64 {
 	return s
 }
 
-// weigh adds how much the words that both have weigh: the longer a token's row in the built-in
-// table is, the more it says of what a text is about.
+// weigh adds the weight of the words that both have. A token with a longer vector in the built-in
+// table says more about the topic of a text.
 func (p *pairOf) weigh(f *features) {
 	m, err := builtin.Open()
 	if err != nil {
@@ -419,8 +421,8 @@ func (p *pairOf) weigh(f *features) {
 	f.is("weight new", fifths(both/max(fresh, 1e-6)))
 }
 
-// hunks adds where the two differ when they are read side by side: what stands in the same place
-// in both, in which order, and behind which words.
+// hunks adds the differences between the aligned statements: which words are in the same place, in
+// which order, and after which words.
 func (p *pairOf) hunks(f *features, level string) {
 	n, m := len(p.old), len(p.new)
 	table := make([]uint8, (n+1)*(m+1)) // of the longest common subsequence

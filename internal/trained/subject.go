@@ -6,9 +6,9 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 )
 
-// Subject finds what a sentence is about, in the sentence's own words: the thing that one would
-// look it up under. It returns the place of the words in text, in bytes, and how likely they are
-// right, from 0 to 1; 0 where the sentence has most likely no word for it. It is safe for concurrent use.
+// Subject returns what a sentence is about: the words under which one would look it up. It returns their
+// byte range in text and the probability that they are right, 0 to 1. All are 0 if the sentence probably
+// has no word for it. It is safe for concurrent use.
 func Subject(text string) (from, to int, likely float64) {
 	all := tokensOf(text)
 	s, likely, ok := subjectSpan(all)
@@ -18,7 +18,7 @@ func Subject(text string) (from, to int, likely float64) {
 	return all[s.from].from, all[s.to-1].to, likely
 }
 
-// subjectSpan is Subject for a sentence that was cut into words; ok is false where it has none.
+// subjectSpan is Subject for tokens. ok is false if the sentence has no word for its subject.
 func subjectSpan(all []token) (s span, likely float64, ok bool) {
 	spans := spansOf(all)
 	if len(spans) == 0 {
@@ -34,14 +34,14 @@ func subjectSpan(all []token) (s span, likely float64, ok bool) {
 // span is a group of words: tokens[from:to].
 type span struct{ from, to int }
 
-// Bounds of a group of words, in words and in characters of a script without spaces.
+// Maximum length of a span, in words and in characters of a script without spaces.
 const (
 	mostWords      = 4
 	mostCharacters = 8
 )
 
-// spansOf returns the groups of words that may name what a sentence is about. They begin and end with a
-// word that names something, and no punctuation is in them.
+// spansOf returns the groups of words that may name the subject of a sentence. They begin and end with a
+// content word and contain no punctuation.
 func spansOf(all []token) (out []span) {
 	for i := range all {
 		if !all[i].content() {
@@ -65,8 +65,8 @@ func spansOf(all []token) (out []span) {
 	return out
 }
 
-// subjectFeatures returns the features of each span: its words and their kinds, where it stands,
-// and the words around it. Behind them are those of a sentence that has no word for what it is about.
+// subjectFeatures returns the features of each span: its words and their kinds, its position, and the
+// words around it. The last entry has the features of a sentence without a word for its subject.
 func subjectFeatures(all []token, spans []span) [][]feature {
 	m, err := builtin.Open()
 	var row []float32
@@ -178,7 +178,7 @@ func subjectFeatures(all []token, spans []span) [][]feature {
 	return append(out, noSubject(all, form))
 }
 
-// noSubject returns the features of a sentence that has no word for what it is about.
+// noSubject returns the features of a sentence without a word for its subject.
 func noSubject(all []token, form func(int) string) []feature {
 	f := &features{}
 	n := 0
@@ -197,7 +197,7 @@ func noSubject(all []token, form func(int) string) []feature {
 	return f.list
 }
 
-// choose returns the likeliest of some alternatives, and its probability among them.
+// choose returns the index of the most likely alternative, and its probability.
 func (m *model) choose(alternatives [][]feature) (best int, likely float64) {
 	p := m.shares(alternatives)
 	for i := range p {

@@ -1,24 +1,25 @@
-// Package trained judges statements with three small models, made from examples that people would
-// agree on rather than from lists of words.
+// Package trained judges statements with three small models. They were trained on examples whose
+// labels people would agree on, and use no hand-written word lists of cues.
 //
-//   - [Worth] is how likely a sentence of a user is worth knowing in a later session and can be
-//     understood by itself.
-//   - [Replaces] is how likely a later statement replaces an earlier one, wholly or in one value.
-//   - [Subject] is which words of a sentence are what it is about.
+//   - [Worth] is the probability that a user's sentence is worth knowing in a later session
+//     and can be understood on its own.
+//   - [Replaces] is the probability that a later statement replaces an earlier one,
+//     completely or in one value.
+//   - [Subject] finds the words of a sentence that say what it is about.
 //
-// The examples are in testdata/worlds: small worlds (a to i), each with what people said in two or
-// three sessions, and contrasts (p to u), in which several statements follow the same one. Their
-// authors knew neither the rules of the harvest nor its evaluation. TestModels measures on worlds
-// that the model at hand was not trained on; with -update it trains on all.
+// The examples are in testdata/worlds. There are small worlds (a to i), each with what people said
+// in two or three sessions, and contrasts (p to u), in which several statements follow the same
+// one. Their authors knew neither the rules of the harvest nor its evaluation. TestModels measures
+// each model on worlds that it was not trained on; with -update it trains on all.
 //
-// A model is a sum of weights over features, which are found by the hashes of their names: words
-// that name nothing as they are, other words by their stems or their kind (a name, a number, a
-// date), what two statements share and where they differ, and likeness by the built-in embedding
-// table.
+// A model is a sum of weights over features, which are identified by the hashes of their names.
+// Features are: function words as they are, other words by stem or kind (a name, a number, a
+// date), what two statements have in common and where they differ, and similarity by the built-in
+// embedding table.
 //
-// Caveats. All judge words, not the world: a joke told in earnest is worth keeping. The languages
-// of the examples are English and, with half as many together, German, French, Spanish, Portuguese,
-// Chinese and Japanese.
+// Caveats. The models judge words and know nothing about the world: a joke without a sign of one
+// may be kept. The examples are in English and, half as many in total, in German, French, Spanish,
+// Portuguese, Chinese and Japanese.
 package trained
 
 import (
@@ -33,14 +34,14 @@ import (
 	"sync"
 )
 
-// Worth returns how likely a sentence of a user is worth knowing later, from 0 to 1. It is safe
+// Worth returns the probability, 0 to 1, that a user's sentence is worth knowing later. It is safe
 // for concurrent use.
 func Worth(sentence string) float64 {
 	return worthModel().score(worthFeatures(sentence))
 }
 
-// Replaces returns how likely the statement after replaces the statement before, wholly or in one
-// value, from 0 to 1. It is safe for concurrent use.
+// Replaces returns the probability, 0 to 1, that the statement after replaces the statement
+// before, completely or in one value. It is safe for concurrent use.
 func Replaces(before, after string) float64 {
 	return replacesModel().score(pairFeatures(before, after))
 }
@@ -60,13 +61,13 @@ var (
 	replacesModel = sync.OnceValue(func() *model { return mustDecode(replacesFile) })
 )
 
-// model is the weights of sparse features, and what they are added to.
+// model holds the weights of hashed features, and the bias.
 type model struct {
 	bias    float32
 	weights []float32
 }
 
-// score returns a probability.
+// score returns the probability for a list of features.
 func (m *model) score(list []feature) float64 {
 	z := m.bias
 	for _, f := range list {
@@ -75,7 +76,7 @@ func (m *model) score(list []feature) float64 {
 	return 1 / (1 + math.Exp(-float64(z)))
 }
 
-// shares returns the probability of each alternative, of which one is right.
+// shares returns the probability of each alternative, exactly one of which is right.
 func (m *model) shares(alternatives [][]feature) []float64 {
 	p := make([]float64, len(alternatives))
 	sum, most := 0.0, math.Inf(-1)
@@ -97,11 +98,11 @@ func (m *model) shares(alternatives [][]feature) []float64 {
 	return p
 }
 
-// magic begins a model's file.
+// magic is the beginning of a model's file.
 const magic = "ken-trained-1\n"
 
-// encode writes a model: its weights in 8 bits each, compressed. The square root spends the bits
-// on the many small weights.
+// encode returns the model as a compressed file with 8 bits per weight. Weights are stored as
+// square roots, which gives more precision to the many small ones.
 func (m *model) encode() []byte {
 	most := float32(math.SmallestNonzeroFloat32)
 	for _, w := range m.weights {
@@ -124,7 +125,7 @@ type header struct {
 	Bias, Most float32
 }
 
-// mostWeights bounds what decode takes.
+// mostWeights is the maximum number of weights that decode accepts.
 const mostWeights = 1 << 20
 
 func decode(data []byte) (*model, error) {
@@ -155,7 +156,7 @@ func decode(data []byte) (*model, error) {
 	return m, nil
 }
 
-// mustDecode reads a model that comes with the program.
+// mustDecode decodes an embedded model. It panics if the file is invalid.
 func mustDecode(data []byte) *model {
 	m, err := decode(data)
 	if err != nil {

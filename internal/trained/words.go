@@ -8,39 +8,39 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// kind is how a token is written.
+// kind is the form of a token.
 type kind byte
 
 const (
 	plain    kind = 'w' // a word in lower case, or the first of its sentence
-	name     kind = 'N' // a word with a capital letter inside of a sentence
+	name     kind = 'N' // a word with a capital letter within a sentence
 	number   kind = '#'
-	ident    kind = 'i' // letters with digits, or with other signs within: pg-7, v2, snake_case
-	month    kind = 'm' // names of days and months as well
+	ident    kind = 'i' // letters with digits or signs: pg-7, v2, snake_case
+	month    kind = 'm' // also names of days
 	unspaced kind = 'c' // a character of a script without spaces between words
 	mark     kind = '.' // punctuation
 )
 
-// token is a word of a statement.
+// token is a word of a statement, with its byte range in the text.
 type token struct {
 	form  string // in lower case
 	stem  string
 	kind  kind
 	empty bool // a function word
-	from  int  // in the text, in bytes
+	from  int  // byte offset in the text
 	to    int
 }
 
-// content reports a token that names something.
+// content reports whether a token names something.
 func (t *token) content() bool { return !t.empty && t.kind != mark }
 
-// value reports a token that is likely to be the value of something.
+// value reports whether a token is probably the value of something.
 func (t *token) value() bool {
 	return t.kind == number || t.kind == ident || t.kind == name || t.kind == month
 }
 
-// word is the token as a model sees it: its kind for a value, its stem for a word that names
-// something, and else its form.
+// word returns the token in the form that a model uses: its kind for a value, its stem for
+// another content word, and its form otherwise.
 func (t *token) word() string {
 	switch {
 	case t.value():
@@ -51,11 +51,11 @@ func (t *token) word() string {
 	return t.form
 }
 
-// mostTokens bounds the work: of a longer statement, the rest is not read.
+// mostTokens is the maximum number of tokens of a statement; the rest is ignored.
 const mostTokens = 80
 
-// tokensOf cuts a text into words, numbers, single characters of scripts without spaces, and
-// punctuation.
+// tokensOf splits a text into words, numbers, single characters of scripts without spaces,
+// and punctuation.
 func tokensOf(text string) (out []token) {
 	opens := true // a sentence begins
 	for i := 0; i < len(text) && len(out) < mostTokens; {
@@ -87,7 +87,7 @@ func tokensOf(text string) (out []token) {
 	return out
 }
 
-// wordEnd finds the end of a word: signs within it belong to it.
+// wordEnd returns the end of the word at i, including signs within it.
 func wordEnd(text string, i int) int {
 	end := i
 	for end < len(text) {
@@ -136,7 +136,7 @@ func listOf(s string) map[string]bool {
 	return m
 }
 
-// emptyHan are characters of Chinese that name nothing by themselves.
+// emptyHan holds Chinese characters that are function words.
 const emptyHan = "的了在是我你他她它们这那就也和与及很都要会把被吧呢吗啊"
 
 var calendar = listOf(`monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december
@@ -145,7 +145,7 @@ var calendar = listOf(`monday tuesday wednesday thursday friday saturday sunday 
 	lune marte miércole jueve vierne sábado domingo lunes martes miércoles jueves viernes enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
 	segunda terça quarta quinta sexta janeiro fevereiro março maio junho julho setembro outubro novembro dezembro`)
 
-// function are words that name nothing.
+// function holds words that name nothing.
 var function = listOf(`a an the this that these those i you he she it we they me him her us them my your his its our their mine yours ours theirs who whom whose which what when where why how
 	is are was were be been being am do does did done have has had having will would shall should can could may might must
 	and or but so nor yet if then than as of in on at by for from with without to into onto over under about after before between through during until till since because while though although

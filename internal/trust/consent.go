@@ -15,7 +15,7 @@ import (
 type Consent struct {
 	Root string    `json:"root"` // the project's folder, a real path
 	File string    `json:"file"` // the configuration that was shown
-	Hash string    `json:"hash"` // of all that the consent covers
+	Hash string    `json:"hash"` // hash of everything that the consent covers
 	At   time.Time `json:"at"`
 }
 
@@ -24,8 +24,8 @@ func consentFile(root string) (string, error) {
 	return filepath.Join(dir, "trust", key(root)+".json"), err
 }
 
-// Given reports whether the user consented to what hash stands for in the project in
-// root. What can't be read is no consent.
+// Given reports whether the user consented to the configuration with this hash in the
+// project in root. A consent that can't be read does not count.
 func Given(root, hash string) bool {
 	path, err := consentFile(root)
 	if err != nil {
@@ -50,7 +50,7 @@ func readConsent(path string) (c Consent, err error) {
 	return c, err
 }
 
-// Give records the user's consent, in place of an earlier one to the same project.
+// Give records the user's consent. It replaces an earlier one for the same project.
 func Give(root, file, hash string, now time.Time) error {
 	path, err := consentFile(root)
 	if err != nil {
@@ -66,8 +66,8 @@ func Give(root, file, hash string, now time.Time) error {
 	return write(path, append(b, '\n'))
 }
 
-// Revoke takes back the consent to a project's configuration, and reports whether there
-// was one.
+// Revoke removes the consent to a project's configuration, and reports whether there was
+// one.
 func Revoke(root string) (bool, error) {
 	path, err := consentFile(root)
 	if err != nil {
@@ -80,8 +80,8 @@ func Revoke(root string) (bool, error) {
 	return err == nil, err
 }
 
-// List returns every consent of this user, by project. root is the project at hand, whose
-// own files are not the user's.
+// List returns every consent of this user, by project. root is the current project, whose
+// own folder is never taken for the user's state folder.
 func List(root string) ([]Consent, error) {
 	dir, err := folder(root)
 	if err != nil {

@@ -16,15 +16,16 @@ import (
 	"time"
 )
 
-// gitLimit is how long git may take to answer.
+// gitLimit is the timeout of a git command.
 const gitLimit = 10 * time.Second
 
-// git runs git in dir, with in on its standard input, without what a repository's configuration could make it run.
+// git runs git in dir with in as its standard input. It prevents the repository's configuration from starting
+// other programs.
 func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitLimit)
 	defer cancel()
-	// The folder may belong to another user, as in a container; nothing that is asked
-	// here runs what a repository names.
+	// The folder may belong to another user, as in a container. None of these commands runs programs that a
+	// repository names.
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "safe.directory=*"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, in
@@ -37,8 +38,8 @@ func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte,
 	return cmd.Output()
 }
 
-// versioned reports whether dir lies in a git repository, readable or not.
-func versioned(dir string) bool {
+// inRepository reports whether dir is in a git repository, readable or not.
+func inRepository(dir string) bool {
 	for at := Real(dir); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return true
@@ -49,12 +50,11 @@ func versioned(dir string) bool {
 	}
 }
 
-// unknown stands for the tracked files of a repository that git can't read.
+// unknown is the result of tracked for a repository that git can't read.
 const unknown = "unknown"
 
-// repositories are the folders in which git is asked about path, which lies in the project
-// in root: root, and below it each that has a repository of its own, such as a submodule,
-// around path. Both are real paths.
+// repositories returns the folders in which git must be asked about path in the project in root: root, and every
+// folder between root and path with its own repository, such as a submodule. Both are real paths.
 func repositories(root, path string) []string {
 	dirs := []string{root}
 	if !Inside(root, path) {
@@ -68,8 +68,8 @@ func repositories(root, path string) []string {
 	return dirs
 }
 
-// tracked is a hash of what the project's git repository, and submodules of it, have at
-// path and below, "" for nothing. What can't be found out is unknown, never nothing.
+// tracked returns a hash of what the project's git repository and its submodules track at path and below; "" if
+// nothing. If that can't be determined, it returns unknown.
 func tracked(root, path string) string {
 	if !Inside(root, path) {
 		return ""
@@ -80,7 +80,7 @@ func tracked(root, path string) string {
 	}
 	sum, some := sha256.New(), false
 	for _, dir := range repositories(root, path) {
-		if !versioned(dir) {
+		if !inRepository(dir) {
 			continue
 		}
 		if _, err := exec.LookPath("git"); err != nil {
@@ -105,11 +105,11 @@ func tracked(root, path string) string {
 	return hash
 }
 
-// listed has what tracked found out, by sight.
+// listed caches the results of tracked, by gitView.
 var listed sync.Map
 
-// gitView says what a path was asked about, and the state of git's index at that time; ""
-// where it can't be seen, as in a submodule.
+// gitView identifies a query about a path and the state of git's index at that time. index is "" if the state
+// can't be determined, as in a submodule.
 type gitView struct{ root, path, index string }
 
 func viewOf(root, path string) gitView {
@@ -130,25 +130,23 @@ func viewOf(root, path string) gitView {
 	}
 }
 
-// Brought reports whether a file or folder came with the project in root: it lies in the
-// project's folder, and its repository has it, or it can't be found out.
+// Brought reports whether a file or folder came with the project in root: it is in the project's folder, and the
+// repository tracks it or that can't be determined.
 func Brought(root, path string) bool {
 	root, path = Real(root), Real(path)
 	return Inside(root, path) && tracked(root, path) != ""
 }
 
-// versions are where git may have a file that is not the user's work of now: the last
-// commit, what a reset, merge, rebase or fetch is about, and the index with the sides of
-// a conflict.
+// versions are the places where git may have another version of a file than the user's current one: the last
+// commit, the commits of a reset, merge, rebase or fetch, and the index with both sides of a conflict.
 var versions = []string{"HEAD:./", "ORIG_HEAD:./", "FETCH_HEAD:./", "MERGE_HEAD:./", "REBASE_HEAD:./", "CHERRY_PICK_HEAD:./", ":./", ":1:./", ":2:./", ":3:./"}
 
-// Committed returns the versions of a file that the project's git repository, and
-// submodules around the file, have at hand. ok is false when it can't be found out, and when
-// git writes the file otherwise than it was committed, so that lines can't be compared.
+// Committed returns the versions of a file in the project's git repository and in submodules that contain it. ok
+// is false if they can't be determined, or if git converts the file on checkout, so that lines can't be compared.
 func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool) {
 	root, path = Real(root), Real(path) // a link may lead to a file under another name
 	for _, dir := range repositories(root, path) {
-		if !versioned(dir) {
+		if !inRepository(dir) {
 			continue
 		}
 		more, ok := committed(ctx, dir, path)
@@ -160,7 +158,7 @@ func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool)
 	return found, true
 }
 
-// committed is Committed for one repository, asked in dir.
+// committed is Committed for the repository in dir.
 func committed(ctx context.Context, dir, path string) (found [][]byte, ok bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// home is the user's home folder: HOME, or what the system has for the user.
+// home returns the user's home folder: HOME, or else the one that the system knows.
 func home() (string, error) {
 	if dir, err := os.UserHomeDir(); err == nil && filepath.IsAbs(dir) {
 		return dir, nil
@@ -23,8 +23,7 @@ func home() (string, error) {
 	return "", errors.New("there is no home folder")
 }
 
-// ConfigFile is the path of the user's own configuration, which need not exist; ""
-// without a home folder.
+// ConfigFile returns the path of the user's own configuration, which need not exist; "" without a home folder.
 func ConfigFile() string {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -58,8 +57,8 @@ func OwnFolders() (out []string) {
 	return out
 }
 
-// folder is the user's own state folder for a project in root, which need not exist.
-// One that a project brings along is not the user's.
+// folder returns the user's own state folder for a project in root, which need not exist. A folder that the project
+// contains is not accepted.
 func folder(root string) (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -81,8 +80,8 @@ func noFolder(err error) error {
 		Try: "Set XDG_STATE_HOME to a folder that is kept, outside of the project."}
 }
 
-// IsHome reports a folder that is too wide to be a project by itself: the root of the file
-// system, and a home folder or one that holds it.
+// IsHome reports whether a folder is too broad to be a project: the root of the file system, a home folder, or a
+// folder that contains it.
 func IsHome(root string) bool {
 	root = Real(root)
 	if root == filepath.Dir(root) {
@@ -92,7 +91,7 @@ func IsHome(root string) bool {
 	return err == nil && Inside(root, Real(h))
 }
 
-// Real is the path without symbolic links, as far as it exists.
+// Real returns the absolute path with symbolic links resolved, as far as it exists.
 func Real(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -122,14 +121,14 @@ func Inside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// key names what is kept for the project in root.
+// key returns the name under which files for the project in root are stored.
 func key(root string) string {
 	sum := sha256.Sum256([]byte(Real(root)))
 	return hex.EncodeToString(sum[:16])
 }
 
-// DataFolder is the user's own folder for data that all projects share, which need not exist: $XDG_DATA_HOME/ken, or
-// what the system has for it; "" without a home folder.
+// DataFolder returns the user's own folder for data that all projects share, which need not exist:
+// $XDG_DATA_HOME/ken, or the system's default; "" without a home folder.
 func DataFolder() string {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(dir) {

@@ -18,7 +18,8 @@ import (
 
 const secretName = "secret"
 
-// secret is this user's, from the folder dir; made when make is set and there is none.
+// secret returns this user's secret from the folder dir. With make, it creates one if there
+// is none.
 func secret(dir string, make bool) ([]byte, error) {
 	path := filepath.Join(dir, secretName)
 	s, err := readSecret(path)
@@ -34,15 +35,15 @@ func secret(dir string, make bool) ([]byte, error) {
 	return readSecret(path) // another process may have been first
 }
 
-// readSecret refuses a secret that others could have read or made: git and archives
-// write files that others can read.
+// readSecret reads the secret. It refuses a file that others could have read or written,
+// such as one that came from git or an archive.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, &ken.Error{Code: ken.CodeRefused, Msg: path + " can be read by others than its user",
+		return nil, &ken.Error{Code: ken.CodeRefused, Msg: path + " can be read by other users",
 			Try: "Delete it; Ken makes another, and asks about states that were made before."}
 	}
 	b, err := os.ReadFile(path)
@@ -55,7 +56,7 @@ func readSecret(path string) ([]byte, error) {
 	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is damaged", Try: "Delete it; Ken makes another, and asks about states that were made before."}
 }
 
-// writeNew writes a file whole, and fails with fs.ErrExist where there is one.
+// writeNew writes a file atomically. It fails with fs.ErrExist if the file exists.
 func writeNew(path string, b []byte) error {
 	tmp, err := writeTemp(path, b)
 	if err != nil {
@@ -66,7 +67,8 @@ func writeNew(path string, b []byte) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without links: who is second reads half a secret at worst, and says so.
+	// A file system without links: at worst, a second process reads half a secret, and
+	// reports that.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func writeNew(path string, b []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// write writes a file whole, over another.
+// write writes a file atomically, replacing an existing one.
 func write(path string, b []byte) error {
 	tmp, err := writeTemp(path, b)
 	if err != nil {
@@ -100,7 +102,7 @@ func writeTemp(path string, b []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// seal is the mark's proof that somebody who has the secret made it.
+// seal returns a MAC that proves that a mark was made with the secret.
 func seal(secret []byte, parts ...string) string {
 	m := hmac.New(sha256.New, secret)
 	for _, p := range parts {

@@ -13,15 +13,15 @@ import (
 	"sync"
 )
 
-// markName is the file in a state folder by which Ken knows it again.
+// markName is the name of the mark in a state folder.
 const markName = "made-here.json"
 
-// mark says that a state was made on this machine by this user, or believed by them.
+// mark says that a state was made on this machine by this user, or that the user trusts it.
 type mark struct {
 	ID      string `json:"id"`
 	Root    string `json:"root"`              // the real path of the project
-	Path    string `json:"path"`              // of the state when it was marked
-	Adopted bool   `json:"adopted,omitempty"` // made elsewhere, and trusted
+	Path    string `json:"path"`              // path of the state when it was marked
+	Adopted bool   `json:"adopted,omitempty"` // made elsewhere, and trusted by the user
 	MAC     string `json:"mac"`
 }
 
@@ -29,20 +29,19 @@ func (m *mark) parts(tracked string) []string {
 	return []string{"ken state 1", m.ID, m.Root, m.Path, fmt.Sprint(m.Adopted), tracked}
 }
 
-// made lists the states that this process made or found its own: where there is no folder
-// for the secret, they are known as long as it runs.
+// made holds the states that this process made or recognised as its own. Without a folder for the secret, they are known
+// only while the process runs.
 var made sync.Map
 
-// State is where a project's state is kept.
+// State says where a project's state is stored.
 type State struct {
-	Dir     string // the folder to work in; empty when there is none
-	Foreign string // why the project's own is not used; empty when it is, and when a home folder has none
+	Dir     string // the folder to use; empty if there is none
+	Foreign string // why the project's own state is not used; empty if it is used, and for a home folder without state
 }
 
-// FindState decides where the state of the project in root is kept, which its
-// configuration has in the folder at. It makes nothing: see Mark. A folder outside of the
-// project counts as it is where the user chose it, which chosen says. The error is ErrUnavailable, for a foreign state without a folder to use instead;
-// Foreign is set then as well.
+// FindState decides where the state of the project in root is stored. at is the folder in its configuration; chosen says
+// that the user chose it, in which case a folder outside of the project is used as it is. FindState creates nothing; see
+// Mark. The error is ErrUnavailable for a foreign state if there is no folder to use instead; Foreign is set then, too.
 func FindState(root, at string, chosen bool) (State, error) {
 	if chosen && !Inside(Real(root), Real(at)) {
 		return State{Dir: at}, nil
@@ -55,8 +54,8 @@ func FindState(root, at string, chosen bool) (State, error) {
 	return State{Dir: own, Foreign: why}, err
 }
 
-// Own is the state folder for the project in root among the user's own files. Errors:
-// ErrUnavailable, when there is no place for it.
+// Own returns the state folder for the project in root among the user's own files. Errors: ErrUnavailable if there is no
+// place for it.
 func Own(root string) (string, error) {
 	dir, err := folder(root)
 	if err != nil {
@@ -68,15 +67,15 @@ func Own(root string) (string, error) {
 	return filepath.Join(dir, "projects", key(root), "state"), nil
 }
 
-// foreign says why the state at a path is not known to be made here by this user; ""
-// when it is, and when there is nothing in it to believe.
+// foreign returns why the state at a path is not known to be made here by this user; "" if it is, or if it contains nothing
+// to trust.
 func foreign(root, at string) string {
 	root = Real(root)
 	real := Real(at)
 	within := Inside(root, real)
 	info, err := os.Stat(at)
 	switch {
-	case within && (err != nil || !info.IsDir()): // there is nothing to believe, and who opens it says what is wrong
+	case within && (err != nil || !info.IsDir()): // there is nothing to trust, and opening it will report the error
 		return ""
 	case err != nil:
 		return leadsOut(real)
@@ -85,7 +84,7 @@ func foreign(root, at string) string {
 	if _, ok := made.Load(madeKey(root, real, under)); ok {
 		return ""
 	}
-	if within && under == "" && empty(at) {
+	if within && under == "" && isEmpty(at) {
 		return ""
 	}
 	dir, err := folder(root)
@@ -93,7 +92,7 @@ func foreign(root, at string) string {
 		return "without a folder of this user Ken can't tell whether it was made here"
 	}
 	key, keyErr := secret(dir, false)
-	was := "" // where a state with a good mark was made
+	was := "" // path at which a state with a valid mark was made
 	for _, path := range marks(dir, at) {
 		m, err := readMark(path)
 		if err != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
@@ -121,20 +120,19 @@ func leadsOut(real string) string { return "it leads out of the project, to " + 
 
 func madeKey(root, real, tracked string) string { return root + "\x00" + real + "\x00" + tracked }
 
-// harmless are files that Ken makes in a state folder before there is a state, and
-// believes nothing of.
+// harmless are files that Ken creates in a state folder before there is a state. Their content is not trusted.
 var harmless = []string{".gitignore", ".objectives.lock", ".decisions.lock"}
 
-// empty reports a folder in which there is nothing to believe.
-func empty(dir string) bool {
+// isEmpty reports whether a folder contains nothing to trust.
+func isEmpty(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.Type().IsRegular() || !slices.Contains(harmless, e.Name()) && !strings.HasPrefix(e.Name(), "."+markName+"-")
 	})
 }
 
-// marks are where the mark of a state may be: in it, or, where that can't be written,
-// among the user's own files.
+// marks returns the possible paths of a state's mark: in the state folder or, if that is read-only, among the user's own
+// files.
 func marks(own, state string) []string {
 	return []string{filepath.Join(state, markName), filepath.Join(own, "marks", key(state)+".json")}
 }
@@ -154,13 +152,12 @@ func readMark(path string) (m mark, err error) {
 	return m, err
 }
 
-// Mark makes the state folder dir of the project in root, if it is not there, and marks
-// it as made here. Folders outside of the project need no mark. Call it before anything is
-// written to a folder that FindState returned. Without a folder for this user's secret
-// the error is ErrUnavailable, and the state is known to this process alone.
+// Mark creates the state folder dir of the project in root, if necessary, and marks it as made here. Folders outside of the
+// project need no mark. Call it before writing to a folder that FindState returned. Without a folder for this user's secret
+// the error is ErrUnavailable, and only this process knows the state.
 func Mark(root, dir string) error { return markAs(root, dir, false) }
 
-// Adopt marks a state that was made elsewhere, on the user's word.
+// Adopt marks a state that was made elsewhere as trusted by the user.
 func Adopt(root, dir string) error { return markAs(root, dir, true) }
 
 func markAs(root, dir string, adopted bool) error {
@@ -168,8 +165,8 @@ func markAs(root, dir string, adopted bool) error {
 		return fmt.Errorf("make the state folder: %w", err)
 	}
 	real := Real(dir)
-	if !adopted && (!Inside(Real(root), real) || foreign(root, dir) != "" || !empty(dir)) {
-		return nil // nothing to mark, nothing to believe, or marked
+	if !adopted && (!Inside(Real(root), real) || foreign(root, dir) != "" || !isEmpty(dir)) {
+		return nil // outside of the project, foreign, or not empty: nothing to mark
 	}
 	under := tracked(Real(root), real)
 	made.Store(madeKey(Real(root), real, under), true)
@@ -192,23 +189,22 @@ func markAs(root, dir string, adopted bool) error {
 		return nil
 	}
 	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && write(places[1], append(b, '\n')) == nil {
-		return nil // a state that can only be read is known again, too
+		return nil // a read-only state is recognised by this mark
 	}
 	return fmt.Errorf("mark the state folder: %w", err)
 }
 
-// makeFolder makes a state folder. What lies above it in the project is as open as other
-// folders of it.
+// makeFolder creates a state folder. Its parents in the project get the usual permissions of folders.
 func makeFolder(root, dir string) error {
 	if dir = Real(dir); Inside(Real(root), dir) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	return os.MkdirAll(dir, 0o700) // where a link leads, too
+	return os.MkdirAll(dir, 0o700) // also for the target of a link
 }
 
-// Disown takes back Adopt, and reports whether there was anything to take back.
+// Disown removes the mark of Adopt, and reports whether there was one.
 func Disown(root, dir string) (bool, error) {
 	own, err := folder(root)
 	if err != nil {

@@ -186,7 +186,7 @@ func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
 	if err := os.Chmod(filepath.Join(own, "secret"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s := find(t, root, state); !strings.Contains(s.Foreign, "can be read by others") {
+	if s := find(t, root, state); !strings.Contains(s.Foreign, "can be read by other users") {
 		t.Errorf("%+v", s)
 	}
 }

@@ -8,23 +8,24 @@ import (
 	"unicode"
 )
 
-// anchor is what every match of an expression, or of one of its branches, has at
-// one place: the bytes that may stand there, in lower case, each as a class.
+// anchor is a part that every match of an expression, or of one of its branches,
+// has at a fixed position: the allowed bytes at each place, in lower case.
 type anchor struct {
-	back int // where it is in the match
+	back int // position in the match
 	sets []string
 }
 
-// anchorBytes is how many bytes of an anchor are looked up at once; what an anchor
-// has beyond them is compared before the expression is run.
+// anchorBytes is how many bytes of an anchor are looked up at once. The other
+// bytes of an anchor are compared before the pattern is run.
 const (
 	anchorBytes = 4
 	maxAnchor   = 16
-	maxKeys     = 700 // that one branch may add to guardrail's table
+	maxKeys     = 700 // keys that one branch may add to guardrail's table
 	maxBranches = 64
 )
 
-// anchorsOf chooses an anchor for every branch: the rarest four bytes.
+// anchorsOf chooses an anchor for every branch: the four bytes with the fewest
+// combinations.
 func anchorsOf(re *syntax.Regexp) ([]anchor, error) {
 	branches := sequences(re, maxBranches)
 	if len(branches) > maxBranches {
@@ -58,14 +59,15 @@ func anchorsOf(re *syntax.Regexp) ([]anchor, error) {
 	return out, nil
 }
 
-// sequence is how a match can begin, byte by byte. A complete one is all of it.
+// sequence is a possible beginning of a match, byte by byte. If it is complete, it
+// is a whole match.
 type sequence struct {
-	sets     []string // the bytes that may stand at each place, sorted
+	sets     []string // allowed bytes at each place, sorted
 	complete bool
 }
 
-// sequences lists how the matches of an expression can begin, at most a few more
-// than limit of them.
+// sequences returns the possible beginnings of an expression's matches, at most a
+// few more than limit.
 func sequences(re *syntax.Regexp, limit int) []sequence {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpWordBoundary, syntax.OpBeginLine, syntax.OpBeginText:
@@ -84,7 +86,7 @@ func sequences(re *syntax.Regexp, limit int) []sequence {
 		if !only {
 			return []sequence{{}}
 		}
-		if len(set) > 1 && len(set) <= 3 { // branches, so that a list of names can be read off
+		if len(set) > 1 && len(set) <= 3 { // split into branches, so that a list of names can be extracted
 			var out []sequence
 			for _, c := range set {
 				out = append(out, sequence{[]string{string(c)}, true})
@@ -92,7 +94,7 @@ func sequences(re *syntax.Regexp, limit int) []sequence {
 			return out
 		}
 		return []sequence{{[]string{set}, true}}
-	case syntax.OpAnyCharNotNL: // a dot that means a dot
+	case syntax.OpAnyCharNotNL: // in gitleaks' rules, this dot is meant literally
 		return []sequence{{[]string{"."}, true}}
 	case syntax.OpCapture:
 		return sequences(re.Sub[0], limit)
@@ -125,10 +127,10 @@ func sequences(re *syntax.Regexp, limit int) []sequence {
 		}
 		return open(out)
 	}
-	return []sequence{{}} // anything may follow
+	return []sequence{{}} // anything may match
 }
 
-// open marks sequences as beginnings.
+// open marks sequences as incomplete.
 func open(in []sequence) []sequence {
 	for i := range in {
 		in[i].complete = false
@@ -136,7 +138,7 @@ func open(in []sequence) []sequence {
 	return in
 }
 
-// join puts every b behind every complete a.
+// join appends every b to every complete a.
 func join(as, bs []sequence, limit int) []sequence {
 	var out []sequence
 	for _, a := range as {
@@ -151,8 +153,8 @@ func join(as, bs []sequence, limit int) []sequence {
 	return out
 }
 
-// members returns a class's ASCII characters in lower case, and whether it has no
-// others but those that fold to ASCII letters.
+// members returns a class's ASCII characters in lower case. only is false if it
+// has others, except those that fold to ASCII letters.
 func members(re *syntax.Regexp) (string, bool) {
 	var out []byte
 	only := true
@@ -171,7 +173,8 @@ func members(re *syntax.Regexp) (string, bool) {
 	return string(slices.Compact(out)), only
 }
 
-// String writes an anchor as guardrail reads it: letters, and classes in brackets.
+// String returns an anchor in the syntax of guardrail: letters, and classes in
+// brackets.
 func (a anchor) String() string {
 	var b strings.Builder
 	for _, set := range a.sets {

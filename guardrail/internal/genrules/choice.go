@@ -1,6 +1,6 @@
 package main
 
-// leftOut are the rules that the table does not have, and why.
+// leftOut holds the rules that are not in the table, with the reasons.
 var leftOut = map[string]string{
 	"generic-api-key": "any value under a name such as key, auth or access, kept in bounds by a list of 1,446 words: " +
 		"guardrail's own detector of assigned values does this with fewer false alarms",
@@ -35,7 +35,8 @@ var leftOut = map[string]string{
 
 const isName = "names an account or is meant to be public; it opens nothing"
 
-// patterns replace a rule's own where guardrail needs another.
+// patterns replaces the patterns of rules for which guardrail needs a different
+// one.
 var patterns = map[string]struct{ pattern, why string }{
 	"sourcegraph-access-token": {`(?i)\b(sgp_(?:[a-f0-9]{16}|local)_[a-f0-9]{40}|sgp_[a-f0-9]{40})` + suffix,
 		"without any 40 hex digits in a text that mentions Sourcegraph, which are commits more often than not"},
@@ -49,7 +50,8 @@ var patterns = map[string]struct{ pattern, why string }{
 		"without the tenant in front, which is no secret"},
 }
 
-// kinds are the names that guardrail's own shapes have for what some rules find.
+// kinds maps rules to the kind that guardrail's own detectors use for the same
+// secret.
 var kinds = map[string]string{
 	"aws-access-token":                            "aws-access-key",
 	"anthropic-api-key":                           "anthropic-key",

@@ -2,13 +2,13 @@ package main
 
 import "fmt"
 
-// config is what is read of gitleaks' configuration.
+// config is the part of gitleaks' configuration that is used.
 type config struct {
 	allow allowlist // for every rule
 	rules []source
 }
 
-// source is a rule as gitleaks has it.
+// source is a rule of gitleaks.
 type source struct {
 	id, regex, path string
 	keywords        []string
@@ -16,17 +16,17 @@ type source struct {
 	allow           []allowlist
 }
 
-// allowlist is what makes a finding none.
+// allowlist describes findings that are no secrets.
 type allowlist struct {
-	target    string // what the expressions look at: the secret when empty, else match or line
-	condition string // AND: every part has to agree
+	target    string // what the patterns are matched with: the secret if empty, else match or line
+	condition string // AND: every part has to match
 	regexes   []string
 	stopwords []string
 	paths     []string
 }
 
-// parse reads a configuration. A table or key that it does not know is an error: a
-// new version must not be read half.
+// parse parses a configuration. An unknown table or key is an error, so that a new
+// version is not used incompletely.
 func parse(text string) (config, error) {
 	var c config
 	p := &parser{rest: text, line: 1}
@@ -75,7 +75,7 @@ func (c *config) begin(header string) error {
 	return nil
 }
 
-// put sets a key of the table that is open.
+// put sets a key of the current table.
 func (c *config) put(header, key string, value any) error {
 	var targets map[string]any
 	var allow *allowlist

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The pieces that gitleaks' own generator puts most of its expressions together of.
+// The parts of which gitleaks' own generator builds most of its patterns.
 const (
 	suffix   = `(?:[\x60'"\s;]|\\[nr]|$)`
 	named1   = `(?i)[\w.-]{0,50}?(?:`
@@ -17,13 +17,13 @@ const (
 	operator = `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(`
 )
 
-// Word borders as they stand at the ends of expressions; guardrail has its own.
+// Word boundaries in gitleaks' patterns; guardrail checks its own.
 var (
 	starts = []string{`\b`, `(?:^|[\\'"\x60\s>=:(,)])`}
 	ends   = []string{suffix, `(?:[\x60'"\s;]|\\[nr]|$|\b)`, `(?:[^\w-]|\z)`, `(?:[^a-zA-Z0-9+/]|\z)`, `(?:$|[\\'"\x60\s<),])`, `\b`}
 )
 
-// rule is a row of guardrail's table; see its type of the same name.
+// rule is a row of guardrail's table; see the type of the same name there.
 type rule struct {
 	id, kind string
 	names    []string // in lower case
@@ -37,17 +37,17 @@ type rule struct {
 	allow    []string
 }
 
-// skipped is a rule that is not in the table.
+// skipped is a rule that is not in the table or was changed, with the reason.
 type skipped struct{ id, why string }
 
-// result is everything that goes into the file.
+// result is the content of the generated file.
 type result struct {
 	total   int
 	rules   []rule
 	skipped []skipped
 	changed []skipped
-	allow   []string // expressions of secrets that are none, whatever the rule
-	stop    []string // words that no secret has
+	allow   []string // patterns of values that are never secrets
+	stop    []string // words that no secret contains
 }
 
 func convertAll(c config) result {
@@ -71,7 +71,7 @@ func convertAll(c config) result {
 	return out
 }
 
-// convert takes a rule apart. A rule of two forms becomes two.
+// convert parses a rule. A rule with two alternatives becomes two rules.
 func convert(s source) ([]rule, error) {
 	if s.regex == "" {
 		return nil, fmt.Errorf("has no expression")
@@ -98,7 +98,7 @@ func convert(s source) ([]rule, error) {
 	return []rule{r}, err
 }
 
-// named takes apart a rule for a value that is assigned to a name.
+// named parses a rule for a value that is assigned to a name.
 func named(r rule, rest, middle, flags string) ([]rule, error) {
 	names, secret, ok := strings.Cut(rest, middle+operator)
 	if !ok {
@@ -126,8 +126,8 @@ func named(r rule, rest, middle, flags string) ([]rule, error) {
 	return []rule{out, second}, err
 }
 
-// words lists what an expression for names can say, in lower case: the few that
-// gitleaks wants in exactly the usual spellings lose nothing by it.
+// words returns the strings that a pattern for names matches, in lower case. Rules
+// that are case-sensitive in gitleaks lose nothing by that.
 func words(pattern string) ([]string, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -155,7 +155,7 @@ func words(pattern string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// shaped takes apart a rule for a secret that is known by its own look.
+// shaped parses a rule for a secret that is recognised by its own format.
 func shaped(r rule, pattern string) (rule, error) {
 	flags := ""
 	if rest, ok := strings.CutPrefix(pattern, `(?i)`); ok {
@@ -176,10 +176,10 @@ func shaped(r rule, pattern string) (rule, error) {
 	r.pattern = flags + pattern
 	re, err := syntax.Parse(r.pattern, syntax.Perl)
 	if err != nil {
-		return r, fmt.Errorf("does not come apart: %w", err)
+		return r, fmt.Errorf("can't be split into parts: %w", err)
 	}
-	// A group inside of the expression is gitleaks' way to say which part is the
-	// secret; one around all of it says nothing.
+	// A group within the pattern is the secret in gitleaks; one around the whole
+	// pattern is ignored.
 	if r.id == "nuget-config-password" || r.id == "freemius-secret-key" {
 		r.group = 1
 	}

@@ -1,20 +1,21 @@
-// Command genrules writes guardrail's table of gitleaks rules from gitleaks' own
+// Command genrules generates guardrail's table of gitleaks rules from gitleaks'
 // configuration.
 //
-// The table keeps what the rules know and leaves out how gitleaks runs them: it
-// looks at files, one regular expression after the other, and reports a line;
-// guardrail looks at every text that is written, and replaces exactly the secret.
-// So each rule is taken apart into an anchor, four bytes that every match has at a
-// known place, and what must stand around it. A rule that can't be taken apart, or
-// that is left out on purpose, is listed in the table with the reason.
+// The table has the knowledge of the rules, but not the way in which gitleaks runs
+// them. Gitleaks checks files, one regular expression after the other, and reports
+// a line; guardrail checks every text that is written, and replaces exactly the
+// secret. So each rule is split into an anchor, which is four bytes that every
+// match has at a known position, and conditions on the text around it. A rule that
+// can't be split, or that is left out on purpose, is listed in the table with the
+// reason.
 //
-// To move to a new version of gitleaks, fetch its module and run this program on
+// To use a new version of gitleaks, download its module and run this program on
 // its config/gitleaks.toml:
 //
 //	genrules -version v8.30.1 -out gitleaks_rules.go .../config/gitleaks.toml
 //
-// What changes then shows in the difference, and the tests of package guardrail
-// make a sample of every rule and look for it.
+// The changes are visible in the diff. The tests of package guardrail make a
+// sample for every rule and search for it.
 package main
 
 import (

@@ -2,8 +2,8 @@ package main
 
 import "regexp/syntax"
 
-// measure sets how long a match can be, in bytes, and how long the shortest is if
-// no match has white space in it: text that breaks off sooner need not be tried.
+// measure sets the maximum length of a match in bytes, and the minimum length if
+// no match contains white space. Text that ends earlier need not be tried.
 func (r *rule) measure() error {
 	re, err := syntax.Parse(r.pattern, syntax.Perl)
 	if err != nil {
@@ -17,8 +17,8 @@ func (r *rule) measure() error {
 	return nil
 }
 
-// width is the fewest and the most bytes that a node matches, -1 without a limit,
-// and whether none of them is white space.
+// width returns the minimum and maximum number of bytes that a node matches, -1
+// for no limit. solid is true if none of them can be white space.
 func width(re *syntax.Regexp) (least, most int, solid bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -68,7 +68,7 @@ func width(re *syntax.Regexp) (least, most int, solid bool) {
 		return least, most, solid
 	}
 	solid = true
-	for _, s := range re.Sub { // concatenations and groups; nothing for what is empty
+	for _, s := range re.Sub { // concatenations and groups; no effect on empty ones
 		l, m, ok := width(s)
 		solid = solid && ok
 		if least += l; m < 0 || most < 0 {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// parser reads the part of TOML that gitleaks' configuration is written in: tables,
-// arrays of tables, basic and literal strings, numbers, and lists of strings.
+// parser parses the part of TOML that gitleaks' configuration uses: tables, arrays
+// of tables, basic and literal strings, numbers, and lists of strings.
 type parser struct {
 	rest string
 	line int
 }
 
-var errCut = errors.New("the text ends in the middle of something")
+var errCut = errors.New("the text is incomplete")
 
 func (p *parser) skip(n int) {
 	p.line += strings.Count(p.rest[:n], "\n")
@@ -39,7 +39,7 @@ func (p *parser) blank() {
 	}
 }
 
-// header reads the line of a table, brackets included.
+// header parses the line of a table, and returns it with its brackets.
 func (p *parser) header() (string, error) {
 	line, _, _ := strings.Cut(p.rest, "\n")
 	h := strings.TrimSpace(line)
@@ -50,7 +50,7 @@ func (p *parser) header() (string, error) {
 	return h, nil
 }
 
-// pair reads key = value.
+// pair parses key = value.
 func (p *parser) pair() (key string, value any, err error) {
 	line, _, _ := strings.Cut(p.rest, "\n")
 	key, _, ok := strings.Cut(line, "=")
@@ -109,7 +109,7 @@ func (p *parser) list() ([]string, error) {
 	}
 }
 
-// text reads a string: '…' and ”'…”' as they are, "…" with escapes.
+// text parses a string: verbatim in single or triple single quotes, with escapes in double quotes.
 func (p *parser) text() (string, error) {
 	for _, quote := range []string{"'''", "'"} {
 		if !strings.HasPrefix(p.rest, quote) {
@@ -132,7 +132,7 @@ func (p *parser) text() (string, error) {
 		case '\n':
 			return "", errCut
 		case '"':
-			s, err := strconv.Unquote(p.rest[:i+1]) // the escapes that occur are Go's too
+			s, err := strconv.Unquote(p.rest[:i+1]) // the escapes that are used are valid in Go, too
 			if err != nil {
 				return "", fmt.Errorf("read %s: %w", p.rest[:i+1], err)
 			}

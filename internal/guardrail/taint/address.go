@@ -2,8 +2,8 @@ package taint
 
 import "strings"
 
-// wellKnown hosts are named everywhere, so that the name alone says nothing; with a
-// path it does.
+// wellKnown are hosts that many texts name, so that the name alone is not
+// distinctive; an address with a path is.
 var wellKnown = set(`
 	localhost 127.0.0.1 0.0.0.0 ::1 example.com example.org example.net
 	github.com gitlab.com bitbucket.org raw.githubusercontent.com gist.github.com githubusercontent.com api.github.com codeberg.org
@@ -15,11 +15,11 @@ var wellKnown = set(`
 	gmail.com outlook.com hotmail.com yahoo.com icloud.com proton.me
 `)
 
-// standards are hosts whose addresses are names, in licences and in schemas.
+// standards are hosts whose addresses are used as names, in licences and schemas.
 var standards = set(`w3.org schema.org json-schema.org apache.org gnu.org ietf.org opensource.org xmlns.com purl.org schemas.microsoft.com schemas.android.com`)
 
-// nameless blanks the addresses of standards: a schema's is in every schema.
-func nameless(s string) string {
+// withoutStandards removes the addresses of standards, which are in every schema.
+func withoutStandards(s string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; ; {
@@ -29,13 +29,13 @@ func nameless(s string) string {
 		}
 		i, at = at+i, at+i+3
 		end := at
-		for end < len(s) && end-at < maxHost && s[end] != '/' && !separator(s[end]) {
+		for end < len(s) && end-at < maxHost && s[end] != '/' && !isSeparator(s[end]) {
 			end++
 		}
 		if !standards[strings.TrimPrefix(s[at:end], "www.")] {
 			continue
 		}
-		for end < len(s) && !separator(s[end]) {
+		for end < len(s) && !isSeparator(s[end]) {
 			end++
 		}
 		b.WriteString(s[done:i])
@@ -47,13 +47,15 @@ func nameless(s string) string {
 	return b.String() + s[done:]
 }
 
-// endings of names that are hosts although no scheme says so. Those that methods,
-// fields and files have too, such as .info, .name or .sh, are not among them.
+// endings are top-level domains by which a name is recognised as a host without a
+// scheme. Those that are also names of methods, fields or files, such as .info,
+// .name or .sh, are left out.
 var endings = set(`
 	com net org io dev ai co xyz biz ru cn tk ml ga cf eu de uk fr nl es pl ca jp kr br ch cz edu gov mil onion site online tech
 `)
 
-// address reads a URL, or a host with or without a path.
+// address reads a URL, or a host with or without a path, and reports whether it is
+// certainly one.
 func (t *tokens) address(c string) bool {
 	scheme := false
 	rest := c
@@ -61,7 +63,7 @@ func (t *tokens) address(c string) bool {
 		rest, scheme = c[i+3:], true
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if i := strings.IndexByte(rest, '@'); i >= 0 && !strings.Contains(rest[:i], "/") { // a user's name and password
+	if i := strings.IndexByte(rest, '@'); i >= 0 && !strings.Contains(rest[:i], "/") { // user and password
 		rest = rest[i+1:]
 	}
 	host, path, _ := strings.Cut(rest, "/")
@@ -70,7 +72,7 @@ func (t *tokens) address(c string) bool {
 	}
 	name, _, _ := strings.Cut(host, ":")
 	name = strings.TrimPrefix(strings.TrimSuffix(name, "."), "www.")
-	if !hostForm(name) {
+	if !isHostForm(name) {
 		return t.tcp(c)
 	}
 	if standards[name] { // without a scheme
@@ -82,7 +84,7 @@ func (t *tokens) address(c string) bool {
 	}
 	path = strings.TrimSuffix(strings.TrimRight(path, "/."), ".git")
 	if !wellKnown[name] {
-		t.hosts(name, unless(known))
+		t.hosts(name, sureIf(known))
 	}
 	if path == "" {
 		return known
@@ -91,9 +93,9 @@ func (t *tokens) address(c string) bool {
 	if !wellKnown[name] {
 		within = append(within, hash("h"+name))
 	}
-	// Import paths are addresses of well-known hosts, too: a claim that names one is
-	// not about fetching it unless it says so with a scheme.
-	t.add("u", name+"/"+path, unless(known && (scheme || !wellKnown[name])), within...)
+	// Import paths are also addresses of well-known hosts. A claim with one is only
+	// about fetching it if it has a scheme.
+	t.add("u", name+"/"+path, sureIf(known && (scheme || !wellKnown[name])), within...)
 	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && wellKnown[name] {
 		t.add("u", name+"/"+parts[0]+"/"+parts[1], parent)
 	}
@@ -107,16 +109,16 @@ func (t *tokens) tcp(c string) bool {
 		rest, ok = strings.CutPrefix(c, "/dev/udp/")
 	}
 	host, _, _ := strings.Cut(rest, "/")
-	if ok = ok && hostForm(host); ok && !wellKnown[host] {
+	if ok = ok && isHostForm(host); ok && !wellKnown[host] {
 		t.hosts(host, sure)
 	}
 	return ok
 }
 
-// hosts adds a host and the domains that it is in.
+// hosts adds a host and its parent domains.
 func (t *tokens) hosts(name string, as sort) {
 	domains := []string{name}
-	for rest := name; !numeric(name); {
+	for rest := name; !isIPv4(name); {
 		_, above, ok := strings.Cut(rest, ".")
 		if !ok || !strings.Contains(above, ".") || wellKnown[above] {
 			break
@@ -134,11 +136,11 @@ func (t *tokens) hosts(name string, as sort) {
 	}
 }
 
-// maxHost is how long a host's name may be.
+// maxHost is the maximum length of a host's name.
 const maxHost = 253
 
-// hostForm reports a name of at least two labels, or an IPv4 address.
-func hostForm(s string) bool {
+// isHostForm reports whether s is a name of at least two labels, or an IPv4 address.
+func isHostForm(s string) bool {
 	if len(s) > maxHost || !strings.Contains(s, ".") {
 		return false
 	}
@@ -155,15 +157,15 @@ func hostForm(s string) bool {
 	return true
 }
 
-// sureHost reports a name that is a host and no name in a program: its ending says
-// so, and it is not System.IO.
+// sureHost reports whether a name is a host and no name in a program: it has a
+// top-level domain of endings, and is not like System.IO.
 func sureHost(name string) bool {
 	first, rest, _ := strings.Cut(name, ".")
-	return numeric(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary()[first] && !empty[first])
+	return isIPv4(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary()[first] && !empty[first])
 }
 
-// numeric reports four numbers from 0 to 255.
-func numeric(host string) bool {
+// isIPv4 reports whether host is four numbers from 0 to 255.
+func isIPv4(host string) bool {
 	n := 0
 	for part := range strings.SplitSeq(host, ".") {
 		v := 0

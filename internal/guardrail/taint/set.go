@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is how much of a claim is indexed, in bytes: more than a block ever shows
-// of one.
+// MaxText is how many bytes of a claim are indexed. That is more than a block ever
+// shows of one claim.
 const MaxText = 16 << 10
 
-// A span of three words is looked up; what is shorter is no span.
+// gramWords is how many words are looked up together; a shorter span is not found.
 const gramWords = 3
 
-// Set is what untrusted texts say, ready to be compared. A text costs about a hundred
-// bytes a word. It is not safe for concurrent use.
+// Set is an index of untrusted texts. A text takes about a hundred bytes per word. It
+// is not safe for concurrent use.
 type Set struct {
 	texts  []entry
 	byID   map[string]int
-	grams  map[uint64]int32 // the first place of three words
+	grams  map[uint64]int32 // index in places of the first occurrence of three words
 	places []place
-	tokens map[uint64]int32 // text
+	tokens map[uint64]int32 // index of the text, by token
 }
 
 type entry struct {
@@ -29,7 +29,7 @@ type entry struct {
 	words []word
 }
 
-// place is where three words stand, and the next place where they do.
+// place is an occurrence of three words. next is the index of the next occurrence.
 type place struct {
 	text, pos int32
 	next      int32 // -1 for none
@@ -40,19 +40,19 @@ func NewSet() *Set {
 	return &Set{byID: map[string]int{}, grams: map[uint64]int32{}, tokens: map[uint64]int32{}}
 }
 
-// Len is the number of texts.
+// Len returns the number of texts.
 func (s *Set) Len() int { return len(s.texts) }
 
-// Has reports whether a text of this id is in the set.
+// Has reports whether a text with this id is in the set.
 func (s *Set) Has(id string) bool {
 	_, ok := s.byID[id]
 	return ok
 }
 
-// Words is how many words the texts have together: what bounds are about.
+// Words returns the approximate number of words of all texts, for limits.
 func (s *Set) Words() int { return len(s.places) + gramWords*len(s.texts) }
 
-// Add adds a text under an id. A second text of the same id is left out.
+// Add adds a text under an id. A second text with the same id is ignored.
 func (s *Set) Add(id, untrusted string) {
 	if s.Has(id) {
 		return
@@ -83,13 +83,12 @@ func (s *Set) Add(id, untrusted string) {
 // Match is a text that a call repeats.
 type Match struct {
 	ID    string
-	Chars int // code points of the longest span or token repeated
+	Chars int // length of the longest repeated span or token, in code points
 }
 
 // Check returns the texts that the arguments of a call repeat, the longest span
-// first. trusted yields what was said by those who may say what to do; it is called
-// only when something is repeated at all, and may be nil. Arguments are read up to
-// 4 MiB.
+// first. trusted yields texts of people who may give instructions. It is called only
+// if something is repeated, and may be nil. At most 4 MiB of the arguments are read.
 func (s *Set) Check(arguments string, trusted iter.Seq[string]) []Match {
 	if len(s.texts) == 0 || arguments == "" {
 		return nil
@@ -125,30 +124,30 @@ func (s *Set) Check(arguments string, trusted iter.Seq[string]) []Match {
 	return out
 }
 
-// What a span must have to count: see the package's comment. Weights are those of
-// weigh. The limits were set on the cases in testdata, and looked at with the
-// unrelated texts of the evaluation data.
+// Requirements for a span; see the package comment. Weights are those of weigh. The
+// limits were chosen on the cases in testdata, and checked with the unrelated texts
+// of the evaluation data.
 const (
 	proseWords, proseWeight     = 5, 8
 	proseOwn                    = 2 // words that are not ordinary
 	commandWords, commandWeight = 3, 5
-	singlesPerWord              = 4 // characters of a script without spaces that say as much as a word
+	singlesPerWord              = 4 // number of characters in a script without spaces that count as a word
 )
 
-// maxRun is where a span ends at the latest, in words.
+// maxRun is the maximum length of a span, in words.
 const maxRun = 512
 
-// maxPlaces bounds the places of a claim at which one span is looked for: text that
-// says the same over and over is not compared with itself.
+// maxPlaces bounds the occurrences with which one span is compared, so that a text
+// which repeats itself does not take too long.
 const maxPlaces = 16
 
 // run is a span of words that the arguments share with a text.
 type run struct {
 	text     int32
-	from, to int // in the arguments' words
+	from, to int // range in the arguments' words
 }
 
-// runs finds the longest spans that the words share with a text each.
+// runs returns the longest spans that the words have in common with each text.
 func (s *Set) runs(words []word) (out []run) {
 	for i := 0; i+gramWords <= len(words); i++ {
 		at, ok := s.grams[gram(words[i:])]
@@ -157,7 +156,7 @@ func (s *Set) runs(words []word) (out []run) {
 			at = p.next
 			theirs := s.texts[p.text].words
 			if i > 0 && p.pos > 0 && words[i-1].hash == theirs[p.pos-1].hash {
-				continue // it is within one that began before
+				continue // part of a span that began before
 			}
 			n := 0
 			for n < maxRun && i+n < len(words) && int(p.pos)+n < len(theirs) && words[i+n].hash == theirs[int(p.pos)+n].hash {
@@ -171,7 +170,7 @@ func (s *Set) runs(words []word) (out []run) {
 	return out
 }
 
-// counts reports whether a span says enough, leaving out the words that are known.
+// counts reports whether a span is significant, without the words that are known.
 func (r run) counts(words []word, known []bool) bool {
 	n, weight, own, singles, risk := 0, 0, 0, 0, false
 	for i := r.from; i < r.to; i++ {
@@ -192,7 +191,7 @@ func (r run) counts(words []word, known []bool) bool {
 	return n >= proseWords && weight >= proseWeight && own >= proseOwn || n >= commandWords && weight >= commandWeight && risk
 }
 
-// chars is the span's length, with a space between its words.
+// chars returns the span's length with a space between words.
 func (r run) chars(words []word) int {
 	n := r.to - r.from - 1
 	for _, w := range words[r.from:r.to] {
@@ -201,7 +200,7 @@ func (r run) chars(words []word) int {
 	return n
 }
 
-// hit is a token that the arguments share with a text.
+// hit is a token that the arguments and a text have in common.
 type hit struct {
 	text  int32
 	token token
@@ -216,20 +215,20 @@ func (s *Set) hits(tokens []token) (out []hit) {
 	return out
 }
 
-// known is what of the arguments was said by somebody who may say it.
+// known marks what trusted texts say of the arguments.
 type known struct {
-	words  []bool // by place in the arguments
+	words  []bool // by index in the arguments' words
 	tokens map[uint64]bool
 }
 
-// knownWords is how many words in a row make them known: two may stand together by
-// chance.
+// knownWords is how many words in a row must be in a trusted text to be known. Two
+// may be adjacent by chance.
 const knownWords = 3
 
-// learn reads the trusted texts for what the spans and tokens hold.
+// learn reads the trusted texts for the content of the spans and tokens.
 func learn(t *text, runs []run, hits []hit, trusted iter.Seq[string]) known {
 	k := known{words: make([]bool, len(t.words)), tokens: map[uint64]bool{}}
-	places := map[uint64][]int{} // of three words of a span
+	places := map[uint64][]int{} // indices of three words of a span
 	for _, r := range runs {
 		for i := r.from; i+knownWords <= r.to; i++ {
 			g := gram(t.words[i:])
@@ -261,7 +260,7 @@ func learn(t *text, runs []run, hits []hit, trusted iter.Seq[string]) known {
 	return k
 }
 
-// names reports whether a token, or what it lies in, was said.
+// names reports whether a token, or something that contains it, was said.
 func (k *known) names(t *token) bool {
 	if k.tokens[t.hash] {
 		return true
@@ -274,13 +273,13 @@ func (k *known) names(t *token) bool {
 	return false
 }
 
-// maxArguments bounds what is read of one call's arguments: as much as an answer
-// that is kept at all.
+// maxArguments bounds what is read of one call's arguments, in bytes. It is the
+// maximum size of an answer that is stored.
 const maxArguments = 4 << 20
 
-// values returns what a call's arguments say: the strings of the JSON, numbers and
-// words between them, and its keys at the end, so that a command that is split over
-// an array stands together. What is no JSON, or broke off, is read as far as it goes.
+// values returns the content of a call's arguments: the strings of the JSON, the
+// numbers and words between them, and the keys at the end. So a command that is split
+// over an array is one text. Invalid or truncated JSON is read as far as possible.
 func values(arguments string) string {
 	if len(arguments) > maxArguments {
 		arguments = arguments[:maxArguments]
@@ -295,7 +294,7 @@ func values(arguments string) string {
 		c := arguments[i]
 		if c != '"' {
 			if c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':' {
-				c = '\n' // it ends a number, and no span
+				c = '\n' // ends a number, but not a span
 			}
 			text.WriteByte(c)
 			i++
@@ -315,13 +314,13 @@ func values(arguments string) string {
 	return text.String() + keys.String()
 }
 
-// isKey reports a string that a colon follows.
+// isKey reports whether a string is followed by a colon.
 func isKey(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n")
 	return rest != "" && rest[0] == ':'
 }
 
-// literal decodes a JSON string behind its opening quote, and returns where it ends.
+// literal decodes a JSON string after its opening quote, and returns its end.
 func literal(s string) (decoded string, end int) {
 	i := strings.IndexAny(s, `"\`)
 	switch {

@@ -15,29 +15,29 @@ import (
 type word struct {
 	hash   uint64
 	weight uint8
-	chars  uint8 // code points, at most 255
+	chars  uint8 // number of code points, at most 255
 	single bool  // it is one character of a script without spaces
 }
 
-// text is a text as it is compared.
+// text is a text in the form that is compared.
 type text struct {
 	words  []word
 	tokens []token
 }
 
-// read reads a text.
+// read converts a text to the form that is compared.
 func read(s string) text {
 	s = plain(s)
 	if more := decoded(s); more != "" {
 		s += "\n" + plain(more)
 	}
-	s = nameless(folded(s))
+	s = withoutStandards(folded(s))
 	return text{words: wordsOf(s), tokens: tokensOf(s)}
 }
 
 // wordsOf splits lower-case text into words: letters and digits with the dashes and
 // underscores between them, a flag with its dashes, and each character of a script
-// that has no spaces. Quotes within a word are gone, so that c""url is curl.
+// without spaces. Quotes within a word are removed, so that c""url is curl.
 func wordsOf(s string) []word {
 	out := make([]word, 0, len(s)/6+1)
 	var buf [64]byte
@@ -52,7 +52,7 @@ func wordsOf(s string) []word {
 			w.weight, w.single = weightUsual, true
 			out = append(out, w)
 			i += size
-		case wordRune(r), r == '-' && flag(s, i):
+		case wordRune(r), r == '-' && beginsOption(s, i):
 			w, end := readWord(s, i, buf[:0])
 			out = append(out, newWord(w))
 			i = end
@@ -63,7 +63,7 @@ func wordsOf(s string) []word {
 	return out
 }
 
-// readWord reads the word at i into buf.
+// readWord reads the word at i into buf, and returns its end.
 func readWord(s string, i int, buf []byte) ([]byte, int) {
 	for i < len(s) {
 		r, size := rune(s[i]), 1
@@ -80,7 +80,7 @@ func readWord(s string, i int, buf []byte) ([]byte, int) {
 				return buf, i
 			}
 			buf = append(buf, byte(r))
-		case quote(r) && i+size < len(s) && joined(s[i+size:]) && len(buf) > 0:
+		case quote(r) && i+size < len(s) && wordContinues(s[i+size:]) && len(buf) > 0:
 		default:
 			return buf, i
 		}
@@ -89,15 +89,15 @@ func readWord(s string, i int, buf []byte) ([]byte, int) {
 	return buf, i
 }
 
-// joined reports whether a word goes on behind a quote, or another quote.
-func joined(s string) bool {
+// wordContinues reports whether a word continues after a quote, or after two quotes.
+func wordContinues(s string) bool {
 	return wordByte(s[0]) || quote(rune(s[0])) && len(s) > 1 && wordByte(s[1])
 }
 
 func quote(r rune) bool { return r == '\'' || r == '"' || r == '`' || r == '^' || r == '’' }
 
-// flag reports whether a dash begins an option.
-func flag(s string, i int) bool {
+// beginsOption reports whether the dash at i begins an option.
+func beginsOption(s string, i int) bool {
 	if i > 0 && (wordByte(s[i-1]) || s[i-1] == '-') {
 		return false
 	}
@@ -116,7 +116,8 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// unspaced reports characters of scripts that put no spaces between words.
+// unspaced reports whether r is a character of a script without spaces between
+// words.
 func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
@@ -125,7 +126,8 @@ func newWord(w []byte) word {
 	return word{hash: hash(w), weight: weigh(w), chars: uint8(min(utf8.RuneCount(w), 255))}
 }
 
-// hash is FNV-1a, so that the same text gives the same result in every process.
+// hash returns the FNV-1a hash, so that the result for a text is the same in every
+// process.
 func hash[T string | []byte](s T) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -134,16 +136,16 @@ func hash[T string | []byte](s T) uint64 {
 	return h
 }
 
-// gram is the hash of three words in their order.
+// gram returns the hash of three words in order.
 func gram(w []word) uint64 {
 	h := w[0].hash
 	h = h*0x9e3779b97f4a7c15 ^ w[1].hash
 	return (h^h>>29)*0x9e3779b97f4a7c15 ^ w[2].hash
 }
 
-// plain takes the disguises off a text that do not depend on what it says: escapes,
-// entities, percent-encoding, compatibility forms and invisible characters. Case
-// stays, because base64 needs it.
+// plain removes disguises that do not depend on the content: escapes, entities,
+// percent-encoding, compatibility forms and invisible characters. Case is kept,
+// because base64 needs it.
 func plain(s string) string {
 	if strings.IndexByte(s, '&') >= 0 {
 		s = html.UnescapeString(s)
@@ -166,7 +168,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// visible drops what nobody sees.
+// visible removes invisible characters.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -177,8 +179,8 @@ func visible(s string) string {
 	}, s)
 }
 
-// unescape decodes %41, \x41, \u0041 and \n. What is no escape stays, but for the
-// backslash itself: it only hides what follows.
+// unescape decodes %41, \x41, \u0041 and \n. Other text is kept, except for
+// backslashes, which only hide what follows.
 func unescape(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -200,11 +202,11 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// escaped reads what follows a backslash.
+// escaped reads the escape after a backslash.
 func escaped(s string) (r rune, size int) {
 	digits := 0
 	switch s[0] {
-	case 'n', 'r', 't': // in a Windows path it is a letter; both texts read alike
+	case 'n', 'r', 't': // in a Windows path it is a letter, but both texts are read in the same way
 		return ' ', 1
 	case 'x':
 		digits = 2
@@ -236,9 +238,9 @@ func unhex(c byte) int {
 }
 
 var refang = strings.NewReplacer("hxxp", "http", "[.]", ".", "(.)", ".", "[dot]", ".", "(dot)", ".", "[at]", "@", "[:]", ":", "${ifs}", " ", "$ifs", " ",
-	"/usr/bin/env ", "", "/dev/null", "") // the last two are in every script
+	"/usr/bin/env ", "", "/dev/null", "") // the last two are in many scripts
 
-// folded is plain text in lower case, with addresses as they work.
+// folded returns plain text in lower case, with disguised addresses restored.
 func folded(s string) string {
 	s = strings.ToLower(s)
 	if strings.ContainsAny(s, "[($x/") {
@@ -251,11 +253,12 @@ func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// minEncoded is the shortest base64 that is worth decoding: twelve characters.
+// minEncoded is the minimum length of base64 that is decoded: it encodes twelve
+// characters.
 const minEncoded = 16
 
-// decoded returns what stands in base64 or hex in a text, in front of which there is
-// a space; "" for nothing. One layer is taken off.
+// decoded returns the decoded base64 and hex in a text, each with a space before it;
+// "" if there is none. Only one layer is decoded.
 func decoded(s string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); {
@@ -281,10 +284,10 @@ func base64Byte(c byte) bool {
 	return letter(c) || digit(c) || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
 }
 
-// decode reads an encoded word, if what comes out is text.
+// decode decodes a word, if the result is text.
 func decode(word string) (string, bool) {
 	if len(word)%2 == 0 {
-		if b, err := hex.DecodeString(word); err == nil && readable(b) {
+		if b, err := hex.DecodeString(word); err == nil && isText(b) {
 			return string(b), true
 		}
 	}
@@ -296,12 +299,12 @@ func decode(word string) (string, bool) {
 		enc = base64.RawURLEncoding
 	}
 	b, err := enc.DecodeString(word)
-	return string(b), err == nil && readable(b)
+	return string(b), err == nil && isText(b)
 }
 
-// readable reports bytes that are text. Words happen to be base64 as well, and what
-// comes of those is hardly ever printable.
-func readable(b []byte) bool {
+// isText reports whether bytes are text. Words can also be valid base64, but then
+// the result is rarely printable.
+func isText(b []byte) bool {
 	if !utf8.Valid(b) {
 		return false
 	}

@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// token is something in a text that is distinctive by itself.
+// token is a part of a text that is distinctive without context.
 type token struct {
 	hash  uint64
 	chars int
 	sort  sort
-	// within are the hashes of what it lies in. Who may name those may mean it.
+	// within holds the hashes of what contains it. A trusted text that names one of
+	// them allows the token.
 	within []uint64
 }
 
@@ -21,29 +22,29 @@ type sort uint8
 
 const (
 	sure   sort = iota
-	unsure      // it may be a host, and a name in a program: no claim's is kept
-	parent      // what a token lies in: no claim's is kept, and to name a file names no folder
+	unsure      // it may be a host or a name in a program; not indexed for claims
+	parent      // it contains another token; not indexed for claims, and a file's name does not allow its folder
 )
 
-// unless is sure when is holds.
-func unless(is bool) sort {
+// sureIf returns sure if is holds, and unsure otherwise.
+func sureIf(is bool) sort {
 	if is {
 		return sure
 	}
 	return unsure
 }
 
-// tokensOf finds the tokens of lower-case text.
+// tokensOf returns the tokens in lower-case text.
 func tokensOf(s string) []token {
 	var t tokens
 	for i := 0; i < len(s); {
 		start, telling := i, false
-		for i < len(s) && !separator(s[i]) {
-			telling = telling || tells[s[i]]
+		for i < len(s) && !isSeparator(s[i]) {
+			telling = telling || tokenBytes[s[i]]
 			i++
 		}
 		if i > start && !telling {
-			continue // a word like most
+			continue // an ordinary word
 		}
 		if i > start {
 			t.chunk(strings.Trim(s[start:i], ".:!?*_~-\\^#"))
@@ -56,8 +57,8 @@ func tokensOf(s string) []token {
 	return t.list
 }
 
-// tells are the bytes without which a chunk is no token of any kind.
-var tells = func() (t [256]bool) {
+// tokenBytes marks bytes of which every token has at least one.
+var tokenBytes = func() (t [256]bool) {
 	for _, c := range []byte("./@:~\\0123456789") {
 		t[c] = true
 	}
@@ -69,9 +70,9 @@ var tells = func() (t [256]bool) {
 	return t
 }()
 
-// separator reports what ends a chunk: white space, and what stands around addresses
-// in prose and commands.
-func separator(c byte) bool { return separators[c] }
+// isSeparator reports whether a byte ends a chunk: white space, and characters around
+// addresses in prose and commands.
+func isSeparator(c byte) bool { return separators[c] }
 
 var separators = func() (t [256]bool) {
 	for c := range ' ' + 1 {
@@ -89,10 +90,10 @@ func (t *tokens) add(kind, s string, as sort, within ...uint64) {
 	t.list = append(t.list, token{hash: hash(kind + s), chars: utf8.RuneCountInString(s), sort: as, within: within})
 }
 
-// maxChunk bounds what is looked at of one chunk; no address that works is longer.
+// maxChunk bounds what is read of one chunk, in bytes. No working address is longer.
 const maxChunk = 2048
 
-// chunk reads what stands between two separators.
+// chunk reads the text between two separators.
 func (t *tokens) chunk(c string) {
 	if len(c) < 4 {
 		return
@@ -107,7 +108,7 @@ func (t *tokens) chunk(c string) {
 	t.blob(c)
 }
 
-// mail reads local@host, but not the user of an address.
+// mail reads local@host, but not the user in a URL.
 func (t *tokens) mail(c string) bool {
 	c = strings.TrimPrefix(c, "mailto:")
 	at := strings.IndexByte(c, '@')
@@ -116,10 +117,10 @@ func (t *tokens) mail(c string) bool {
 	}
 	host, _, _ := strings.Cut(c[at+1:], "/")
 	host, _, _ = strings.Cut(host, "?")
-	if !hostForm(host) {
+	if !isHostForm(host) {
 		return false
 	}
-	// Whose host it is says little: everybody in a company has it.
+	// The host is not distinctive: everybody in a company has the same one.
 	t.add("m", c[:at]+"@"+host, sure)
 	if !wellKnown[host] {
 		t.hosts(host, parent)
@@ -127,18 +128,18 @@ func (t *tokens) mail(c string) bool {
 	return true
 }
 
-// blob reads keys, hashes and encoded text, told from identifiers by a part in which
-// letters and digits alternate without sense.
+// blob reads keys, hashes and encoded text. They have a part in which letters and
+// digits alternate randomly, which identifiers don't.
 func (t *tokens) blob(c string) {
 	if len(c) < 14 {
 		return
 	}
-	if uuid(c) {
+	if isUUID(c) {
 		t.add("b", c, sure)
 		return
 	}
 	for part := range strings.FieldsFuncSeq(c, func(r rune) bool { return strings.ContainsRune("-_./:+@$%", r) }) {
-		if random(part) {
+		if isRandom(part) {
 			t.add("b", c, sure)
 			if part != c {
 				t.add("b", part, sure)
@@ -148,9 +149,9 @@ func (t *tokens) blob(c string) {
 	}
 }
 
-// random reports a part of at least fourteen characters that no person named: hex,
-// or letters and digits that alternate.
-func random(s string) bool {
+// isRandom reports whether s is a generated string of at least fourteen characters:
+// hex, or letters and digits that alternate.
+func isRandom(s string) bool {
 	if len(s) < 14 {
 		return false
 	}
@@ -187,8 +188,8 @@ func random(s string) bool {
 	return bits >= 2.8 && (hexes == len(s) || turns >= 4 && digits*100 >= 15*len(s))
 }
 
-// uuid reports the 8-4-4-4-12 form.
-func uuid(v string) bool {
+// isUUID reports whether v is a UUID in the 8-4-4-4-12 form.
+func isUUID(v string) bool {
 	if len(v) != 36 {
 		return false
 	}
@@ -201,8 +202,8 @@ func uuid(v string) bool {
 	return true
 }
 
-// A word's weight is what it says that two texts share it: nothing for words that
-// are everywhere, and most for those that are dangerous in a command.
+// A word's weight is how significant it is that two texts share it: 0 for words that
+// are everywhere, and the maximum for words that are dangerous in a command.
 const (
 	weightNone  = 0
 	weightUsual = 1
@@ -210,7 +211,7 @@ const (
 	weightRisk  = 3
 )
 
-// dangerous words make a short command worth a look.
+// dangerous words make a short command significant.
 var dangerous = set(`
 	rm -rf -fr -r dd mkfs shred wipe format
 	curl wget nc ncat netcat socat telnet ssh scp sftp rsync ftp tftp nslookup dig
@@ -225,7 +226,7 @@ var dangerous = set(`
 	xargs nohup disown kubectl terraform
 `)
 
-// ordinary words of prose and of programs, beyond those that say nothing.
+// ordinary returns the ordinary words of prose and programs, besides those in empty.
 var ordinary = sync.OnceValue(func() map[string]bool {
 	return set(`
 	able about above across after again against all almost alone along already also although always among another any anybody anyone
@@ -260,13 +261,13 @@ var ordinary = sync.OnceValue(func() map[string]bool {
 `)
 })
 
-// empty words carry a sentence and nothing else.
+// empty holds function words.
 var empty = set(`
 	a an and are as at be but by do for from has have he her his i if in into is it its me my not of on or s so t than that the their them they
 	this to us was we were will with you your
 `)
 
-// weights of the words above.
+// weights maps the words above to their weights.
 var weights = sync.OnceValue(func() map[string]uint8 {
 	out := map[string]uint8{}
 	for w := range ordinary() {
@@ -289,7 +290,7 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// weigh returns a word's weight. It is in lower case.
+// weigh returns a word's weight. The word must be in lower case.
 func weigh(w []byte) uint8 {
 	if have, ok := weights()[string(w)]; ok {
 		return have
@@ -300,8 +301,8 @@ func weigh(w []byte) uint8 {
 	return weightOwn
 }
 
-// protections are parts of the names of variables that switch protection off, or have
-// other code loaded.
+// protections are parts of the names of environment variables that disable a
+// protection or load other code.
 var protections = []string{"tls", "ssl", "verify", "insecure", "unauthorized", "preload", "proxy", "trust", "auth_", "_opts", "_options", "sandbox"}
 
 // switches reads assignments to such variables: NODE_TLS_REJECT_UNAUTHORIZED=0.
@@ -317,7 +318,7 @@ func (t *tokens) switches(s string) {
 		for from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') {
 			from--
 		}
-		for to < len(s) && to < i+64 && !separator(s[to]) {
+		for to < len(s) && to < i+64 && !isSeparator(s[to]) {
 			to++
 		}
 		if name := s[from:at]; len(name) >= 8 && to > i && strings.Contains(name, "_") && containsAny(name, protections) {
@@ -335,12 +336,12 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// Numbers of accounts, cards and telephones have this many digits.
+// Bounds of the number of digits of accounts, cards and telephones.
 const minDigits, maxDigits = 10, 34
 
 // numbers reads long numbers in groups, as people write them: "DE89 3704 0044 …" and
-// "+49 (170) 555-01" are one number each. A group of an account number may begin with
-// letters. A time in seconds or milliseconds is no such number.
+// "+49 (170) 555-01" are one number each. The first group of an account number may
+// begin with letters. Timestamps and dates are left out.
 func (t *tokens) numbers(s string) {
 	var buf [maxDigits]byte
 	for i := 0; i < len(s); i++ {
@@ -356,43 +357,46 @@ func (t *tokens) numbers(s string) {
 				break
 			}
 		}
-		if number := string(buf[:n]); n >= minDigits && !moment(number) && !date(s[i:j]) {
+		if number := string(buf[:n]); n >= minDigits && !isTimestamp(number) && !startsWithDate(s[i:j]) {
 			t.add("n", number, sure)
 		}
 		i = max(i, j-1)
 	}
 }
 
-// prefixed reports digits behind the two letters of a country, as in de89.
+// prefixed reports whether the digits at i follow the two letters of a country, as in
+// de89.
 func prefixed(s string, i int) bool {
 	return i >= 2 && letter(s[i-1]) && letter(s[i-2]) && (i == 2 || !wordByte(s[i-3]))
 }
 
-// moment reports a time in seconds, milliseconds or nanoseconds since 1970.
-func moment(n string) bool {
+// isTimestamp reports whether n is a time in seconds, milliseconds, microseconds or
+// nanoseconds since 1970.
+func isTimestamp(n string) bool {
 	return (len(n) == 10 || len(n) == 13 || len(n) == 16 || len(n) == 19) && (n[0] == '1' || n[0] == '2')
 }
 
-// date reports a number that is a date with dashes or dots.
-func date(s string) bool {
+// startsWithDate reports whether s begins with a date with dashes, dots or slashes.
+func startsWithDate(s string) bool {
 	return len(s) >= 10 && (s[4] == '-' || s[4] == '.' || s[4] == '/') && (s[0] == '1' || s[0] == '2')
 }
 
-// secretFiles are parts of paths that lead to what should not be read.
+// secretFiles are parts of paths to files that should not be read.
 var secretFiles = []string{".ssh/", "id_rsa", "id_ed25519", "authorized_keys", ".aws/credentials", ".git-credentials", ".netrc", ".kube/config",
 	".docker/config", "/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/cron", ".bash_history", ".gnupg/", "wallet.dat", "/proc/self/environ"}
 
-// roots are the first folders of paths outside a project. A path that begins
-// otherwise may be a route of an API.
+// roots are the first folders of paths outside a project. A path with another first
+// part may be a route of an API.
 var roots = set(`home users root etc var srv opt mnt media data private volumes boot proc sys run tmp workspace workspaces`)
 
-// minPathParts is how deep a path is that is distinctive: /srv/data/x.
+// minPathParts and minPathBytes are the minimum depth and length of a distinctive
+// path: /srv/data/x.
 const minPathParts, minPathBytes = 3, 12
 
-// maxPathParts is how deep a path may be; each of its folders is looked up.
+// maxPathParts is the maximum depth of a path; each of its folders is looked up.
 const maxPathParts = 64
 
-// path reads a path outside a project, or to a secret, whatever is before it.
+// path reads a path outside a project, or a path to a secret wherever it is.
 func (t *tokens) path(c string) bool {
 	c = strings.ReplaceAll(c, `\`, "/")
 	if i := strings.IndexByte(c, ':'); i == 1 { // a drive
@@ -425,6 +429,6 @@ func (t *tokens) path(c string) bool {
 		t.add("p", folders[i], parent, within...)
 		within = append(within[:len(within):len(within)], hash("p"+folders[i]))
 	}
-	t.add("p", c, unless(len(parts) >= minPathParts && len(c) >= minPathBytes), within...)
+	t.add("p", c, sureIf(len(parts) >= minPathParts && len(c) >= minPathBytes), within...)
 	return true
 }

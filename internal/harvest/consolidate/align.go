@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// hunk is a place where two statements differ: words of the one stand in the place
-// of words of the other. Either side may be empty.
+// hunk is a place where two statements differ: words of one are in place of words
+// of the other. Either side may be empty.
 type hunk struct{ a, b []word }
 
-// alignment is how two statements lie on each other. place tells where in each the
-// hunks begin.
+// alignment is how the words of two statements match. place holds the index in a
+// and in b where each hunk begins.
 type alignment struct {
 	a, b   []word
 	hunks  []hunk
 	place  [][2]int
-	common int  // words that both have
-	loose  bool // some of them in another form
+	common int  // number of words that both have
+	loose  bool // some of them match in another form
 }
 
-// align finds the longest common subsequence of words. It gives the same hunks,
-// sides exchanged, when a and b are.
+// align finds the longest common subsequence of words. align(b, a) gives the same
+// hunks with sides exchanged.
 func align(a, b []word) alignment {
 	if less(b, a) {
 		x := align(b, a)
@@ -45,7 +45,8 @@ func align(a, b []word) alignment {
 	return al
 }
 
-// less orders two statements, so that their order does not matter.
+// less orders two statements, so that align does not depend on the order of its
+// arguments.
 func less(a, b []word) bool {
 	for i := range min(len(a), len(b)) {
 		if c := strings.Compare(a[i].norm, b[i].norm); c != 0 {
@@ -58,7 +59,7 @@ func less(a, b []word) bool {
 	return len(a) < len(b)
 }
 
-// middle aligns what is left when the common ends are off.
+// middle aligns what is left without the common words at both ends.
 func (al *alignment) middle(a0, a1, b0, b1 int) {
 	n, m := a1-a0, b1-b0
 	if n == 0 && m == 0 {
@@ -105,28 +106,29 @@ func (al *alignment) add(a0, a1, b0, b1 int) {
 	al.place = append(al.place, [2]int{a0, b0})
 }
 
-// match reports whether word i of a and word j of b say the same.
+// match reports whether word i of a and word j of b have the same meaning.
 func (al *alignment) match(i, j int) bool {
 	x, y := &al.a[i], &al.b[j]
 	if x.equals(y) {
 		al.loose = al.loose || respelled(x.raw, y.raw)
 		return true
 	}
-	if plural(x, y) && bare(al.a[:i]) && bare(al.b[:j]) || (x.is^y.is)&compound != 0 && lower(x.raw) == lower(y.raw) {
+	if isPluralOf(x, y) && hasNoQuantity(al.a[:i]) && hasNoQuantity(al.b[:j]) || (x.is^y.is)&compound != 0 && lower(x.raw) == lower(y.raw) {
 		al.loose = true
 		return true
 	}
 	return false
 }
 
-// respelled reports another spelling, where apostrophes and commas don't count.
+// respelled reports whether two words are spelled differently. Case, apostrophes
+// and commas don't count.
 func respelled(x, y string) bool {
 	return x != y && lower(x) != lower(y) && !strings.ContainsAny(x, "'’,") && !strings.ContainsAny(y, "'’,")
 }
 
-// bare reports whether the noun behind these words stands without a word that says
+// hasNoQuantity reports whether the noun behind these words has no word before it that says
 // how many there are.
-func bare(before []word) bool {
+func hasNoQuantity(before []word) bool {
 	for i := len(before) - 1; i >= 0; i-- {
 		switch w := &before[i]; {
 		case w.has(article | definite | owner | number | counts):
@@ -138,10 +140,10 @@ func bare(before []word) bool {
 	return true
 }
 
-// plural reports a bare noun that once stands for one and once for many, as in
-// "integration tests need Docker". With an article, a number or a quantifier it
-// would say how many, and a time would say how often.
-func plural(x, y *word) bool {
+// isPluralOf reports whether two words are the singular and the plural of a bare noun,
+// as in "integration tests need Docker". With an article, a number or a quantifier
+// the difference would mean how many, with a time how often.
+func isPluralOf(x, y *word) bool {
 	if len(x.norm) > len(y.norm) {
 		x, y = y, x
 	}
@@ -153,8 +155,8 @@ func plural(x, y *word) bool {
 	return ok && (s == "s" || s == "es" && strings.HasSuffix(x.norm, "s"))
 }
 
-// prune forgets a generic noun that only one statement has, right after the noun
-// that it goes with: "the staging environment" is staging.
+// prune drops hunks that hold only a generic noun right after the noun that it
+// belongs to: "the staging environment" is the same as "staging".
 func (p *pair) prune() {
 	kept, places := p.hunks[:0], p.place[:0]
 	for i, h := range p.hunks {
@@ -177,7 +179,7 @@ func (p *pair) prune() {
 	p.hunks, p.place = kept, places
 }
 
-// pruned judges statements that differ in generic nouns alone.
+// pruned judges statements that differ only in generic nouns.
 func (p *pair) pruned() (Verdict, bool) {
 	if len(p.hunks) > 0 || len(p.shorter) == 0 || !p.sameDate() {
 		return Verdict{}, false
@@ -188,7 +190,7 @@ func (p *pair) pruned() (Verdict, bool) {
 func (p *pair) sameDate() bool { return slices.Equal(p.old.when, p.new.when) }
 
 // reordered judges statements that have the same words in another order: a phrase
-// moved from one end to the other, or "X is the Y" turned round.
+// moved from one end to the other, or "X is the Y" reversed.
 func (p *pair) reordered() (Verdict, bool) {
 	if len(p.a) != len(p.b) || p.old.parts != 1 || p.new.parts != 1 || !p.sameDate() {
 		return Verdict{}, false
@@ -200,7 +202,7 @@ func (p *pair) reordered() (Verdict, bool) {
 		}
 	}
 	if i, j := copulaAt(p.a), copulaAt(p.b); i > 0 && j > 0 && equalWords(p.a[:i], p.b[j+1:]) && equalWords(p.a[i+1:], p.b[:j]) &&
-		(identity(p.a[:i]) || identity(p.a[i+1:])) {
+		(isSingleThing(p.a[:i]) || isSingleThing(p.a[i+1:])) {
 		return Verdict{Relation: Restates, Why: "turned round"}, true
 	}
 	return Verdict{}, false
@@ -218,9 +220,9 @@ func equalWords(a, b []word) bool {
 	return true
 }
 
-// adverbial reports a phrase that means the same at the start of a sentence and at
-// its end: where, when, of what. It says one such thing only, so that no word
-// changes the one that it belongs to.
+// adverbial reports whether a phrase means the same at the start and at the end of
+// a sentence: where, when, of what. It must be a single such phrase, so that
+// moving it changes the meaning of no other word.
 func adverbial(words []word) bool {
 	if len(words) < 2 || !words[0].has(prep|limits) || words[0].norm == "to" || words[0].norm == "of" || words[0].norm == "by" {
 		return false
@@ -233,7 +235,8 @@ func adverbial(words []word) bool {
 	return true
 }
 
-// copulaAt finds the only verb of "X is Y"; -1 for anything else.
+// copulaAt returns the index of the only verb in "X is Y", or -1 for other
+// sentences.
 func copulaAt(words []word) int {
 	at := -1
 	for i := range words {
@@ -247,9 +250,9 @@ func copulaAt(words []word) int {
 	return at
 }
 
-// identity reports a phrase that means one thing: with "the", or an attribute that
-// has one value.
-func identity(words []word) bool {
+// isSingleThing reports whether a phrase names a single thing: with "the", or as an
+// attribute that has one value.
+func isSingleThing(words []word) bool {
 	if len(words) == 0 || words[0].has(article) {
 		return false
 	}

@@ -1,26 +1,25 @@
-// Package consolidate decides what a newly learned statement means for what is
-// known: whether it is new, says the same again, says more, replaces something or
-// contradicts it. It also tells what the layer itself put before the model from
-// what was learned.
+// Package consolidate decides what a newly learned statement means for the known
+// claims: whether it is new, repeats a claim, says more, replaces or contradicts it.
+// It also recognises injected knowledge among what was learned.
 //
-// [Compare] judges two statements. Likeness alone decides nothing: two statements
-// are one only if their subjects, names, numbers, units, dates, negation, modality
-// and quantifiers agree, and one replaces the other only if both speak of the same
-// attribute of the same subject. It works by words, without a model: the words are
-// aligned, and each place where they differ must be explained by a rule. Whatever
-// no rule explains is [Distinct], because losing a fact is worse than keeping two. A
-// later session's statement may still replace it: package trained judges that, and the
-// known claim then gets a note and stays.
+// [Compare] judges two statements. Similarity alone decides nothing. Two statements
+// are the same only if subjects, names, numbers, units, dates, negation, modality and
+// quantifiers agree. One replaces the other only if both are about the same attribute
+// of the same subject. Compare works on words, without a model: it aligns them, and a
+// rule must explain each place where they differ. Without such a rule the result is
+// [Distinct], because losing a fact is worse than keeping two. A statement of a later
+// session may still replace it: package trained judges that, and the known claim then
+// gets a note and is kept.
 //
-// [Plan] turns the judgements about the claims that a store found into one
-// [Action], and [Apply] carries it out, in an order that survives being killed
-// between any two steps. Running either again changes nothing.
+// [Plan] turns the judgements about the claims that a store found into one [Action],
+// and [Apply] carries it out. Its order of writes is safe if the process is killed
+// between two of them. Running either again changes nothing.
 //
-// [Echo] recognises the text of injected knowledge and its retellings.
+// [Echo] recognises the text of injected knowledge, also in other words.
 //
-// Caveats. The rules about changes, additions and synonyms know English. In other
-// languages written with spaces, statements are one when their words are, and
-// contradict each other when a negation is all that differs. In scripts written
-// without spaces only the exact text is the same. The word lists are short on
-// purpose: a word that they lack costs a merge, never a fact.
+// Caveats. The rules about changes, additions and synonyms know English only. In other
+// languages with spaces between words, statements are the same if their words are, and
+// contradict each other if only a negation differs. In scripts without spaces, only
+// equal text is the same. The word lists are short on purpose: a missing word prevents
+// a merge, but never loses a fact.
 package consolidate

@@ -10,45 +10,44 @@ import (
 // EchoKind says how a text relates to the knowledge that was injected into its session.
 type EchoKind string
 
-// What a text can be.
+// Results of Echo.Judge.
 const (
 	Novel     EchoKind = "novel"     // it says something that was not injected
 	Echoed    EchoKind = "echo"      // it says what was injected, or asks about it
-	Confirmed EchoKind = "confirmed" // a user says in their own words what was injected
+	Confirmed EchoKind = "confirmed" // a user states in their own words what was injected
 )
 
-// Echo recognises what the layer itself put before the model, when the model or a
-// tool says it again. Without it one wrong claim would be learned once more from
-// every session that it was injected into.
+// Echo recognises knowledge that was injected into a session when the model or a tool repeats
+// it. Without it, one wrong claim would be learned again from every session that it was injected
+// into.
 //
-// A text is an echo if it says nothing that the injected text does not say: each of
-// its telling words stands there, in the same roles, and numbers, names, dates,
-// negations and conditions are the same. One number, name or noun more and it is
-// new; consolidation then decides what it means for the known claim. A retelling in other
-// nouns is not recognised so; what the model says with the names and numbers of an injected
-// claim, and with no others, is an echo all the same: see Judge.
+// A text is an echo if it says nothing that the injected text does not say. Each of its content
+// words must be in the injected text in the same role, and numbers, names, dates, negations and
+// conditions must be the same. With one more number, name or noun, the text is new, and
+// consolidation decides what it means for the known claim. Judge also recognises a paraphrase by
+// the model or a tool that has the names and numbers of an injected claim and no others.
 //
 // An Echo is safe for concurrent use.
 type Echo struct {
-	said  []injectedSentence
-	told  []toldThings
-	index map[string][]int32 // by word, where in said
+	sentences []injectedSentence
+	things    []injectedThings
+	index     map[string][]int32 // positions in sentences, by word
 }
 
 // injectedSentence is one injected sentence.
 type injectedSentence struct {
 	id    string
 	text  text
-	plain string // folded, for scripts without spaces
+	plain string // folded text, for scripts without spaces
 	words map[string]trait
 }
 
-// NewEcho reads what was injected.
+// NewEcho returns an Echo for the knowledge that was injected into a session.
 func NewEcho(injected []session.Injection) *Echo {
 	e := &Echo{index: map[string][]int32{}}
 	for _, in := range injected {
 		t := read(in.Text)
-		e.told = append(e.told, toldThings{in.ID, thingsOf(in.Text, &t)})
+		e.things = append(e.things, injectedThings{in.ID, thingsOf(in.Text, &t)})
 		if t.raw {
 			e.add(in.ID, t, fold(in.Text))
 			continue
@@ -67,7 +66,7 @@ func (e *Echo) add(id string, t text, plain string) {
 		return
 	}
 	x := injectedSentence{id: id, text: t, plain: plain, words: map[string]trait{}}
-	n := int32(len(e.said))
+	n := int32(len(e.sentences))
 	for i := range t.words {
 		w := &t.words[i]
 		key := keyOf(w)
@@ -76,13 +75,13 @@ func (e *Echo) add(id string, t text, plain string) {
 		}
 		x.words[key] |= w.is
 	}
-	e.said = append(e.said, x)
+	e.sentences = append(e.sentences, x)
 }
 
-// Repeats reports whether text says nothing but what was injected, and the id of
-// the injected claim or chunk that says it.
+// Repeats reports whether text says nothing but what was injected. id is that of the injected
+// claim or chunk.
 func (e *Echo) Repeats(text string) (id string, echo bool) {
-	if len(e.said) == 0 {
+	if len(e.sentences) == 0 {
 		return "", false
 	}
 	t := read(text)
@@ -111,12 +110,10 @@ func (e *Echo) Repeats(text string) (id string, echo bool) {
 	return id, true
 }
 
-// Judge is Repeats for a text whose speaker is known. What a user says of injected
-// knowledge in a statement of their own confirms it: the claim may be reinforced
-// with the user's statement as evidence. The model's words and a tool's never
-// confirm anything that was injected, nor does a question; and what they say with the
-// same names and numbers as an injected claim is that claim in other words, as long as the
-// user does not say it.
+// Judge is like Repeats, but takes the speaker into account. A user's own statement of injected
+// knowledge confirms it: the claim may be reinforced with the statement as evidence. A question,
+// the model's words and a tool's output never confirm an injected claim. If those have the same
+// names and numbers as an injected claim, they are an echo of it even in other words.
 func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 	id, echo := e.Repeats(text)
 	if !echo && !user {
@@ -125,20 +122,20 @@ func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 	switch {
 	case !echo:
 		return "", Novel
-	case user && confident(text):
+	case user && isStatement(text):
 		return id, Confirmed
 	}
 	return id, Echoed
 }
 
-// toldThings are the things that an injected claim or chunk names.
-type toldThings struct {
+// injectedThings holds the things that an injected claim or chunk names.
+type injectedThings struct {
 	id string
 	things
 }
 
-// things are the words of a text that tell it from others about something else: names, numbers
-// and days, each with all other words to look names up in.
+// things are the words that distinguish a text: its names, and its numbers and days as figures.
+// all holds every word, to look names up in.
 type things struct {
 	names, figures, all map[string]bool
 	negated             bool
@@ -154,10 +151,10 @@ func thingsOf(raw string, t *text) things {
 		key := keyOf(w)
 		x.all[key] = true
 		switch {
-		case i > 1 && (t.words[i-2].norm == "half" || t.words[i-2].norm == "quarter") && w.is&number != 0: // past two: a time that figures say otherwise
+		case i > 1 && (t.words[i-2].norm == "half" || t.words[i-2].norm == "quarter") && w.is&number != 0: // "half past two": figures write this time differently
 		case w.is&(number|timely) != 0:
 			x.figures[key] = true
-		case w.is&(name|exact) != 0 && tells(w):
+		case w.is&(name|exact) != 0 && isContentWord(w):
 			x.names[key] = true
 		}
 	}
@@ -167,26 +164,26 @@ func thingsOf(raw string, t *text) things {
 	return x
 }
 
-// joinedName matches a word with a sign inside, which is read as several words elsewhere.
+// joinedName matches a word with a sign inside. Elsewhere it is read as several words.
 var joinedName = lazyregexp.New(`\p{L}[\p{L}\d]*(?:[-_./:@][\p{L}\d]+)+`)
 
-// sameThings reports whether a text has the names of an injected claim, no other name, and no
-// number or day that the claim does not have. A text without names must have all its numbers,
-// and one more telling word of it.
+// sameThings reports whether a text has the names of an injected claim and no others, and no
+// number or day that the claim lacks. A text without names must have all numbers of the claim,
+// and one other content word of it.
 func (e *Echo) sameThings(text string) (id string, same bool) {
 	t := read(text)
 	here := thingsOf(text, &t)
 	if len(here.all) == 0 {
 		return "", false
 	}
-	for i := range e.told {
-		there := &e.told[i]
+	for i := range e.things {
+		there := &e.things[i]
 		if !subset(here.figures, there.figures) {
 			continue
 		}
 		names := 0
 		other := false
-		for _, set := range []map[string]bool{here.names, there.names} { // a name that begins a sentence looks like any word
+		for _, set := range []map[string]bool{here.names, there.names} { // a name at the start of a sentence looks like any word
 			for key := range set {
 				if !here.all[key] || !there.all[key] {
 					other = true
@@ -198,7 +195,7 @@ func (e *Echo) sameThings(text string) (id string, same bool) {
 			continue
 		}
 		if here.negated != there.negated || !mostlyShared(&t, there) {
-			continue // it says something else of the same things
+			continue // it says something else about the same things
 		}
 		if names > 0 || len(here.figures) > 0 && subset(there.figures, here.figures) && sharesWord(&t, there) {
 			return there.id, true
@@ -217,14 +214,14 @@ func subset(a, b map[string]bool) bool {
 	return true
 }
 
-// mostlyShared reports whether at least a third of a text's telling words that are neither names
-// nor numbers stand in another, where it has more than four. A paraphrase has other verbs; another
-// statement has other nouns, too.
-func mostlyShared(t *text, there *toldThings) bool {
+// mostlyShared reports whether another text has at least a third of this text's content words
+// that are neither names nor numbers. With four such words or fewer the result is true. A
+// paraphrase has other verbs; a different statement has other nouns, too.
+func mostlyShared(t *text, there *injectedThings) bool {
 	n, shared := 0, 0
 	for i := range t.words {
 		w := &t.words[i]
-		if w.is&(number|timely|name|exact) != 0 || !tells(w) {
+		if w.is&(number|timely|name|exact) != 0 || !isContentWord(w) {
 			continue
 		}
 		if n++; there.all[keyOf(w)] {
@@ -234,18 +231,18 @@ func mostlyShared(t *text, there *toldThings) bool {
 	return n <= 4 || 3*shared >= n
 }
 
-// sharesWord reports whether a text has a telling word of another that is no number.
-func sharesWord(t *text, there *toldThings) bool {
+// sharesWord reports whether the other text has a content word of t that is no number.
+func sharesWord(t *text, there *injectedThings) bool {
 	for i := range t.words {
-		if w := &t.words[i]; w.is&(number|timely) == 0 && tells(w) && there.all[keyOf(w)] {
+		if w := &t.words[i]; w.is&(number|timely) == 0 && isContentWord(w) && there.all[keyOf(w)] {
 			return true
 		}
 	}
 	return false
 }
 
-// confident reports a statement, and not a question or a guess.
-func confident(s string) bool {
+// isStatement reports whether s is a statement, and neither a question nor a guess.
+func isStatement(s string) bool {
 	t := read(s)
 	for i := range t.words {
 		switch t.words[i].norm {
@@ -256,12 +253,12 @@ func confident(s string) bool {
 	return !t.asks && !strings.ContainsAny(s, "?？")
 }
 
-// find looks for an injected sentence that says all that t says.
+// find returns the id of an injected sentence that says everything that t says.
 func (e *Echo) find(t *text) (id string, ok bool) {
 	hits := map[int32]int{}
 	telling := 0
 	for i := range t.words {
-		if w := &t.words[i]; tells(w) {
+		if w := &t.words[i]; isContentWord(w) {
 			telling++
 			for _, at := range e.index[keyOf(w)] {
 				hits[at]++
@@ -270,17 +267,18 @@ func (e *Echo) find(t *text) (id string, ok bool) {
 	}
 	best := int32(-1)
 	for at, n := range hits {
-		if 2*n >= telling && (best < 0 || at < best) && e.said[at].covers(t) {
+		if 2*n >= telling && (best < 0 || at < best) && e.sentences[at].covers(t) {
 			best = at
 		}
 	}
 	if best < 0 {
 		return "", false
 	}
-	return e.said[best].id, true
+	return e.sentences[best].id, true
 }
 
-// fold leaves of a text what is compared in scripts without spaces.
+// fold returns the words of a text in normal form, without spaces. Texts in scripts without
+// spaces are compared by it.
 func fold(s string) string {
 	var b strings.Builder
 	t := text{}
@@ -291,12 +289,12 @@ func fold(s string) string {
 	return b.String()
 }
 
-// repeatsRaw compares texts of scripts without spaces: an echo is a verbatim part,
-// of some length, of what was injected.
+// repeatsRaw compares texts in scripts without spaces. An echo is a verbatim part, of a minimum
+// length, of an injected text.
 func (e *Echo) repeatsRaw(s string) (id string, echo bool) {
-	const shortest = 6 // characters; fewer may stand anywhere
+	const shortest = 6 // characters; a shorter text may be part of any other
 	plain := fold(s)
-	for _, x := range e.said {
+	for _, x := range e.sentences {
 		if x.plain == plain || len([]rune(plain)) >= shortest && strings.Contains(x.plain, plain) && 2*len(plain) >= len(x.plain) {
 			return x.id, true
 		}

@@ -2,25 +2,25 @@ package consolidate
 
 import "slices"
 
-// frame is a simple sentence taken apart: who, does what, and the phrases after
-// it, each under its preposition.
+// frame is a parsed simple sentence: its subject, its verb, and the phrases after
+// the verb by preposition.
 type frame struct {
 	subject []word
 	key     string // the verb; "be" and the verb for a passive
 	verbAt  int
 	slots   []slot
-	past    bool // of an event that is over
+	past    bool // about an event that is over
 	negated bool
-	unsure  bool // says may, all, only, if
+	unsure  bool // has a word such as may, all, only or if
 }
 
-// slot is a phrase of a frame. The object has no preposition.
+// slot is a phrase of a frame. prep is "" for the object.
 type slot struct {
 	prep  string
 	words []word
 }
 
-// parse reads one sentence; ok is false when it finds no verb.
+// parse parses one sentence. ok is false if it has no known verb.
 func parse(words []word) (f frame, ok bool) {
 	at := verbAt(words)
 	if at < 0 {
@@ -85,7 +85,7 @@ func parse(words []word) (f frame, ok bool) {
 	return f, true
 }
 
-// verbAt finds the verb of a sentence, -1 when there is none.
+// verbAt returns the index of the first verb, or -1.
 func verbAt(words []word) int {
 	for i := range words {
 		if words[i].has(verb | be) {
@@ -110,7 +110,7 @@ func timePhrase(w []word) int {
 	return 0
 }
 
-// slot returns the words under a preposition; nil when there are none.
+// slot returns the words under a preposition, nil if there are none.
 func (f *frame) slot(prep string) []word {
 	for _, s := range f.slots {
 		if s.prep == prep {
@@ -120,8 +120,8 @@ func (f *frame) slot(prep string) []word {
 	return nil
 }
 
-// sameSubject reports whether both speak of the same thing. A subject that is not
-// said, as in an order, is nobody's.
+// sameSubject reports whether two subjects name the same thing. An empty subject,
+// as in an order, is never the same as another.
 func sameSubject(a, b []word) bool {
 	trim := func(w []word) []word {
 		if len(w) > 1 && w[len(w)-1].has(generic) {
@@ -133,9 +133,9 @@ func sameSubject(a, b []word) bool {
 	return len(a) > 0 && equalWords(a, b) && !a[0].has(pronoun)
 }
 
-// worded reports an attribute whose value is a plain word, such as a status. "The
-// owner is away" and "the owner is ill" give no two owners.
-func worded(subject []word) bool {
+// hasWordValue reports whether an attribute's value is a plain word, such as a status.
+// "The owner is away" and "the owner is ill" are not about two owners.
+func hasWordValue(subject []word) bool {
 	for i := range subject[:len(subject)-1] {
 		if subject[i].has(choice) {
 			return true
@@ -154,9 +154,10 @@ func worded(subject []word) bool {
 	return false
 }
 
-// attribute reports whether a subject names an attribute that has one value, such
-// as "the port" or "the default branch", and whether that value ever changes.
-func attribute(subject []word) (one, changes bool) {
+// isAttribute reports whether a subject names an attribute that has one value at a
+// time, such as "the port" or "the default branch", and whether that value can
+// change.
+func isAttribute(subject []word) (one, changes bool) {
 	if len(subject) == 0 {
 		return false, false
 	}
@@ -174,9 +175,9 @@ func attribute(subject []word) (one, changes bool) {
 	return one, !last.has(fixed)
 }
 
-// attached reports whether each number of b stands beside the same word as in a,
-// and what follows each preposition and comparison is what follows it in a.
-func attached(a, b []word) bool {
+// keepsNeighbours reports whether each number of b is next to the same word as in a, and
+// each preposition and comparison of b is followed by the same word as in a.
+func keepsNeighbours(a, b []word) bool {
 	for i := range b {
 		w := &b[i]
 		switch {
@@ -193,18 +194,18 @@ func attached(a, b []word) bool {
 	return true
 }
 
-// neighbour is the nearest telling word in a direction, "" for none.
+// neighbour returns the nearest content word in a direction, "" if there is none.
 func neighbour(w []word, i, step int) string {
 	for i += step; i >= 0 && i < len(w); i += step {
-		if tells(&w[i]) {
+		if isContentWord(&w[i]) {
 			return keyOf(&w[i])
 		}
 	}
 	return ""
 }
 
-// beside reports whether the number at b[i] stands in a near one of the words that
-// it stands near in b: two to each side.
+// beside reports whether a has the number at b[i] near one of the content words
+// that it is near in b. Near means two content words to each side.
 func beside(a []word, number string, b []word, i int) bool {
 	near := around(b, i)
 	for j := range a {
@@ -220,12 +221,12 @@ func beside(a []word, number string, b []word, i int) bool {
 	return false
 }
 
-// around returns the two telling words before and after w[i].
+// around returns the two content words before w[i] and the two after it.
 func around(w []word, i int) []string {
 	var out []string
 	for _, step := range [2]int{-1, 1} {
 		for j, n := i+step, 0; j >= 0 && j < len(w) && n < 2; j += step {
-			if tells(&w[j]) {
+			if isContentWord(&w[j]) {
 				out = append(out, keyOf(&w[j]))
 				n++
 			}
@@ -234,8 +235,8 @@ func around(w []word, i int) []string {
 	return out
 }
 
-// follows reports whether next stands in a behind the word, before another one of
-// its kind, or a lacks the word.
+// follows reports whether next follows the word norm in a, before another
+// preposition or limit. It is true if a lacks norm.
 func follows(a []word, norm, next string) bool {
 	has := false
 	for i := range a {
@@ -252,13 +253,14 @@ func follows(a []word, norm, next string) bool {
 	return !has
 }
 
-// short bounds what is aligned; a longer text is covered by its words alone.
+// short cuts what is aligned to maxWords. Only the words of a longer text are
+// compared.
 func short(w []word) []word { return w[:min(len(w), maxWords)] }
 
 func (x *injectedSentence) short() []word { return short(x.text.words) }
 
-// swapped reports two sentences of the same verb that exchange who does it and to
-// whom.
+// swapped reports whether two sentences with the same verb have subject and object
+// exchanged.
 func swapped(a, b []word) bool {
 	x, ok1 := parse(a)
 	y, ok2 := parse(b)
@@ -281,7 +283,7 @@ func swapped(a, b []word) bool {
 	return false
 }
 
-// polarity judges two statements that differ in a negation alone.
+// polarity judges two statements that differ only in a negation.
 func (p *pair) polarity() (Verdict, bool) {
 	olds, news := 0, 0
 	var ended, again bool
@@ -322,8 +324,8 @@ func (p *pair) polarity() (Verdict, bool) {
 	return Verdict{Relation: Contradicts, Why: "only one of them says " + quote([]word{last})}, true
 }
 
-// alwaysNever reports the one pair of words that turns a statement round by
-// replacing one another.
+// alwaysNever reports whether h replaces "always" by "never" or the other way
+// round. No other pair of words negates a statement by replacing each other.
 func alwaysNever(h hunk) (olds, news int, ok bool) {
 	if len(h.a) != 1 || len(h.b) != 1 {
 		return 0, 0, false
@@ -337,9 +339,9 @@ func alwaysNever(h hunk) (olds, news int, ok bool) {
 	return 0, 0, false
 }
 
-// uncertain reports statements that can be true together with their negation:
-// about some and about sometimes, about what might be, and about the past, where
-// each may speak of another event.
+// uncertain reports whether the statements can be true together with their
+// negation. Those are statements about some things, sometimes or perhaps, and
+// about the past, where each may be about another event.
 func (p *pair) uncertain() bool {
 	for _, words := range [][]word{p.a, p.b} {
 		for i := range words {

@@ -7,9 +7,9 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// replacedHolder finds who is said to look after something in an earlier statement, where a later
-// one says that they no longer do and names who does: "Priyanka owns the ledger." "Priyanka went
-// to payments, the ledger is with Tomasz now."
+// replacedHolder returns the holder of a responsibility in the earlier statement, if the later
+// one says that they gave it up and names the next holder: "Priyanka owns the ledger." "Priyanka
+// went to payments, the ledger is with Tomasz now."
 func replacedHolder(before, after string) (change, bool) {
 	gone := leavers(after)
 	if len(gone) == 0 || !holderCue.MatchString(" "+lower(before)+" ") {
@@ -48,13 +48,14 @@ func replacedHolder(before, after string) (change, bool) {
 			if alike, _ := shared(rest(old.all()), rest(fresh.all())); alike == 0 {
 				continue
 			}
-			return change{was: at, clause: c, is: next[0], whole: old.single(), bond: 2}, true
+			return change{was: at, clause: c, is: next[0], onlyContent: old.single(), bond: 2}, true
 		}
 	}
 	return change{}, false
 }
 
-// opens reports a word that begins a sentence and does nothing in it: its capital says nothing.
+// opens reports whether a word at the start of a sentence is not its subject. The capital of such
+// a word does not make it a name.
 func opens(text string, at span) bool {
 	head := strings.TrimPrefix(strings.TrimSpace(text[:at.from]), "User:")
 	if head = strings.TrimSpace(head); head != "" && !strings.ContainsAny(head[len(head)-1:], ".!?:") {
@@ -64,14 +65,14 @@ func opens(text string, at span) bool {
 	return lexicon()[lower(strings.Trim(next, ".,;"))].is&(verb|be|modal) == 0
 }
 
-// noteBehind reports whether a note on what has changed follows a place in a text.
+// noteBehind reports whether a note on a change follows text[:at].
 func noteBehind(text string, at int) bool {
 	loc := pastNote.FindStringIndex(text[at:])
 	return loc != nil && loc[0] == 0
 }
 
 // names returns the words of a text that are written like names of people: with a capital, and
-// without an article of a language that writes every noun so.
+// without an article of a language that capitalises every noun.
 func names(text string) (out []span) {
 	for _, at := range nameWord.FindAllStringIndex(text, 32) {
 		w := lower(text[at[0]:at[1]])
@@ -87,7 +88,7 @@ func names(text string) (out []span) {
 	return out
 }
 
-// leavers returns the names that a statement says no longer do what they did.
+// leavers returns the names of people who, as the text says, gave up what they did.
 func leavers(text string) (out []span) {
 	for _, at := range names(text) {
 		if leavesAfter.MatchString(text[at.to:]) || leavesBefore.MatchString(text[:at.from]) {

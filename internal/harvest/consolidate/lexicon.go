@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// entry is what is known about a spelling.
+// entry is the normal form and the traits of a spelling.
 type entry struct {
 	norm string
 	is   trait
 }
 
-// lexicon holds every spelling that the rules know by name.
+// lexicon holds every spelling that the rules name.
 var lexicon = sync.OnceValue(func() map[string]entry {
 	m := map[string]entry{}
 	conjugate(m)
@@ -37,7 +37,7 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	return m
 })
 
-// lists give words their traits. A word may stand in several.
+// lists gives words their traits. A word may be in several lists.
 var lists = []struct {
 	is    trait
 	words string
@@ -77,7 +77,8 @@ var lists = []struct {
 	{filler, "also just still really very quite basically simply already currently presently now actually indeed however please anymore additionally though"},
 }
 
-// spellings are words that say the same, the first of a line for all.
+// spellings lists words with the same meaning, a line each. The first word of a
+// line is the normal form.
 const spellings = `user i me myself
 database db dbs
 repository repo
@@ -156,9 +157,10 @@ everybody everyone
 we us
 `
 
-// nouns finds the words that look like verbs and are none: behind an article or a
-// genitive, before "of" or another verb, and a bare form behind a singular, as in
-// "the health check port is". They count as they are written.
+// nouns removes the verb trait from words that look like verbs but are nouns. They
+// follow an article or a genitive, precede "of" or another verb, or are a bare
+// form after a singular, as in "the health check port is". They are compared as
+// written.
 func (t *text) nouns() {
 	for i := range t.words {
 		w := &t.words[i]
@@ -189,8 +191,8 @@ func (t *text) nouns() {
 	}
 }
 
-// states reports whether a sentence that begins with a bare verb is none of
-// orders, as in "Go modules are cached".
+// states reports whether a sentence that begins with a bare verb is a statement
+// and no order, as in "Go modules are cached".
 func (t *text) states(next *word) bool {
 	if next == nil || next.is&(article|definite|prep|negates|verb) != 0 || lower(t.words[0].raw) != t.words[0].norm {
 		return false
@@ -207,11 +209,11 @@ func (t *text) states(next *word) bool {
 }
 
 // plurals reports whether a verb without -s may follow these words: a plural, "I",
-// an auxiliary, "to", the start of a clause.
+// an auxiliary, "to", or the start of a clause.
 func plurals(before []word) bool {
 	last := &before[len(before)-1]
 	if last.has(modal|negates|prep|adds|pronoun|limits|counts|sign|number|unit) || before[0].has(verb) {
-		return true // an order, or behind what a verb may follow
+		return true // an order, or after a word that a verb may follow
 	}
 	switch last.norm {
 	case "we", "people", "children", "men", "women", "staff", "data", "always", "then", "please", "everybody", "and", "or":
@@ -225,13 +227,13 @@ func plurals(before []word) bool {
 	return strings.HasSuffix(last.norm, "s") || last.norm == "user" && !strings.EqualFold(last.raw, "user")
 }
 
-// conjugate adds the forms of the verbs that the rules know. A verb that is
-// missing costs a merge: where no verb is found, no attribute is.
+// conjugate adds the forms of the known verbs. A missing verb prevents a merge: a
+// sentence without a known verb has no attribute.
 func conjugate(m map[string]entry) {
 	add := func(form, base string, is trait) {
 		e := m[form]
 		if e.is&verb != 0 && e.is&shape == 0 {
-			return // "read" and "set" are their own past: the present form stays
+			return // "read" and "set" are their own past; the present form is kept
 		}
 		e.norm, e.is = base, e.is&^shape|is|verb
 		m[form] = e
@@ -326,8 +328,7 @@ answer visit climb collect copy debug describe discuss explain fill follow help 
 notify offer paste pick plant produce protect prove reach realize refactor reset
 rotate refresh sync archive generate print expect hope consider turn rise shrink mount sort filter batch emit match`
 
-// One verb a line: the base, then its past forms and what else does not follow
-// the rules.
+// irregular lists one verb a line: the base, then its irregular forms.
 const irregular = `run ran running
 write wrote written
 read
@@ -382,24 +383,25 @@ win won winning
 wear wore worn
 sit sat sitting`
 
-// aspect is what a verb with a preposition says of its subject, a bit each. Two
-// verbs of one aspect say it of the same attribute.
+// aspect is what a verb with a preposition says about its subject, as a set of
+// bits. Two verbs with a common aspect are about the same attribute.
 type aspect uint16
 
 const (
 	employment aspect = 1 << iota
 	home              // where a person lives
 	place             // where a thing runs or is kept
-	means             // what a thing uses, is made with, or somebody prefers
+	means             // what a thing uses or is made with, or what somebody prefers
 	role              // what a person is
 	value             // what an attribute is
-	appointed         // when something is to be
+	appointed         // when something is planned
 )
 
 // phrase is a verb and the preposition of the slot that holds the value.
 type phrase struct{ key, prep string }
 
-// states say how something is, changes that it is so now and was otherwise before.
+// states maps phrases that say how something is. changes maps phrases that say
+// that something is so now and was different before.
 var (
 	states = phrases(map[aspect]string{
 		employment: "work:at work:for be_employ:at be_employ:by be_hire:by",
@@ -429,8 +431,8 @@ var (
 	})
 )
 
-// single are the phrases that have one value at a time without naming an
-// attribute: one lives in one place.
+// single holds the phrases that have one value at a time without naming an
+// attribute: a person lives in one place.
 var single = func() map[phrase]bool {
 	m := map[phrase]bool{}
 	for w := range strings.FieldsSeq(`live:in work:at work:for be_base:in be_locate:in report:to be_own:by be_maintain:by be_manage:by
@@ -441,9 +443,9 @@ var single = func() map[phrase]bool {
 	return m
 }()
 
-// quantified are verbs whose object is counted: two numbers of the same thing
-// exclude each other. True are those of properties that change; what takes or
-// contains so much may as well be two runs, or two boxes.
+// quantified holds verbs with a counted object: two numbers of the same thing
+// exclude each other. The value is true for properties that change. It is false
+// where two numbers may be about two occasions, such as two runs or two boxes.
 var quantified = map[string]bool{"need": true, "cost": true, "retry": true, "allow": true, "weigh": true, "have": false, "take": false,
 	"hold": false, "keep": false, "use": false, "contain": false, "last": false, "wait": false}
 
@@ -462,9 +464,9 @@ func parsePhrase(s string) phrase {
 	return phrase{strings.ReplaceAll(key, "_", " "), prep}
 }
 
-// kinds are well-known names that can take each other's place, a line each. A name
-// in no line is of an unknown kind. Two names of which only one is known are not
-// alternatives.
+// kinds maps well-known names to the number of their line in kindNames; names of
+// one line can replace each other. A name in no line is of an unknown kind. A
+// known and an unknown name are not alternatives.
 var kinds = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSpace(kindNames), "\n") {

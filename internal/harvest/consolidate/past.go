@@ -11,14 +11,14 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// A note in brackets says within a claim's text what has changed since. Behind the old value it
-// names the new one: "on Monday (until 20 March 2026, now Wednesday)". Behind a new statement it
-// tells the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a day)".
-// Where both begin alike, it tells the old value alone: "is Thursday now (was Tuesday until 12
-// March 2026)". Within one day, the dates say nothing: "(no longer, now 300)", "(previously: …)".
+// pastNote matches a note in parentheses that says what has changed since a claim was made. Behind
+// an old value it gives the new one: "on Monday (until 20 March 2026, now Wednesday)". Behind a new
+// statement it quotes the old one: "it's 300 a day (until 12 February 2026: the mail quota's 500 a
+// day)". If both begin alike, it gives only the old value: "is Thursday now (was Tuesday until 12
+// March 2026)". Within one day it has no date: "(no longer, now 300)", "(previously: …)".
 var pastNote = lazyregexp.New(` \((?:(?:perhaps )?(?:until \d{1,2} \pL+ \d{4}|no longer), now [^()]*|(?:until \d{1,2} \pL+ \d{4}|previously): [^()]*|(?:was [^()]* until \d{1,2} \pL+ \d{4}|previously [^()]*))\)`)
 
-// Plain returns a claim's text without the notes on what has changed.
+// Plain returns a claim's text without notes on changes.
 func Plain(text string) string {
 	if !strings.Contains(text, " (") {
 		return text
@@ -26,8 +26,7 @@ func Plain(text string) string {
 	return pastNote.ReplaceAllString(text, "")
 }
 
-// NoLonger returns the parts of a claim's text that are no longer so: the clauses with a value
-// that has changed.
+// NoLonger returns the clauses of a claim's text whose value has changed.
 func NoLonger(text string) (out []string) {
 	for _, at := range pastNote.FindAllStringIndex(text, -1) {
 		if note := text[at[0]:at[1]]; !strings.Contains(note, ", now ") || strings.HasPrefix(note, " ("+perhapsNote) {
@@ -47,20 +46,20 @@ func TellsChange(text string) bool {
 	return len(s.values) > 0 && s.tellsChange(0, len(text), true) || len(leavers(text)) > 0
 }
 
-// Corrects reports whether a statement takes back a value of one that was made shortly before it.
+// Corrects reports whether after, said shortly after before, corrects a value of it.
 func Corrects(before, after string) bool {
 	_, ok := correctedValue(before, after)
 	return ok
 }
 
-// MayCorrect reports whether a statement has words of a correction. Without them it corrects
-// nothing that was said before.
+// MayCorrect reports whether a statement has words of a correction. Corrects is false without them.
 func MayCorrect(text string) bool {
 	low := " " + strings.ToLower(Plain(text)) + " "
 	return correctionCue.MatchString(low) || anotherCue.MatchString(low)
 }
 
-// Previously returns a statement with a note that tells the one of the same day that it takes back.
+// Previously returns text with a note that quotes was, the statement of the same day that text
+// corrects. It returns text unchanged if was is too long for a note.
 func Previously(text, was string) string {
 	if was = inNote(was); len(was) > mostNote {
 		return text
@@ -68,8 +67,8 @@ func Previously(text, was string) string {
 	return text + changedFrom(was, "", text, time.Time{}, time.Time{})
 }
 
-// AmendAccount returns the text of an account, told at the time told, with a note behind each
-// value that a later statement replaces. It returns false when there is none.
+// AmendAccount returns the text of an account made at the time told, with a note behind each value
+// that a later statement replaces. It returns false if the statement replaces none.
 func AmendAccount(text string, told time.Time, later string, at time.Time) (string, bool) {
 	later = Plain(later)
 	var b strings.Builder
@@ -87,7 +86,8 @@ func AmendAccount(text string, told time.Time, later string, at time.Time) (stri
 	return b.String(), amended
 }
 
-// AmendClause returns a text with a note behind the value wherever it has the clause that told it.
+// AmendClause returns text with a note behind the old value in each occurrence of c.Clause. It
+// returns false if there is none.
 func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 	clause := strings.TrimPrefix(c.Clause, "User: ")
 	value := strings.Index(clause, c.Was)
@@ -111,7 +111,7 @@ func (c *ValueChange) AmendClause(text string, at time.Time) (string, bool) {
 	return b.String() + text, amended
 }
 
-// indexFold is strings.Index for a part whose first letter may be written small or large.
+// indexFold is like strings.Index, but ignores the case of part's first letter.
 func indexFold(text, part string) int {
 	if i := strings.Index(text, part); i >= 0 || part == "" {
 		return i
@@ -127,10 +127,10 @@ func indexFold(text, part string) int {
 	return -1
 }
 
-// mostInLine bounds how often an account tells one value in a line.
+// mostInLine bounds how often a value is noted in one line of an account.
 const mostInLine = 3
 
-// changedTo is the note behind an old value.
+// changedTo returns the note behind an old value.
 func changedTo(is string, from, at time.Time, perhaps bool) string {
 	may := ""
 	if perhaps {
@@ -139,14 +139,14 @@ func changedTo(is string, from, at time.Time, perhaps bool) string {
 	return " (" + may + cmp.Or(until(from, at), "no longer") + ", now " + inNote(is) + ")"
 }
 
-// perhapsNote begins a note on what may have changed.
+// perhapsNote begins a note on an uncertain change.
 const perhapsNote = "perhaps "
 
-// changedFrom is the note behind a new statement.
+// changedFrom returns the note behind a new statement.
 func changedFrom(was, value, is string, from, at time.Time) string {
 	date := until(from, at)
 	if end := differingEnd(was, is); end == "" || value == "" || !strings.HasPrefix(end, value) {
-		value = end // the value alone where that is known, else where both go on differently
+		value = end // only the value if it is known, else the rest from the first difference
 	}
 	switch {
 	case value != "" && date != "":
@@ -157,8 +157,9 @@ func changedFrom(was, value, is string, from, at time.Time) string {
 	return " (" + cmp.Or(date, "previously") + ": " + was + ")"
 }
 
-// differingEnd returns what was says where is goes on differently, if both begin alike: of "the
-// port is 80" and "the port is 81 now" it is "80". It returns "" if they don't, or if it is long.
+// differingEnd returns the part of was after its common beginning with is: for "the port is 80" and
+// "the port is 81 now" it is "80". It returns "" if there is no common beginning, or if the part is
+// long.
 func differingEnd(was, is string) string {
 	a, b := strings.Fields(was), strings.Fields(strings.TrimPrefix(is, "User: "))
 	b = slices.DeleteFunc(b, func(w string) bool { return lower(w) == "now" })
@@ -175,7 +176,8 @@ func differingEnd(was, is string) string {
 	return strings.Join(a[n:], " ")
 }
 
-// until says how long an old value held; "" when it changed on the day on which it was told.
+// until returns the end of an old value's validity as "until DATE"; "" if it changed on the day on
+// which it was said.
 func until(from, at time.Time) string {
 	if at.IsZero() || from.Truncate(24*time.Hour).Equal(at.Truncate(24*time.Hour)) {
 		return ""
@@ -183,7 +185,7 @@ func until(from, at time.Time) string {
 	return "until " + at.UTC().Format("2 January 2006")
 }
 
-// inNote returns text that can stand within a note.
+// inNote returns text in a form that can be part of a note.
 func inNote(text string) string {
 	text = strings.NewReplacer(" (", ", ", "(", "", ")", "").Replace(strings.TrimPrefix(Plain(text), "User: "))
 	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ".。 ")
@@ -193,11 +195,11 @@ func inNote(text string) string {
 // conjunction joins a clause with the one before it.
 var conjunction = lazyregexp.New(`^(?i:and|but|so|und|aber|et|mais|y|pero|e|mas) `)
 
-// span is a part of a text, in bytes.
+// span is a range of bytes in a text.
 type span struct{ from, to int }
 
-// clausesOf returns the clauses of a text: what stands between commas and the ends of sentences.
-// A question and its answer are one.
+// clausesOf returns the clauses of a text, which end at commas and sentence ends. A question and
+// its answer are one clause.
 func clausesOf(text string, values []mention) (out []span) {
 	from := 0
 	cut := func(to, next int) {
@@ -227,7 +229,7 @@ func clausesOf(text string, values []mention) (out []span) {
 	return out
 }
 
-// clauseAt returns the clause that holds a place in text.
+// clauseAt returns the clause of text that contains byte at.
 func clauseAt(text string, at int) span {
 	for _, c := range clausesOf(text, mentions(text)) {
 		if c.from <= at && at <= c.to {

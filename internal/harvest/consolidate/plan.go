@@ -15,41 +15,41 @@ import (
 	"github.com/kenlayer/ken/internal/trained"
 )
 
-// Plan decides what a new claim means for what is known. known is what a store
-// found near it, in any order; claims of another scope or kind do not count, nor
-// do superseded ones, except for what this very session has said of them. It is a pure function: carrying out its action and planning
+// Plan decides what a new claim means for the known ones. known is what a store found to be
+// similar, in any order. Claims of another scope or kind are ignored. So are superseded ones,
+// unless they have evidence of this session. Plan is a pure function. After its action is carried
+// out, planning again returns Skip.
 // again with what is known then gives Skip.
 //
 // The rules, in this order:
 //
-//   - What the store holds under the new claim's key is the new claim itself. Only
-//     the steps that an earlier run did not get to are left to do.
-//   - A standing claim that says the same is reinforced with the evidence that it
-//     lacks. A session's word counts once, however often it is harvested, and a
-//     piece from a less trusted speaker is left out, because a claim is only as
-//     trusted as its least trusted evidence. If the new claim is the better trusted
-//     one, it replaces the old.
+//   - A claim in the store with the new claim's key is the new claim itself. Only the
+//     steps that an earlier run did not complete are left to do.
+//   - A known claim in use that says the same is reinforced with the evidence that it
+//     lacks. A session counts once, however often it is harvested. Evidence from a less
+//     trusted speaker is left out, because a claim is only as trusted as its least
+//     trusted evidence. If the new claim is the better trusted one, it replaces the old.
 //   - What was rejected is not learned again: a disputed claim that says the same
-//     stands in its way, be it disputed by a person or by another claim.
-//   - Time runs forward: a statement that was made before the known one replaces
-//     nothing, and is dropped if the known one replaces it.
-//   - Of two that contradict each other, the one that was said later by the same or a better
-//     trusted speaker replaces the other. At the same time, or at unknown times, both are
-//     disputed. Nothing is deleted.
+//     prevents it, whether a person or another claim disputed it.
+//   - Only newer statements replace others: a statement made before the known one
+//     replaces nothing, and is dropped if the known one replaces it.
+//   - Of two that contradict each other, the later one replaces the other if its
+//     speaker is the same or better trusted. At the same time, or at unknown times,
+//     both are disputed. Nothing is deleted.
 //   - An update or a fuller statement supersedes the old one.
-//   - But nothing weaker touches something stronger by itself. What a person
-//     verified, a constraint, a hot claim, what a better trusted speaker said and
-//     what is more certain by CloseConfidence all stand: the new claim is disputed
-//     alone, and people see it in the attention queue; or it is written beside the
-//     old one, if it merely says more.
-//   - A hypothesis neither replaces nor disputes anything, and gives way to a claim
-//     that says the same with better standing.
+//   - Nothing weaker changes something stronger automatically. Stronger are claims
+//     that a person verified, constraints, hot claims, claims of a better trusted
+//     speaker, and claims that are more certain by CloseConfidence. Only the new claim
+//     is then disputed, and people see it in the attention queue. If it merely says
+//     more, it is written beside the old one.
+//   - A hypothesis neither replaces nor disputes anything, and is skipped if a better
+//     supported claim says the same.
 func Plan(c ken.Claim, known []ken.Claim) Action {
 	p := planner{new: &c, trust: c.Support(nil).Trust}
 	for i := range known {
 		p.weigh(&known[i])
 	}
-	p.likeliest()
+	p.dropUnlikely()
 	return p.decide()
 }
 
@@ -77,7 +77,7 @@ func (p *planner) weigh(k *ken.Claim) {
 		p.own = k
 		return
 	}
-	if k.Status == ken.StatusSuperseded && !hasSessionEvidence(k, p.new) || k.Scope != p.new.Scope || family(k.Kind) != family(p.new.Kind) {
+	if k.Status == ken.StatusSuperseded && !hasSessionEvidence(k, p.new) || k.Scope != p.new.Scope || comparedKind(k.Kind) != comparedKind(p.new.Kind) {
 		return
 	}
 	known, fresh := statementOf(k), statementOf(p.new)
@@ -88,10 +88,10 @@ func (p *planner) weigh(k *ken.Claim) {
 		case Contradicts: // the last word counts
 			n.Relation, n.Why = Updates, n.Why+", said later"
 		case Distinct:
-			if family(k.Kind) == ken.KindFact {
+			if comparedKind(k.Kind) == ken.KindFact {
 				n.readChange(fresh.Text)
 			}
-			if n.Relation == Distinct && family(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
+			if n.Relation == Distinct && comparedKind(k.Kind) == ken.KindFact && k.Session != "" && !hasSessionEvidence(k, p.new) {
 				n.judgeChange(fresh.Text)
 			}
 		}
@@ -102,7 +102,7 @@ func (p *planner) weigh(k *ken.Claim) {
 	if n.Relation == Restates || n.late {
 		back := compare(&b, &a, fresh, known)
 		n.richer = back.Relation == Refines
-		if n.late && !merely(n.Relation) {
+		if n.late && !sameTime(n.Relation) {
 			n.outdated = back.Relation == Updates
 			n.Verdict = back
 			if n.outdated {
@@ -115,23 +115,23 @@ func (p *planner) weigh(k *ken.Claim) {
 	}
 }
 
-// readChange finds a value that the new statement gives another value.
+// readChange checks whether the new statement gives a value of the known one another value.
 func (n *candidate) readChange(fresh string) {
 	c, ok := replacedValue(n.claim.Text, fresh)
 	if !ok {
 		return
 	}
 	n.change, n.Relation = c, Amends
-	if c.whole {
+	if c.onlyContent {
 		n.Relation = Updates
 	}
 	n.Why = strconv.Quote(c.is) + " replaces " + strconv.Quote(n.claim.Text[c.was.from:c.was.to])
 }
 
 // judgeChange asks the trained model whether the new statement replaces the known one, or one
-// clause of it. The known one gets a note and stays, so that nothing is lost where the model is
-// wrong. Only what was harvested gets one, not what somebody wrote down; and what was said in one
-// session is left to the corrections that a speaker makes.
+// clause of it. The known claim gets a note and is kept, so that nothing is lost if the model is
+// wrong. Only a harvested claim of another session is judged. Claims that somebody wrote are not,
+// and within a session only the speaker's corrections count.
 func (n *candidate) judgeChange(fresh string) {
 	text := Plain(n.claim.Text)
 	if !sameSpeaker(text, fresh) {
@@ -155,14 +155,14 @@ func (n *candidate) judgeChange(fresh string) {
 	c := change{is: inNote(cmp.Or(differingEnd(fresh, clause), fresh)), judged: true, perhaps: score < surelyReplaces}
 	at := strings.Index(n.claim.Text, clause)
 	if at < 0 || text != n.claim.Text && !strings.Contains(n.claim.Text, ", now "+c.is+")") {
-		return // another note stands in the way
+		return // another note is in the way
 	}
 	c.was = span{at, at + len(clause)}
 	c.clause = c.was
 	n.score, n.change, n.Relation, n.Why = score, c, Amends, fmt.Sprintf("replaces it by all that both say (%.2f)", score)
 }
 
-// spoken is a statement as the user said it.
+// spoken returns a statement without the "User: " prefix.
 func spoken(text string) string { return strings.TrimPrefix(text, "User: ") }
 
 // Scores of trained.Replaces. docs/decisions/0047 has how many judgements above them are right.
@@ -171,9 +171,9 @@ const (
 	surelyReplaces = 0.55
 )
 
-// likeliest leaves out the judged changes that are less likely than another one, unless they are
-// likely enough by themselves: what somebody says mostly replaces one thing.
-func (p *planner) likeliest() {
+// dropUnlikely drops judged changes with a lower score than another one, unless the score is at
+// least surelyReplaces. A statement mostly replaces one thing.
+func (p *planner) dropUnlikely() {
 	most := 0.0
 	for i := range p.near {
 		most = max(most, p.near[i].score)
@@ -181,17 +181,17 @@ func (p *planner) likeliest() {
 	p.near = slices.DeleteFunc(p.near, func(n candidate) bool { return n.score > 0 && n.score < min(most, surelyReplaces) })
 }
 
-// isOwn reports whether k is the new claim itself, as an earlier run wrote it.
+// isOwn reports whether k is the new claim itself, as an earlier run stored it.
 func isOwn(k, c *ken.Claim) bool { return c.ID != "" && k.ID == c.ID || c.Key != "" && k.Key == c.Key }
 
-// hasSessionEvidence reports whether k has the word of the session that c comes from.
+// hasSessionEvidence reports whether k has evidence from the session of c.
 func hasSessionEvidence(k, c *ken.Claim) bool {
 	return c.Session != "" && (k.Session == c.Session ||
 		slices.ContainsFunc(k.Evidence, func(e ken.Evidence) bool { return e.SessionID == c.Session }))
 }
 
-// merely reports relations without a change in time.
-func merely(r Relation) bool { return r == Same || r == Restates || r == Refines }
+// sameTime reports whether r is a relation without a change in time.
+func sameTime(r Relation) bool { return r == Same || r == Restates || r == Refines }
 
 func (p *planner) decide() Action {
 	if p.own != nil && (p.own.Status == ken.StatusSuperseded || p.own.Status == ken.StatusVerified) {
@@ -210,7 +210,7 @@ func (p *planner) decide() Action {
 		if i := p.rejected(); i >= 0 {
 			return p.skip(i, Rejected)
 		}
-		if i := p.find(func(n *candidate) bool { return n.outdated && stands(n.claim) }); i >= 0 {
+		if i := p.find(func(n *candidate) bool { return n.outdated && isRecalled(n.claim) }); i >= 0 {
 			return p.skip(i, Outdated)
 		}
 		return a
@@ -232,10 +232,10 @@ func (p *planner) find(ok func(*candidate) bool) int {
 	return slices.IndexFunc(p.near, func(n candidate) bool { return ok(&n) })
 }
 
-// rejected finds a disputed claim that the new one says again.
+// rejected returns the index of a disputed claim that the new one repeats, or -1.
 func (p *planner) rejected() int {
 	return p.find(func(n *candidate) bool {
-		return n.claim.Status == ken.StatusDisputed && merely(n.Relation) && !n.richer
+		return n.claim.Status == ken.StatusDisputed && sameTime(n.Relation) && !n.richer
 	})
 }
 
@@ -243,13 +243,13 @@ func (p *planner) skip(i int, reason string) Action {
 	return Action{Do: Skip, IDs: []string{p.near[i].claim.ID}, Reason: reason, Relation: p.near[i].Relation}
 }
 
-// stands reports a claim that the layer holds to be true.
-func stands(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
+// isRecalled reports whether the status of c is one that recall uses.
+func isRecalled(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
-// rank orders claims that say the same: verified ones, then standing ones.
+// rank orders claims that say the same: verified ones first, then those that recall uses.
 func rank(c *ken.Claim) int {
 	r := int(c.Support(nil).Trust)
-	if stands(c) {
+	if isRecalled(c) {
 		r += 10
 	}
 	if c.Status == ken.StatusVerified {
@@ -258,9 +258,9 @@ func rank(c *ken.Claim) int {
 	return r
 }
 
-// family names the kinds that are compared with each other: a hot claim is a fact
-// that is always injected.
-func family(k ken.Kind) ken.Kind {
+// comparedKind maps a kind to the one that it is compared as: a hot claim is a fact that is always
+// injected.
+func comparedKind(k ken.Kind) ken.Kind {
 	if k == ken.KindHot {
 		return ken.KindFact
 	}
@@ -271,8 +271,8 @@ func statementOf(c *ken.Claim) Statement {
 	return Statement{Text: Plain(c.Text), Heading: c.Heading, Entities: c.Entities, At: said(c), Sort: draft.Sort(c.Domain)}
 }
 
-// said is when a claim was last said: the time of its newest evidence, or else its
-// own. When it was harvested, or reinforced, says nothing: jobs run out of order.
+// said returns when a claim was last said: the time of its newest evidence, or else of its
+// creation. The time of the harvest does not count, since jobs run in any order.
 func said(c *ken.Claim) time.Time {
 	var at time.Time
 	for _, e := range c.Evidence {
@@ -286,90 +286,90 @@ func said(c *ken.Claim) time.Time {
 	return at
 }
 
-// disputes reports whether a reason for a dispute names a claim.
+// disputes reports whether a reason for a dispute names the claim id.
 func disputes(reason, id string) bool {
 	return strings.HasPrefix(reason, string(Contradicts)) && strings.Contains(reason, id)
 }
 
-// Do is what an action does.
+// Do is the kind of an action.
 type Do string
 
-// What can be done with a new claim.
+// The kinds of actions.
 const (
 	Write     Do = "write"     // it is new
-	Reinforce Do = "reinforce" // a known claim says it: that one gets the evidence
+	Reinforce Do = "reinforce" // a known claim says the same and gets the evidence
 	Supersede Do = "supersede" // it is written and replaces known claims
-	Dispute   Do = "dispute"   // it is written and disputed, and so are the known claims that it contradicts
-	Skip      Do = "skip"      // nothing is to be done
+	Dispute   Do = "dispute"   // it is written and disputed, as are the known claims that it contradicts
+	Skip      Do = "skip"      // nothing is changed
 )
 
 // Reasons to skip a claim, as they are counted in session.Outcome.Dropped.
 const (
-	Known    = "known"    // this very claim, or what this session has to say about it, is in the store
+	Known    = "known"    // the store has this claim, or what this session says about it
 	Rejected = "rejected" // a disputed claim says the same
-	Weaker   = "weaker"   // a known claim says it on better grounds, which this evidence would only dilute
-	Outdated = "outdated" // a newer known claim replaced it before it was harvested
+	Weaker   = "weaker"   // a known claim says the same and is better supported; this evidence would lower its trust
+	Outdated = "outdated" // a newer known claim already replaces it
 )
 
-// CloseConfidence is how much less certain a claim may be than one that it
-// replaces. Extraction is not exact to a tenth; beyond that a person decides.
+// CloseConfidence is how much less certain a claim may be than one that it replaces. Extraction
+// is not accurate to a tenth. With a greater difference, a person decides.
 const CloseConfidence = 0.1
 
-// Action is what consolidation decided for one new claim.
+// Action is the decision for one new claim.
 type Action struct {
 	Do       Do
-	IDs      []string       // known claims: reinforced, superseded or disputed; when skipped, those that stand in the way
-	Against  []string       // Dispute: known claims that stand, and for whose sake the new one alone is disputed
-	Reason   string         // for the log and for people; when skipped, one of the reasons above
-	Relation Relation       // to the first of IDs
-	Evidence []ken.Evidence // Reinforce: what the known claim lacks
-	// Amend lists known claims of which one value among others has changed, with their new texts:
-	// the old value stays, with a note on when it changed, and to what.
+	IDs      []string       // known claims that are reinforced, superseded or disputed; for Skip, those that are the reason
+	Against  []string       // for Dispute: known claims that are kept, because of which only the new one is disputed
+	Reason   string         // for the log and for people; for Skip, one of the reasons above
+	Relation Relation       // relation to the first of IDs
+	Evidence []ken.Evidence // for Reinforce: evidence that the known claim lacks
+	// Amend lists known claims in which one of several values has changed, with their new texts.
+	// The text keeps the old value, with a note on when it changed and to what.
 	Amend []ken.Claim
 	// Changed lists the values that the new claim replaces.
 	Changed []ValueChange
-	// Note is what the new claim's text ends with: what it replaces.
+	// Note is appended to the new claim's text and says what it replaces.
 	Note string
-	Own  string // the new claim's id, where the store has it already: a run before this one was cut short
-	// Revise says that Own has other words: its source says something else now, and
-	// the store keeps that as a new version.
+	Own  string // id of the new claim if the store has it already, because an earlier run was interrupted
+	// Revise says that Own has another text, because its source has changed. The store keeps the
+	// text as a new version.
 	Revise bool
-	// Resume says that Own is disputed already. The rest of the dispute is carried
-	// out only if that was its beginning, and not a person's rejection.
+	// Resume says that Own is disputed already. The rest of the dispute is carried out only if
+	// consolidation began it, and not if a person rejected the claim.
 	Resume bool
 }
 
 // ValueChange is a value of a known claim that a new one replaces.
 type ValueChange struct {
-	Session string // of the known claim
-	Clause  string // that the old value stands in
+	Session string // session of the known claim
+	Clause  string // clause of the known claim with the old value
 	Was, Is string
 	From    time.Time // when the known claim was made
-	Perhaps bool      // it is not sure
+	Perhaps bool      // the change is not certain
 }
 
-// Store is where claims are consolidated.
+// Store is a store whose claims can be consolidated.
 type Store interface {
 	ken.Store
 	// Reinforce records that a claim was seen again, with the evidence for it.
 	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
 }
 
-// Superseder is a store that keeps the reason of a supersession in its log. Of a
-// store that is none, the reason is known to Result alone.
+// Superseder is a store that logs the reason of a supersession. With other stores, only Result
+// has the reason.
 type Superseder interface {
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
 }
 
-// Result is what came of one claim. The lists hold ids.
+// Result is the outcome for one claim. The lists hold ids.
 type Result struct {
 	Action     Action
-	ID         string // of the new claim; when nothing was written, of the known one that stands for it
+	ID         string // id of the new claim; if nothing was written, of the known one that says the same
 	Learned    bool   // the claim was not in the store before
 	Reinforced []string
 	Superseded []string
-	Amended    []string // a value in it was noted as changed
-	Disputed   []string // the new claim among them
+	Amended    []string // claims with a note on a changed value
+	Disputed   []string // includes the new claim
 	Dropped    string   // why it was skipped: Known, Rejected, Weaker or Outdated
 }
 
@@ -396,9 +396,9 @@ func (r Result) Record(o *session.Outcome) {
 	}
 }
 
-// Learn consolidates c with what the store knows: Similar, then Apply. Calls for
-// claims that may be about the same must not run at once: each would find the
-// other missing, and both would be written.
+// Learn consolidates c with the claims in the store: Similar, then Apply. Calls for claims that
+// may be about the same thing must not run concurrently. Neither would find the other claim, and
+// both would be written.
 func Learn(ctx context.Context, st Store, c ken.Claim) (Result, error) {
 	known, err := Similar(ctx, st, c)
 	if err != nil {
@@ -407,12 +407,11 @@ func Learn(ctx context.Context, st Store, c ken.Claim) (Result, error) {
 	return Apply(ctx, st, c, known)
 }
 
-// Apply plans what is to become of c and carries it out. It writes the new claim
-// before it touches an old one, so that being killed between any two steps loses
-// nothing, and running it again, with what is known then, comes to the same end. c
-// needs a Key for that. An error may leave some steps undone; the same holds.
-// When somebody moved a known claim since it was looked up, the store refuses the
-// step with ErrRefused: look it up and apply again.
+// Apply plans what to do with c and carries it out. It writes the new claim before it changes an
+// old one, so a kill between two steps loses nothing. Running it again with the claims known then
+// completes it; for that, c needs a Key. The same holds after an error, which may leave steps
+// undone. If a known claim was changed since it was looked up, the store refuses the step with
+// ErrRefused: look the claims up and apply again.
 func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Result, error) {
 	a := Plan(c, known)
 	if a.Own != "" && a.Do != Skip && !a.Revise {
@@ -466,7 +465,8 @@ func Apply(ctx context.Context, st Store, c ken.Claim, known []ken.Claim) (Resul
 	return r, nil
 }
 
-// amend gives a claim another text: as a new version of it, or in its place where it has no key.
+// amend changes a claim's text: as a new version if the claim has a key, or else by a new claim
+// in its place.
 func amend(ctx context.Context, st Store, c *ken.Claim, actor ken.Actor) error {
 	if c.Key != "" {
 		_, err := st.WriteClaim(ctx, *c)
@@ -481,18 +481,17 @@ func amend(ctx context.Context, st Store, c *ken.Claim, actor ken.Actor) error {
 	return supersede(ctx, st, c.ID, id, "a value in it has changed", actor)
 }
 
-// unfinished leaves of an action for a claim that is in the store already what the
-// run that wrote it can have meant to do: steps against claims that were there
-// before it. What was learned after it was weighed against it then.
+// unfinished limits the action for a claim that is already in the store to claims that are older
+// than it. Newer claims were compared with it when they were learned.
 func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
-	own, err := born(ctx, st, a.Own)
+	own, err := firstEvent(ctx, st, a.Own)
 	if err != nil {
 		return a, err
 	}
 	for _, list := range []*[]string{&a.IDs, &a.Against} {
 		var older []string
 		for _, id := range *list {
-			seq, err := born(ctx, st, id)
+			seq, err := firstEvent(ctx, st, id)
 			if err != nil {
 				return a, err
 			}
@@ -504,7 +503,7 @@ func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
 	}
 	var older []ken.Claim
 	for i := range a.Amend {
-		seq, err := born(ctx, st, a.Amend[i].ID)
+		seq, err := firstEvent(ctx, st, a.Amend[i].ID)
 		if err != nil {
 			return a, err
 		}
@@ -521,8 +520,8 @@ func unfinished(ctx context.Context, st Store, a Action) (Action, error) {
 	return a, nil
 }
 
-// born is where in the log a claim begins; 0 in a store that keeps no numbers.
-func born(ctx context.Context, st Store, id string) (uint64, error) {
+// firstEvent returns the sequence number of a claim's first event, 0 in a store without numbers.
+func firstEvent(ctx context.Context, st Store, id string) (uint64, error) {
 	events, err := st.History(ctx, id)
 	if err != nil {
 		return 0, fmt.Errorf("read history of claim %s: %w", id, err)
@@ -540,8 +539,8 @@ func supersede(ctx context.Context, st Store, oldID, newID, reason string, actor
 	return st.Supersede(ctx, oldID, newID)
 }
 
-// dispute disputes the new claim first. Its reason names the others, so that a
-// later run knows this dispute from a person's rejection of the claim.
+// dispute disputes the new claim first. Its reason names the other claims, so that a later run
+// can distinguish this dispute from a person's rejection.
 func dispute(ctx context.Context, st Store, c ken.Claim, r Result) (Result, error) {
 	a := r.Action
 	if a.Resume {
@@ -574,8 +573,8 @@ func dispute(ctx context.Context, st Store, c ken.Claim, r Result) (Result, erro
 	return r, nil
 }
 
-// disputeOf returns those of the action's claims that the new claim's own dispute
-// names.
+// disputeOf returns those of the action's claims that are named in the reason of the new claim's
+// own dispute.
 func disputeOf(ctx context.Context, st Store, a Action) ([]string, error) {
 	events, err := st.History(ctx, a.Own)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// valueType is what values must have in common to replace one another.
+// valueType is the type of a value. Only values of one type can replace each other.
 type valueType uint8
 
 const (
@@ -21,18 +21,18 @@ const (
 	moneyType
 	percentType
 	amountType // a number with a unit or with what it counts
-	numberType // a number alone
+	numberType // a number without either
 )
 
-// mention is a value in a text.
+// mention is a value in a text, with its position.
 type mention struct {
 	span
 	kind valueType
 	norm string // digits, or a word in lower case
-	unit string // of an amount, in lower case and without a plural
+	unit string // unit of an amount, in lower case and singular
 }
 
-// same reports whether two mentions are of one value.
+// same reports whether two mentions have the same value.
 func (m *mention) same(o *mention) bool {
 	switch {
 	case m.norm != o.norm:
@@ -40,11 +40,11 @@ func (m *mention) same(o *mention) bool {
 	case m.kind == dateType && o.kind == dateType:
 		return m.unit == "" || o.unit == "" || m.unit == o.unit
 	}
-	return m.kind == o.kind && like(m.unit, o.unit) || m.kind == numberType || o.kind == numberType
+	return m.kind == o.kind && sameUnit(m.unit, o.unit) || m.kind == numberType || o.kind == numberType
 }
 
-// replaces reports whether m may be another value of what o is a value of. A number alone may be
-// one of what a number counts.
+// replaces reports whether m can be a new value of the thing that o gives a value to. A number without a
+// unit can replace one that counts something.
 func (m *mention) replaces(o *mention) bool {
 	switch {
 	case m.same(o):
@@ -52,13 +52,13 @@ func (m *mention) replaces(o *mention) bool {
 	case m.kind == dateType:
 		return o.kind == dateType
 	case m.kind == o.kind:
-		return like(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
+		return sameUnit(m.unit, o.unit) || m.kind == numberType && (m.unit == "" || o.unit == "")
 	}
 	return m.kind == numberType && o.kind == amountType && m.unit == "" && !measures[o.unit]
 }
 
-// like reports whether two units are one: one may be short for the other.
-func like(a, b string) bool {
+// sameUnit reports whether two units are the same. One may be an abbreviation of the other.
+func sameUnit(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -74,8 +74,8 @@ const (
 	monthNames = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|ene|abr|ago|dic|fev|set|out)\pL*`
 )
 
-// valuePatterns find values, those before those that are less special. Go's \b knows ASCII letters alone;
-// mentions checks what stands around.
+// valuePatterns find values, the more specific ones first. Go's \b handles only ASCII letters; mentions
+// checks the characters around a match.
 var valuePatterns = []struct {
 	kind valueType
 	re   *lazyregexp.Regexp
@@ -112,8 +112,8 @@ var numberNames = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// mentions returns the values that a text tells, in their order, without those that stand in a
-// note on what has changed or that one follows.
+// mentions returns the values in a text, in their order. Values within a note on a change and values
+// before one are left out.
 func mentions(text string) (out []mention) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r > 0x7f }) && !hasNumberWord(text) {
 		return nil
@@ -143,7 +143,7 @@ func mentions(text string) (out []mention) {
 			}
 			m := mention{span: span{from, to}, kind: p.kind}
 			if p.kind == dateType && (sinceBefore.MatchString(text[:from]) || inBrackets(text, from) || ordinal(text, from, to)) || agoBehind.MatchString(text[to:]) {
-				continue // it says when
+				continue // it is part of a date of change
 			}
 			m.read(text)
 			if m.kind == numberType && len(m.norm) == 4 && (strings.HasPrefix(m.norm, "19") || strings.HasPrefix(m.norm, "20")) {
@@ -156,13 +156,13 @@ func mentions(text string) (out []mention) {
 	return out
 }
 
-// inBrackets reports whether a place in a text stands in brackets.
+// inBrackets reports whether text[at] is within parentheses.
 func inBrackets(text string, at int) bool {
 	return strings.LastIndexByte(text[:at], '(') > strings.LastIndexByte(text[:at], ')')
 }
 
-// ordinal reports what counts a thing rather than a day: "the 3rd movie", but not "on the 3rd of
-// May" or "it's the 25th now".
+// ordinal reports whether text[from:to] counts a thing and is no day: "the 3rd movie", but not "on the
+// 3rd of May" or "it's the 25th now".
 func ordinal(text string, from, to int) bool {
 	if s := text[from:to]; strings.ContainsRune(s, ' ') || !strings.ContainsAny(s, "snrt") {
 		return false
@@ -171,7 +171,7 @@ func ordinal(text string, from, to int) bool {
 	return to < len(text) && text[to] == ' ' && !function(lower(strings.Trim(next, ".,;:!?)")))
 }
 
-// wordBounds reports whether no letter or digit continues what stands between two places.
+// wordBounds reports whether text[from:to] is bounded by other characters than letters and digits.
 func wordBounds(text string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:from])
 	first, _ := utf8.DecodeRuneInString(text[from:])
@@ -186,12 +186,12 @@ func wordBounds(text string, from, to int) bool {
 	return true
 }
 
-// weekdays are the beginnings of their names.
+// weekdays maps beginnings of weekday names to numbers, Monday being 1.
 var weekdays = [][2]string{{"mon", "1"}, {"lun", "1"}, {"segunda", "1"}, {"月", "1"}, {"tue", "2"}, {"dien", "2"}, {"mard", "2"}, {"mart", "2"}, {"terça", "2"}, {"火", "2"},
 	{"wed", "3"}, {"mit", "3"}, {"mer", "3"}, {"mié", "3"}, {"quarta", "3"}, {"水", "3"}, {"thu", "4"}, {"don", "4"}, {"jeu", "4"}, {"jue", "4"}, {"quinta", "4"}, {"木", "4"},
 	{"fri", "5"}, {"fre", "5"}, {"ven", "5"}, {"vie", "5"}, {"sexta", "5"}, {"金", "5"}, {"sat", "6"}, {"sam", "6"}, {"sáb", "6"}, {"土", "6"}, {"sun", "7"}, {"son", "7"}, {"dim", "7"}, {"dom", "7"}, {"日曜", "7"}}
 
-// read takes the mention's words apart. What turns out to be a number alone becomes one.
+// read parses the mention. A match that holds only a number becomes a numberType.
 func (m *mention) read(text string) {
 	s := strings.ToLower(text[m.from:m.to])
 	digits := strings.Map(func(r rune) rune {
@@ -236,11 +236,11 @@ func (m *mention) read(text string) {
 	}
 }
 
-// rates stand between a number and what it is counted by.
+// rates are words between a number and the unit of its rate.
 var rates = map[string]bool{"a": true, "an": true, "per": true, "each": true, "pro": true, "par": true, "por": true, "al": true, "ao": true}
 
-// number finds what a number alone is of: the word right before it, as in "port 8080", or what it
-// is counted by, as in "300 a day".
+// number sets the unit of a number: the word right before it, as in "port 8080", or the unit of its rate,
+// as in "300 a day".
 func (m *mention) number(text string) {
 	after := strings.Fields(text[m.to:min(len(text), m.to+40)])
 	if len(after) > 1 && rates[lower(after[0])] && text[m.to] == ' ' {
@@ -257,9 +257,9 @@ func (m *mention) number(text string) {
 	}
 }
 
-// function reports a word that names nothing.
+// function reports whether w is a function word, which names nothing.
 func function(w string) bool {
-	return w == "" || thin()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
+	return w == "" || genericTerms()[w] || analysis.IsStopWord(w) || lexicon()[w].is&(foreign|english|prep|modal|counts|negates|limits|be|filler|pronoun) != 0
 }
 
 func hasNumberWord(text string) bool {

@@ -8,14 +8,13 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// maxWords bounds what is interpreted. A longer text is a document rather than a
-// statement, and is the same as another only word for word.
+// maxWords bounds the statements that are interpreted. A longer text is a document,
+// and is the same as another only if the text is equal.
 const maxWords = 96
 
-// read takes a statement apart. Its phrases are resolved, its articles and fillers
-// are gone.
+// read parses a statement. Phrases are resolved, and articles and fillers removed.
 func read(s string) text {
-	t := text{words: make([]word, 0, 24), code: code(s)}
+	t := text{words: make([]word, 0, 24), code: isCode(s)}
 	t.scan(s)
 	if !t.raw && !t.code {
 		t.resolve()
@@ -23,9 +22,9 @@ func read(s string) text {
 	return t
 }
 
-// code reports what is a line of code or a formula rather than a sentence, even one
-// with code in it.
-func code(s string) bool {
+// isCode reports whether s is a line of code or a formula. A sentence that contains
+// code is not.
+func isCode(s string) bool {
 	if strings.ContainsAny(s, "{}\\^") || strings.Contains(s, "//") && !strings.Contains(s, "://") || strings.HasSuffix(strings.TrimSpace(s), ";") {
 		return true
 	}
@@ -65,14 +64,15 @@ func (t *text) scan(s string) {
 	}
 }
 
-// marks are what may stand around a word without being part of it.
+// before and after report whether c may precede or follow a word without being part
+// of it.
 func before(c rune) bool { return strings.ContainsRune("\"'`([{*«“‘„¿¡", c) }
 func after(c rune) bool {
 	return strings.ContainsRune(".,;:!?)]}\"'`*…”’»。，；：！？、）」』", c)
 }
 
-// chunk appends the words of what stands between two spaces, and returns the mark
-// before the next one.
+// chunk appends the words between two spaces, and returns the punctuation mark
+// before the next chunk.
 func (t *text) chunk(s string, cut byte) byte {
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
@@ -133,8 +133,8 @@ func (t *text) chunk(s string, cut byte) byte {
 	return next
 }
 
-// inside finds a mark that separates two words without a space: a dash, "=" as in
-// PORT=8080, a comma between words.
+// inside returns the position and size of a mark that separates two words without a
+// space: a dash, "=" as in PORT=8080, or a comma. size is 0 if there is none.
 func inside(s string) (at, size int) {
 	if len(s) < 3 {
 		return 0, 0
@@ -152,7 +152,7 @@ func inside(s string) (at, size int) {
 	return 0, 0
 }
 
-// word appends one word, or the several that a contraction or a quantity holds.
+// word appends one word, or the several words of a contraction or a quantity.
 func (t *text) word(s string, cut byte) {
 	if strings.Contains(s, "’") || strings.Contains(s, "ʼ") {
 		s = strings.NewReplacer("’", "'", "ʼ", "'").Replace(s)
@@ -210,50 +210,50 @@ func (t *text) add(e entry, raw string, cut byte) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// trait is what a word does in a statement, a bit each.
+// trait is the role of a word in a statement, as a set of bits.
 type trait uint32
 
 const (
 	negates    trait = 1 << iota // not, never, without
 	modal                        // must, may, can: how binding or possible
-	counts                       // all, some, usually, more: how many, how often, in comparison
+	counts                       // all, some, usually, more: how many, how often, comparison
 	number                       // begins with a digit
 	name                         // written like a name: a capital inside a sentence, a digit or sign inside
-	prep                         // in, on, at, for: what follows is where, when or of what
-	limits                       // only, if, except, before: what follows restricts the rest
-	adds                         // because, which, named: what follows adds to the rest
+	prep                         // in, on, at, for: a place, a time or a relation follows
+	limits                       // only, if, except, before: a restriction follows
+	adds                         // because, which, named: an addition follows
 	joins                        // and, or
-	verb                         // a form of a verb that is known
-	be                           // a form of to be in the present, or what stands for one: ":" and "="
-	past                         // a past form that stands by itself
+	verb                         // a form of a known verb
+	be                           // a present form of to be, or ":" and "=" in its place
+	past                         // a past form that is no participle
 	going                        // a form in -ing
 	passive                      // a participle after a form of to be
 	timely                       // a month, a weekday, a word such as today
-	unit                         // of a number
-	pronoun                      // he, she, it, they: its noun is elsewhere
-	article                      // "a" or "an" stood before it
-	definite                     // "the", "this" or a possessive stood before it
+	unit                         // unit of a number
+	pronoun                      // he, she, it, they: refers to another noun
+	article                      // "a" or "an" was before it
+	definite                     // "the", "this" or a possessive was before it
 	owner                        // it ended in 's
-	generic                      // a noun that says what a name says already: service, project
+	generic                      // a noun that adds nothing to a name: service, project
 	functional                   // an attribute that has one value at a time: port, owner
 	fixed                        // a functional attribute that never changes: birthday
-	sign                         // a character that is no letter and matters: +, <, %
-	exact                        // an identifier: its case matters
-	ending                       // not any more: strengthens a negation
+	sign                         // a significant character that is no letter: +, <, %
+	exact                        // an identifier, whose case matters
+	ending                       // "any more": strengthens a negation
 	foreign                      // a function word of a language that the rules do not know
 	english                      // a function word of English that no other language here has
-	filler                       // says nothing here: also, still, really
+	filler                       // adds nothing here: also, still, really
 	choice                       // sole, only one at a time: default, favourite, current
-	finite                       // a verb for sure: "does" or "did" stood before it
+	finite                       // certainly a verb: "does" or "did" was before it
 	compound                     // part of a hyphenated word
 )
 
-// shape is what has to agree beside the word itself.
+// shape holds the traits that must agree for two words to be equal.
 const shape = past | going | passive
 
 // word is one word of a statement.
 type word struct {
-	norm string // the form that is compared: lower case, base form of a known verb, one spelling for many
+	norm string // the form that is compared: lower case, the base form of a known verb, one spelling for all variants
 	raw  string // as written
 	is   trait
 	cut  byte // the mark before it: '.', ',', ':', '(', '-', 0 for none
@@ -261,29 +261,29 @@ type word struct {
 
 func (w *word) has(t trait) bool { return w.is&t != 0 }
 
-// equals reports whether two words say the same.
+// equals reports whether two words have the same meaning.
 func (w *word) equals(o *word) bool {
 	return w.norm == o.norm && (w.is^o.is)&shape == 0
 }
 
-// text is a statement, read.
+// text is a parsed statement.
 type text struct {
 	words []word
 
-	weak   string // "now", "since May": that something changed, though others may hold as well
-	strong string // "instead", "no longer": that what was, is not
-	also   bool   // says that what was still is
-	asks   bool
-	when   []string // the date of "since" and "as of"
-	raw    bool     // has letters of a script without spaces: compared as it is, never interpreted
-	alien  bool     // not English
-	code   bool     // a line of code, or a formula: every sign counts
-	parts  int      // sentences
-	edits  int      // words left out or moved that another wording may lack
+	weak       string // "now", "since May": something changed, though other values may hold as well
+	strong     string // "instead", "no longer": the former value does not hold any more
+	also       bool   // says that the former value still holds
+	asks       bool
+	when       []string // dates of "since" and "as of"
+	raw        bool     // has letters of a script without spaces: compared as written, never interpreted
+	notEnglish bool     // not English
+	code       bool     // a line of code, or a formula, in which every sign counts
+	parts      int      // number of sentences
+	edits      int      // number of words left out or moved that another wording may lack
 }
 
-// drop resolves words that do not stay, or do so as another. It reports whether w
-// is gone.
+// drop resolves words that are removed or replaced. It reports whether w is
+// removed.
 func (r *resolver) drop(w *word) bool {
 	switch w.norm {
 	case "a", "an":
@@ -350,7 +350,7 @@ func (r *resolver) drop(w *word) bool {
 	return w.has(verb) && r.auxiliary(w)
 }
 
-// instead resolves "instead of X", "rather than X" and a lone "instead".
+// instead resolves "instead of X", "rather than X" and "instead" without either.
 func (r *resolver) instead(w *word) bool {
 	next := r.norm(1)
 	switch {
@@ -366,9 +366,9 @@ func (r *resolver) instead(w *word) bool {
 	return false
 }
 
-// since takes a date of change out: "as of May 2026", "since Monday", "from June
-// on". The date is kept apart, because it is no part of what the statement says
-// of its subject.
+// since removes a date of change: "as of May 2026", "since Monday", "from June on".
+// The date is stored in text.when, because it is no part of what the statement says
+// about its subject.
 func (r *resolver) since(w *word) bool {
 	at := 1
 	switch {

@@ -125,8 +125,8 @@ func TestRead(t *testing.T) {
 func TestReadTells(t *testing.T) {
 	for text, want := range map[string]func(text) bool{
 		"用户喜欢喝茶":                          func(t text) bool { return t.raw },
-		"Der Server ist langsam":          func(t text) bool { return t.alien && !t.raw },
-		"The server is slow":              func(t text) bool { return !t.alien && t.parts == 1 },
+		"Der Server ist langsam":          func(t text) bool { return t.notEnglish && !t.raw },
+		"The server is slow":              func(t text) bool { return !t.notEnglish && t.parts == 1 },
 		"It is slow. It is old.":          func(t text) bool { return t.parts == 2 },
 		"Is it slow?":                     func(t text) bool { return t.asks },
 		"if (a) { b(); }":                 func(t text) bool { return t.code },

@@ -49,7 +49,7 @@ func TestRealSentencesStayApart(t *testing.T) {
 		near := map[int]int{}
 		mine := map[string]bool{}
 		for k := range texts[i].words {
-			if w := &texts[i].words[k]; tells(w) && !mine[keyOf(w)] {
+			if w := &texts[i].words[k]; isContentWord(w) && !mine[keyOf(w)] {
 				mine[keyOf(w)] = true
 				for _, j := range index[keyOf(w)] {
 					near[j]++

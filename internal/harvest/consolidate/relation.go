@@ -14,19 +14,19 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// Relation is what a new statement is to an old one.
+// Relation is how a new statement relates to an old one.
 type Relation string
 
-// Relations. Same, Restates, Distinct and Contradicts are mutual; Refines and
-// Updates have a direction, from the new statement to the old one.
+// Relations. Same, Restates, Distinct and Contradicts are symmetric. Refines and Updates
+// describe the new statement relative to the old one.
 const (
-	Same        Relation = "same"        // the same words, but for case, punctuation and articles
-	Restates    Relation = "restates"    // nothing that the old one does not say
-	Refines     Relation = "refines"     // all that the old one says, and more
+	Same        Relation = "same"        // the same words, except for case, punctuation and articles
+	Restates    Relation = "restates"    // says nothing that the old one does not say
+	Refines     Relation = "refines"     // says everything that the old one says, and more
 	Updates     Relation = "updates"     // the same attribute of the same subject, with a value that replaces the old one
-	Amends      Relation = "amends"      // one value among others that the old one tells has another
-	Contradicts Relation = "contradicts" // both can't be true, and nothing says that one came after the other
-	Distinct    Relation = "distinct"    // something else, or nobody can tell
+	Amends      Relation = "amends"      // gives a new value to one of several things that the old one says
+	Contradicts Relation = "contradicts" // both can't be true, and nothing says that one is later than the other
+	Distinct    Relation = "distinct"    // about something else, or the relation is unknown
 )
 
 // Merges reports whether one claim is enough for both statements.
@@ -34,30 +34,30 @@ func (r Relation) Merges() bool {
 	return r == Same || r == Restates || r == Refines || r == Updates
 }
 
-// Statement is what is compared. Only Text is needed.
+// Statement is a statement to compare. Only Text is required.
 type Statement struct {
 	Text     string
-	Heading  string     // what the text is about, where the text itself does not say
+	Heading  string     // what the text is about, if the text does not say so
 	Entities []string   // named things that it is about
 	At       time.Time  // when it was said; zero is unknown
-	Sort     draft.Sort // a preference excludes its alternatives; other sorts change nothing
+	Sort     draft.Sort // a preference excludes its alternatives; other sorts have no effect
 }
 
-// Verdict is a judgement and what it rests on.
+// Verdict is a relation and the reason for it.
 type Verdict struct {
 	Relation Relation
 	Why      string  // the deciding words, for people
-	Score    float64 // the share of words that both have, 0..1; it decides nothing
+	Score    float64 // the share of words that both have, 0..1; for information only
 }
 
-// Compare judges what after is to before. It is a pure function of its arguments,
+// Compare returns the relation of after to before. It is a pure function of its arguments,
 // and safe for concurrent use.
 func Compare(before, after Statement) Verdict {
 	a, b := statement(before, after), statement(after, before)
 	return compare(&a, &b, before, after)
 }
 
-// compare is Compare for statements that are read already. It changes neither.
+// compare is Compare for parsed statements. It changes neither.
 func compare(a, b *text, before, after Statement) Verdict {
 	if len(a.words) == 0 || len(b.words) == 0 {
 		return Verdict{Distinct, "nothing to compare", 0}
@@ -77,8 +77,8 @@ func compare(a, b *text, before, after Statement) Verdict {
 	return v
 }
 
-// statement reads s, with its heading in front unless the other has the same or
-// the text names it.
+// statement parses s. The heading is put before the text, unless the other statement has
+// the same one or the text contains it.
 func statement(s, other Statement) text {
 	if h := strings.TrimSpace(s.Heading); h != "" && lower(h) != lower(strings.TrimSpace(other.Heading)) &&
 		!strings.Contains(lower(s.Text), lower(h)) {
@@ -98,17 +98,17 @@ func verbatim(a, b *text) Verdict {
 	return Verdict{Distinct, "not the same text, and too long to compare", 0}
 }
 
-// pair is two statements on each other.
+// pair is an old and a new statement with their alignment.
 type pair struct {
 	alignment
 	old, new      *text
 	before, after Statement
-	shorter       []word // of a generic noun that only one of them has
+	shorter       []word // a generic noun that only one of them has
 }
 
-// judge asks the rules in turn. Each answers only what it is sure of.
+// judge applies the rules in turn. Each rule returns a verdict only if it is sure.
 func (p *pair) judge() Verdict {
-	if why := p.strangers(); why != "" {
+	if why := p.differentReferents(); why != "" {
 		return Verdict{Relation: Distinct, Why: why}
 	}
 	if len(p.hunks) == 0 && slices.Equal(p.old.when, p.new.when) && p.old.asks == p.new.asks {
@@ -120,7 +120,7 @@ func (p *pair) judge() Verdict {
 	if p.old.asks || p.new.asks {
 		return Verdict{Relation: Distinct, Why: "a question"}
 	}
-	english := !p.old.alien && !p.new.alien
+	english := !p.old.notEnglish && !p.new.notEnglish
 	if english {
 		p.prune()
 	}
@@ -137,29 +137,28 @@ func (p *pair) judge() Verdict {
 	return Verdict{Relation: Distinct, Why: p.difference()}
 }
 
-// rules are what English statements are judged by, after polarity, in the order in
-// which they are asked.
+// rules judge English statements, after polarity, in this order.
 var rules = []func(*pair) (Verdict, bool){
 	(*pair).pruned, (*pair).reordered, (*pair).voiced, (*pair).changed, (*pair).replaced, (*pair).opposed, (*pair).added,
 }
 
-// strangers says why two statements can't speak of the same thing, whatever their
-// words are: each says "it" of something else.
-func (p *pair) strangers() string {
+// differentReferents returns why two statements can't be about the same thing although their words
+// may be equal: the pronoun of each refers to something else. It returns "" if they can.
+func (p *pair) differentReferents() string {
 	if !p.old.words[0].has(pronoun) && !p.new.words[0].has(pronoun) || len(p.hunks) == 0 && len(p.before.Entities)+len(p.after.Entities) == 0 {
 		return ""
 	}
-	before, after := meant(p.before), meant(p.after)
+	before, after := namesAbout(p.before), namesAbout(p.after)
 	if slices.Equal(before, after) && len(before) > 0 {
 		return ""
 	}
 	return strconv.Quote(p.old.words[0].raw) + " and " + strconv.Quote(p.new.words[0].raw) + " may be of different things"
 }
 
-// meant are the names that a statement is about, sorted: without those that it says
-// itself, which a claim is filed under beside what its "it" is, unless there are no
-// others.
-func meant(s Statement) []string {
+// namesAbout returns the names that a statement is about, sorted. Names in its text are left
+// out, unless there are no others: a claim is filed under them as well as under the thing
+// that its "it" refers to.
+func namesAbout(s Statement) []string {
 	var all, unsaid []string
 	var b strings.Builder // word by word: as a name, a whole text is too long
 	for w := range strings.FieldsSeq(s.Text) {
@@ -180,7 +179,7 @@ func meant(s Statement) []string {
 	return slices.Compact(all)
 }
 
-// difference names the first words that differ.
+// difference describes the first words that differ.
 func (p *pair) difference() string {
 	if len(p.hunks) == 0 {
 		return "another date or a question"
@@ -195,7 +194,7 @@ func (p *pair) difference() string {
 	return quote(h.a) + " and " + quote(h.b)
 }
 
-// quote is words as they were written, at most six of them.
+// quote returns words as they were written, at most six of them.
 func quote(words []word) string {
 	var b strings.Builder
 	for i := range words[:min(len(words), 6)] {
@@ -212,7 +211,7 @@ func quote(words []word) string {
 	return strconv.Quote(b.String())
 }
 
-// conflict decides among contradictions, updates and additions.
+// conflict decides about contradictions, updates and additions.
 func (p *planner) conflict() Action {
 	if p.new.Status == ken.StatusHypothesis {
 		return Action{Do: Write}
@@ -220,14 +219,14 @@ func (p *planner) conflict() Action {
 	var replace, amend, fight, above []*candidate
 	for i := range p.near {
 		n := &p.near[i]
-		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
+		if !isRecalled(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
 			continue
 		}
 		guard := p.protected(n)
 		if n.change.bond > 0 && p.find(func(o *candidate) bool {
 			return o.change.is == n.change.is && o.change.bond > n.change.bond || o.claim != n.claim && o.change.bond == n.change.bond && n.change.bond == onlyNamed
 		}) >= 0 {
-			continue // another one is meant
+			continue // another claim is meant
 		}
 		switch {
 		case n.change.judged && guard != "":
@@ -264,14 +263,15 @@ func (p *planner) conflict() Action {
 	return a
 }
 
-// was is the value that has changed, as it was written; "" where none was found by itself.
+// was returns the value that has changed, as it was written; "" if no single value was
+// found.
 func (n *candidate) was() string { return n.claim.Text[n.change.was.from:n.change.was.to] }
 
-// mostNote bounds what a new claim tells of an old one, in bytes.
+// mostNote bounds what a new claim's note quotes of an old one, in bytes.
 const mostNote = 200
 
-// amend adds to an action what becomes of claims that say other things besides an old value, and
-// what the new claim tells of the old ones.
+// amend adds to an action the new texts of claims that say other things besides the old
+// value, and the new claim's note on the old ones.
 func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	at := said(p.new)
 	for _, n := range replaced {
@@ -286,7 +286,7 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	}
 	for _, n := range amended {
 		if strings.Contains(n.claim.Text, changedTo(n.change.is, said(n.claim), at, n.change.perhaps)) {
-			continue // by a run before this one
+			continue // an earlier run did it
 		}
 		c, from := *n.claim, said(n.claim)
 		if was := inNote(c.Text[n.change.clause.from:n.change.clause.to]); a.Note == "" && len(was) <= mostNote && !n.change.perhaps {
@@ -297,9 +297,9 @@ func (p *planner) amend(a *Action, replaced, amended []*candidate) {
 	}
 }
 
-// withConflict joins the replacement of a claim that says the same with what the
-// new claim means for others, since both follow from its being written. A dispute
-// comes first: what is disputed replaces nothing.
+// withConflict merges the replacement of a claim that says the same with the action for
+// other claims, since both are carried out when the new claim is written. A dispute comes
+// first: a disputed claim replaces nothing.
 func withConflict(same, a Action) Action {
 	switch {
 	case same.Do != Supersede || a.Do == Write && len(a.Amend) == 0:
@@ -324,15 +324,15 @@ func act(do Do, near []*candidate) Action {
 	return a
 }
 
-// surelyChanged is CloseConfidence for a statement that says that a value has changed. What
-// somebody only thinks is less certain than what was said for sure by more than that.
+// surelyChanged is CloseConfidence for a statement that says that a value has changed. A
+// guess is less certain than a firm statement by more than that.
 const surelyChanged = 0.25
 
-// protected says why the new claim may not touch k by itself, "" if it may.
+// protected returns why the new claim may not change n without a person, "" if it may.
 func (p *planner) protected(n *candidate) string {
 	k, closeTo := n.claim, CloseConfidence
 	if n.change.is != "" {
-		closeTo = surelyChanged // it says so itself
+		closeTo = surelyChanged // it says itself that the value changed
 	}
 	switch {
 	case k.Status == ken.StatusVerified:
@@ -349,15 +349,15 @@ func (p *planner) protected(n *candidate) string {
 	return ""
 }
 
-// same decides about a claim that a standing one says already: the best one, if
-// there are several.
+// same decides about a new claim that a known one in use says already. Of several, the best
+// one counts.
 func (p *planner) same() (Action, bool) {
 	best, rejected := -1, p.rejected() >= 0
 	for i := range p.near {
 		n := &p.near[i]
 		says := n.Relation == Same || n.Relation == Restates
 		guess := n.claim.Status == ken.StatusHypothesis
-		if !says || !stands(n.claim) && !guess || guess && (rejected || p.new.Status != ken.StatusHypothesis && p.betterThan(n) == "") {
+		if !says || !isRecalled(n.claim) && !guess || guess && (rejected || p.new.Status != ken.StatusHypothesis && p.betterThan(n) == "") {
 			continue
 		}
 		if best < 0 || rank(n.claim) > rank(p.near[best].claim) {
@@ -381,8 +381,8 @@ func (p *planner) same() (Action, bool) {
 	return Action{Do: Reinforce, IDs: []string{n.claim.ID}, Reason: string(n.Relation) + ": " + n.Why, Relation: n.Relation, Evidence: evidence}, true
 }
 
-// betterThan says why the new claim should replace one that says no more than it
-// does, "" if it should not.
+// betterThan returns why the new claim should replace one that says at least as much, "" if
+// it should not.
 func (p *planner) betterThan(n *candidate) string {
 	if n.richer || n.late || p.protected(n) != "" {
 		return ""
@@ -396,7 +396,7 @@ func (p *planner) betterThan(n *candidate) string {
 	return ""
 }
 
-// lacks returns the evidence that would strengthen k, and why there is none.
+// lacks returns the evidence that would strengthen k; if there is none, reason says why.
 func (p *planner) lacks(k *ken.Claim) (add []ken.Evidence, reason string) {
 	reason = Known
 	again := hasSessionEvidence(k, p.new)
@@ -414,26 +414,25 @@ func (p *planner) lacks(k *ken.Claim) (add []ken.Evidence, reason string) {
 	return add, reason
 }
 
-// Near is how many claims are looked at by each search of Similar.
+// Near is the maximum number of claims that each search of Similar returns.
 const Near = 20
 
-// Keyed is a store that finds a claim by its key. With another one, Similar looks
-// for a claim's own earlier version among what it finds by words.
+// Keyed is a store that finds a claim by its key. With another store, Similar looks for an
+// earlier version of the claim among the results of the search by words.
 type Keyed interface {
-	// ByKey returns the claim that holds a key, whatever its status; ErrNotFound when
-	// there is none.
+	// ByKey returns the claim with a key, whatever its status, or ErrNotFound.
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
 }
 
-// Similar finds what a new claim is to be compared with: claims of its scope and
-// kind that share its words, or its entities, or say in other words what it says has
-// changed; superseded ones only if they carry
-// evidence of its session; and the claim that holds its key. Of claims whose words are all
-// different it finds none, which costs a merge and no fact.
+// Similar returns the known claims to compare a new one with. They have its scope and kind,
+// and share its words or entities, or say in other words what it says has changed.
+// Superseded claims are included only with evidence of its session. The claim with its key
+// is included, too. A claim without any common word is not found, which prevents a merge
+// but loses no fact.
 func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error) {
 	filter := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{c.Kind}, ClaimsOnly: true, Statuses: []ken.Status{
 		ken.StatusObserved, ken.StatusInferred, ken.StatusVerified, ken.StatusHypothesis, ken.StatusDisputed}}
-	if family(c.Kind) == ken.KindFact {
+	if comparedKind(c.Kind) == ken.KindFact {
 		filter.Kinds = []ken.Kind{ken.KindFact, ken.KindHot}
 	}
 	question := c.Text
@@ -479,13 +478,13 @@ func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error
 	return out, nil
 }
 
-// attributeOf returns the words in which others may have said what a statement of
-// change replaces, "" for any other statement: who has moved lived somewhere, and
-// shares no word but the name with where that was.
+// attributeOf returns words of statements that a statement of change may replace, "" for
+// other statements. "Ana moved to Lyon" replaces where she lived, but shares only the name
+// with "Ana lives in Bonn".
 func attributeOf(s string) string {
 	t := read(s)
 	f, ok := parse(t.words)
-	if !ok || t.alien || t.raw || t.code || len(f.subject) == 0 {
+	if !ok || t.notEnglish || t.raw || t.code || len(f.subject) == 0 {
 		return ""
 	}
 	var says aspect

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// replaced judges two statements that give one attribute of one subject two
-// values, without saying that it changed.
+// replaced judges two statements that give one attribute of one subject two values,
+// without saying that it changed.
 func (p *pair) replaced() (Verdict, bool) {
 	older, newer, ok := p.frames()
 	if !ok || older.past || newer.past {
@@ -34,7 +34,7 @@ func (p *pair) replaced() (Verdict, bool) {
 	return Verdict{Relation: Contradicts, Why: why}, true
 }
 
-// differing returns the only slot in which two frames of the same verb differ.
+// differing returns the only slot in which two frames with the same verb differ.
 func differing(older, newer *frame) (was, is slot, ok bool) {
 	if older.key != newer.key || len(older.slots) != len(newer.slots) {
 		return was, is, false
@@ -54,9 +54,9 @@ func differing(older, newer *frame) (was, is slot, ok bool) {
 	return was, is, ok
 }
 
-// singleValued reports whether the slot holds the value of an attribute that has
-// one value at a time, and both hold alternatives for it; and whether that value
-// ever changes.
+// singleValued reports whether the slot holds an attribute that has one value at a
+// time, with alternative values in both frames. changes reports whether that value can
+// change.
 func singleValued(f *frame, was, is *slot) (one, changes bool) {
 	x, y := was.words, is.words
 	if len(x) > 1 && len(y) > 1 && x[0].has(functional) && x[0].equals(&y[0]) && !x[0].has(article) { // on port 8080
@@ -64,8 +64,8 @@ func singleValued(f *frame, was, is *slot) (one, changes bool) {
 		return alternatives(x, y, false), true
 	}
 	if f.key == "be" && was.prep == "" {
-		if one, changes = attribute(f.subject); one {
-			return alternatives(x, y, false) && (shapeOf(x) != plainValue || worded(f.subject)), changes
+		if one, changes = isAttribute(f.subject); one {
+			return alternatives(x, y, false) && (shapeOf(x) != plainValue || hasWordValue(f.subject)), changes
 		}
 	}
 	if p := (phrase{f.key, was.prep}); single[p] && len(x) > 0 {
@@ -78,7 +78,7 @@ func singleValued(f *frame, was, is *slot) (one, changes bool) {
 	return false, false
 }
 
-// opposites are words of which one is true of a thing at a time.
+// opposites are pairs of words of which only one is true of a thing at a time.
 var opposites = func() map[[2]string]bool {
 	m := map[[2]string]bool{}
 	for _, p := range [][2]string{
@@ -94,10 +94,10 @@ var opposites = func() map[[2]string]bool {
 	return m
 }()
 
-func opposite(a, b string) bool { return opposites[[2]string{a, b}] || opposites[[2]string{b, a}] }
+func areOpposite(a, b string) bool { return opposites[[2]string{a, b}] || opposites[[2]string{b, a}] }
 
-// opposed judges two statements that differ in one word and its opposite, in what
-// they say of their subject.
+// opposed judges two statements that differ, after the verb, only in a word and its
+// opposite.
 func (p *pair) opposed() (Verdict, bool) {
 	if len(p.hunks) != 1 || p.uncertain() || !p.sameDate() {
 		return Verdict{}, false
@@ -106,8 +106,8 @@ func (p *pair) opposed() (Verdict, bool) {
 	if len(h.a) != 1 || len(h.b) != 1 {
 		return Verdict{}, false
 	}
-	verbs := opposite(h.a[0].norm, h.b[0].norm) && h.a[0].is&shape == h.b[0].is&shape
-	if !verbs && !opposite(lower(h.a[0].raw), lower(h.b[0].raw)) {
+	verbs := areOpposite(h.a[0].norm, h.b[0].norm) && h.a[0].is&shape == h.b[0].is&shape
+	if !verbs && !areOpposite(lower(h.a[0].raw), lower(h.b[0].raw)) {
 		return Verdict{}, false
 	}
 	// What stands before the verb tells two subjects apart.
@@ -121,19 +121,19 @@ func (p *pair) opposed() (Verdict, bool) {
 	return Verdict{Relation: Contradicts, Why: quote(h.a) + " and " + quote(h.b)}, true
 }
 
-// SameTime is how far apart two statements of a value that can change may be and
-// still contradict each other. Somebody who gives another port a day later has
-// most likely changed it; within a day, or at unknown times, one of them is wrong.
+// SameTime is the maximum time between two statements of a changeable value that
+// contradict each other. Somebody who gives another port a day later has most likely
+// changed it. Within a day, or at unknown times, one of the statements is wrong.
 const SameTime = 24 * time.Hour
 
-// frames reads both statements as simple sentences about the same subject, of how
-// something is. ok is false when they are not.
+// frames parses both statements as simple sentences about the same subject. ok is
+// false if they are not.
 func (p *pair) frames() (older, newer frame, ok bool) {
 	if p.old.parts != 1 || p.new.parts != 1 || p.new.also {
 		return older, newer, false
 	}
 	if i, j := verbAt(p.a), verbAt(p.b); i <= 0 || j <= 0 || !p.a[0].equals(&p.b[0]) {
-		return older, newer, false // most statements end here
+		return older, newer, false // most pairs of statements return here
 	}
 	older, ok1 := parse(p.a)
 	newer, ok2 := parse(p.b)
@@ -143,8 +143,8 @@ func (p *pair) frames() (older, newer frame, ok bool) {
 	return older, newer, sameSubject(older.subject, newer.subject)
 }
 
-// changed judges a new statement that says by itself that something changed: with
-// a verb ("moved to", "was raised to", "joined") or a word ("now", "instead").
+// changed judges a new statement that says itself that something changed: with a verb
+// ("moved to", "was raised to", "joined") or a word ("now", "instead").
 func (p *pair) changed() (Verdict, bool) {
 	if p.insteadOf() {
 		return Verdict{Relation: Updates, Why: p.new.strong}, true
@@ -180,8 +180,8 @@ func (p *pair) changed() (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// marker is the word with which the new statement says that something changed, ""
-// when it has none. "Since 2019" is none for somebody who was elsewhere in 2026.
+// marker returns the word with which the new statement says that something changed, or
+// "". "Since 2019" does not count for a change after 2019.
 func (p *pair) marker() string {
 	if p.new.strong != "" {
 		return p.new.strong
@@ -195,7 +195,7 @@ func (p *pair) marker() string {
 	return p.new.weak
 }
 
-// upgrades reports a verb that keeps the thing and changes its version.
+// upgrades reports whether a verb means that a thing stays and its version changes.
 func upgrades(key string) bool {
 	switch strings.TrimPrefix(key, "be ") {
 	case "upgrade", "downgrade", "bump":
@@ -204,8 +204,7 @@ func upgrades(key string) bool {
 	return false
 }
 
-// aspects is what a frame says with a slot, be it that it is so or that it became
-// so.
+// aspects returns what a frame says with a slot, either as a state or as a change.
 func aspects(f *frame, prep string) aspect {
 	a := changes[phrase{f.key, prep}]
 	if !f.past {
@@ -214,13 +213,13 @@ func aspects(f *frame, prep string) aspect {
 	return a
 }
 
-// moved reports whether "to" in newer replaces "was" in older. common is what both say
-// of the subject.
+// moved reports whether the value "to" of newer replaces the value "was" of older.
+// common holds the aspects of both.
 func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 	if common == 0 || len(to.words) == 0 || len(was.words) == 0 || equalWords(was.words, to.words) || !extras(older, newer, was, to) {
 		return false
 	}
-	one, _ := attribute(newer.subject)
+	one, _ := isAttribute(newer.subject)
 	if !one {
 		common &^= value
 	}
@@ -234,7 +233,7 @@ func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 		common&employment != 0 && company(was.words) && company(to.words) && !within(was.words, to.words) && !within(to.words, was.words),
 		common&means != 0 && alternatives(was.words, to.words, true) && (!upgrades(newer.key) || versions(was.words, to.words)),
 		common&appointed != 0 && a == dateValue && b == dateValue && sameForm(was.words, to.words),
-		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && occupation(to.words)):
+		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && isOccupation(to.words)):
 		return true
 	case common&place != 0:
 		// What something runs on may be a machine, a region or a database.
@@ -247,12 +246,13 @@ func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
 	return false
 }
 
-// replacedBy reports "replaced X with Y" where X is what was.
+// replacedBy reports whether newer says "replaced X with Y", where X is was.
 func replacedBy(newer *frame, was []word) bool {
 	return newer.key == "replace" && len(newer.slot("with")) > 0 && len(was) > 0 && equalWords(newer.slot(""), was)
 }
 
-// insteadOf reports "P is X instead of Y" after "P is Y".
+// insteadOf reports whether the new statement is "P is X instead of Y" and the old one
+// "P is Y".
 func (p *pair) insteadOf() bool {
 	for i := range p.b {
 		if p.b[i].norm != "instead-of" {
@@ -265,13 +265,13 @@ func (p *pair) insteadOf() bool {
 	return false
 }
 
-// extras reports whether what else the two say does not restrict what changed:
-// when, as what, why.
+// extras reports whether the other slots of the two frames do not restrict the change.
+// Phrases that say when, as what or why do not.
 func extras(older, newer *frame, was, to slot) bool {
 	free := func(f *frame, except slot, other *frame) bool {
 		for _, s := range f.slots {
 			if s.prep == "" && f == older && len(newer.slot("from")) > 0 {
-				continue // what is kept there, where the old place is named
+				continue // the thing stored there, if the old place is named
 			}
 			if s.prep == except.prep || s.prep == "from" || s.prep == "because" || s.prep == "as" || s.prep == "when" {
 				continue
@@ -293,7 +293,7 @@ func endsWith(words, end []word) bool {
 	return len(words) >= len(end) && equalWords(words[len(words)-len(end):], end)
 }
 
-// company reports what may well be the name of an employer.
+// company reports whether words are probably the name of an employer.
 func company(words []word) bool {
 	if len(words) == 0 || len(words) > maxValue || words[0].has(article|definite) || shapeOf(words) != namedValue {
 		return false
@@ -306,17 +306,18 @@ func company(words []word) bool {
 	return kind == 0 || kind == kinds()["google"]
 }
 
-// isRole reports "a teacher", "a senior engineer". Somebody has one occupation, but
-// may be a teacher and a vegetarian.
+// isRole reports whether words name an occupation with an article: "a teacher", "a
+// senior engineer". A person has one occupation, but may be a teacher and a
+// vegetarian.
 func isRole(words []word) bool {
-	return occupation(words) && words[0].has(article)
+	return isOccupation(words) && words[0].has(article)
 }
 
-func occupation(words []word) bool {
+func isOccupation(words []word) bool {
 	return len(words) > 0 && len(words) <= 3 && shapeOf(words) == plainValue && !words[0].has(negates|counts) && occupations()[words[len(words)-1].norm]
 }
 
-// unnamed takes the name of the attribute off a value: "port 9443" is 9443.
+// unnamed removes the name of the attribute from a value: "port 9443" becomes "9443".
 func unnamed(words []word) []word {
 	if len(words) > 1 && words[0].has(functional) {
 		return words[1:]

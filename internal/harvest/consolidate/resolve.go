@@ -2,8 +2,8 @@ package consolidate
 
 import "strings"
 
-// resolve turns phrases into single words, gives verbs their tense, and drops
-// what says nothing. It rewrites t.words in place.
+// resolve joins phrases into single words, sets the tense of verbs, and removes words
+// without meaning. It changes t.words in place.
 func (t *text) resolve() {
 	in := t.words
 	t.parts = min(len(in), 1)
@@ -14,7 +14,7 @@ func (t *text) resolve() {
 		}
 		if i == 0 || in[i].cut == '.' {
 			if !in[i].has(exact) {
-				in[i].is &^= name // any word is written so here
+				in[i].is &^= name // every word is capitalised here
 			}
 		}
 		t.ambiguous(i)
@@ -25,7 +25,7 @@ func (t *text) resolve() {
 			theirs++
 		}
 	}
-	if t.alien = theirs > ours; t.alien {
+	if t.notEnglish = theirs > ours; t.notEnglish {
 		return
 	}
 	r := resolver{text: t, in: in, out: in[:0], aux: -1}
@@ -41,7 +41,7 @@ func (t *text) resolve() {
 	t.genitive()
 }
 
-// ambiguous decides what "May" and "second" are.
+// ambiguous decides what "May", "second" and a few other words mean here.
 func (t *text) ambiguous(i int) {
 	w := &t.words[i]
 	switch w.norm {
@@ -65,7 +65,7 @@ func (t *text) ambiguous(i int) {
 	}
 }
 
-// leadIn counts the words that only announce a statement: "note that",
+// leadIn returns the number of words that only announce a statement: "note that",
 // "remember:".
 func leadIn(in []word) int {
 	if len(in) < 3 {
@@ -89,16 +89,17 @@ type resolver struct {
 	in   []word
 	out  []word
 	i    int
-	det  trait // of the article before the word at hand
-	cut  byte  // the mark before a word that was dropped
-	aux  int   // where in out a form of be, have or do waits for its verb; -1
-	did  bool  // a dropped "did" waits for its verb
-	does bool  // so does a dropped "does"
-	perf bool  // a dropped "have" waits for its participle
-	base bool  // "used to" or "stopped" waits for its verb
+	det  trait // of the article before the current word
+	cut  byte  // the mark before a removed word
+	aux  int   // index in out of a form of be, have or do whose verb is to come; -1 for none
+	did  bool  // the verb of a removed "did" is to come
+	does bool  // the verb of a removed "does" is to come
+	perf bool  // the participle of a removed "have" is to come
+	base bool  // the verb of "used to" or "stopped" is to come
 }
 
-// norm returns a word ahead, "" past the end.
+// norm returns the normal form of the word ahead of the current one by that many places,
+// "" past the end.
 func (r *resolver) norm(ahead int) string {
 	if i := r.i + ahead; i < len(r.in) {
 		return r.in[i].norm
@@ -130,8 +131,8 @@ func (r *resolver) step() {
 	}
 }
 
-// auxiliary resolves verbs that only help another: "does not use" is use with a
-// negation, "has to" is must, "stopped using" and "used to use" are no longer use.
+// auxiliary resolves verbs that only help another: "does not use" is "use" with a
+// negation, "has to" is "must", "stopped using" and "used to use" are "use" no longer.
 func (r *resolver) auxiliary(w *word) bool {
 	next := 1
 	for r.is(next, negates|filler) {
@@ -151,7 +152,8 @@ func (r *resolver) auxiliary(w *word) bool {
 			w.norm, w.is = "must", modal
 			return false
 		case r.is(next, past) || r.norm(next) == "be":
-			// What has lived in a place lives there; what has been deployed is an event.
+			// What has lived in a place still lives there, but "has been deployed" is an
+			// event.
 			r.perf = !w.has(past) && (r.norm(next) == "be" || stative[r.norm(next)])
 			return !w.has(past)
 		}
@@ -183,7 +185,7 @@ func (r *resolver) auxiliary(w *word) bool {
 	return false
 }
 
-// tense settles what form of a verb this is, with the auxiliaries before it.
+// tense sets the form of a verb from the auxiliaries before it.
 func (r *resolver) tense(w *word) {
 	if w.has(verb) && r.does {
 		w.is |= finite
@@ -209,5 +211,5 @@ func (r *resolver) tense(w *word) {
 	}
 }
 
-// stative verbs mean the same in "is using" as in "uses".
+// stative holds verbs that mean the same in "is using" as in "uses".
 var stative = map[string]bool{"use": true, "live": true, "work": true, "run": true, "listen": true, "rely": true}

@@ -7,14 +7,14 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// A retelling needs so many telling words in common with the sentence that it
-// retells, and so large a share of that sentence's.
+// A paraphrase must share at least minRestated content words with the injected
+// sentence, and at least restatedShare of that sentence's content words.
 const (
 	minRestated   = 2
 	restatedShare = 0.4
 )
 
-// covers reports whether x says all that t says.
+// covers reports whether x says everything that t says.
 func (x *injectedSentence) covers(t *text) bool {
 	v := (&pair{old: &x.text, new: t, alignment: align(x.short(), short(t.words))}).judge()
 	switch v.Relation {
@@ -35,15 +35,15 @@ func (x *injectedSentence) covers(t *text) bool {
 		is, known := x.words[key]
 		switch {
 		case known && w.has(past) && is&past == 0, !known && x.hasOpposite(w.norm):
-			return false // it happened, and was only meant to; or the other way
-		case known && (tells(w) || w.has(verb)):
+			return false // one says that it happened, the other only that it was planned
+		case known && (isContentWord(w) || w.has(verb)):
 			common++
 		case known:
 		case wish[key] && x.wishes():
 		case condition[key] && x.conditional():
 		case decides(w):
 			return false
-		case tells(w):
+		case isContentWord(w):
 			return false
 		}
 	}
@@ -52,9 +52,9 @@ func (x *injectedSentence) covers(t *text) bool {
 		w := word{norm: key, is: is}
 		_, ok := said[key]
 		if !ok && (is&(negates|limits) != 0 && is&(prep|adds) == 0 && !condition[key] || partial[key] || temporal[key]) {
-			return false // it leaves out a restriction
+			return false // t leaves out a restriction
 		}
-		if tells(&w) || w.has(verb) {
+		if isContentWord(&w) || w.has(verb) {
 			theirs++
 		}
 	}
@@ -62,7 +62,7 @@ func (x *injectedSentence) covers(t *text) bool {
 		return false
 	}
 	return common >= minRestated && float64(common) >= restatedShare*float64(theirs) &&
-		!swapped(x.text.words, t.words) && attached(x.text.words, t.words)
+		!swapped(x.text.words, t.words) && keepsNeighbours(x.text.words, t.words)
 }
 
 var (
@@ -81,7 +81,7 @@ func (x *injectedSentence) wishes() bool {
 
 func (x *injectedSentence) hasOpposite(norm string) bool {
 	for i := range x.text.words {
-		if opposite(x.text.words[i].norm, norm) {
+		if areOpposite(x.text.words[i].norm, norm) {
 			return true
 		}
 	}
@@ -97,8 +97,8 @@ func (x *injectedSentence) conditional() bool {
 	return false
 }
 
-// keyOf is the form in which a word is looked up: its stem, or the number or
-// identifier as it is.
+// keyOf returns the form in which a word is looked up: its stem, or for a number or
+// an identifier the word itself.
 func keyOf(w *word) string {
 	if w.is&(number|exact|sign) != 0 {
 		return w.norm
@@ -106,22 +106,23 @@ func keyOf(w *word) string {
 	return analysis.Stem(w.norm)
 }
 
-// decides reports a word that makes another statement of any that lacks it.
+// decides reports whether a word changes the meaning of a statement, so that the
+// other must have it too.
 func decides(w *word) bool {
 	return w.is&(negates|limits|counts|number|timely|sign|exact) != 0 && w.is&be == 0 && w.is&(prep|adds) == 0 ||
 		w.has(modal) && !mild[w.norm] || partial[w.norm] || contrast[w.norm]
 }
 
-// contrast are words that stand against another of their kind.
+// contrast holds words that exclude others of their kind. temporal holds those
+// whose omission removes a restriction.
 var (
 	contrast = words("before after until during within without above below over under first second third fourth last next both")
 	temporal = words("before after until during within without") // which restrict what they are left out of
 )
 
-// tells reports a word that carries what is said. What does not are function
-// words, verbs that fit anything, and words with which people refer to what they
-// were told.
-func tells(w *word) bool {
+// isContentWord reports whether w is a content word. Function words, verbs that fit
+// anything, and words with which people refer to what they read are not.
+func isContentWord(w *word) bool {
 	if w.is&(number|exact|timely) != 0 {
 		return true
 	}
@@ -146,8 +147,8 @@ func words(s string) map[string]bool {
 	return m
 }
 
-// afterIntro drops what only answers or refers: "yes,", "as noted,", "according to
-// my notes:", "I remember that".
+// afterIntro removes an introduction that only answers or refers: "yes,", "as
+// noted,", "according to my notes:", "I remember that".
 func afterIntro(w []word) []word {
 	if len(w) > 3 && w[0].norm == "user" && strings.EqualFold(w[0].raw, "i") && light[w[1].norm] && verbAt(w[2:]) > 0 {
 		return w[2:] // "I know that …"
@@ -157,7 +158,7 @@ func afterIntro(w []word) []word {
 			continue
 		}
 		for j := range w[:i] {
-			if tells(&w[j]) && w[j].norm != "user" || w[j].has(negates|number) {
+			if isContentWord(&w[j]) && w[j].norm != "user" || w[j].has(negates|number) {
 				return w
 			}
 		}
@@ -166,7 +167,7 @@ func afterIntro(w []word) []word {
 	return w
 }
 
-// sentences splits words where one sentence ends.
+// sentences splits words at sentence ends.
 func sentences(w []word) [][]word {
 	var out [][]word
 	from := 0
@@ -179,7 +180,7 @@ func sentences(w []word) [][]word {
 	return out
 }
 
-// clauses splits words at sentences, and at "and" before another verb.
+// clauses splits words at sentence ends, and at "and" before another verb.
 func clauses(w []word) [][]word {
 	var out [][]word
 	for _, s := range sentences(w) {
@@ -197,7 +198,7 @@ func clauses(w []word) [][]word {
 	return out
 }
 
-// based reads "is based in" as "lives in".
+// based replaces "is based in" by "lives in".
 func (t *text) based() {
 	for i := 0; i+2 < len(t.words); i++ {
 		if w := t.words[i:]; w[0].norm == "be" && w[1].norm == "base" && w[1].has(passive) && w[2].norm == "in" {
@@ -208,8 +209,8 @@ func (t *text) based() {
 	}
 }
 
-// dates brings "15 October" and "15th of October" into the order of "October 15",
-// and drops "version" before a number.
+// dates changes "15 October" and "15th of October" to the order "October 15", and
+// removes "version" before a number.
 func (t *text) dates() {
 	w := t.words
 	for i := 0; i+1 < len(w); i++ {
@@ -237,7 +238,7 @@ var isMonth = map[string]bool{
 	"august": true, "september": true, "october": true, "november": true, "december": true,
 }
 
-// copula reads "Port: 8080" as "Port is 8080" where there is no verb.
+// copula changes "Port: 8080" to "Port is 8080" if there is no verb.
 func (t *text) copula() {
 	for i := range t.words {
 		if t.words[i].has(be | verb) {
@@ -255,8 +256,8 @@ func (t *text) copula() {
 	}
 }
 
-// genitive brings "the owner of the ledger is" into the order of "the ledger's
-// owner is", on both sides of the verb; so "for", after an attribute.
+// genitive changes "the owner of the ledger is" to the order "the ledger's owner
+// is", on both sides of the verb. After an attribute, it treats "for" like "of".
 func (t *text) genitive() {
 	at := verbAt(t.words)
 	if at < 0 {
@@ -264,9 +265,9 @@ func (t *text) genitive() {
 	}
 	rest := t.words[at+1:]
 	if t.words[at].norm == "be" {
-		rest = turn(rest)
+		rest = turnGenitive(rest)
 	}
-	subject := turn(t.words[:at])
+	subject := turnGenitive(t.words[:at])
 	if len(subject)+1+len(rest) == len(t.words) {
 		return
 	}
@@ -275,9 +276,9 @@ func (t *text) genitive() {
 	t.words = append(w, rest...)
 }
 
-// turn turns "owner of ledger" into "ledger owner". Whatever is more than that
-// stays as it is.
-func turn(w []word) []word {
+// turnGenitive changes "owner of ledger" to "ledger owner". Longer phrases are left as they
+// are.
+func turnGenitive(w []word) []word {
 	of := -1
 	for i := range w {
 		if w[i].has(verb|be|negates|modal|counts|limits|joins) && i > 0 || w[i].cut != 0 && i > 0 || w[i].has(article) {
@@ -298,10 +299,10 @@ func turn(w []word) []word {
 	return append(out, w[:of]...)
 }
 
-// added judges two statements of which one says all that the other says, and more.
-// It must be an addition that leaves the rest as true as it was: a reason, a name, a
-// version, another sentence. "In Go files" or "if the tests pass" are none: what is
-// true there need not be true elsewhere.
+// added judges two statements of which one says everything that the other says, and
+// more. The addition must leave the rest true: a reason, a name, a version, another
+// sentence. "In Go files" and "if the tests pass" are restrictions: what is true
+// there need not be true elsewhere.
 func (p *pair) added() (Verdict, bool) {
 	rich, poor := p.new, p.old
 	side, relation := 1, Refines
@@ -326,7 +327,7 @@ func (p *pair) added() (Verdict, bool) {
 			more = h.a
 		}
 		at := p.place[i][side]
-		if at <= verb || !harmless(more) || !adding(words, at, at+len(more), negativeOrAll(poor.words)) {
+		if at <= verb || !retractsNothing(more) || !onlyAdds(words, at, at+len(more), negativeOrAll(poor.words)) {
 			return Verdict{}, false
 		}
 		said = quote(more)
@@ -340,8 +341,8 @@ func (p *pair) added() (Verdict, bool) {
 	return Verdict{Relation: Restates, Why: "leaves out " + said}, true
 }
 
-// oneSided reports whether only one side has words of its own: 0 the old, 1 the
-// new.
+// oneSided reports whether only one statement has words that the other lacks. side
+// is 0 for the old one, 1 for the new one.
 func (p *pair) oneSided(side int) bool {
 	for _, h := range p.hunks {
 		if side == 1 && len(h.a) > 0 || side == 0 && len(h.b) > 0 {
@@ -358,8 +359,8 @@ func (p *pair) datesGrow(rich, poor *text) bool {
 	return len(poor.when) == 0 || slices.Equal(rich.when, poor.when)
 }
 
-// harmless reports words that take nothing back.
-func harmless(more []word) bool {
+// retractsNothing reports whether added words retract nothing.
+func retractsNothing(more []word) bool {
 	if more[0].norm == "because" {
 		return true // a reason may well be that something is not so
 	}
@@ -371,8 +372,8 @@ func harmless(more []word) bool {
 	return true
 }
 
-// negativeOrAll reports a statement that an addition makes weaker: what holds for
-// no coffee, or for all requests, says less of coffee with milk.
+// negativeOrAll reports whether an addition makes the statement weaker: one about
+// "no coffee" or "all requests" does not imply one about coffee with milk.
 func negativeOrAll(words []word) bool {
 	for i := range words {
 		if words[i].has(negates | limits | counts) {
@@ -382,17 +383,17 @@ func negativeOrAll(words []word) bool {
 	return false
 }
 
-// conditional are verbs whose success may depend on what is added.
+// conditional holds verbs whose success may depend on what is added.
 var conditional = map[string]bool{"pass": true, "fail": true, "work": true, "break": true, "compile": true, "build": true}
 
-// takesBack are verbs with which another sentence may say that the first one is
-// over.
+// takesBack holds verbs with which another sentence may say that the first one is
+// no longer true.
 var takesBack = map[string]bool{"change": true, "move": true, "migrate": true, "replace": true, "switch": true, "remove": true, "drop": true,
 	"delete": true, "stop": true, "expire": true, "end": true, "close": true, "retire": true, "quit": true, "leave": true}
 
-// adding reports whether words[from:to] adds to what is said before. In a weak
-// statement only a reason or another sentence does.
-func adding(words []word, from, to int, weak bool) bool {
+// onlyAdds reports whether words[from:to] only adds to the words before. In a weak
+// statement, only a reason or another sentence does.
+func onlyAdds(words []word, from, to int, weak bool) bool {
 	first, prev := &words[from], &words[from-1]
 	last := to == len(words) || words[to].cut != 0
 	next := func(t trait) bool { return from+1 < to && words[from+1].has(t) }
@@ -418,9 +419,9 @@ func adding(words []word, from, to int, weak bool) bool {
 	case first.norm == "instead-of":
 		return to-from > 1
 	case first.norm == "and":
-		return to-from > 1 && !next(number) // a second port may as well be another port
+		return to-from > 1 && !next(number) // a second port may be a different port
 	case first.norm == "in" || first.norm == "on":
-		// When an event was, not where or how often something is so.
+		// This says when an event was, not where or how often something is so.
 		return words[verbAt(words)].has(past) && (next(timely) || next(number) && len(words[from+1].norm) == 4) && !prev.has(timely)
 	case first.norm == "at":
 		return prev.has(timely) && next(number|timely)

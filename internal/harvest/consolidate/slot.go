@@ -12,35 +12,35 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// oneFact is the most words of a statement that is taken to say one thing. A longer one says
-// others besides, which would be lost with the value.
+// oneFact is the maximum number of words of a statement that is taken to say one thing. A longer
+// one says other things as well, which would be lost if it were replaced.
 const oneFact = 24
 
 // change is a value of an earlier statement that a later one replaces.
 type change struct {
-	was     span   // in the earlier text
-	clause  span   // that the value stands in
-	is      string // the new value, in the words of the later text
-	whole   bool   // the earlier text says nothing else
-	bond    float64
-	judged  bool // by the trained model alone
-	perhaps bool // which is not sure
+	was         span   // the old value in the earlier text
+	clause      span   // the clause with that value
+	is          string // the new value, in the words of the later text
+	onlyContent bool   // the earlier text says nothing else
+	bond        float64
+	judged      bool // found by the trained model only
+	perhaps     bool // the change is uncertain
 }
 
-// said is a statement, read for the values in it.
+// statementValues holds the values, clauses and terms of a statement.
 type statementValues struct {
 	text    string
 	values  []mention
 	clauses []span
-	terms   [][]term // of each clause, values left out
+	terms   [][]term // terms of each clause, without those of values
 }
 
-// term is a word that names something, stemmed.
+// term is a stemmed content word.
 type term struct {
 	stem string
-	prep bool // a preposition stands before it
+	prep bool // a preposition is before it
 	name bool // it is written like a name
-	open bool // its clause begins with it
+	open bool // it is the first of its clause
 }
 
 func valuesOf(text string) *statementValues {
@@ -52,8 +52,8 @@ func valuesOf(text string) *statementValues {
 	return s
 }
 
-// content returns the words of a clause that name something, stemmed, in their order; pairs of
-// characters where words have no spaces between them.
+// content returns the stemmed content words of a clause in their order. In scripts without spaces
+// between words it returns pairs of characters.
 func (s *statementValues) content(c span) (out []term) {
 	text := []byte(s.text[c.from:c.to])
 	for i := range s.values {
@@ -96,7 +96,7 @@ func (s *statementValues) all() (out []term) {
 	return out
 }
 
-// clauseOf returns the clause that a value stands in.
+// clauseOf returns the index of the clause with a value.
 func (s *statementValues) clauseOf(m *mention) int {
 	for i, c := range s.clauses {
 		if c.from <= m.from && m.to <= c.to {
@@ -106,9 +106,9 @@ func (s *statementValues) clauseOf(m *mention) int {
 	return 0
 }
 
-// akin reports whether two stemmed words are of one family: one is the beginning of the other, or
-// both begin alike.
-func akin(a, b string) bool {
+// sameFamily reports whether two stems are probably of one family: one is a prefix of the other, or both
+// have a long common prefix.
+func sameFamily(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -121,10 +121,10 @@ func akin(a, b string) bool {
 }
 
 func holds(list []term, w string) bool {
-	return slices.ContainsFunc(list, func(o term) bool { return akin(o.stem, w) })
+	return slices.ContainsFunc(list, func(o term) bool { return sameFamily(o.stem, w) })
 }
 
-// shared counts the terms of a that b has, and those that are the same word.
+// shared counts the terms of a that have a related term in b, and those that have an equal one.
 func shared(a, b []term) (alike, equal int) {
 	for i, t := range a {
 		is := func(o term) bool { return o.stem == t.stem }
@@ -133,7 +133,7 @@ func shared(a, b []term) (alike, equal int) {
 		case slices.ContainsFunc(b, is):
 			alike, equal = alike+1, equal+1
 			if t.name && slices.ContainsFunc(b, func(o term) bool { return o.stem == t.stem && o.name }) {
-				equal++ // a name tells more
+				equal++ // a name counts twice
 			}
 		case holds(b, t.stem):
 			alike++
@@ -142,11 +142,11 @@ func shared(a, b []term) (alike, equal int) {
 	return alike, equal
 }
 
-// replacedValue finds the value of an earlier statement that a later one replaces, if it says that
-// something changed: with "now", "moved", "instead" or their like in one of the languages that
-// statements are read in. It looks at values, words and such cues alone, so that it holds where a
-// sentence can't be taken apart. Of what is uncertain it says no: a value that was not replaced
-// stands beside the new one, and a fact that was taken for another is lost.
+// replacedValue returns the value of an earlier statement that a later one replaces. The later one
+// must say that something changed, with "now", "moved", "instead" or a similar word in one of the
+// supported languages. Only values, words and such cues are compared, so it works for sentences
+// that can't be parsed. In doubt it returns false: a value that is not replaced is merely kept
+// beside the new one, but a fact that is replaced wrongly is lost.
 func replacedValue(before, after string) (change, bool) {
 	if !sameSpeaker(before, after) {
 		return change{}, false
@@ -161,15 +161,15 @@ func replacedValue(before, after string) (change, bool) {
 	return valuesOf(before).replacedBy(fresh)
 }
 
-// tellsChange reports whether a part of a statement says that something is not as it was. weakly
-// asks for words as well that say so only of a value that the statement names.
+// tellsChange reports whether s.text[from:to] says that something has changed. If weakly is true,
+// words count as well that say so only together with a value that the statement names.
 func (s *statementValues) tellsChange(from, to int, weakly bool) bool {
 	part := " " + strings.ToLower(s.text[from:to]) + " "
 	return changeCue.MatchString(part) || weakly && weakCue.MatchString(part)
 }
 
-// sameSpeaker reports whether two statements may speak of one thing: what two people say of
-// themselves begins with different names.
+// sameSpeaker reports whether two statements may be by the same person. A statement that a person
+// makes about themselves begins with their name.
 func sameSpeaker(a, b string) bool {
 	x, y := speakerName.FindString(a), speakerName.FindString(b)
 	return x == y || x == "" || y == ""
@@ -177,8 +177,8 @@ func sameSpeaker(a, b string) bool {
 
 var speakerName = lazyregexp.New(`^\p{Lu}\pL{1,20}: `)
 
-// fromTo finds a value that a statement itself says has become another one: "from 450ms to
-// 120ms". Of nothing else does it then say that it changed. ok is false when there is none.
+// fromTo returns two values of which the statement says that the first became the second: "from
+// 450ms to 120ms". Such a statement says so of no other value. ok is false if there are none.
 func (s *statementValues) fromTo() (from, to *mention, ok bool) {
 	for i := 1; i < len(s.values); i++ {
 		a, b := &s.values[i-1], &s.values[i]
@@ -236,12 +236,13 @@ func (s *statementValues) replacedBy(fresh *statementValues) (change, bool) {
 			best.was = span{min(a.from, best.was.from), max(b.to, best.was.to)}
 		}
 	}
-	best.whole, best.bond = s.single(), most
+	best.onlyContent, best.bond = s.single(), most
 	return best, true
 }
 
-// correctedValue finds the value that a statement of the same session takes back: "I was wrong,
-// it's 300 a day", or "then 40" behind an answer of 64. What it is a value of is said before.
+// correctedValue returns the value that a later statement of the same session corrects: "I was
+// wrong, it's 300 a day", or "then 40" after an answer of 64. The earlier statement says what the
+// value belongs to.
 func correctedValue(before, after string) (change, bool) {
 	low := " " + strings.ToLower(Plain(after)) + " "
 	answer := strings.Contains(before, " Answer: ")
@@ -255,13 +256,13 @@ func correctedValue(before, after string) (change, bool) {
 			if answer && o.from < strings.Index(before, " Answer: ") || !n.replaces(o) || o.kind != n.kind || o.unit != n.unit {
 				continue
 			}
-			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], whole: old.single()}, true
+			return change{was: o.span, is: after[n.from:n.to], clause: old.clauses[old.clauseOf(o)], onlyContent: old.single()}, true
 		}
 	}
 	return change{}, false
 }
 
-// inRange reports a value that is one end of a range: "Feb 16 - Mar 15".
+// inRange reports whether value i is one end of a range: "Feb 16 - Mar 15".
 func (s *statementValues) inRange(i int) bool {
 	ends := func(a, b int) bool {
 		if a < 0 || b >= len(s.values) || s.values[a].kind != s.values[b].kind {
@@ -273,7 +274,7 @@ func (s *statementValues) inRange(i int) bool {
 	return ends(i-1, i) || ends(i, i+1)
 }
 
-// lists reports a value that stands in one list with o: "sides of 10 cm, 15 cm and 20 cm".
+// lists reports whether value j is in one list with o: "sides of 10 cm, 15 cm and 20 cm".
 func (s *statementValues) lists(j int, o *mention) bool {
 	for i := range s.values {
 		if i == j || !s.values[i].same(o) {
@@ -294,15 +295,15 @@ func towardsIn(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return towards[lower(w)] })
 }
 
-// single reports whether a statement says one thing.
+// single reports whether a statement says only one thing.
 func (s *statementValues) single() bool {
 	return len(s.clauses) == 1 && len(strings.Fields(s.text)) <= oneFact && !joined.MatchString(s.text)
 }
 
-// joined finds a second statement behind a conjunction.
+// joined matches a second statement after a conjunction.
 var joined = lazyregexp.New(`(?i) (?:and|und|et|y|e) (?:\pL+ ){1,4}(?:is|are|has|have|runs?|goes|ist|sind|hat|haben|est|sont|es|son|é|são|tem) `)
 
-// bond says how surely n is the new value of what o is a value of; 0 is no.
+// bond returns how surely n is the new value of what o gives a value to; 0 means that it is not.
 func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) float64 {
 	i, j := s.clauseOf(o), fresh.clauseOf(n)
 	if staysCue.MatchString(" " + strings.ToLower(fresh.text[fresh.clauses[j].from:fresh.clauses[j].to]) + " ") {
@@ -315,14 +316,14 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	mine, theirs := s.terms[i], fresh.terms[j]
 	all, freshAll := s.all(), fresh.all()
 	if c := s.clauses[i]; len(mine) == 0 || startsWithPronoun(s.text[c.from:c.to]) {
-		mine = all // who or what is meant was said before
+		mine = all // the thing was named in another clause
 	}
 	if parallel(mine, freshAll, all) {
 		return 0
 	}
 	alike, equal := shared(mine, freshAll)
 	if o.kind == amountType && o.unit == n.unit && !measures[o.unit] {
-		alike, equal = alike+1, equal+1 // seats are what both count
+		alike, equal = alike+1, equal+1 // both count the same thing, such as seats
 	}
 	if named && alike > 0 {
 		return 2 + float64(equal)
@@ -333,7 +334,7 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	if equal == 0 || o.kind == numberType && n.kind == numberType && o.unit == "" {
 		return 0
 	}
-	// Who speaks of the same thing names what one of the two begins with.
+	// A statement about the same thing names the first term of one of the two clauses.
 	if !(len(mine) > 0 && holds(freshAll, mine[0].stem) || len(theirs) > 0 && holds(all, theirs[0].stem)) {
 		return 0
 	}
@@ -344,8 +345,8 @@ func (s *statementValues) bond(o *mention, fresh *statementValues, n *mention) f
 	return 0
 }
 
-// onlyNamed is the bond of two statements that have nothing in common but that the later one names
-// the earlier one's date. It counts where there is no other such statement.
+// onlyNamed is the bond of two statements that have nothing in common except the earlier one's
+// date. It counts only if no other statement has such a bond.
 const onlyNamed = 0.5
 
 func startsWithPronoun(s string) bool {
@@ -353,8 +354,8 @@ func startsWithPronoun(s string) bool {
 	return lexicon()[lower(first)].is&pronoun != 0
 }
 
-// parallel reports that two statements speak of different things in the same words: "the payments
-// service" and "the ledger service", "the logs in Leeds" and "the logs in York".
+// parallel reports whether two statements are about different things in the same words: "the
+// payments service" and "the ledger service", "the logs in Leeds" and "the logs in York".
 func parallel(mine, theirs, all []term) bool {
 	differ := func(a, b term) bool { return !holds(theirs, a.stem) && !holds(all, b.stem) }
 	for i, t := range mine {
@@ -370,7 +371,7 @@ func parallel(mine, theirs, all []term) bool {
 	return false
 }
 
-// prepositions say where, when or of what.
+// prepositions holds words before a place, a time or a relation.
 var prepositions = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("in on at for of to from by with im am an für von vom bei mit aus nach auf dans pour de du des sur chez en del con para do da dos das em no na com") {
@@ -379,7 +380,7 @@ var prepositions = func() map[string]bool {
 	return m
 }()
 
-// measures are units that say nothing of what is measured.
+// measures holds units that do not say what is measured.
 var measures = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`k km m cm mm kg g mb gb tb kb ms s sec second min minute h hour day week month year time percent
@@ -389,15 +390,16 @@ var measures = func() map[string]bool {
 	return m
 }()
 
-// leastShared are the shares of the shorter clause's terms that two statements about one thing
-// have in common.
+// Minimum number, and minimum share of the shorter clause, of terms that two statements about one
+// thing have in common.
 const (
 	leastSharedTerms = 2
 	leastSharedPart  = 0.3
 )
 
-// thin terms say nothing of a topic: cues of a change, and words that stand in most statements.
-var thin = sync.OnceValue(func() map[string]bool {
+// genericTerms holds terms that say nothing about a topic: cues of a change, and words that are in most
+// statements.
+var genericTerms = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(`user now moved instead new changed still answer same from today week month year day hour minute until team people also
 		jetzt neu statt noch heute woche maintenant désormais nouveau ahora nuevo agora novo one two three four five it we our uns unser wird haben hat nicht
@@ -409,10 +411,10 @@ var thin = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// staysCue is how people say that something is as it was.
+// staysCue matches words that say that something is unchanged.
 var staysCue = lazyregexp.New(`[ ,.;:](stays?|stayed|remains?|unchanged|as before|bleibt|bleiben|unverändert|reste|restent|inchangée?s?|se queda|sigue|siguen|se mantiene|continua|continuam|fica como)[ ,.;:]|そのまま|不变|照旧`)
 
-// changeCue is how people say that something is not as it was.
+// changeCue matches words that say that something has changed.
 var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves off|moving to|changed|changes to|raised|raise|lifted|lowered|reduced|increased|dropped|no longer|from now on|slipped|slips|shifted|shifting|postponed|pushed back|pushed to|be pushed|was pushed|delayed|brought forward|as of|replaced|back to|used to be|took over|takes over|down to|took it down|make it|makes it|becomes|goes to|after all|not .{1,20} anymore|any more|any longer|switched|update:|correction|new date|scratch that|i was wrong|` +
 	`jetzt|nur noch|künftig|ab sofort|statt|verschoben|verschiebt|weichen auf|erhöht|gesenkt|nicht mehr|neuerdings|geändert|` +
 	`désormais|dorénavant|maintenant|passe à|passe de|passent à|décalé|décalée|reporté|reportée|au lieu|ne .{1,15} plus|changé|` +
@@ -420,8 +422,8 @@ var changeCue = lazyregexp.New(`[ ,.;:](now|instead|moved|moves to|move to|moves
 	`agora|mudança|mudou|muda|passa a|passou a|em vez de|adiado|adiada|subiu|baixou|a partir de)[ ,.;:]|` +
 	`改成|改到|改为|变成|换成|推迟|提前到|加到|降到|涨到|现在是|不再|変わり|変更|延期|今後は|これからは|に移り|引き上げ|引き下げ`)
 
-// correctionCue is how people take back what they have just said, and anotherCue how they try
-// another value.
+// correctionCue matches words with which people correct what they have just said. anotherCue
+// matches words with which they try another value.
 var (
 	correctionCue = lazyregexp.New(`[ ,.;:](no wait|wait,? no|no,? sorry|sorry,? no|scratch that|i meant|or rather|actually,? no|no,? actually|i was wrong|i misspoke|my mistake|my bad|i mistyped|strike that|that's wrong|not \S+,? but|correction|` +
 		`nein,? warte|nein,? moment|ach nein|nein,? doch|quatsch|korrektur|ich meinte|stimmt nicht|vertan|verschrieben|` +
@@ -431,7 +433,8 @@ var (
 	anotherCue = lazyregexp.New(`^ (?:user: )?(?:ok,? |okay,? |well,? |hm+,? |na gut,? )?(?:then|let's (?:do|try|take|make it|go with)|make it|dann|alors|entonces|então|allora|try|take|nimm|disons)[ ,]|^.{1,40} (?:then|instead|dann|alors|entonces|então)[ .!]+$|那就|では|じゃあ`)
 )
 
-// weakCue is found in statements that replace a value, and in many others.
+// weakCue matches words of statements that replace a value, which many other statements have as
+// well.
 var weakCue = lazyregexp.New(`[ ,.;:](becomes|become|became|goes to|go to|went|back|after all|cut|not|no more|so it is|nur noch|wird|werden|zurück|doch|nicht|finalement|devient|retour|plus|al final|vuelve|ya|no|acabou|volta|virou|fomos|não)[ ,.;:]`)
 
 // amend returns the earlier text with a note behind the value that changed.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// valueShape is the sort of a value, by how it is written.
+// valueShape is the form in which a value is written.
 type valueShape uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	mixedValue                    // none of these alone
 )
 
-// maxValue is how many words a value may have to be compared with another.
+// maxValue is the maximum number of words of a value that is compared with another.
 const maxValue = 5
 
 func shapeOf(words []word) valueShape {
@@ -51,7 +51,8 @@ func shapeOf(words []word) valueShape {
 	return mixedValue
 }
 
-// region reports names such as us-east-1 and europe-west4.
+// region reports whether s looks like the name of a cloud region: us-east-1,
+// europe-west4.
 func region(s string) bool {
 	parts := strings.Split(s, "-")
 	if len(parts) < 2 || len(parts) > 4 {
@@ -71,7 +72,7 @@ func region(s string) bool {
 	return true
 }
 
-// isoDate reports 2026-05-01 and 2026/05/01.
+// isoDate reports whether s looks like 2026-05-01 or 2026/05/01.
 func isoDate(s string) bool {
 	if len(s) < 8 || len(s) > 10 {
 		return false
@@ -84,7 +85,7 @@ func isoDate(s string) bool {
 	return strings.Count(s, "-") == 2 || strings.Count(s, "/") == 2
 }
 
-// kindOf returns the line of kinds that a name is in, 0 for none.
+// kindOf returns the line of kinds with a name, 0 for none.
 func kindOf(words []word) int {
 	if len(words) == 1 {
 		return kinds()[lower(words[0].norm)]
@@ -103,9 +104,9 @@ func kindOf(words []word) int {
 }
 
 // alternatives reports whether x and y are values of one attribute that exclude
-// each other, and that neither says what the other says in other words: both dates,
-// both numbers of one unit, both names of one kind. known asks for a kind that is
-// known.
+// each other: both dates, both numbers with one unit, or both names of one kind. If
+// known is set, the kind must be a known one. A value that is part of the other is
+// no alternative.
 func alternatives(x, y []word, known bool) bool {
 	if len(x) == 0 || len(y) == 0 || len(x) > maxValue || len(y) > maxValue || within(x, y) || within(y, x) {
 		return false
@@ -146,7 +147,7 @@ func alternatives(x, y []word, known bool) bool {
 	return false
 }
 
-// within reports whether x is a part of y: Google and Google Cloud.
+// within reports whether x is a part of y, as Google is of Google Cloud.
 func within(x, y []word) bool {
 	for i := 0; i+len(x) <= len(y); i++ {
 		if equalWords(x, y[i:i+len(x)]) {
@@ -156,8 +157,8 @@ func within(x, y []word) bool {
 	return false
 }
 
-// sameForm reports values that differ in numbers, months and weekdays alone, each
-// in the place of its like: the units agree.
+// sameForm reports whether two values differ only in numbers, months and weekdays,
+// each in the same place. Units must be equal.
 func sameForm(x, y []word) bool {
 	if len(x) != len(y) {
 		return false
@@ -177,7 +178,8 @@ func sameForm(x, y []word) bool {
 
 func dayPart(s string) bool { return s == "am" || s == "pm" || s == "today" || s == "tomorrow" }
 
-// versions reports the same name with another number: Go 1.25 and Go 1.26.
+// versions reports whether two values are the same name with different numbers: Go
+// 1.25 and Go 1.26.
 func versions(x, y []word) bool {
 	if len(x) != len(y) || len(x) < 2 || !x[0].has(name|exact) && kindOf(x[:1]) == 0 {
 		return false
@@ -190,7 +192,8 @@ func versions(x, y []word) bool {
 	return x[len(x)-1].has(number) && y[len(y)-1].has(number)
 }
 
-// contracted takes "doesn't", "it's" and "Ana's" apart; i is the apostrophe.
+// contracted appends the words of a contraction such as "doesn't", "it's" or
+// "Ana's". i is the index of the apostrophe in s.
 func (t *text) contracted(s string, i int, cut byte) {
 	head, tail := lower(s[:i]), lower(s[i+1:])
 	put := func(w, raw string, cut byte) {
@@ -247,7 +250,8 @@ func (t *text) contracted(s string, i int, cut byte) {
 	t.add(entry{lower(s), name}, s, cut) // O'Brien
 }
 
-// number appends a number, its unit apart: "30s", "10am", "v1.2", "15th", "1,000".
+// number appends a number and its unit as separate words: "30s", "10am", "v1.2",
+// "15th", "1,000".
 func (t *text) number(s, low string, cut byte) {
 	digits := low
 	if low[0] == 'v' {
@@ -280,7 +284,7 @@ func (t *text) number(s, low string, cut byte) {
 	t.add(entry{head + tail, number | exact}, s, cut)
 }
 
-// thousands drops the commas of 1,000,000.
+// thousands removes the commas of a number such as 1,000,000.
 func thousands(s string) string {
 	parts := strings.Split(s, ",")
 	for i, p := range parts {
@@ -291,7 +295,7 @@ func thousands(s string) string {
 	return strings.Join(parts, "")
 }
 
-// lower folds case and compatibility forms.
+// lower returns s in lower case, with compatibility forms normalised.
 func lower(s string) string {
 	ascii, up := true, false
 	for i := range len(s) {
@@ -311,8 +315,8 @@ func lower(s string) string {
 	return s
 }
 
-// identifier reports a word whose case or signs are part of what it names: a path,
-// a flag, a getUser. GitHub is a name that people also write in lower case.
+// identifier reports whether the case or the signs of a word are part of the name:
+// a path, a flag, getUser. GitHub is a name that people also write in lower case.
 func identifier(s string) bool {
 	small, hump := false, false
 	for i, r := range s {
@@ -330,8 +334,8 @@ func identifier(s string) bool {
 	return small && hump && unicode.IsLower(first)
 }
 
-// capitals reports words that are something else in capitals: US is a country, and
-// MIT is not German.
+// capitals reports whether a word has another meaning in capitals: US is a country,
+// and MIT is not German.
 func capitals(s string, e entry) bool {
 	if s == "US" || s == "IT" || s == "WHO" {
 		return true
@@ -339,7 +343,8 @@ func capitals(s string, e entry) bool {
 	return e.is&(foreign|negates) == foreign && len(s) > 1 && s == strings.ToUpper(s)
 }
 
-// plainParts reports a hyphenated word that may as well be written apart.
+// plainParts reports whether a hyphenated word may as well be written as separate
+// words.
 func plainParts(s string) bool {
 	for p := range strings.SplitSeq(s, "-") {
 		if len(p) < 2 || strings.ContainsFunc(p, func(r rune) bool { return r < 'a' || r > 'z' }) {

@@ -1,39 +1,39 @@
-// Package draft is what extraction hands to the rest of a harvest, whoever
-// extracted: a model or rules. A draft is a proposal; nothing in it is knowledge
-// before it was checked against the transcript and against what is known.
+// Package draft defines the result of an extraction, by a model or by rules. A
+// draft is a proposal: its content is no knowledge before it was checked against
+// the transcript and the known claims.
 package draft
 
-// Sort is what kind of thing a fact says.
+// Sort is the kind of a statement.
 type Sort string
 
-// Sorts of facts.
+// Sorts of statements.
 const (
 	Fact        Sort = "fact"        // how things are
 	Preference  Sort = "preference"  // what somebody likes, wants or avoids
-	Decision    Sort = "decision"    // what was settled, and why
-	Instruction Sort = "instruction" // what the agent is always to do, or never
+	Decision    Sort = "decision"    // what was decided, and why
+	Instruction Sort = "instruction" // what the agent must always or never do
 	Constraint  Sort = "constraint"  // a rule about a named thing
 )
 
-// Statement is one atomic fact that a session taught.
+// Statement is one atomic fact from a session.
 type Statement struct {
-	Text  string // one sentence that stands by itself, at most the limit's characters
-	Quote string // the words of the source that it rests on, verbatim
-	Seq   uint64 // of the message that is quoted, session.Entry.Seq
+	Text  string // one sentence that can be understood on its own, at most as long as the limit of the extraction
+	Quote string // the words of the source that support it, verbatim
+	Seq   uint64 // session.Entry.Seq of the quoted message
 
-	Was string // the text of the statement of the same session that this one takes back; usually empty
+	Was string // text of an earlier statement of the session that this one corrects; usually empty
 
 	Sort       Sort
 	Entities   []string // named things that it is about
 	Confidence float64  // 0..1
 }
 
-// Draft is what an extraction proposes of a session.
+// Draft is the result of extracting a session.
 type Draft struct {
-	// Summary is the episode: what was wanted, what was done and decided, what is
-	// open, in at most a few hundred words.
+	// Summary is the episode: what was wanted, what was done and decided, and
+	// what is open, in at most a few hundred words.
 	Summary    string
 	Statements []Statement
-	Dropped    map[string]int // what the extraction itself left out, by reason
-	Model      string         // that made it; empty: rules
+	Dropped    map[string]int // numbers of candidates that the extraction left out, by reason
+	Model      string         // the model that made it; empty for rules
 }

@@ -6,31 +6,33 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// What an assistant asks, and how a user answers it.
+// Phrases of an assistant's questions and of the answers that users give.
 var (
 	offers = list(`shall i, should i, want me to, would you like me to, do you want me to, can i, may i, anything else, is there anything, shall we, ready,
 		would you like, do you have any, how does, how do these, how do those, how do they, what do you think, do you want to, feel free, is this okay, which of these, wouldn't that, does that, does this, sounds good, sound good, ok to, okay to, is that ok, is that okay, do you need, what else, how can i, what can i`)
-	putOff = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
+	postponements = list(`later, not now, not today, not yet, tomorrow, after, one sec, one second, one moment, hang on, hold on, hmm, hm, dunno, no idea, i don't know, not sure,
 		let me check, let me look, give me, wait, idk, maybe, ask me, skip it, whatever, we'll see, will do, doing it, done, fixed, works now, it works, ok so, i mean, nah, thanks, cheers, ta, i'm off, gotta`)
 	ordinals = list(`the first one, first one, the second one, second one, the third one, the last one, the former, the latter, the first, the second, option, both, the cheaper one, the other one, number one, number two,
 		le premier, la première, le deuxième, la deuxième, die erste, das erste, der erste, die zweite, das zweite, la primera, el primero, la segunda, el segundo, a primeira, o primeiro, a segunda, o segundo`)
-	takesBack = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
+	selfCorrections = list(`no wait, wait no, no sorry, sorry no, scratch that, i meant, or rather, actually no, mmh actually, hmm actually, uh actually, hm no, wait actually, no actually,
 		i was wrong, i misspoke, my mistake, my bad, i mistyped, strike that, that's wrong, no hang on`)
 	sayNo  = set("no nope nah never nein non não nicht")
 	sayYes = set("yes yep yeah yup correct exactly right sure true indeed ja oui sí sim genau richtig")
 )
 
-// answerMark stands between a question of the assistant and the user's answer.
+// answerMark separates the assistant's question from the user's answer in a statement.
 const answerMark = " Answer: "
 
-// Answers reports a statement that holds a question of the assistant besides the user's words.
+// Answers reports whether statement quotes a question of the assistant before the user's
+// words.
 func Answers(statement string) bool { return strings.Contains(statement, answerMark) }
 
-// asked is the question that an assistant's message ends with, and the sentence before it
-// where the question can't be understood without; "" when it asks nothing that is worth
-// knowing the answer of, or offers to do something.
+// asked returns the question at the end of an assistant's message, and the sentence before it
+// where the question can't be understood alone. It returns "" if the message ends with no
+// question, with one that offers to do something, or with one whose answer is not worth
+// keeping.
 func (l *collector) asked(agent *speech) (question, context string) {
-	if !l.toAgent || agent == nil || agent.person || agent.text == "" || suspect(agent.text) {
+	if !l.toAgent || agent == nil || agent.person || agent.text == "" || givesOrders(agent.text) {
 		return "", ""
 	}
 	parts := sentences(agent.text)
@@ -38,10 +40,10 @@ func (l *collector) asked(agent *speech) (question, context string) {
 		return "", ""
 	}
 	q := parts[len(parts)-1]
-	if len(parts) > 1 && !secret(&parts[len(parts)-2]) {
+	if len(parts) > 1 && !hasCredential(&parts[len(parts)-2]) {
 		context = unmarked(parts[len(parts)-2].text)
 	}
-	if !q.asks || secret(&q) || characters(q.text) > maxQuestion {
+	if !q.asks || hasCredential(&q) || characters(q.text) > maxQuestion {
 		return "", context
 	}
 	q.open(nil)
@@ -70,28 +72,29 @@ func (l *collector) asked(agent *speech) (question, context string) {
 	return unmarked(q.text), context
 }
 
-// longestAnswer is how long, in characters, a sentence may be that is taken for an answer.
+// longestAnswer is the maximum length, in characters, of a sentence that can be an answer.
 const longestAnswer = 140
 
-// shortReply is how many words an answer has that hardly says by itself what it is about.
+// shortReply is the number of words up to which an answer is assumed to need its question to
+// be understood.
 const shortReply = 9
 
-// answers reports whether a sentence answers the question before it, rather than putting it
-// off, asking back or talking of something else.
+// answers reports whether a sentence answers the question before it. It returns false for a
+// sentence that puts the answer off, asks something itself or changes the subject.
 func answers(s *sentence, lang *cues) bool {
 	w := s.words
-	if len(w) == 0 || s.asks || secret(s) || characters(s.text) > longestAnswer || questioning(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
+	if len(w) == 0 || s.asks || hasCredential(s) || characters(s.text) > longestAnswer || isUnmarkedQuestion(w) && len(w) > 3 || strings.HasSuffix(s.text, ":") {
 		return false
 	}
 	if lang != nil {
 		f := lang.form(s.text)
 		return lang != unreadLanguage && !lang.starts(f, lang.later) && !(lang.has(f, lang.greetings) && len(w) < 4) && !lang.has(f, lang.wanted) && !lang.has(f, lang.asked) && !lang.has(f, lang.hypothetical)
 	}
-	if n := putOff.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
+	if n := postponements.starts(w); n > 0 && !numbered(s.text) || wants.starts(w) > 0 || requests.starts(w) > 0 && !numbered(s.text) || hypotheses.starts(w) > 0 {
 		return false
 	}
 	if self[w[0].low] && len(w) > 1 || len(w) > shortReply && !needsContext(w, false) || strings.HasSuffix(s.text, "!") {
-		return false // it says by itself what it says
+		return false // it can be understood without the question
 	}
 	if (sayYes[w[0].low] || sayNo[w[0].low]) && len(w) > 1 && substance(w) < 2 && !numbered(s.text) {
 		return false
@@ -99,9 +102,9 @@ func answers(s *sentence, lang *cues) bool {
 	return !phatic[w[0].low] || len(w) > 3 || numbered(s.text)
 }
 
-// lastWord leaves of a sentence what stands behind a phrase that takes back what was said
-// before it: "two, no wait, one". back reports that there was such a phrase, and rest whether
-// anything stands behind it.
+// lastWord cuts a sentence to the text behind a phrase that takes back what was said before
+// it, as in "two, no wait, one". back reports whether there is such a phrase, and rest whether
+// any text follows it.
 func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	if lang != nil {
 		f := lang.form(s.text)
@@ -137,7 +140,7 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 		return true, false
 	}
 	for i := len(s.words) - 1; i >= 0; i-- {
-		n := takesBack.starts(s.words[i:])
+		n := selfCorrections.starts(s.words[i:])
 		if n == 0 || i > 0 && (!s.words[i-1].comma || len(s.words)-i-n > 25) {
 			continue
 		}
@@ -150,13 +153,14 @@ func lastWord(s *sentence, lang *cues) (back, rest bool) {
 	return false, true
 }
 
-// answer appends a sentence with the question that it answers.
+// answer adds a candidate made of a sentence and the question that it answers. It returns
+// false if that text is too long.
 func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) bool {
 	v := verdict{sort: draft.Fact, confidence: 0.8}
 	if lang == nil && hedges.in(c.words) >= 0 {
 		v.confidence = 0.5
 	}
-	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && bids(question) {
+	if lang == nil && len(c.words) <= 2 && (sayYes[c.words[0].low] || sayNo[c.words[0].low]) && offersAction(question) {
 		l.drop[reasonRequest]++
 		return true // "Tag it now?" "Yes."
 	}
@@ -164,17 +168,18 @@ func (l *collector) answer(s *speech, c *sentence, question string, lang *cues) 
 	if characters(text) > l.limit {
 		return false
 	}
-	if secret(&sentence{text: text, full: text, words: wordsOf(text)}) {
+	if hasCredential(&sentence{text: text, full: text, words: wordsOf(text)}) {
 		l.drop[reasonSecret]++
-		return true // it is an answer, and is not kept
+		return true // it is an answer, but is not stored
 	}
 	k := candidate{from: s, text: text, quote: c.text, sort: v.sort, confidence: v.confidence, answer: true}
-	l.found = append(l.found, k.whole(l.present))
+	l.found = append(l.found, k.weighed(l.present))
 	return true
 }
 
-// bids reports a question that offers to do something: it begins with what is to be done.
-func bids(question string) bool {
+// offersAction reports whether a question offers to do something, that is, starts with an imperative
+// verb.
+func offersAction(question string) bool {
 	if i := strings.LastIndex(question, ". "); i >= 0 {
 		question = question[i+2:]
 	}

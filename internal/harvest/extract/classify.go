@@ -8,17 +8,17 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// verdict is what a sentence is taken for. A reason says why it is no statement.
+// verdict is how a sentence is classified. reason says why it is no statement; it is "" for a
+// statement.
 type verdict struct {
 	sort       draft.Sort
 	confidence float64
 	explicit   bool // the speaker asked for it to be remembered
-	open       bool // it is left to do
+	open       bool // it is a task that is still to be done
 	reason     string
 }
 
-// Reasons for which a sentence of a person is no statement, as Draft.Dropped
-// counts them.
+// Reasons why a person's sentence is no statement. Draft.Dropped is counted by them.
 const (
 	reasonQuestion  = "question"
 	reasonTalk      = "small talk"
@@ -40,17 +40,17 @@ const (
 
 func refused(reason string) verdict { return verdict{reason: reason} }
 
-// judge decides what a sentence of a person is. toAgent says that it is addressed
-// to an agent rather than to another person.
+// judge classifies a person's sentence. toAgent says that it is addressed to an agent and not
+// to another person.
 func judge(s *sentence, toAgent bool) verdict {
 	w := s.words
 	if len(w) == 0 {
 		return refused(reasonEmpty)
 	}
-	if s.text[0] == '[' || strings.HasSuffix(s.text, ":") { // "[image: …]", and what leads up to something else
+	if s.text[0] == '[' || strings.HasSuffix(s.text, ":") { // "[image: …]", or an introduction to the text after it
 		return refused(reasonEmpty)
 	}
-	if secret(s) {
+	if hasCredential(s) {
 		return refused(reasonSecret)
 	}
 	if v, ok := asked(w, toAgent); ok {
@@ -77,7 +77,7 @@ func judge(s *sentence, toAgent bool) verdict {
 	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
 		return refused(reasonTalk)
 	}
-	if toAgent && !has(w, len(w), self) && !predicates(w) {
+	if toAgent && !has(w, len(w), self) && !hasVerb(w) {
 		return refused(reasonEmpty)
 	}
 	v := verdict{sort: draft.Fact, confidence: 0.8, open: toAgent && leftToDo.in(w) >= 0}
@@ -96,45 +96,46 @@ func judge(s *sentence, toAgent bool) verdict {
 	return v
 }
 
-// leftToDo is how people say that something has still to be done.
+// leftToDo lists phrases for something that has still to be done.
 var leftToDo = list(`still need to, still needs, still have to, still has to, still owe, still waiting, still missing, still to do, still open, left to do, not done yet, isn't done, isn't finished, aren't bought, haven't bought,
 	haven't written, haven't sent, haven't done, haven't got, haven't started, hasn't started, hasn't been, not started, need to find, has to be loosened, is missing, are missing, what's missing, for later, someone has to, somebody has to, to be done,
 	that's mine, is on my list, is pending, are pending, todo, to-do, yet to be, remains to be, is next, before the release, has to go, have to go, must still`)
 
-// chatter says why a sentence to an agent is no statement: a quotation, an exclamation, a joke,
-// or what is broken right now and will have been mended; "" when it may be one.
+// chatter returns the reason why a sentence to an agent is no statement: it is a quotation, an
+// exclamation, a joke, or a report of something that is broken right now. It returns "" if the
+// sentence may be a statement.
 func chatter(s *sentence) string {
 	w := s.words
 	bound := rules.in(w) >= 0 || forbids.in(w) >= 0 || lasting.in(w) >= 0
 	switch {
 	case quoted(s.text, func() bool { return has(w, len(w), sayings) }):
 		return reasonQuoted
-	case joking(s), !numbered(s.text) && winks(s.text), idle.in(w) >= 0, marvels(w):
+	case joking(s), !numbered(s.text) && endsInEmoticon(s.text), idle.in(w) >= 0, isExclamation(w):
 		return reasonTalk
 	case strings.HasSuffix(s.text, "!") && !numbered(s.text) && !strings.Contains(s.text, "`") && !bound && len(w) < 12 && decisions.in(w) < 0 && likings.in(w) < 0 && !has(w, len(w), self):
 		return reasonTalk
-	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || winks(s.text)):
-		return reasonTalk // "You should never …!", of nobody in particular
+	case low(w, 0) == "you" && auxiliary[low(w, 1)] && (strings.HasSuffix(s.text, "!") || endsInEmoticon(s.text)):
+		return reasonTalk // "You should never …!", which is addressed to nobody
 	case (low(w, len(w)-1) == "pls" || low(w, len(w)-1) == "please") && intends.in(w) >= 0:
 		return reasonRequest
-	case !bound && (outages.in(w) >= 0 || puzzled.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
+	case !bound && (outages.in(w) >= 0 || troubleCues.in(w) >= 0 || breaks.in(w) >= 0 && sinces.in(w) >= 0):
 		return reasonTrouble
 	}
 	return ""
 }
 
-// puzzled is what somebody says of what is looked into now.
-var puzzled = list("no clue why, no idea why, don't know why, can't see why, no clue what, no idea what's")
+// troubleCues lists phrases about a problem that the speaker is looking into right now.
+var troubleCues = list("no clue why, no idea why, don't know why, can't see why, no clue what, no idea what's")
 
-// intends opens what somebody is about to do with the agent's help. What is still to be done is
-// worth a note.
+// intends lists how people announce what they are about to do with the agent's help. lingers
+// lists words that make it worth a note all the same.
 var (
 	intends = list("i want to, i'd like to, i would like to, today i'd like, today i want, i need a, i need an, i need to, need your help, we want to, we need to")
 	lingers = set("still also always never only")
 )
 
-// winks reports a sentence that ends in a face or in laughter.
-func winks(text string) bool {
+// endsInEmoticon reports whether a sentence ends in an emoticon or in laughter.
+func endsInEmoticon(text string) bool {
 	text = strings.TrimRight(text, " .!")
 	for _, face := range [...]string{":)", ":-)", ";)", ";-)", ":D", ":-D", ":P", "xD", "^^", "haha", "hahaha", "lol", "mdr", "kkk", "jaja", "jajaja", "rsrs", "笑)", "(笑", "（笑）"} {
 		if strings.HasSuffix(text, face) {
@@ -144,8 +145,9 @@ func winks(text string) bool {
 	return false
 }
 
-// marvels reports "must be amazing", which is no rule.
-func marvels(w []word) bool {
+// isExclamation reports whether words contain an exclamation such as "must be amazing", whose "must"
+// is no rule.
+func isExclamation(w []word) bool {
 	for i := range w {
 		if w[i].low == "must" && (low(w, i+1) == "be" || low(w, i+1) == "have") && has(w[i+2:], 4, praise) {
 			return true
@@ -154,7 +156,7 @@ func marvels(w []word) bool {
 	return false
 }
 
-// What people say that is worth no note.
+// Phrases of sentences that are not worth a note.
 var (
 	sayings = set("put law once said says say saying wrote writes told quote quoted handbook proverb motto file slogan")
 	praise  = set("amazing best nice nicest great stunning beautiful thrilled lovely worst fun hard tough awful terrible wonderful incredible gorgeous exciting been happy proud tired crazy insane weird lonely dreamy nightmare stuck something")
@@ -166,7 +168,7 @@ var (
 	sinces = list(`since yesterday, since last, since this, since today, this morning, last night, right now, at the moment, again, today, on main, on my machine, since the, for some reason, on everybody, at everybody`)
 )
 
-// asked recognises what the speaker wants to be remembered.
+// asked classifies a sentence in which the speaker asks for something to be remembered.
 func asked(w []word, toAgent bool) (verdict, bool) {
 	if !toAgent {
 		return verdict{}, false
@@ -192,7 +194,7 @@ func asked(w []word, toAgent bool) (verdict, bool) {
 	return v, true
 }
 
-// instruction recognises how the agent is to act from now on.
+// instruction recognises a sentence that says how the agent is to act from now on.
 func instruction(w []word) (verdict, bool) {
 	if low(w, 0) == "please" {
 		w = w[1:]
@@ -219,7 +221,7 @@ func instruction(w []word) (verdict, bool) {
 	return verdict{}, false
 }
 
-// imperative reports an order: a bare verb comes first.
+// imperative reports whether a sentence is an order, that is, starts with a bare verb.
 func imperative(w []word) bool {
 	i := 0
 	for i < len(w) && leadIns[w[i].low] {
@@ -241,7 +243,7 @@ func imperative(w []word) bool {
 	return !copulas[low(w, i+2)] || analysis.IsStopWord(low(w, i+1)) // "Build 417 is on staging."
 }
 
-// negated reports whether a phrase is denied right before or right after it begins.
+// negated reports whether the word before word i negates it.
 func negated(w []word, i int) bool {
 	switch low(w, i-1) {
 	case "not", "never", "haven't", "hasn't", "didn't":
@@ -250,8 +252,8 @@ func negated(w []word, i int) bool {
 	return false
 }
 
-// questioning reports a sentence that asks although no question mark ends it.
-func questioning(w []word) bool {
+// isUnmarkedQuestion reports whether a sentence is a question without a question mark.
+func isUnmarkedQuestion(w []word) bool {
 	first, second := low(w, 0), low(w, 1)
 	switch {
 	case asking[first] && secondHalf[second] && first != "don't":
@@ -262,9 +264,9 @@ func questioning(w []word) bool {
 	return false
 }
 
-// predicates reports whether a sentence seems to have a verb. A sentence that opens
-// with a preposition has to show one: "For internal use only."
-func predicates(w []word) bool {
+// hasVerb reports whether a sentence seems to have a verb. The test is stricter for a
+// sentence that starts with a preposition, such as "For internal use only."
+func hasVerb(w []word) bool {
 	opens := prepositions[w[0].low]
 	for i := range w {
 		switch l := w[i].low; {
@@ -280,11 +282,11 @@ func predicates(w []word) bool {
 
 func numbered(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// worth is what a sort is worth beside what is said. Standing instructions and
-// decisions come first: they change how the next session goes.
+// worth is the base score of each sort of statement. Standing instructions and decisions score
+// highest, because they change how the next session goes.
 var worth = map[draft.Sort]float64{draft.Instruction: 7, draft.Decision: 3.5, draft.Constraint: 2.5, draft.Preference: 2}
 
-// What is worth knowing, beside the sort.
+// Scores that are added to that of the sort.
 const (
 	worthExplicit = 8.0
 	worthNumber   = 1.0
@@ -292,19 +294,18 @@ const (
 	worthName     = 0.7 // each, up to maxNames
 	maxNames      = 3
 	worthSelf     = 0.8
-	worthPersonal = 1.5 // who somebody is, and who is around
+	worthPersonal = 1.5 // facts about the speaker and the people around them
 	worthHedged   = -0.6
-	worthTrouble  = -1.5 // what is broken today is mended tomorrow; the goal has it
+	worthTrouble  = -1.5 // what is broken today is mended tomorrow; the summary's goal has it
 	worthItem     = -0.5
-	worthOther    = -0.8 // it speaks to somebody
+	worthOther    = -0.8 // it addresses the reader
 	vagueTerm     = 0.2
 	nameTerm      = 1.3
-	leastWeight   = 2.2 // of the terms of a plain fact
-	leastWisdom   = 4   // of what a person says of nobody and of nothing with a name: "Life can be so busy."
+	leastWeight   = 2.2 // minimum weight of the terms of a plain fact
+	leastRemark   = 4   // the same for a general remark, about nobody and nothing with a name: "Life can be so busy."
 )
 
-// weigh finds what a candidate is worth, and reports whether that is enough to be
-// a statement.
+// weigh computes a candidate's score, and reports whether it is high enough for a statement.
 func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	form := analysis.FormOf(c.text)
 	k.own = worth[k.sort]
@@ -324,7 +325,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 	if me {
 		k.own += worthSelf
 	}
-	if i := personal.in(c.words); i >= 0 && i < 6 || me && introduces(c.words) {
+	if i := personal.in(c.words); i >= 0 && i < 6 || me && givesOwnName(c.words) {
 		k.own += worthPersonal
 	}
 	if !me && k.sort == draft.Fact && has(c.words, len(c.words), troubles) {
@@ -358,7 +359,7 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 		least = 1.2
 	}
 	if k.from.name != "" && k.sort == draft.Fact && !me && !number && len(names) == 0 && k.question == "" {
-		least = leastWisdom
+		least = leastRemark
 	}
 	if c.item && !me {
 		return sum >= 4 && (number || len(names) > 0) && len(k.terms)-len(names) >= 4
@@ -368,25 +369,25 @@ func (k *candidate) weigh(c *sentence, present map[string]bool) bool {
 
 var troubles = set("fails fail failed failing failure broken breaks crash crashes crashed crashing bug error errors hangs doesn't won't flaky")
 
-// whole weighs a candidate by its text alone.
-func (k candidate) whole(present map[string]bool) candidate {
+// weighed returns the candidate weighed by its text alone.
+func (k candidate) weighed(present map[string]bool) candidate {
 	c := sentence{text: k.text, full: k.text, words: wordsOf(k.text)}
 	k.terms = analysis.Terms(k.text)
 	k.weigh(&c, present)
 	return k
 }
 
-// introduces reports "I'm Ana".
-func introduces(words []word) bool {
+// givesOwnName reports whether a sentence gives the speaker's name, as in "I'm Ana".
+func givesOwnName(words []word) bool {
 	return (words[0].low == "i'm" || follows(words, []string{"i", "am"})) && len(words) > 2 && (words[1].upper || words[2].upper && words[1].low == "am")
 }
 
-// names are the terms of the words that are written with a capital within a sentence.
+// names returns the terms of the words within a sentence that start with a capital.
 func names(words []word, present map[string]bool) map[string]bool {
 	var out map[string]bool
 	for i := range words {
 		w := &words[i]
-		if i == 0 || !w.upper || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || called(w.low, present) {
+		if i == 0 || !w.upper || self[w.low] || analysis.IsStopWord(w.low) || openings[w.low] || settled[w.low] || isNameOfPresent(w.low, present) {
 			continue
 		}
 		if t := analysis.Stem(w.low); !months[t] {
@@ -401,7 +402,7 @@ func names(words []word, present map[string]bool) map[string]bool {
 
 var months = set("januari februari march april may june juli august septemb octob novemb decemb january february july september october november december")
 
-// vague words are in most of what people say. Each in the form of an index term.
+// vague holds words that are in most of what people say, as index terms.
 var vague = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for w := range set(`good great nice really thing things lot lots get got getting go going went make makes made making know think feel feeling felt want wanted like liked

@@ -99,7 +99,7 @@ func TestQuestioning(t *testing.T) {
 		"when I was young": false, "what matters is speed": false, "do not push": false, "will is my brother": false,
 		"may is my month": false, "have fun": false, "": false,
 	} {
-		if got := questioning(wordsOf(text)); got != want {
+		if got := isUnmarkedQuestion(wordsOf(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -122,7 +122,7 @@ func TestPredicates(t *testing.T) {
 		"The ledger runs daily": true, "Deploys happen on Tuesdays": true, "Priya moved": true, "That isn't so": true,
 		"For internal purposes only": false, "In Oslo we are three": true, "Red boat": false, "Ana's boat": false,
 	} {
-		if got := predicates(wordsOf(text)); got != want {
+		if got := hasVerb(wordsOf(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

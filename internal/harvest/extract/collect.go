@@ -12,15 +12,15 @@ import (
 	"github.com/kenlayer/ken/internal/trained"
 )
 
-// collector finds candidates for statements in what people say.
+// collector finds candidates for statements in people's messages.
 type collector struct {
-	toAgent  bool // they speak to an agent rather than to each other
-	limit    int  // characters of a statement
+	toAgent  bool // people speak to an agent, not to each other
+	limit    int  // maximum length of a statement, in characters
 	present  map[string]bool
 	drop     dropped
 	found    []candidate
 	spoken   *cues  // the session's language; nil is English
-	question string // that the last answer was an answer to
+	question string // the question that the last answer was for
 }
 
 // collect finds the candidates of a session.
@@ -37,7 +37,7 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 		if !s.person || s.text == "" {
 			continue
 		}
-		if suspect(s.text) {
+		if givesOrders(s.text) {
 			drop[reasonSuspect]++
 			continue
 		}
@@ -56,7 +56,7 @@ func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 	return l.found
 }
 
-// spokenIn is the language of what persons say in a session.
+// spokenIn returns the language that people use in a session.
 func spokenIn(all []speech) *cues {
 	var b strings.Builder
 	for i := range all {
@@ -71,8 +71,8 @@ func spokenIn(all []speech) *cues {
 // message appends the candidates of one message.
 func (l *collector) message(s *speech) {
 	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
-	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && printed(s.text)
-	var before *sentence // the statement right before, that a pronoun may refer to
+	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && hasProgramOutput(s.text)
+	var before *sentence // the statement right before, which a pronoun may refer to
 	lang := l.language(s)
 	question, context := l.asked(s.before)
 	var quotes [][2]int
@@ -101,7 +101,7 @@ func (l *collector) message(s *speech) {
 			back, rest := lastWord(&part, lang)
 			if back {
 				l.takeBack(s, i)
-				before = nil // it may be what was taken back
+				before = nil // the sentence before may be what was taken back
 				if !rest {
 					l.drop[reasonCorrected]++
 					continue
@@ -142,16 +142,16 @@ func (l *collector) message(s *speech) {
 	}
 }
 
-// A message to an agent of so many sentences was hardly typed. Of what stands in
-// it, the sentences at either end count, and those in the first person; of a message
-// with a program's output in it, only the latter.
+// A message to an agent with pastedSentences or more was probably pasted. Only the first and the
+// last typed sentences of it count, and those in the first person. If it holds a program's output,
+// only those in the first person count.
 const (
 	pastedSentences = 10
 	typed           = 2
 )
 
-// sentence appends what one sentence says, and returns what the next one may
-// refer to.
+// sentence adds what one sentence says as a candidate. It returns the sentence that the next one
+// may refer to, or nil.
 func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cues) *sentence {
 	var v verdict
 	if lang != nil {
@@ -185,7 +185,7 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 	}
 	if v.reason == "" {
 		k := candidate{from: s, text: c.text, quote: c.text, question: question, sort: v.sort, confidence: v.confidence, explicit: v.explicit, open: v.open}
-		replaces := joined != nil && l.hasCandidate(s) // the one before
+		replaces := joined != nil && l.hasCandidate(s) // replaces the candidate before
 		if replaces {
 			k.keep(&l.found[len(l.found)-1])
 		}
@@ -206,8 +206,8 @@ func (l *collector) sentence(s *speech, before, c *sentence, room int, lang *cue
 // not trained on, 96 of 100 worth keeping are above it, and 25 of 100 others.
 const leastWorth = 0.36
 
-// language returns the language of a message: the session's, or that of the message
-// before, where the message itself is too short to tell. Nil is English.
+// language returns the language of a message. Where the message is too short to tell, it is that
+// of the session or of the message before. Nil is English.
 func (l *collector) language(s *speech) *cues {
 	if !l.toAgent {
 		return nil
@@ -223,13 +223,13 @@ func (l *collector) language(s *speech) *cues {
 	return l.spoken
 }
 
-// mostBefore is how many candidates a correction may reach back over.
+// mostBefore is how many of the latest candidates a correction may refer to.
 const mostBefore = 6
 
-// corrects appends a sentence that gives something said before another value, in the place of
-// what it takes back: "The quota is 500 a day." "I was wrong, it's 300 a day."
+// corrects adds a sentence that gives a new value for something said before, in place of the
+// candidate that it corrects: "The quota is 500 a day." "I was wrong, it's 300 a day."
 func (l *collector) corrects(s *speech, c *sentence, room int) bool {
-	if c.asks || secret(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
+	if c.asks || hasCredential(c) || characters(c.text) > room || hedges.in(c.words) >= 0 {
 		return false
 	}
 	if !consolidate.MayCorrect(c.text) {
@@ -240,16 +240,17 @@ func (l *collector) corrects(s *speech, c *sentence, room int) bool {
 		if k.from.name != s.name || !consolidate.Corrects(k.text, c.text) {
 			continue
 		}
-		fixed := candidate{from: s, text: c.text, quote: c.text, was: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
-		l.found = append(slices.Delete(l.found, n, n+1), fixed.whole(l.present))
+		fixed := candidate{from: s, text: c.text, quote: c.text, corrected: k.attributed(l.limit), sort: k.sort, confidence: k.confidence, answer: k.answer && k.from != s}
+		l.found = append(slices.Delete(l.found, n, n+1), fixed.weighed(l.present))
 		l.drop[reasonCorrected]++
 		return true
 	}
 	return false
 }
 
-// takeBack drops what sentence i of a message corrects: the last candidate of the same message, or
-// the answer in the speaker's message before, if this one starts with the correction.
+// takeBack drops the candidate that sentence i of a message corrects. That is the last one of the
+// same message or, if the message starts with the correction, the answer in the speaker's message
+// before.
 func (l *collector) takeBack(s *speech, i int) {
 	n := len(l.found) - 1
 	if n < 0 || l.found[n].from != s && (i > 0 || !l.found[n].answer || s.before == nil || l.found[n].from != s.before.before) {
@@ -261,8 +262,8 @@ func (l *collector) takeBack(s *speech, i int) {
 	}
 }
 
-// spoken splits sentences at words with which people go on to something else without a full
-// stop: "…, lol, btw the port is 8080".
+// spoken splits sentences at words that begin a new subject without a full stop before them: "…,
+// lol, btw the port is 8080".
 func spoken(in []sentence) []sentence {
 	out := make([]sentence, 0, len(in))
 	for _, s := range in {
@@ -292,16 +293,16 @@ func spoken(in []sentence) []sentence {
 
 var goingOn = list("btw, by the way, oh and, one more thing, fyi, also note, anyway, ok so, übrigens, au fait, por cierto, aliás")
 
-// hasCandidate reports whether something of a message is a candidate already.
+// hasCandidate reports whether the last candidate comes from message s.
 func (l *collector) hasCandidate(s *speech) bool {
 	return len(l.found) > 0 && l.found[len(l.found)-1].from == s
 }
 
-// needsContext reports a sentence that speaks of something that is not named in it, and
+// needsContext reports whether a sentence refers to something that it does not name, so that it
 // can't be understood without the one before.
 //
-// Among people "that necklace" is said of what both see, and is let through: with
-// an agent it is something that was said before.
+// Between people, "that necklace" usually points at something both see, and is accepted. To an
+// agent, it refers to something said before.
 func needsContext(words []word, people bool) bool {
 	if len(words) == 0 {
 		return true
@@ -314,7 +315,7 @@ func needsContext(words []word, people bool) bool {
 		if first == "this" && settled[low(words, 1)] {
 			return false
 		}
-		return !determiners[first] || !noun(words, 1) || !people && pointing[first]
+		return !determiners[first] || !isNoun(words, 1) || !people && pointing[first]
 	}
 	// A pronoun further on has been named by then, if there was room for a name.
 	named := 0
@@ -332,15 +333,15 @@ func needsContext(words []word, people bool) bool {
 	return false
 }
 
-// vagueQuestion reports a question that speaks of something that is not named in it.
+// vagueQuestion reports whether a question refers to something that it does not name.
 func vagueQuestion(words []word) bool {
 	if len(words) > 0 && wondering[words[0].low] {
-		words = words[1:] // "which" opens no fragment here
+		words = words[1:] // "which" at the start of a question does not make it a fragment
 	}
 	return needsContext(words, true)
 }
 
-// mainClause reports whether something follows the clause that "although" opens.
+// mainClause reports whether a main clause follows the one that a word such as "although" begins.
 func mainClause(words []word) bool {
 	for i := 2; i+3 < len(words); i++ {
 		if words[i].comma {
@@ -350,17 +351,18 @@ func mainClause(words []word) bool {
 	return false
 }
 
-// noun reports whether word i could name what "this" before it points at.
-func noun(words []word, i int) bool {
+// isNoun reports whether word i can be the noun that a determiner before it, such as "this", refers
+// to.
+func isNoun(words []word, i int) bool {
 	w := low(words, i)
 	return w != "" && !analysis.IsStopWord(w) && !asking[w] && !standIns[w] && !strings.HasSuffix(w, "'s") && w != "of" && w != "not"
 }
 
-// Where a session stands at its end.
-type stop struct {
-	unanswered string   // the user's last words, when nothing came after them
+// ending says how a session ended.
+type ending struct {
+	unanswered string   // the user's last message, if no answer came
 	open       []string // what the assistant named as still to be done
-	last       string   // what the assistant said last that says where things stand
+	last       string   // the assistant's last sentence about the state of the work
 }
 
 const (
@@ -374,10 +376,10 @@ var (
 	closings = list(`let me know, feel free, happy to help, hope this helps, is there anything, good luck, you're welcome, if you have, if you need, don't hesitate`)
 )
 
-// endOf reads the end of a session: what comes after the last words of a user, or
-// what the last words of the assistant leave open.
-func endOf(all []speech) stop {
-	var s stop
+// endOf reads the end of a session: the user's last message if it was not answered, or else what
+// the assistant's last message leaves open.
+func endOf(all []speech) ending {
+	var s ending
 	i := len(all) - 1
 	for i >= 0 && strings.TrimSpace(all[i].text) == "" {
 		i--
@@ -391,12 +393,12 @@ func endOf(all []speech) stop {
 			i--
 		}
 	}
-	if i < 0 || suspect(all[i].text) {
+	if i < 0 || givesOrders(all[i].text) {
 		return s
 	}
 	listed, item := false, false // whether the last line found was a list's
 	for _, p := range sentences(all[i].text) {
-		if secret(&p) || closings.in(p.words) >= 0 {
+		if hasCredential(&p) || closings.in(p.words) >= 0 {
 			continue
 		}
 		at := nexts.in(p.words)
@@ -411,21 +413,21 @@ func endOf(all []speech) stop {
 		case !p.item:
 			listed = false
 		}
-		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !polite(p.words) && !retellsUser(p.words) {
+		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !isCourtesy(p.words) && !retellsUser(p.words) {
 			s.last, item = clip(unmarked(p.text), maxOpenItem), p.item
 		}
 	}
 	return s
 }
 
-// unanswered is what a message waits to be told: its last question, or the last
+// unanswered returns what a message without an answer asks: its last question, or else the last
 // thing that it says.
 func unanswered(s *speech) string {
 	text := ""
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		p := &s.parts[i]
 		n := substance(p.words)
-		if secret(p) || n < 1 || n < 2 && !p.asks {
+		if hasCredential(p) || n < 1 || n < 2 && !p.asks {
 			continue
 		}
 		if p.asks {
@@ -438,16 +440,16 @@ func unanswered(s *speech) string {
 	return text
 }
 
-// retellsUser reports a sentence of the assistant about the user: what it thinks to
-// remember must not come back as knowledge.
+// retellsUser reports whether a sentence of the assistant is about the user. What the assistant
+// claims to remember must not become knowledge.
 func retellsUser(words []word) bool {
 	return has(words, len(words), other) || has(words, len(words), retelling)
 }
 
 var retelling = set("user user's users remember remembered recall recalled noted memory memorized saved")
 
-// polite reports a sentence about how the assistant feels.
-func polite(words []word) bool {
+// isCourtesy reports whether a sentence is about how the assistant feels.
+func isCourtesy(words []word) bool {
 	switch w := words[0].low; w {
 	case "i'm", "that's", "it's", "certainly", "yes":
 		return true
@@ -456,8 +458,8 @@ func polite(words []word) bool {
 	}
 }
 
-// Orders that are aimed at the memory, or at whoever reads it: nobody writes them
-// but who pastes or plants them, and one of them makes a whole message suspect.
+// Orders to the memory or to its reader. Only pasted or planted text contains them, and one of
+// them makes a whole message suspect.
 var (
 	overrides = set("ignore disregard forget override bypass overrule")
 	overruled = set("instructions instruction prompt prompts rules directives guidelines guardrails safeguards")
@@ -466,9 +468,9 @@ var (
 		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, note to the assistant, note for the assistant, note pour l'assistant, hinweis für den assistenten, nota para el asistente, nota para o assistente, from this conversation on, nothing to save, save it using the memory tool`)
 )
 
-// suspect reports a message that gives orders to the memory or to the model's
-// rules. None of what it says is learned.
-func suspect(text string) bool {
+// givesOrders reports whether a message gives orders to the memory or against the model's rules.
+// Nothing is learned from such a message.
+func givesOrders(text string) bool {
 	if strings.Contains(text, guardrail.FrameOpen) || strings.Contains(text, guardrail.FrameClose) {
 		return true
 	}
@@ -486,13 +488,13 @@ func suspect(text string) bool {
 
 var above = set("previous prior above earlier all any your the these those preceding existing")
 
-// credentials are words after which a secret stands in plain prose, where no rule
-// can tell it by its shape.
+// credentials lists words that a secret may follow in plain prose, where no rule recognises it by
+// its format.
 var credentials = set("password passwords passphrase passcode pin secret token api-key apikey credential credentials")
 
-// secret reports a sentence that tells a credential, or told one before it was
-// taken out.
-func secret(s *sentence) bool {
+// hasCredential reports whether a sentence contains a credential, or did before the credential was
+// redacted.
+func hasCredential(s *sentence) bool {
 	if strings.Contains(s.text, "[redacted:") {
 		return true
 	}
@@ -502,7 +504,7 @@ func secret(s *sentence) bool {
 			continue
 		}
 		for k, w := range s.words[i:min(i+7, len(s.words))] { // "the password of the backup is …"
-			if k > 0 && tells[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
+			if k > 0 && credentialCues[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
 				return true
 			}
 		}
@@ -510,4 +512,5 @@ func secret(s *sentence) bool {
 	return false
 }
 
-var tells = set("is are was were =")
+// credentialCues are words between the name of a credential and its value.
+var credentialCues = set("is are was were =")

@@ -1,34 +1,34 @@
-// Package extract draws what a session taught out of its transcript by rules,
-// without a model: an episode to find it by, and statements that stand by
-// themselves.
+// Package extract summarises by rules, without a model, what a session's transcript
+// teaches: an episode to find the session by, and statements that can be understood
+// on their own.
 //
 //	transcript ─→ speeches ─→ sentences ─→ candidates ─→ chosen ─→ statements
 //	                  └─────→ work (files, commands) ───────────→ summary
 //
-// What people say is the source. A user's words count, and where both sides have
-// names, as in a chat of two people, both do. An assistant's words count for what
+// Statements come from what people say. These are the user's words or, in a chat of
+// two people with names, the words of both. An assistant's words are used for what
 // it did, for the line that says where the session stopped, and for a proposal that
-// the user accepted. They never become a fact: a model's retelling is not knowledge.
-// Tool results are read for whether a command failed, and for nothing else.
+// the user accepted. They never become a fact, since a model's retelling is not
+// knowledge. Of a tool's result, only whether the command failed is used.
 //
-// A statement is the speaker's own sentence, verbatim, behind the speaker's name:
+// A statement is the speaker's own sentence, verbatim, after the speaker's name:
 //
 //	User: I prefer tabs over spaces.
 //	Ana: I moved to Lyon last month (April 2023).
 //	The staging database is pg-7.
 //
-// Nothing is put into other words, because each rewriting rule is wrong somewhere
-// and a wrong fact with a right quote is hard to notice. What changes: openings
-// that say nothing ("By the way,"), a request behind the last comma ("…, can you
-// help?"), and the date that "yesterday" stands for, added in parentheses. The name
-// is left out where the sentence speaks of nobody.
+// Sentences are not reworded, because a rewriting rule is sometimes wrong, and a
+// wrong fact with a correct quote is hard to notice. Only this changes: empty
+// openings ("By the way,") and a request behind the last comma ("…, can you help?")
+// are cut, and the date that "yesterday" means is added in parentheses. The name is
+// left out where the sentence is about no person.
 //
-// Questions, small talk, requests for now, code, logs, pasted text, what speaks of
-// something that is not named, secrets, and orders that are aimed at the memory
-// itself are never statements. Nor is a plain fact that package trained holds for
-// worth little later. Draft.Dropped counts them by reason.
+// These are never statements: questions, small talk, requests for now, code, logs,
+// pasted text, sentences about something that they do not name, secrets, and orders
+// to the memory itself. Neither is a plain fact to which package trained gives a low
+// score. Draft.Dropped counts them by reason.
 //
-// Caveats. The words that the rules know are English; in other languages a sentence
-// counts by its names, numbers and dates alone. There is no grammar behind it: what
-// is ironic, hypothetical without saying so, or taken back later is believed.
+// Caveats. Full rules exist for English only; other languages have shorter lists of
+// phrases, see lang.go. The rules know no grammar. Irony, an unmarked hypothesis and
+// a later retraction are taken for statements.
 package extract

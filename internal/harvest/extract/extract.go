@@ -18,13 +18,13 @@ const (
 	DefaultSummaryChars = 1500
 )
 
-// Options bounds a draft. The zero value is the default; so is anything below zero.
+// Options bounds a draft. A field that is zero or negative has its default.
 type Options struct {
-	// MaxFacts bounds the statements. By default a session may teach 12, and beyond
-	// twelve messages of persons one more for every two, up to 40.
+	// MaxFacts bounds the statements. The default is 12, and for every two messages of
+	// persons beyond twelve one more, up to 40.
 	MaxFacts     int
-	FactChars    int // characters (code points) of a statement's text, at least 80
-	SummaryChars int // characters of the summary, at least 200
+	FactChars    int // maximum length of a statement's text in characters (code points), at least 80
+	SummaryChars int // maximum length of the summary in characters, at least 200
 }
 
 func (o Options) withDefaults() Options {
@@ -38,14 +38,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Draft extracts what a session taught. It is a pure function: the same transcript
-// and options give the same draft. It reads nothing but tr, keeps no reference to
-// it beyond substrings of its texts, and never fails; a session that taught nothing
-// gives a draft without statements, and one in which nobody said anything an empty
-// summary. Its time is linear in the number of messages, and what it reads of a
-// message is bounded.
+// Draft extracts what a session taught. It is a pure function of transcript and options,
+// and never fails. It keeps no reference to tr besides substrings of its texts. A
+// session that taught nothing gives a draft without statements, and one without messages
+// an empty summary. The time is linear in the number of messages; of each message, a
+// bounded part is read.
 //
-// Draft may be called from several goroutines, also with one transcript.
+// Draft may be called from several goroutines, also with the same transcript.
 func Draft(tr *session.Transcript, o Options) draft.Draft {
 	o = o.withDefaults()
 	drop := dropped{}
@@ -72,10 +71,10 @@ func Draft(tr *session.Transcript, o Options) draft.Draft {
 	return d
 }
 
-// How many statements a session may teach. A model condenses what was said into
-// twelve; a rule can only choose, and from a long session it then leaves out most.
-// On long technical chats (34 messages of the user each) 12 statements quote 0.28 of
-// the messages that questions are about, this many 0.49, and all that could be had 0.56.
+// How many statements a session may teach. A model condenses what was said into twelve.
+// Rules can only choose, and would leave out most of a long session. On long technical
+// chats (34 messages of the user each), 12 statements quote 0.28 of the messages that
+// questions are about, these limits 0.49, and no limit 0.56.
 const (
 	leastFacts = 12
 	mostFacts  = 40
@@ -106,31 +105,31 @@ func containsFold(list []string, s string) bool {
 // candidate is a sentence that may become a statement.
 type candidate struct {
 	from       *speech
-	order      int    // among the candidates
-	text       string // what is said, without the speaker
-	quote      string // as it stands in the message
-	was        string // what it takes back, as a statement
-	question   string // that it answers, where it can't be understood without
+	order      int    // position among the candidates
+	text       string // the statement without the speaker's name
+	quote      string // the sentence as it is in the message
+	corrected  string // the earlier statement that it corrects
+	question   string // the question that it answers, if it can't be understood without
 	sort       draft.Sort
 	confidence float64
 	explicit   bool
 	answer     bool // the text is a question of the assistant with the user's answer
-	open       bool // it is left to do
+	open       bool // it is a task that is still to be done
 
 	terms   []string // index terms, distinct
 	weight  []float64
-	figures []string // numbers and negation among them
-	own     float64  // what it is worth by itself, beside its terms
+	figures []string // the terms that are numbers or negations
+	own     float64  // its score without that of its terms
 }
 
-// dropped counts what was left out, by reason.
+// dropped counts the sentences that were left out, by reason.
 type dropped map[string]int
 
-// maxCandidates bounds what is chosen from: of a very long session, the candidates
-// that are worth most by themselves.
+// maxCandidates bounds the candidates to choose from. Of a very long session, those with
+// the highest scores are kept.
 const maxCandidates = 2000
 
-// strongest keeps n candidates, in their order.
+// strongest returns the n candidates with the highest scores, in their original order.
 func strongest(all []candidate, n int) []candidate {
 	byWorth := make([]int, len(all))
 	for i := range byWorth {
@@ -146,7 +145,8 @@ func strongest(all []candidate, n int) []candidate {
 	return kept
 }
 
-// keep takes over what the sentence before was, for two sentences that become one.
+// keep merges the sort, confidence and explicit mark of the sentence before into k, when
+// the two sentences become one.
 func (k *candidate) keep(before *candidate) {
 	if before.sort != draft.Fact {
 		k.sort = before.sort
@@ -155,7 +155,7 @@ func (k *candidate) keep(before *candidate) {
 	k.explicit = k.explicit || before.explicit
 }
 
-// What an assistant proposes, and how a user accepts it.
+// Phrases with which an assistant proposes something and a user accepts or refuses it.
 var (
 	proposals = list(`i suggest, i'd suggest, i would suggest, i recommend, i'd recommend, i would recommend, i propose, i'd propose, i'd go with, i would go with, i'll use, we should use,
 		we should go with, we should keep, we could use, we can use, let's use, let's go with, let's keep, let's switch, let's store, let's put, my recommendation is, my suggestion is, the best option is, i'd use, i would use,
@@ -164,19 +164,19 @@ var (
 	refusals = set("no not don't nope but instead rather wait stop however although except unless only why what how which when where never actually maybe hold before after first")
 )
 
-// longestAssent is how many words an assent may have: a longer answer says for
-// itself what was decided.
+// longestAssent is the maximum number of words of an assent. A longer answer says itself
+// what was decided.
 const longestAssent = 12
 
-// agreed finds what the assistant proposed and the user accepted in the next
-// message: "I suggest pgx, because lib/pq is not maintained." "Yes, do that." The
-// words are the assistant's, and so is the message that is quoted; only the last
-// proposal of a message counts, for that is what an assent answers.
+// agreed finds what the assistant proposed and the user accepted in the next message: "I
+// suggest pgx, because lib/pq is not maintained." "Yes, do that." The candidate quotes
+// the assistant's message. Only the last proposal of a message counts, since an assent
+// answers that.
 func agreed(all []speech, limit int) []candidate {
 	var out []candidate
 	for i := 1; i < len(all); i++ {
 		user, agent := &all[i], &all[i-1]
-		if !user.person || agent.person || !assents(user) || suspect(agent.text) {
+		if !user.person || agent.person || !assents(user) || givesOrders(agent.text) {
 			continue
 		}
 		if c, ok := proposed(agent, limit-characters(acceptedPrefix)); ok {
@@ -186,7 +186,7 @@ func agreed(all []speech, limit int) []candidate {
 	return out
 }
 
-// assents reports a message that accepts and says nothing else.
+// assents reports whether a message accepts a proposal and says nothing else.
 func assents(s *speech) bool {
 	if len(s.text) > 120 {
 		return false
@@ -198,13 +198,13 @@ func assents(s *speech) bool {
 	return !has(w, len(w), refusals) && s.text[len(s.text)-1] != '?'
 }
 
-// proposed is the last proposal of an assistant's message.
+// proposed returns the last proposal in an assistant's message.
 func proposed(agent *speech, limit int) (candidate, bool) {
 	parts := sentences(agent.text)
 	for k := len(parts) - 1; k >= 0; k-- {
 		p := parts[k]
 		p.open(nil)
-		if proposals.starts(p.words) == 0 || secret(&p) {
+		if proposals.starts(p.words) == 0 || hasCredential(&p) {
 			continue
 		}
 		if characters(p.text) > limit || needsContext(p.words[1:], false) {
@@ -216,10 +216,10 @@ func proposed(agent *speech, limit int) (candidate, bool) {
 	return candidate{}, false
 }
 
-// page is a text that is written line by line within a limit.
+// page is a text that is written line by line up to a limit.
 type page struct {
 	lines []string
-	left  int // characters
+	left  int // characters that still fit
 }
 
 func (p *page) text() string { return strings.Join(p.lines, "\n") }
@@ -258,15 +258,15 @@ func (p *page) section(title, between string, items []string, room int) {
 	}
 }
 
-// How candidates are chosen: each next one is that which adds most to those that
-// are chosen already.
+// How candidates are chosen: the next one is always that which adds most to those
+// already chosen.
 const (
-	termWorth  = 0.5  // of a term that no chosen candidate has
-	knownTerm  = 0.25 // of that, for one that has been said
-	mostTerms  = 10.0 // of new terms count, by weight
-	alike      = 0.4  // of what it is worth by itself is left to one that brings nothing new
-	sameShare  = 0.8  // of the shorter one's terms: from here on, two say the same
-	postingMax = 64   // chosen candidates that are looked at for a term
+	termWorth     = 0.5  // of the weight of new terms
+	knownTerm     = 0.25 // of the weight of a term, if a chosen candidate has it already
+	mostTerms     = 10.0 // upper limit for the weight of new terms
+	repeatedShare = 0.4  // share of its own score that is left to a candidate without new terms
+	sameShare     = 0.8  // of the shorter one's terms: from this share on, two candidates say the same
+	postingMax    = 64   // chosen candidates that are looked at for a term
 )
 
 // choose picks at most max candidates, and returns them best first.
@@ -283,7 +283,7 @@ func choose(all []candidate, max int, drop dropped) []candidate {
 	heap.Init(&queue)
 	for len(queue) > 0 {
 		best := &queue[0]
-		if best.at != len(p.chosen) { // what was chosen since may have made it worth less
+		if best.at != len(p.chosen) { // candidates chosen since then may have reduced its gain
 			best.gain, best.at = p.gain(best.c), len(p.chosen)
 			heap.Fix(&queue, 0)
 			continue
@@ -291,7 +291,7 @@ func choose(all []candidate, max int, drop dropped) []candidate {
 		c := best.c
 		heap.Pop(&queue)
 		switch {
-		case p.said(c):
+		case p.isDuplicate(c):
 			drop[reasonDuplicate]++
 		case len(p.chosen) >= max:
 			drop[reasonLimit]++
@@ -307,7 +307,7 @@ type picker struct {
 	known  map[string][]int // term to the chosen ones that have it
 }
 
-// gain is what a candidate would add.
+// gain returns how much a candidate adds to the chosen ones.
 func (p *picker) gain(c *candidate) float64 {
 	sum, all := 0.0, 0.0
 	for i, t := range c.terms {
@@ -320,12 +320,12 @@ func (p *picker) gain(c *candidate) float64 {
 	}
 	own := c.own
 	if own > 0 && all > 0 { // the tenth decision in the same words is worth less
-		own *= alike + (1-alike)*sum/all
+		own *= repeatedShare + (1-repeatedShare)*sum/all
 	}
 	return own + termWorth*math.Min(sum, mostTerms)
 }
 
-// worth is what a candidate adds to nothing.
+// worth returns the gain of a candidate when no other is chosen.
 func (k *candidate) worth() float64 { return (&picker{}).gain(k) }
 
 func (p *picker) take(c *candidate) {
@@ -337,9 +337,9 @@ func (p *picker) take(c *candidate) {
 	p.chosen = append(p.chosen, *c)
 }
 
-// said reports whether a chosen candidate says the same: nearly the same words,
-// of the same thing, with the same numbers and the same negation.
-func (p *picker) said(c *candidate) bool {
+// isDuplicate reports whether a chosen candidate of the same speaker says the same: nearly the
+// same terms, with the same numbers and the same negation.
+func (p *picker) isDuplicate(c *candidate) bool {
 	shared := map[int]int{}
 	for _, t := range c.terms {
 		for _, i := range p.known[t] {
@@ -356,9 +356,9 @@ func (p *picker) said(c *candidate) bool {
 	return false
 }
 
-// covers reports whether the terms of one sentence hold all of another's. Where
-// each has one that the other lacks, they speak of different things: "The mailer service is
-// owned by Cy." and "The auth service is owned by Cy."
+// covers reports whether terms contains all of another sentence's terms. If each
+// sentence has a term that the other lacks, they are about different things: "The mailer
+// service is owned by Cy." and "The auth service is owned by Cy."
 func covers(terms, of []string) bool {
 	for _, t := range of {
 		if !contains(terms, t) {
@@ -372,7 +372,8 @@ func covers(terms, of []string) bool {
 // negated or both not.
 func equalFigures(a, b *candidate) bool { return slices.Equal(a.figures, b.figures) }
 
-// figures are the terms that tell two similar sentences apart, sorted.
+// figures returns the numbers and negations among terms, sorted. They distinguish
+// sentences that are otherwise similar.
 func figures(terms []string) []string {
 	var out []string
 	for _, t := range terms {
@@ -387,13 +388,13 @@ func figures(terms []string) []string {
 	return slices.Compact(out)
 }
 
-// queue is the candidates by what they would add, the most first.
+// queue is a heap of candidates, the one with the greatest gain first.
 type queue []ranked
 
 type ranked struct {
 	c    *candidate
 	gain float64
-	at   int // chosen ones when gain was found
+	at   int // number of chosen candidates when gain was computed
 }
 
 func (q queue) Len() int { return len(q) }
@@ -405,10 +406,10 @@ func (q queue) Less(i, j int) bool {
 }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
-// Push is heap's; nothing is ever added.
+// Push implements heap.Interface; nothing is ever added.
 func (q *queue) Push(any) {}
 
-// Pop is heap's.
+// Pop implements heap.Interface.
 func (q *queue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]

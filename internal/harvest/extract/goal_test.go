@@ -145,7 +145,7 @@ func TestStopped(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := endOf(digestOf(tt.said...).all)
-			if diff := cmp.Diff(stop{tt.unanswered, tt.open, tt.last}, got, cmp.AllowUnexported(stop{})); diff != "" {
+			if diff := cmp.Diff(ending{tt.unanswered, tt.open, tt.last}, got, cmp.AllowUnexported(ending{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -206,12 +206,12 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestLooks(t *testing.T) {
+func TestReadsOnly(t *testing.T) {
 	for line, want := range map[string]bool{
 		"ls -la": true, "git status": true, "git log -3": true, "FOO=1 grep x y": true, "sudo cat x": true,
 		"go test ./...": false, "git commit -m x": false, "make": false, "git": false,
 	} {
-		if got := looks(line); got != want {
+		if got := readsOnly(line); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
 	}

@@ -10,28 +10,28 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// cues tell, in one language, a statement from a request, a question or a
-// pleasantry. Phrases are separated by commas. Where words have spaces between them, a
-// phrase is whole words; in Chinese and Japanese it is any part of the sentence.
+// cues are the phrases of one language that distinguish a statement from a request, a question or a
+// pleasantry. A phrase is whole words where the language separates words by spaces. In Chinese and
+// Japanese it is any substring of the sentence.
 type cues struct {
-	words        string // frequent words, by which the language is told; separated by spaces
-	unspaced     bool
-	questions    []string // a sentence that starts so asks
-	asked        []string // a sentence that has one asks
-	requests     []string // a sentence that starts so is a request
+	words        string   // frequent words that identify the language, separated by spaces
+	unspaced     bool     // words are not separated by spaces
+	questions    []string // a sentence that starts with one is a question
+	asked        []string // a sentence that has one is a question
+	requests     []string // a sentence that starts with one is a request
 	wanted       []string // a sentence that has one is a request
 	greetings    []string // a short sentence that has one is a pleasantry
-	pointing     []string // a sentence that starts so needs the one before
-	troubles     []string // what is broken today
+	pointing     []string // a sentence that starts with one needs the one before
+	troubles     []string // reports of something that is broken today
 	hypothetical []string
-	said         []string // what stands before or behind a quotation
-	corrections  []string // what takes back what was said right before
-	offers       []string // a question that starts so offers to do something
+	said         []string // words before or after a quotation
+	corrections  []string // a sentence that has one takes back what was said right before
+	offers       []string // a question that starts with one offers to do something
 	later        []string // an answer that has one puts the question off
 	decisions    []string
 	preferences  []string
 	rules        []string
-	open         []string // what is left to do
+	open         []string // tasks that are still to be done
 }
 
 func phrasesOf(s string) (out []string) {
@@ -43,7 +43,7 @@ func phrasesOf(s string) (out []string) {
 	return out
 }
 
-// languages are the languages beside English that statements are read in.
+// languages holds the languages besides English in which statements are found.
 var languages = map[string]*cues{
 	"de": {
 		words: `der die das und ist nicht wir ich du mit auf für im den dem ein eine einen sind es auch noch bei vom zum zur haben hat wird werden aber
@@ -158,7 +158,8 @@ var languages = map[string]*cues{
 	},
 }
 
-// unread are languages that are told apart, so that their sentences are not taken for others'.
+// unread holds languages that are only recognised, so that their sentences are not taken for another
+// language's.
 var unread = map[string]string{
 	"it": `il lo gli di che è per una un non con del della nel nella sono ho abbiamo questo anche ma come più dal alla`,
 	"nl": `het een de en van is niet wij ik met voor op zijn er maar dat ook nog bij naar aan wordt hebben heeft`,
@@ -166,7 +167,7 @@ var unread = map[string]string{
 	"en": `the a is are to of and in on for we i it that with you this be not have at from as by but was will our my can`,
 }
 
-// unreadLanguage is a language that nothing is read in.
+// unreadLanguage stands for a language in which no statements are found.
 var unreadLanguage = &cues{}
 
 var frequent = sync.OnceValue(func() map[string]map[string]bool {
@@ -182,8 +183,8 @@ var frequent = sync.OnceValue(func() map[string]map[string]bool {
 	return m
 })
 
-// languageOf tells the language of a text: nil for English, and known is false where it can't
-// be told.
+// languageOf returns the language of a text, nil for English. known is false where the language can't
+// be determined.
 func languageOf(text string) (c *cues, known bool) {
 	letters, han, kana, latin := 0, 0, 0, 0
 	for _, r := range text {
@@ -236,7 +237,7 @@ func languageOf(text string) (c *cues, known bool) {
 	return unreadLanguage, true
 }
 
-// form is a sentence in the form that phrases are looked for in.
+// form returns a sentence in the form in which has and starts search for phrases.
 func (c *cues) form(text string) string {
 	if c.unspaced {
 		return strings.TrimLeft(text, " 、,")
@@ -252,7 +253,7 @@ func (c *cues) form(text string) string {
 	return b.String()
 }
 
-// has reports whether a sentence has one of some phrases.
+// has reports whether a sentence contains one of the phrases.
 func (c *cues) has(form string, phrases []string) bool {
 	for _, p := range phrases {
 		if c.unspaced && strings.Contains(form, p) || !c.unspaced && strings.Contains(form, " "+p+" ") {
@@ -262,8 +263,8 @@ func (c *cues) has(form string, phrases []string) bool {
 	return false
 }
 
-// starts reports whether a sentence starts with one of some phrases, behind a name or a word
-// such as "ok" at most.
+// starts reports whether a sentence starts with one of the phrases. A name or a word such as "ok" may
+// precede it.
 func (c *cues) starts(form string, phrases []string) bool {
 	for _, p := range phrases {
 		if c.unspaced {
@@ -277,15 +278,15 @@ func (c *cues) starts(form string, phrases []string) bool {
 	return false
 }
 
-// Least lengths of a statement.
+// Minimum lengths of a statement.
 const (
-	leastCharacters = 7 // without spaces between words
+	leastCharacters = 7 // for languages without spaces between words
 	leastWords      = 3
 	shortGreeting   = 6  // words; a longer sentence says more than its pleasantry
-	shortUnspaced   = 16 // characters, the same
+	shortUnspaced   = 16 // characters; the same for languages without spaces between words
 )
 
-// judge decides what a sentence of a person is.
+// judge classifies a person's sentence.
 func (c *cues) judge(s *sentence) verdict {
 	if c == unreadLanguage {
 		return refused(reasonLanguage)
@@ -301,7 +302,7 @@ func (c *cues) judge(s *sentence) verdict {
 	switch {
 	case s.text[0] == '[' || strings.HasSuffix(s.text, ":") || strings.HasSuffix(s.text, "："):
 		return refused(reasonEmpty)
-	case secret(s):
+	case hasCredential(s):
 		return refused(reasonSecret)
 	case s.asks || c.starts(f, c.questions) || c.has(f, c.asked):
 		return refused(reasonQuestion)
@@ -332,14 +333,13 @@ func (c *cues) judge(s *sentence) verdict {
 	return v
 }
 
-// prohibitions are the rules that are meant also where they are called out: "It has to be beautiful!"
-// is none.
+// prohibitions are rules that count also in an exclamation. "It has to be beautiful!" is no rule.
 var prohibitions = phrasesOf(`nie, niemals, auf keinen fall, darf nicht, dürfen nicht, verboten, nicht erlaubt, nur noch, keinesfalls, jamais, interdit, interdite, interdits, ne doit, ne doivent, pas question, défense de, aucun,
 	nunca, jamás, prohibido, prohibida, no se puede, no se toca, no se tocan, no debe, ni se te ocurra, jamais, proibido, proibida, não pode, não podem, é vedado, siempre, toujours, immer, sempre,
 	禁止, 不能, 不准, 不许, 必须, 一律, 只能, 不得, 绝对不, 千万别, 千万不要, 务必, してはいけ, しないで, 禁止, 必ず`)
 
-// quoted reports a sentence most of which stands in quotation marks, or that tells what
-// somebody said.
+// quoted reports whether most of a sentence is within quotation marks, or it tells what somebody
+// said.
 func quoted(text string, says func() bool) bool {
 	from, to := -1, -1
 	for i, r := range text {
@@ -370,8 +370,8 @@ func quoted(text string, says func() bool) bool {
 	return 3*len(inside) >= 2*len(text) || says()
 }
 
-// quotations finds the stretches of a text, of more than one sentence or of many words, that
-// stand in quotation marks.
+// quotations returns the byte ranges within quotation marks that hold more than one sentence or many
+// words.
 func quotations(text string) (out [][2]int) {
 	ends := map[rune]rune{'«': '»', '“': '”', '„': '“', '「': '」', '『': '』', '"': '"'}
 	for i := 0; i < len(text); {
@@ -403,7 +403,7 @@ func rune0(s string) rune {
 	return ' '
 }
 
-// joking reports a sentence that its speaker laughs at.
+// joking reports whether the speaker laughs about the sentence.
 func joking(s *sentence) bool {
 	return !numbered(s.text) && (has(s.words, len(s.words), laughs) || strings.ContainsAny(s.text, "😅")) ||
 		strings.ContainsAny(s.text, "😂🤣") || strings.Contains(s.text, "(笑)") || strings.Contains(s.text, "哈哈")

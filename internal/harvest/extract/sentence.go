@@ -10,18 +10,18 @@ import (
 
 // sentence is one sentence of a message.
 type sentence struct {
-	start, end int    // in the message
-	full       string // with single spaces
-	text       string // what is left of it
+	start, end int    // byte offsets in the message
+	full       string // with single spaces, before anything is cut
+	text       string // the part that is still used
 	words      []word // of text
-	item       bool   // of a list
-	asks       bool   // it ends in a question mark
+	item       bool   // an item of a list
+	asks       bool   // it ends with a question mark
 }
 
 // Bounds of what is read of one message.
 const (
 	maxSentences = 60
-	maxSentence  = 1200 // bytes; what is longer was not written as one
+	maxSentence  = 1200 // bytes; a longer stretch is not a sentence that somebody wrote
 )
 
 // sentences splits the prose of a message.
@@ -41,7 +41,7 @@ func sentences(text string) []sentence {
 	return out
 }
 
-// trim takes spaces off the ends, and reports whether anything is left.
+// trim removes spaces and emphasis marks at both ends, and reports whether text is left.
 func (s *sentence) trim(text string) bool {
 	raw := text[s.start:s.end]
 	core := strings.TrimLeft(raw, " \t\r\n*_")
@@ -54,7 +54,7 @@ func (s *sentence) trim(text string) bool {
 	return s.text != ""
 }
 
-// split returns the length of the first sentence of s, and whether it asks.
+// split returns the length of the first sentence of s in bytes, and whether it is a question.
 func split(s string) (n int, asks bool) {
 	for i, r := range s {
 		switch r {
@@ -76,19 +76,20 @@ func split(s string) (n int, asks bool) {
 		if rest == "" {
 			return len(s), mark
 		}
-		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !pictured(next) {
+		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && !isEmoji(next) {
 			continue
 		}
 		if r == '.' && (!stops(s[:i], rest) || strings.HasPrefix(s[end:], ".") && unicode.IsLower(firstRune(rest))) {
 			continue
 		}
-		rest = strings.TrimLeftFunc(rest, pictured)
+		rest = strings.TrimLeftFunc(rest, isEmoji)
 		return len(s) - len(rest), mark
 	}
 	return len(s), false
 }
 
-// attached reports what clients write for a part that is no text: "[image: a dog]".
+// attached reports whether s starts with a placeholder that clients write for an attachment, such as
+// "[image: a dog]".
 func attached(s string) bool {
 	i := 1
 	for i < len(s) && letter(s[i]) {
@@ -97,7 +98,7 @@ func attached(s string) bool {
 	return i > 1 && i+1 < len(s) && s[i] == ':' && s[i+1] == ' '
 }
 
-// stops reports whether the full stop behind before ends a sentence.
+// stops reports whether the full stop between before and after ends a sentence.
 func stops(before, after string) bool {
 	last := before[strings.LastIndexAny(before, " \n\t(")+1:]
 	if utf8.RuneCountInString(last) == 1 && last != "I" && unicode.IsUpper([]rune(last)[0]) || abbreviations[lower(last)] {
@@ -121,8 +122,8 @@ func firstRune(s string) rune {
 	return r
 }
 
-// plainWord reports a word of at least three letters and nothing else: a full stop behind it
-// is no abbreviation's.
+// plainWord reports whether w is at least three letters and nothing else. A full stop behind such a
+// word does not mark an abbreviation.
 func plainWord(w string) bool {
 	for _, r := range w {
 		if !unicode.IsLetter(r) {
@@ -132,28 +133,28 @@ func plainWord(w string) bool {
 	return utf8.RuneCountInString(w) >= 3
 }
 
-// pictured reports emoji and what belongs to them.
-func pictured(r rune) bool {
+// isEmoji reports whether r is an emoji or a modifier of one.
+func isEmoji(r rune) bool {
 	return r == 0x200D || r == 0xFE0F || r >= 0x1F000 || r >= 0x2600 && r <= 0x27BF
 }
 
-// datesBefore stand before the day of a month in German.
+// datesBefore holds words that precede the day of a month in German.
 var datesBefore = set("am den der dem zum vom bis ab")
 
 var abbreviations = set("mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m")
 
-// mostOpenings bounds how many openings are taken off: "Well, ok, thanks, so, …".
+// mostOpenings bounds how many openings are removed from one sentence: "Well, ok, thanks, so, …".
 const mostOpenings = 6
 
-// open takes off what says nothing at the start of a sentence: "Oh, by the way,",
-// and the name of somebody present who is spoken to.
+// open removes empty openings from the start of a sentence, such as "Oh, by the way,", and the name
+// of a person present who is addressed.
 func (s *sentence) open(present map[string]bool) {
 	for range mostOpenings {
 		if len(s.words) < 2 {
 			return
 		}
 		n := longOpenings.starts(s.words)
-		if n == 0 && s.words[0].comma && called(s.words[0].low, present) {
+		if n == 0 && s.words[0].comma && isNameOfPresent(s.words[0].low, present) {
 			n = 1
 		}
 		if n == 0 && openings[s.words[0].low] {
@@ -175,23 +176,23 @@ func (s *sentence) open(present map[string]bool) {
 
 var joining = set("and but so also plus yeah yep yes oh well")
 
-// cutTo drops what stands before byte i of the sentence's text.
+// cutTo removes the sentence's text before byte i.
 func (s *sentence) cutTo(i int) {
 	s.text = s.text[i:]
 	s.words = wordsOf(s.text)
 }
 
-// cutAt drops what stands from byte i on, and the punctuation before it.
+// cutAt removes the text from byte i on, and the punctuation before it.
 func (s *sentence) cutAt(i int) {
 	s.text = strings.TrimRight(s.text[:i], " ,;:–—-")
 	s.words = wordsOf(s.text)
 }
 
-// tag is how many words a question tag has at most.
+// tag is the maximum number of words in a question tag.
 const tag = 3
 
-// head leaves of a sentence what stands before a request: "I moved to Lyon, can
-// you suggest a doctor?" It reports whether anything of it is a statement.
+// head cuts a sentence before a request at its end: "I moved to Lyon, can you suggest a doctor?" It
+// reports whether what is left is a statement.
 func (s *sentence) head() bool {
 	for i := 4; i < len(s.words); i++ {
 		if requests.starts(s.words[i:]) == 0 {
@@ -208,13 +209,13 @@ func (s *sentence) head() bool {
 			continue // ", which is …"
 		}
 		if s.asks && len(s.words)-i <= tag {
-			return false // "It is manual, isn't it?" asks for all of it
+			return false // "It is manual, isn't it?" is a question as a whole
 		}
 		s.cutAt(s.words[k].start)
 		s.asks = false
-		return !questioning(s.words)
+		return !isUnmarkedQuestion(s.words)
 	}
-	return !s.asks && !questioning(s.words)
+	return !s.asks && !isUnmarkedQuestion(s.words)
 }
 
 // clauses splits a sentence that is longer than limit characters where a new
@@ -246,8 +247,8 @@ func (s *sentence) clauses(limit int) []sentence {
 	return append(out, rest)
 }
 
-// called reports whether a word is the name of somebody present, or a short form.
-func called(w string, present map[string]bool) bool {
+// isNameOfPresent reports whether a word is the name of a person present, or a short form of it.
+func isNameOfPresent(w string, present map[string]bool) bool {
 	if present[w] {
 		return true
 	}
@@ -259,8 +260,9 @@ func called(w string, present map[string]bool) bool {
 	return false
 }
 
-// prose tells what somebody wrote to be read from code, logs, tables and headings.
-func prose(line string) bool {
+// isProse reports whether a line is text that somebody wrote, and not code, a log, a table or a
+// heading.
+func isProse(line string) bool {
 	if line == "" || strings.IndexByte(">|#$@{}[<%=\\/", line[0]) >= 0 {
 		return false
 	}
@@ -272,7 +274,7 @@ func prose(line string) bool {
 			return false
 		}
 	}
-	if logged(line) || len(analysis.Definitions(line)) > 0 {
+	if isLogLine(line) || len(analysis.Definitions(line)) > 0 {
 		return false
 	}
 	bare := strings.ReplaceAll(uncoded(line), "**", "")
@@ -307,29 +309,29 @@ func prose(line string) bool {
 	return letters > 0 && marks*8 <= letters
 }
 
-// status is what programs put before what they report.
+// status holds the characters that programs put before their reports.
 const status = "⚠❌✅✓✗✔✘ℹ→│└├"
 
-// printed reports a message that holds what a program printed.
-func printed(text string) bool {
+// hasProgramOutput reports whether a message contains a program's output.
+func hasProgramOutput(text string) bool {
 	if len(text) > headBytes {
 		text = text[:headBytes]
 	}
-	fence := false // what stands in a block is left out anyway
+	fence := false // text in a code block is ignored anyway
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "```"):
 			fence = !fence
 		case fence || line == "":
-		case logged(line), strings.ContainsAny(line, "⚠❌✗✘"):
+		case isLogLine(line), strings.ContainsAny(line, "⚠❌✗✘"):
 			return true
 		}
 	}
 	return false
 }
 
-// uncoded is a line with what stands between backticks replaced by a word.
+// uncoded returns a line in which each text between backticks is replaced by a word.
 func uncoded(line string) string {
 	if strings.IndexByte(line, '`') < 0 {
 		return line
@@ -345,8 +347,9 @@ func uncoded(line string) string {
 	return b.String()
 }
 
-// logged reports a line that a program wrote: a time or a level comes first.
-func logged(line string) bool {
+// isLogLine reports whether a program wrote the line, that is, whether it starts with a time or a
+// level.
+func isLogLine(line string) bool {
 	first, rest, _ := strings.Cut(line, " ")
 	level := strings.Trim(first, "[]:")
 	switch level {
@@ -370,18 +373,18 @@ func logged(line string) bool {
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// What is read of a message. People type at the beginning and at the end; what
-// stands between was pasted.
+// Bounds of what is read of a message. People type at the beginning and at the end; what is in the
+// middle was pasted.
 const (
 	headBytes = 6 << 10
 	tailBytes = 2 << 10
-	maxToken  = 120 // bytes; a longer word is a blob
+	maxToken  = 120 // bytes; a longer word is encoded data
 )
 
-// passage is a stretch of prose: one paragraph, or one item of a list.
+// passage is a byte range of prose: one paragraph, or one item of a list.
 type passage struct {
 	start, end int
-	item       bool // of a list
+	item       bool // an item of a list
 }
 
 // passages finds the prose in a text. Code, quotations, tables, logs, headings and
@@ -390,7 +393,7 @@ func passages(text string) []passage {
 	var out []passage
 	r := reader{text: text}
 	for start := 0; start < len(text); {
-		if start >= headBytes && start < len(text)-tailBytes { // what was pasted
+		if start >= headBytes && start < len(text)-tailBytes { // skips the middle, which was pasted
 			start = len(text) - tailBytes
 			if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
 				start += n + 1
@@ -428,13 +431,13 @@ func sentenceEnd(s string) int {
 	return 0
 }
 
-// reader is where a text stands between two lines.
+// reader holds the state of reading a text line by line.
 type reader struct {
 	text   string
 	fence  bool
-	tag    string // the block that is open
+	tag    string // name of the open tag, "" outside of tags
 	open   bool   // the line before was prose
-	broken *bool  // the text's lines were broken to fit; nil is not known yet
+	broken *bool  // whether the text's lines were broken to fit a width; nil is not known yet
 }
 
 // line reads text[start:end].
@@ -456,7 +459,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 		}
 		return out
 	}
-	if name := opens(line); name != "" {
+	if name := tagAtStart(line); name != "" {
 		if !strings.Contains(line, "</"+name) {
 			r.tag = name
 		}
@@ -464,7 +467,7 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	}
 	at := start + strings.Index(r.text[start:end], line)
 	core, item := bullet(line)
-	if !item && indented(r.text[start:end]) || !prose(core) {
+	if !item && indented(r.text[start:end]) || !isProse(core) {
 		return out
 	}
 	stop := at + len(line)
@@ -478,9 +481,9 @@ func (r *reader) line(out []passage, start, end int) []passage {
 	return out
 }
 
-// opens returns the name of a tag that stands at the start of a line: clients wrap
-// what they add to a user's message into such blocks.
-func opens(line string) string {
+// tagAtStart returns the name of the tag at the start of a line, or "". Clients wrap what they add to a
+// user's message into such tags.
+func tagAtStart(line string) string {
 	if len(line) < 3 || line[0] != '<' || !letter(line[1]) {
 		return ""
 	}
@@ -494,16 +497,16 @@ func opens(line string) string {
 	return line[1:i]
 }
 
-// Bounds of lines that were broken to fit, in bytes.
+// Line lengths, in bytes, by which text that was broken to fit a width is recognised.
 const (
 	shortest  = 40
-	widest    = 100 // its longest line
-	narrowest = 70  // where it has one break alone, which may be chance
+	widest    = 100 // maximum length of its longest line
+	narrowest = 70  // minimum length of the longest line if there is only one break, which may be chance
 )
 
-// joins reports whether a line goes on with what the one before began: behind a comma or a word that
-// ends no sentence, and where the text was broken to fit. People who chat begin a new line for a new thought, with or without
-// a capital.
+// joins reports whether a line continues the one before. It does behind a comma, behind a word that
+// ends no sentence, and where the text was broken to fit a width. In chats a new line is a new
+// sentence, with or without a capital.
 func (r *reader) joins(before, line string) bool {
 	switch last, _ := utf8.DecodeLastRuneInString(before); {
 	case strings.ContainsRune(sentenceEnds, last):
@@ -522,8 +525,8 @@ func (r *reader) joins(before, line string) bool {
 
 const sentenceEnds = ".!?:;…。！？"
 
-// brokenToFit reports a text whose lines were broken where the next word had no room: all of them
-// that end within a sentence.
+// brokenToFit reports whether the lines of a text were broken where the next word had no room. All
+// lines that end within a sentence must be.
 func brokenToFit(text string) bool {
 	width := 0
 	for l := range strings.Lines(text) {
@@ -547,7 +550,7 @@ func brokenToFit(text string) bool {
 	return breaks > 1 || breaks == 1 && width >= narrowest
 }
 
-// bullet takes the mark of a list's item off.
+// bullet removes the mark of a list item, and reports whether there was one.
 func bullet(line string) (core string, item bool) {
 	for _, mark := range [...]string{"- [ ] ", "- [x] ", "- ", "* ", "• ", "+ ", "– "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok {

@@ -87,7 +87,7 @@ func TestProse(t *testing.T) {
 		"<div class=\"x\">text</div>":                      false,
 		"SELECT a, b FROM t WHERE a = 1;":                  false,
 	} {
-		if got := prose(strings.TrimSpace(line)); got != want {
+		if got := isProse(strings.TrimSpace(line)); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
 	}

@@ -69,9 +69,9 @@ func TestCapital(t *testing.T) {
 	}
 }
 
-func TestCalendar(t *testing.T) {
+func TestIsWeekday(t *testing.T) {
 	for name, want := range map[string]bool{"Tuesday": true, "Tuesdays": true, "Fri": true, "May": false, "Lyon": false, "Days": false} {
-		if got := calendar(name); got != want {
+		if got := isWeekday(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

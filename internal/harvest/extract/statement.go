@@ -12,17 +12,16 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// maxEntities bounds the named things of a statement.
+// maxEntities bounds the entities of a statement.
 const maxEntities = 8
 
-// statement is the candidate as the session taught it.
+// statement returns the candidate as a statement of a draft.
 func (k *candidate) statement(limit int) draft.Statement {
-	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Was: k.was, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
+	return draft.Statement{Text: k.attributed(limit), Quote: k.quote, Was: k.corrected, Seq: k.from.entry.Seq, Sort: k.sort, Entities: k.entities(), Confidence: k.confidence}
 }
 
-// attributed is the text behind the speaker's name, with the dates that it means.
-// The name is left out where an unnamed user speaks neither of anybody in the room
-// nor to anybody.
+// attributed returns the text after the speaker's name, with dates explained. The
+// name is left out where the user has none and the sentence is about no person.
 func (k *candidate) attributed(limit int) string {
 	prefix := k.prefix()
 	if k.open && k.from.person {
@@ -34,10 +33,10 @@ func (k *candidate) attributed(limit int) string {
 	return prefix + capital(unmarked(k.text)) + k.question
 }
 
-// openPrefix stands before what is left to do, so that it is found by that.
+// openPrefix marks a task that is still to be done, so that a search finds it.
 const openPrefix = "Still to do: "
 
-// acceptedPrefix stands before a proposal of the assistant that the user accepted.
+// acceptedPrefix precedes a proposal of the assistant that the user accepted.
 const acceptedPrefix = "Proposed by the assistant, accepted by the user: "
 
 func (k *candidate) prefix() string {
@@ -56,15 +55,16 @@ func (k *candidate) prefix() string {
 	return userName + ": "
 }
 
-// dated is the text with the dates that it means.
+// dated returns the text with dates explained.
 func (k *candidate) dated() string {
 	return explain(unmarked(k.text), k.from.entry.At)
 }
 
-// unmarked is text without the marks of emphasis.
+// unmarked removes marks of emphasis from a text.
 func unmarked(text string) string { return strings.ReplaceAll(text, "**", "") }
 
-// capital is s with its first letter in upper case, where that is a plain word.
+// capital returns s with its first letter in upper case, if the first word is a
+// plain lower-case word.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if len(first) == 0 || first[0] < 'a' || first[0] > 'z' || strings.ContainsAny(first, "_./:()0123456789`") || first != strings.ToLower(first) {
@@ -73,13 +73,13 @@ func capital(s string) string {
 	return string(first[0]-'a'+'A') + s[1:]
 }
 
-// entities are the named things in the text, the speaker's name first.
+// entities returns the named things in the text, the speaker's name first.
 func (k *candidate) entities() []string {
 	s := intent.Analyze([]ken.Message{{Role: "user", Text: k.text + k.question}})
 	var out []string
 	for _, list := range [][]string{{k.from.name}, s.Entities, s.Symbols} {
 		for _, e := range list {
-			if e = squeeze(e); e != "" && !calendar(e) && len(out) < maxEntities && !containsFold(out, e) {
+			if e = squeeze(e); e != "" && !isWeekday(e) && len(out) < maxEntities && !containsFold(out, e) {
 				out = append(out, e)
 			}
 		}
@@ -87,17 +87,17 @@ func (k *candidate) entities() []string {
 	return out
 }
 
-// calendar reports the names of days, also of several.
-func calendar(name string) bool {
+// isWeekday reports whether name is that of a weekday, also in the plural.
+func isWeekday(name string) bool {
 	name = lower(name)
 	_, day := weekdays[name]
 	_, days := weekdays[strings.TrimSuffix(name, "s")]
 	return day || days
 }
 
-// questionTo is the last question of the message before, in a chat of people, in at
-// most room characters: an answer such as "For three years." is clear with it. It
-// is written behind the answer, without its mark.
+// questionTo returns the last question of the message before, in parentheses and in
+// at most room characters. An answer such as "For three years." is clear with it.
+// It returns "" in sessions with an agent, and where no question helps.
 func (l *collector) questionTo(s *speech, room int) string {
 	if l.toAgent || s.before == nil || s.before.name == s.name {
 		return ""
@@ -107,8 +107,8 @@ func (l *collector) questionTo(s *speech, room int) string {
 		if !q.asks {
 			continue
 		}
-		if q.open(l.present); secret(&q) || vagueQuestion(q.words) || len(q.words) < 3 {
-			return "" // it would explain nothing
+		if q.open(l.present); hasCredential(&q) || vagueQuestion(q.words) || len(q.words) < 3 {
+			return "" // it would not explain the answer
 		}
 		text := strings.TrimRight(q.text, "?!. ")
 		asked := " (asked by " + s.before.name + ": " + text + ")"
@@ -120,19 +120,19 @@ func (l *collector) questionTo(s *speech, room int) string {
 	return ""
 }
 
-// shortAnswer is the length, in characters, below which the first sentence of a
-// reply is more easily found with the question that it answers.
+// shortAnswer is the length, in characters, below which a reply's first sentence is
+// easier to find together with the question that it answers.
 const shortAnswer = 80
 
-// maxQuestion bounds a question that is put behind its answer, in characters.
+// maxQuestion bounds a question that is added to its answer, in characters.
 const maxQuestion = 120
 
-// leastAdded is the weight of the terms that a sentence must bring to be put behind
-// the one that it refers to.
+// leastAdded is the minimum weight of new terms in a sentence that is joined to the
+// one it refers to.
 const leastAdded = 2
 
-// with is two sentences as one, nil when they don't stand side by side in the
-// message, and when the second adds little.
+// with joins two sentences. It returns nil if they are not adjacent in the message,
+// or if the second adds little.
 func (s *sentence) with(c *sentence, text string) *sentence {
 	if s == nil || s.end > c.start || !strings.HasSuffix(s.full, s.text) || !strings.ContainsAny(s.full[len(s.full)-1:], ".!?") {
 		return nil
@@ -164,12 +164,12 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// resultBytes is what is read at each end of a tool's result.
+// resultBytes is how many bytes are read at each end of a tool's result.
 const resultBytes = 4 << 10
 
 // failed reports whether a command's result says that it failed, and the last line
-// that says why. An exit status decides where there is one; without it, the words
-// of test runners and compilers do.
+// that says why. The exit status decides if there is one; otherwise messages of
+// test runners and compilers do.
 func failed(result string) (bool, string) {
 	head := result[:min(len(result), resultBytes)]
 	tail := result[max(len(head), len(result)-resultBytes):]
@@ -177,11 +177,11 @@ func failed(result string) (bool, string) {
 	if s, ok := exitStatus(tail); ok {
 		status, known = s, ok
 	}
-	worst, summary := "", "" // the last that names a fault, and the last that only counts it
+	worst, summary := "", "" // the last line that names an error, and the last that only counts errors
 	for _, part := range [...]string{head, tail} {
 		for line := range strings.Lines(part) {
 			switch line = strings.TrimSpace(line); {
-			case !broken(line):
+			case !saysFailure(line):
 			case strings.HasPrefix(line, "FAIL"), strings.HasPrefix(line, "make:"), strings.HasPrefix(line, "npm ERR!"):
 				summary = line
 			default:
@@ -196,7 +196,7 @@ func failed(result string) (bool, string) {
 	return worst != "", clip(squeeze(worst), maxError)
 }
 
-// exitStatus finds the number behind words such as "exit code".
+// exitStatus finds the number after words such as "exit code".
 func exitStatus(s string) (int, bool) {
 	low := strings.ToLower(s)
 	for _, mark := range [...]string{"exit code", "exit_code", "exitcode", "exit status", "exited with code", "exited with status", "returncode", "return code"} {
@@ -216,8 +216,8 @@ func exitStatus(s string) (int, bool) {
 	return 0, false
 }
 
-// broken reports a line of output that says that something failed.
-func broken(line string) bool {
+// saysFailure reports whether a line of output says that something failed.
+func saysFailure(line string) bool {
 	if line == "" || len(line) > 1000 {
 		return false
 	}
@@ -234,8 +234,8 @@ func broken(line string) bool {
 	return false
 }
 
-// clip is the first n characters of s, at a space, with an ellipsis when something
-// was left out.
+// clip shortens s to n characters, at a space, and ends it with an ellipsis. A
+// shorter s is returned as it is.
 func clip(s string, n int) string {
 	if characters(s) <= n {
 		return s
@@ -254,19 +254,19 @@ func clip(s string, n int) string {
 	return strings.TrimRight(s[:end], " ,;:") + "…"
 }
 
-// speech is one message of somebody, as far as it is read.
+// speech is one message of a user or an assistant.
 type speech struct {
 	entry *session.Entry
-	name  string // who speaks; "" for a user without a name
-	// person says that the words are a source: a user's, or those of one side of a
-	// chat between people.
+	name  string // the speaker's name; "" for a user without a name
+	// person says that statements are taken from the message: it is a user's, or
+	// from one side of a chat between people.
 	person bool
 	text   string // the message, without a label such as "User: " at its start
 	parts  []sentence
-	before *speech // the message before, once it was read
+	before *speech // the message before, nil for the first
 }
 
-// userName is who an unnamed user is called.
+// userName is the name of a user without a name.
 const userName = "User"
 
 // speeches reads the messages of users and assistants, in their order.
@@ -291,11 +291,11 @@ func speeches(tr *session.Transcript) []speech {
 	return out
 }
 
-// maxName bounds a speaker's name, in characters.
+// maxName bounds a speaker's name, in characters; a longer one is ignored.
 const maxName = 40
 
-// twoPeople reports a transcript in which the assistant's side is a person too: both
-// sides have names of their own, and nobody calls tools.
+// twoPeople reports whether the assistant's side of a transcript is a person too.
+// Then both sides have names of their own, and there are no tool calls.
 func twoPeople(tr *session.Transcript) bool {
 	var user, assistant string
 	for i := range tr.Entries {
@@ -315,7 +315,7 @@ func twoPeople(tr *session.Transcript) bool {
 	return user != "" && assistant != "" && !strings.EqualFold(user, assistant) && !strings.EqualFold(assistant, "assistant")
 }
 
-// body is a message's text, from its parts where only those are set.
+// body returns a message's text, from its parts if only those are set.
 func body(e *session.Entry) string {
 	if e.Message.Text != "" || len(e.Message.Parts) == 0 {
 		return e.Message.Text
@@ -330,7 +330,8 @@ func body(e *session.Entry) string {
 	return b.String()
 }
 
-// unlabelled takes the label off that some clients put before a message.
+// unlabelled removes the label that some clients put before a message, such as
+// "User: ".
 func unlabelled(text, role string) string {
 	labels := [...]string{"User: ", "Human: "}
 	if role == "assistant" {

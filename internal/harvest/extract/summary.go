@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// note ends every summary.
+// note is the last line of every summary.
 const note = "(Extracted by rules, without a model.)"
 
 // Bounds of the summary's parts, in characters.
@@ -21,11 +21,11 @@ const (
 	maxGoal     = 240
 	maxRequest  = 160
 	topicsShare = 260
-	leastTopics = 120 // are kept free for topics
-	saidShare   = 600 // of a conversation
+	leastTopics = 120 // kept free for topics
+	saidShare   = 600 // for what was said in a conversation
 )
 
-// digest is what a summary is written from.
+// digest holds what a summary is written from.
 type digest struct {
 	tr     *session.Transcript
 	all    []speech
@@ -33,8 +33,8 @@ type digest struct {
 	people bool
 }
 
-// summary writes the episode: what the next session should know first, in at most
-// limit characters. What does not fit is left out at the border of a sentence.
+// summary writes the episode in at most limit characters: what the next session should know
+// first. What does not fit is left out as whole sentences.
 func (d *digest) summary(limit int) string {
 	if len(d.all) == 0 {
 		return ""
@@ -66,8 +66,8 @@ func (d *digest) asked(p *page) {
 	goal := d.goal()
 	p.section("Goal: ", "", []string{goal}, maxGoal+10)
 	requests := d.requests(goal)
-	p.section("Decided: ", " ", d.of(draft.Decision), 380)
-	p.section("Instructions and preferences: ", " ", append(d.of(draft.Instruction), d.of(draft.Preference)...), 280)
+	p.section("Decided: ", " ", d.bySort(draft.Decision), 380)
+	p.section("Instructions and preferences: ", " ", append(d.bySort(draft.Instruction), d.bySort(draft.Preference)...), 280)
 	p.section("To remember: ", " ", d.explicit(), 220)
 	var passed, failing []string
 	for _, c := range w.commands {
@@ -89,7 +89,7 @@ func (d *digest) asked(p *page) {
 	if end.last != "" {
 		p.section("Where it stopped: ", "", []string{end.last}, 180)
 	}
-	p.section("Candidate rules: ", " ", d.of(draft.Constraint), 160)
+	p.section("Candidate rules: ", " ", d.bySort(draft.Constraint), 160)
 	p.section("Changed: ", ", ", w.files, 220)
 	p.section("Passed: ", ", ", passed, 180)
 	room := p.left - topicsShare
@@ -97,7 +97,7 @@ func (d *digest) asked(p *page) {
 	p.section("Also asked: ", " ", requests, p.left-topicsShare)
 }
 
-// heading says who, and when.
+// heading returns the line with the participants and the date.
 func (d *digest) heading() string {
 	var who []string
 	for i := range d.all {
@@ -120,17 +120,17 @@ func (d *digest) heading() string {
 	return line + "."
 }
 
-// of are the candidates of a sort, in the order in which they were said.
-func (d *digest) of(sort draft.Sort) []string {
-	return d.those(func(k *candidate) bool { return k.sort == sort })
+// bySort returns the candidates of a sort, in the order in which they were said.
+func (d *digest) bySort(sort draft.Sort) []string {
+	return d.texts(func(k *candidate) bool { return k.sort == sort })
 }
 
-// explicit are the facts that the user asked to be remembered.
+// explicit returns the facts that the user asked to remember.
 func (d *digest) explicit() []string {
-	return d.those(func(k *candidate) bool { return k.explicit && k.sort == draft.Fact })
+	return d.texts(func(k *candidate) bool { return k.explicit && k.sort == draft.Fact })
 }
 
-func (d *digest) those(which func(*candidate) bool) []string {
+func (d *digest) texts(which func(*candidate) bool) []string {
 	var list []*candidate
 	for i := range d.found {
 		if k := &d.found[i]; which(k) && len(list) < 8 {
@@ -149,8 +149,8 @@ func (d *digest) those(which func(*candidate) bool) []string {
 	return out
 }
 
-// said writes what was said that is most worth knowing, in its order, within room
-// characters. sorts restricts it; nil takes all.
+// said writes the statements that are most worth knowing, in their order, within room
+// characters. sorts restricts them; nil takes all.
 func (d *digest) said(p *page, room int, sorts []draft.Sort) {
 	room = min(room, p.left)
 	held := p.text()
@@ -174,10 +174,10 @@ func (d *digest) said(p *page, room int, sorts []draft.Sort) {
 	}
 }
 
-// CoversSummary reports whether an episode's summary tells everything that another one does. Of a
-// summary by rules, what every session has does not count: its date, its goal, how it
-// ended, what was only asked, and its topics. One by a model tells what it says word for
-// word.
+// CoversSummary reports whether an episode's summary contains everything that another one
+// does. Of a summary by rules, lines that every session has do not count: date, goal, how the
+// session ended, what was only asked, and topics. A summary by a model is covered only by an
+// equal one.
 func CoversSummary(summary, other string) bool {
 	if !strings.HasSuffix(other, note) {
 		return summary == other
@@ -195,13 +195,13 @@ func CoversSummary(summary, other string) bool {
 	return true
 }
 
-// asides begin the lines of a summary that tell nothing that was decided, done or found.
+// asides begin the lines of a summary that report nothing decided, done or found.
 var asides = []string{"Session", "Conversation of ", "Goal: ", "Open: ", "Where it stopped: ", "Also asked: ", "Topics: ", note}
 
 // maxTopics bounds the topics of a summary.
 const maxTopics = 60
 
-// topic is a word of a session by how often people used it.
+// topic is a word that people used in a session.
 type topic struct {
 	word  string // as it was first written
 	count int
@@ -209,8 +209,8 @@ type topic struct {
 	name  bool
 }
 
-// topics are the words that people used and that the summary doesn't have yet:
-// names first, then by how often. They are what a later question may ask with.
+// topics returns words that people used and the summary lacks: names first, then the most
+// frequent. A later question may contain them.
 func topics(d *digest, summary string, room int) string {
 	known := map[string]bool{}
 	for _, t := range analysis.Terms(summary) {
@@ -222,13 +222,13 @@ func topics(d *digest, summary string, room int) string {
 		s := &d.all[i]
 		for k := range s.parts {
 			part := &s.parts[k]
-			if secret(part) {
+			if hasCredential(part) {
 				continue
 			}
 			named := names(part.words, nil)
 			for j := range part.words {
 				w := &part.words[j]
-				if w.low == "" || part.text[0] == '[' || strings.ContainsFunc(w.low, odd) || strings.Contains(w.low, "'") || self[w.low] || analysis.IsStopWord(w.low) || len(w.low) < 3 || len(w.low) > 40 {
+				if w.low == "" || part.text[0] == '[' || strings.ContainsFunc(w.low, isUnsearchable) || strings.Contains(w.low, "'") || self[w.low] || analysis.IsStopWord(w.low) || len(w.low) < 3 || len(w.low) > 40 {
 					continue
 				}
 				term := analysis.Stem(w.low)
@@ -274,13 +274,13 @@ func (t *topic) value() int {
 	return t.count
 }
 
-// odd reports characters that no word to search for has.
-func odd(r rune) bool {
+// isUnsearchable reports whether r is in no word that can be searched for.
+func isUnsearchable(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("-_./'’+#", r)
 }
 
-// goal is what the session set out for: the beginning of the first message that
-// is more than small talk.
+// goal returns what the session was for: the beginning of the first message that is more than
+// small talk.
 func (d *digest) goal() string {
 	for i := range d.all {
 		s := &d.all[i]
@@ -291,7 +291,7 @@ func (d *digest) goal() string {
 		for k := range s.parts {
 			part := s.parts[k]
 			part.open(nil)
-			if secret(&part) || b.Len() == 0 && substance(part.words) < 2 {
+			if hasCredential(&part) || b.Len() == 0 && substance(part.words) < 2 {
 				continue
 			}
 			if b.Len() > 0 {
@@ -309,7 +309,8 @@ func (d *digest) goal() string {
 	return ""
 }
 
-// requests are what the user asked for after that, in the user's words, each once.
+// requests returns what the user asked for after the goal, in the user's words, without
+// repetitions.
 func (d *digest) requests(goal string) []string {
 	var out []string
 	known := map[string]bool{}
@@ -324,7 +325,7 @@ func (d *digest) requests(goal string) []string {
 		for _, part := range s.parts {
 			part.open(nil)
 			w := part.words
-			if v := judge(&part, true); len(w) == 0 || v.reason == reasonSecret || !part.asks && !questioning(w) && v.reason != reasonRequest {
+			if v := judge(&part, true); len(w) == 0 || v.reason == reasonSecret || !part.asks && !isUnmarkedQuestion(w) && v.reason != reasonRequest {
 				continue
 			}
 			fresh := 0
@@ -342,8 +343,8 @@ func (d *digest) requests(goal string) []string {
 	return out
 }
 
-// HasStatement reports whether a person says anything in a session but questions, requests and
-// small talk, whether or not it can stand as a fact by itself.
+// HasStatement reports whether a person says anything in a session except questions, requests
+// and small talk. The sentence need not be one that can be stored as a fact.
 func HasStatement(tr *session.Transcript) bool {
 	toAgent := !twoPeople(tr)
 	for _, s := range speeches(tr) {
@@ -352,7 +353,7 @@ func HasStatement(tr *session.Transcript) bool {
 		}
 		for _, part := range sentences(s.text) {
 			part.open(nil)
-			if part.asks || substance(part.words) < 2 || questioning(part.words) {
+			if part.asks || substance(part.words) < 2 || isUnmarkedQuestion(part.words) {
 				continue
 			}
 			switch judge(&part, toAgent).reason {
@@ -365,10 +366,10 @@ func HasStatement(tr *session.Transcript) bool {
 	return false
 }
 
-// leastFresh is how many words a request must bring that none before it had.
+// leastFresh is how many new words a request must have, compared with those before it.
 const leastFresh = 2
 
-// substance counts the words that say something.
+// substance counts the words that carry meaning.
 func substance(words []word) (n int) {
 	for i := range words {
 		if w := words[i].low; w != "" && !analysis.IsStopWord(w) && !self[w] && !other[w] && !vague()[analysis.Stem(w)] {
@@ -378,28 +379,28 @@ func substance(words []word) (n int) {
 	return n
 }
 
-// work is what was done with tools.
+// work records what was done with tools.
 type work struct {
-	files    []string // written, in the order in which they were first
+	files    []string // written files, in the order in which they were first written
 	commands []command
-	known    map[string]bool // files, as the journal names them
+	known    map[string]bool // paths of files, as the journal names them
 }
 
-// command is one command that was run, by its last outcome.
+// command is one command that was run, with its last outcome.
 type command struct {
 	line   string
 	failed bool
-	seen   bool   // its result is in the transcript
-	error  string // the last line that says what went wrong
+	seen   bool   // the transcript has its result
+	error  string // the last line of output that says what went wrong
 }
 
-// Bounds of what is kept of a session's work.
+// Bounds of what is recorded of a session's work.
 const (
 	maxFiles    = 200
 	maxCommands = 200
 	maxCommand  = 100 // characters
 	maxError    = 160
-	maxArgument = 64 << 10 // bytes of a call's arguments that are parsed
+	maxArgument = 64 << 10 // bytes; larger arguments of a call are not parsed
 )
 
 // done reads the tool calls and their results.
@@ -431,7 +432,7 @@ func done(tr *session.Transcript) work {
 	return w
 }
 
-// call notes what a tool call is about to write or to run.
+// call records the file that a tool call writes, or the command that it runs.
 func (w *work) call(c *ken.ToolCall, calls, byLine map[string]int) {
 	if len(c.Arguments) > maxArgument {
 		return
@@ -448,7 +449,7 @@ func (w *work) call(c *ken.ToolCall, calls, byLine map[string]int) {
 		return
 	}
 	line := commandLine(argument(args, "command", "cmd", "script", "commandline"))
-	if line == "" || looks(line) {
+	if line == "" || readsOnly(line) {
 		return
 	}
 	at, known := byLine[line]
@@ -463,7 +464,7 @@ func (w *work) call(c *ken.ToolCall, calls, byLine map[string]int) {
 	calls[c.ID] = at
 }
 
-// writes reports a tool that changes the file that it is given.
+// writes reports whether a tool call changes the file that it names.
 func writes(name string, args map[string]any) bool {
 	switch argument(args, "command") { // the editor tools of some agents
 	case "create", "str_replace", "insert":
@@ -479,7 +480,7 @@ func writes(name string, args map[string]any) bool {
 	return false
 }
 
-// argument is the first of the arguments that is text. A list of words is one text.
+// argument returns the first of the named arguments that is text. A list of words is joined.
 func argument(args map[string]any, names ...string) string {
 	for _, n := range names {
 		switch v := args[n].(type) {
@@ -501,7 +502,8 @@ func argument(args map[string]any, names ...string) string {
 	return ""
 }
 
-// relative is the path as the journal knows it, without the folder of the project.
+// relative returns the path as the journal names it, relative to the project's folder if the
+// journal has it.
 func (w *work) relative(path string) string {
 	path = squeeze(path)
 	for i := 0; i < len(path); i++ {
@@ -512,8 +514,8 @@ func (w *work) relative(path string) string {
 	return path
 }
 
-// commandLine is a command as people would write it again: its first line, without
-// the change of folder before it.
+// commandLine returns the command as people would type it again: its first line, without the
+// change of folder before it. It returns "" for a script or a long command.
 func commandLine(s string) string {
 	s = strings.TrimSpace(s)
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
@@ -542,21 +544,22 @@ func commandLine(s string) string {
 	return s
 }
 
-// looks reports commands that only look: what they say is no state of the project.
-func looks(line string) bool {
+// readsOnly reports whether a command only reads. Its output says nothing about the state of the
+// project.
+func readsOnly(line string) bool {
 	words := strings.Fields(line)
 	for len(words) > 1 && (strings.Contains(words[0], "=") || words[0] == "sudo" || words[0] == "time" || words[0] == "timeout") {
 		words = words[1:]
 	}
 	switch first := words[0]; {
 	case first == "git" && len(words) > 1:
-		return looking["git "+words[1]]
+		return readOnlyCommands["git "+words[1]]
 	default:
-		return looking[first]
+		return readOnlyCommands[first]
 	}
 }
 
-var looking = func() map[string]bool {
+var readOnlyCommands = func() map[string]bool {
 	m := set("ls cat head tail grep rg find cd pwd echo printf which type whoami env printenv wc du df ps stat file tree less more sed awk diff jq sleep date true false test cut sort uniq xxd od history export source")
 	for _, sub := range []string{"status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"} {
 		m["git "+sub] = true

@@ -11,17 +11,17 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// word is one stretch of a sentence without spaces.
+// word is a part of a sentence between spaces.
 type word struct {
-	start, end int    // of the core in the sentence
+	start, end int    // byte offsets of the core in the sentence
 	low        string // the core in lower case, with straight apostrophes; "" for punctuation and code
-	code       bool   // it stands between backticks
+	code       bool   // it is between backticks
 	upper      bool   // the core starts with a capital
 	comma      bool   // punctuation follows it
 }
 
-// wordsOf splits a sentence at its spaces. The core of a word is what is left
-// without the punctuation around it.
+// wordsOf splits a sentence at its spaces. The core of a word is the word without
+// the punctuation around it.
 func wordsOf(s string) []word {
 	out := make([]word, 0, 8+len(s)/6)
 	code := false
@@ -52,7 +52,7 @@ func wordsOf(s string) []word {
 	return out
 }
 
-// around is the punctuation that stands at the ends of words.
+// around is the punctuation that is cut off at both ends of a word.
 const around = ".,;:!?()[]{}\"'*_~“”‘’`…—–-"
 
 func lower(s string) string {
@@ -82,11 +82,11 @@ func has(words []word, n int, in map[string]bool) bool {
 	return false
 }
 
-// phrases are things that people say, by their first word. Words are in lower
-// case and without punctuation.
+// phrases is a set of phrases by their first word. Words are in lower case and
+// without punctuation.
 type phrases struct{ byFirst func() map[string][][]string }
 
-// list reads phrases that are separated by commas, when they are needed first.
+// list parses phrases that are separated by commas, at their first use.
 func list(s string) phrases {
 	return phrases{sync.OnceValue(func() map[string][][]string {
 		out := map[string][][]string{}
@@ -110,7 +110,7 @@ func (p phrases) starts(words []word) (n int) {
 	return n
 }
 
-// in returns where the first phrase stands among words, or -1.
+// in returns the index of the word where the first phrase starts, or -1.
 func (p phrases) in(words []word) int {
 	for i := range words {
 		if p.starts(words[i:]) > 0 {
@@ -146,7 +146,7 @@ func characters(s string) int { return utf8.RuneCountInString(s) }
 // squeeze replaces every run of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// What people say before they say something: these openings are taken off.
+// Openings that are removed because they say nothing.
 var (
 	openings = set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
 		anyway anyways btw um uh hmm hm haha lol ha aw aww awww ooh whoa gosh great nice cool awesome amazing perfect thanks totally absolutely
@@ -158,12 +158,13 @@ var (
 		i just remembered that, like i said, speaking of which`)
 )
 
-// Words that a sentence of no content opens with.
+// phatic holds words that sentences without content start with.
 var phatic = set(`glad happy great good nice awesome amazing wow thanks thank congrats congratulations sounds looks hope hoping wish
 		wishing bye goodbye welcome talk catch see love cool sorry absolutely definitely exactly agreed cheers excited beautiful gorgeous
 		wonderful fantastic lovely incredible impressive interesting true totally kudos awww aww cute pretty best enjoy take keep stay have`)
 
-// Words that open a question, whether or not a mark ends it.
+// Words that start a question, whether or not a mark ends it, and words by which a
+// verb or its absence is recognised.
 var (
 	asking       = set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
 	wondering    = set("what what's how how's why where where's who who's whom whose which when any")
@@ -174,20 +175,20 @@ var (
 	secondHalf   = set("you i we they he she it this that there these those the my our your his her their anyone someone anybody")
 )
 
-// Requests that stand behind a statement: "…, can you help me?"
+// requests holds requests at the end of a statement: "…, can you help me?"
 var requests = list(`can you, could you, would you, will you, can we, could we, can i, could i, should i, should we, do you, do i, are you, are there,
 		is there, is it, is this, is that, isn't it, isn't that, isn't there, wouldn't it, wouldn't that, what, which, how do, how can, how should, how would, how about, any ideas, any tips, any suggestions, any advice,
 		any recommendations, any thoughts, please help, please provide, please suggest, please review, please show, help me, right, don't you think, ok, okay,
 		i'd appreciate, i would appreciate, let me know, thoughts, i want you to, i'd like you to, i need you to, i was wondering if, i'm wondering`)
 
-// What a user asks of the agent for now, in the form of a statement.
+// wants holds what a user asks of the agent for now, in the form of a statement.
 var wants = list(`i want you to, i'd like you to, i would like you to, i need you to, i'd like your, i need your, i want your, i was hoping you, i'm hoping you, i was wondering,
 		i wonder, i'm wondering, i'm curious, i have a question, i need help, i need some help, i want to know, i'd like to know, i would like to know, let me know,
 		i'd appreciate, i would appreciate, i'd love to hear, i'd love to know, i'd love some, i'd like some help, i could use some, i'm asking,
 		i'd like to see, i'm not sure, i don't know, i have no idea, i don't understand, i see, i understand, i agree, i think so, i guess so, i hope so, i'm sure you, i bet,
 		i can imagine, i hear you, i appreciate, i hope you, i know what you mean, i know right, i can't wait to hear, i feel you`)
 
-// Verbs that a request starts with.
+// imperatives holds verbs that a request starts with.
 var imperatives = set(`fix add write run create make update show tell give explain check look find list remove delete change rename move implement refactor
 		review summarize summarise generate help try test build deploy install open read search compare describe provide suggest recommend convert translate
 		rewrite improve optimize optimise debug analyze analyse investigate continue proceed stop start finish complete execute print extract collect
@@ -198,10 +199,10 @@ var imperatives = set(`fix add write run create make update show tell give expla
 		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
 		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
 
-// What may stand before the verb of a request.
+// leadIns holds words that may precede the verb of a request.
 var leadIns = set("please now then just also kindly first next finally so and ok okay")
 
-// Standing instructions.
+// Phrases of standing instructions, and of instructions for now only.
 var (
 	lasting   = list(`always, never, from now on, going forward, from here on, in the future, in future, every time, whenever, by default, at all times, no matter what, under no circumstances`)
 	forbids   = list(`don't, do not, avoid, never`)
@@ -212,42 +213,42 @@ var (
 	calms     = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
 )
 
-// Remembering, asked for by name.
+// remembers holds phrases that ask for something to be remembered.
 var remembers = list(`remember that, please remember that, remember, please remember, note that, please note that, please note, keep in mind that, please keep in mind that, keep in mind,
 		bear in mind that, for the record, don't forget that, for future reference, make a note that, take note that`)
 
-// Preferences.
+// likings holds phrases of preferences.
 var likings = list(`i prefer, i'd prefer, i would prefer, we prefer, i'd rather, i would rather, we'd rather, i like, i love, i really like, i really love, i enjoy, i really enjoy,
 		i hate, i dislike, i can't stand, i don't like, i do not like, i'm a fan, i'm a big fan, i'm a huge fan, i'm not a fan, i'm into, my favorite, my favourite, our favorite,
 		our favourite, i'm allergic, i'm vegan, i'm vegetarian, i'm obsessed, i adore, i always, i never, i usually, i tend to, we always, we never, we usually, i'd like to avoid,
 		i want to avoid, my preference, i'm more comfortable, i'm passionate about, i'm interested in, i love to, i'm fond of, i detest, i'm not into, i only use, we only use`)
 
-// What people say of themselves and of those around them.
+// personal holds what people say about themselves and those around them.
 var personal = list(`my name is, call me, i'm a, i'm an, i am a, i am an, i work, i'm working as, i live, i lived, i moved, i was born, i grew up, i'm from, i come from, i study, i'm studying,
 		i studied, i graduated, i'm married, i got married, i'm engaged, i'm single, i'm divorced, i'm pregnant, i have a, i have an, i have two, i have three, i've got a, i own, i adopted, i bought, i got a, i speak, i play, i teach,
 		i started, i joined, i quit, i retired, i was diagnosed, i volunteer, my wife, my husband, my partner, my girlfriend, my boyfriend, my fiancé, my son, my daughter, my kids, my children, my mom, my mum, my mother, my dad, my father,
 		my parents, my brother, my sister, my grandma, my grandmother, my grandpa, my grandfather, my aunt, my uncle, my cousin, my niece, my nephew, my friend, my best friend, my dog, my cat, my boss, my manager, my team, my company, my job, my colleague,
 		my birthday, my hometown, years old, i turned, i'm turning, we're called, our team, our company`)
 
-// Decisions.
+// decisions holds phrases of decisions.
 var decisions = list(`i decided, i've decided, i have decided, we decided, we've decided, we have decided, we agreed, we've agreed, we settled on, i settled on, we've settled on, we'll use, we will use,
 		we'll go with, i'll go with, i'll use, we're going with, i'm going with, we are going with, we chose, i chose, i've chosen, we've chosen, we went with, i went with,
 		we're switching, i'm switching, we switched, i switched, we're moving to, we moved to, we're migrating, i made up my mind, the decision is, decided to, it was decided, the plan is to, we'll keep, we will keep,
 		let's use, let's go with, let's keep, let's stick, let's switch, let's make, let's store, let's put, let's run, let's deploy, let's drop, let's name, let's call, let's move,
 		let's not, let's skip, let's ship, let's add, let's build, let's do, let's start, let's target, let's avoid, let's write, go with, go for, i'm sticking with, we're sticking with, we opted, i opted`)
 
-// Rules about things.
+// rules holds phrases of rules about things.
 var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, is required,
 		are required, is mandatory, at most, at least, no more than, no longer than, no fewer than, is limited to, are limited to, should never, should always, may only, can only, may not, cannot exceed, must never, must always`)
 
-// Hedges lower the confidence; hypotheses are no statements.
+// Hedges lower the confidence. Hypotheses are never statements.
 var (
 	hedges     = list(`maybe, perhaps, probably, possibly, i think, i guess, i suppose, i believe, not sure, might, could be, seems, seem, i assume, apparently, likely, supposedly, kind of, sort of, i heard, i've heard`)
 	hypotheses = list(`imagine, suppose, let's say, for example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
 )
 
-// sorts are what a phrase at the start, or near it, makes of a sentence, in the
-// order in which they are tried.
+// sorts assigns a sort to a sentence with one of the phrases near its start. They
+// are tried in this order.
 var sorts = []struct {
 	sort       draft.Sort
 	phrases    phrases
@@ -259,13 +260,13 @@ var sorts = []struct {
 	{draft.Constraint, rules, 12, 0.75},
 }
 
-// Words of a sentence about somebody who is not named in it.
+// Words that refer to something that the sentence does not name.
 var (
 	pronouns    = set("it it's its it'll it'd they they're they've they'll they'd their theirs them he he's he'd he'll his him she she's she'd she'll her hers this that that's that'll these those both neither either such same one ones another others mine")
 	standIns    = set("it it's its they they're they've them he he's his him she she's her these those that's")
 	pointing    = set("this that these those")
 	determiners = set("this that these those both neither either such same one another others")
-	dummies     = set("when that to if who with in") // after "it" and "those": nothing earlier is meant
+	dummies     = set("when that to if who with in") // after "it" and "those": they refer to nothing earlier
 	fragments   = set("because which who whom whose where than especially including like until unless except instead otherwise hence therefore thus whereas though although meanwhile afterwards later even")
 	settled     = set("project repo repository codebase service team company app application year month week weekend morning afternoon evening summer winter spring fall autumn semester quarter monday tuesday wednesday thursday friday saturday sunday")
 )
@@ -279,9 +280,9 @@ var (
 // mostDates bounds how many dates are added to a sentence.
 const mostDates = 2
 
-// explain adds to the words of a sentence that name a day by its distance the date
-// that they mean: "yesterday (7 May 2023)". What could mean two dates stays as it
-// is, and so does everything when at is unknown. A week is named by its Monday.
+// explain adds the date to words that name a day by its distance: "yesterday (7 May
+// 2023)". Words that could mean two dates are left as they are. So is the whole
+// text if at is zero. A week is named by its Monday.
 func explain(text string, at time.Time) string {
 	if at.IsZero() {
 		return text
@@ -290,13 +291,13 @@ func explain(text string, at time.Time) string {
 	var b strings.Builder
 	done, n := 0, 0
 	for i := 0; i < len(words) && n < mostDates; i++ {
-		span, date := meant(words, i, at)
+		span, date := relativeTime(words, i, at)
 		if date == "" {
 			continue
 		}
 		end := words[i+span-1].end
 		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), "(") {
-			continue // the speaker said it
+			continue // the speaker gave the date
 		}
 		b.WriteString(text[done:end])
 		b.WriteString(" (" + date + ")")
@@ -308,8 +309,9 @@ func explain(text string, at time.Time) string {
 	return b.String()
 }
 
-// meant returns how many words from i on name a time by its distance, and the date.
-func meant(words []word, i int, at time.Time) (span int, date string) {
+// relativeTime returns the number of words from i on that name a time by its distance, and
+// the date. It returns 0 and "" for other words.
+func relativeTime(words []word, i int, at time.Time) (span int, date string) {
 	first, second := low(words, i), low(words, i+1)
 	before := low(words, i-1)
 	switch first {
@@ -329,7 +331,7 @@ func meant(words []word, i int, at time.Time) (span int, date string) {
 		if before == "the" || before == "of" || before == "past" || before == "every" {
 			return 0, "" // "the last week" is a stretch of time
 		}
-		return 2, turn(first, second, at)
+		return 2, relativeUnit(first, second, at)
 	}
 	if n := amount(words, i); n > 0 && low(words, i+2) == "ago" {
 		return 3, ago(n, second, at)
@@ -337,8 +339,9 @@ func meant(words []word, i int, at time.Time) (span int, date string) {
 	return 0, ""
 }
 
-// turn is what "last", "this" and "next" make of a unit; "" when that is not certain.
-func turn(which, unit string, at time.Time) string {
+// relativeUnit returns the date that "last", "this" or "next" with a unit means; "" when
+// that is not certain.
+func relativeUnit(which, unit string, at time.Time) string {
 	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
 	monday := at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
 	switch unit {
@@ -379,8 +382,8 @@ func turn(which, unit string, at time.Time) string {
 	return ""
 }
 
-// weekday is the day that "last Friday" and the like mean. Where a day of this week
-// and one of another could be meant, it is "".
+// weekday returns the date that "last Friday" and the like mean. It returns ""
+// where two weeks are possible.
 func weekday(d, step int, monday, at time.Time) string {
 	here := monday.AddDate(0, 0, d)
 	past, future := here.Day() != at.Day() && here.Before(at), here.Day() != at.Day() && here.After(at)
@@ -395,7 +398,8 @@ func weekday(d, step int, monday, at time.Time) string {
 	return ""
 }
 
-// ago is the time n units before at: a day, a week, a month or a year.
+// ago returns the time n units before at. A unit is a day, a week, a month or a
+// year.
 func ago(n int, unit string, at time.Time) string {
 	switch strings.TrimSuffix(unit, "s") {
 	case "day":
@@ -410,7 +414,7 @@ func ago(n int, unit string, at time.Time) string {
 	return ""
 }
 
-// amount reads a small number: "3", "two", "a".
+// amount parses a small number: "3", "two", "a". It returns 0 for other words.
 func amount(words []word, i int) int {
 	w := low(words, i)
 	if n, err := strconv.Atoi(w); err == nil && n > 0 && n < 200 {
@@ -429,7 +433,7 @@ func amount(words []word, i int) int {
 
 func day(t time.Time) string { return t.Format("2 January 2006") }
 
-// weekdays count from Monday.
+// weekdays maps the names of days to their number, Monday being 0.
 var weekdays = map[string]int{"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
 	"mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6}
 

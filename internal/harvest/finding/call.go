@@ -17,22 +17,22 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Call is a tool call of a session with what came of it.
+// Call is a tool call of a session with its result.
 type Call struct {
 	ID   string // the provider's; empty in the older form of calls
-	Name string // of the tool, as called
-	Role Role   // what the call did; a command that only shows a file is a Read
-	Seq  uint64 // of the result's entry
+	Name string // name of the tool, as called
+	Role Role   // what the call did; for a command that only shows a file it is Read
+	Seq  uint64 // sequence number of the result's entry
 	At   time.Time
 
-	Paths   []string // files that it names, relative to the project where they are in it
-	Pattern string   // of a Search
-	Command string   // of a Run, as written; also of a command that did what a file tool does
-	Address string   // of a Fetch, without query
+	Paths   []string // files that it names, relative to the project if they are in it
+	Pattern string   // what a Search searches for
+	Command string   // command line of a Run, as written; also of a command that does what a file tool does
+	Address string   // URL of a Fetch, without its query
 
-	Output string // as the tool returned it
-	// Exit is the exit code, nil when nobody named it. Implied says that the tool
-	// names only codes other than 0 and named none.
+	Output string // what the tool returned
+	// Exit is the exit code, nil if the result names none. Implied says that the
+	// result names none because the tool only names codes other than 0.
 	Exit    *int
 	Implied bool
 	Failed  bool
@@ -72,7 +72,8 @@ func Calls(tr *session.Transcript, t Tools) []Call {
 	return out
 }
 
-// Shell returns how the call's command is remembered: see shell.Parse.
+// Shell returns the call's command in the form in which it is remembered, see
+// shell.Parse.
 func (c *Call) Shell() shell.Command {
 	root := ""
 	if c.project != nil {
@@ -81,8 +82,8 @@ func (c *Call) Shell() shell.Command {
 	return shell.Parse(c.Command, root)
 }
 
-// Changed returns the files of the project that the call wrote, moved or deleted;
-// nothing when it failed. Files made by tools, and those that hold secrets, are
+// Changed returns the files of the project that the call wrote, moved or deleted.
+// It returns nothing if the call failed. Generated files and files with secrets are
 // left out.
 func (c *Call) Changed() []string {
 	if c.Failed || c.Role != Write && c.Role != Delete && c.Role != Move {
@@ -97,7 +98,7 @@ func (c *Call) Changed() []string {
 	return out
 }
 
-// callKey names a call: by its id, or by its tool in the form without ids.
+// callKey identifies a call by its id or, in the form without ids, by its tool.
 func callKey(id, name string) string {
 	if id != "" {
 		return "id " + id
@@ -126,7 +127,7 @@ func readCall(e *session.Entry, asked ken.ToolCall, t Tools, p *project) (Call, 
 	if code, ok := outcome.Exit(c.Output); ok {
 		c.Exit = &code
 		c.Failed = code != 0 || c.Failed && c.Role != Run
-	} else if c.Role == Run { // its output may be anything
+	} else if c.Role == Run { // its output may contain anything
 		c.Failed = false
 	}
 	if c.Failed && c.Exit != nil {
@@ -135,14 +136,14 @@ func readCall(e *session.Entry, asked ken.ToolCall, t Tools, p *project) (Call, 
 	return c, c.Role != ""
 }
 
-// unfinished is what a tool says of a command that did not come to its end.
+// unfinished matches what a tool reports for a command that was not completed.
 var unfinished = lazyregexp.New(`(?i)^(?:command (?:running|was|is|did not|timed)|process running|\[?request interrupted|the user|error)|timed out after|running in (?:the )?background`)
 
-// implySuccess reads silence: a tool that named an exit code when it was not 0, and
-// never when it was, says 0 by saying nothing. Of Claude Code's Bash that is
-// known without an example.
+// implySuccess sets the exit code 0 where a result names none. It does so for a
+// tool that names codes other than 0 and never 0 in this session. Claude Code's
+// Bash is known to do so without an example.
 func implySuccess(calls []Call) {
-	said := map[string][2]bool{} // of a tool: another code than 0, and 0
+	said := map[string][2]bool{} // by tool: whether it named a code other than 0, and whether it named 0
 	for i := range calls {
 		if c := &calls[i]; c.Exit != nil {
 			s := said[c.Name]
@@ -161,7 +162,8 @@ func implySuccess(calls []Call) {
 	}
 }
 
-// edges are the beginning and the end of an output, where a tool speaks for itself.
+// edges returns the beginning and the end of an output, where a tool writes its own
+// messages.
 func edges(output string) string {
 	const n = 200 // bytes
 	s := strings.TrimSpace(output)
@@ -171,7 +173,7 @@ func edges(output string) string {
 	return s[:n] + "\n" + s[len(s)-n:]
 }
 
-// subject is what a call is about, by its arguments alone.
+// subject is what a call is about, by its arguments only.
 type subject struct {
 	role    Role
 	paths   []string
@@ -216,14 +218,14 @@ func subjectOf(t Tool, raw string) subject {
 	return s
 }
 
-// act reads a command that does what a file tool does.
+// act parses a command that does what a file tool does.
 func (s *subject) act(folder string) {
 	a, ok := shell.Acts(s.command)
 	if !ok {
 		return
 	}
 	in := func(p string) string {
-		if p = cleanPath(p); p == "" || folder == "" || absolute(p) {
+		if p = cleanPath(p); p == "" || folder == "" || isAbsolute(p) {
 			return p
 		}
 		return path.Join(folder, p)
@@ -254,8 +256,8 @@ func (s *subject) act(folder string) {
 	}
 }
 
-// argumentNames are the names under which the arguments of a role hold what the
-// call is about, best first. They are compared without case, underscores and
+// argumentNames are the names of the arguments that hold what a call is about, by
+// role, in order of preference. They are compared without case, underscores and
 // hyphens.
 var argumentNames = map[Role][]string{
 	Read:   {"filepath", "path", "filename", "targetfile", "file", "absolutepath", "relativepath", "relativeworkspacepath", "notebookpath", "uri", "paths", "files", "filepaths"},
@@ -276,8 +278,8 @@ var (
 	folders     = []string{"workdir", "cwd", "workingdirectory", "dirpath", "directory"}
 )
 
-// arguments reads the arguments of a call. They may be cut short, or be no JSON
-// at all; whatever is there is used.
+// arguments holds the parsed arguments of a call. Truncated or invalid JSON is
+// accepted; what can be parsed of it is used.
 type arguments struct {
 	raw    string
 	values map[string]gjson.Result // by name in lower case without separators
@@ -305,7 +307,7 @@ var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func plainName(s string) string { return strings.ToLower(separators.Replace(s)) }
 
-// first returns the first argument of these names that is there.
+// first returns the first argument with one of these names that is set.
 func (a arguments) first(names []string) (gjson.Result, bool) {
 	for _, n := range names {
 		if v, ok := a.values[n]; ok && v.Type != gjson.Null {
@@ -337,7 +339,7 @@ func (a arguments) paths(t Tool) []string {
 		names = []string{plainName(t.Argument)}
 	}
 	v, ok := a.first(names)
-	if !ok && a.values == nil && t.Role != Write { // the only argument, as plain text
+	if !ok && a.values == nil && t.Role != Write { // the only argument, as text
 		v = gjson.Result{Type: gjson.String, Str: strings.TrimSpace(a.raw)}
 	}
 	var out []string
@@ -361,7 +363,7 @@ func (a arguments) paths(t Tool) []string {
 	return out
 }
 
-// cleanPath reads a path as models write it, and "" for what is none.
+// cleanPath normalises a path as models write it. It returns "" for an invalid one.
 func cleanPath(s string) string {
 	s = strings.Trim(strings.TrimSpace(s), "\"'`")
 	if rest, ok := strings.CutPrefix(s, "file://"); ok {
@@ -378,7 +380,7 @@ func cleanPath(s string) string {
 	return s
 }
 
-// pattern returns what a search looks for.
+// pattern returns what a search searches for.
 func (a arguments) pattern(t Tool) string {
 	names := argumentNames[Search]
 	if t.Argument != "" {
@@ -394,7 +396,7 @@ func (a arguments) pattern(t Tool) string {
 	return oneLine(v.String())
 }
 
-// command returns the line that a call runs.
+// command returns the command line of a call.
 func (a arguments) command(t Tool) string {
 	names := argumentNames[Run]
 	if t.Argument != "" {
@@ -411,13 +413,14 @@ func (a arguments) command(t Tool) string {
 			return len(words) < 1000
 		})
 		return shell.Join(words)
-	case v.IsObject(): // local_shell wraps it once more
+	case v.IsObject(): // local_shell nests the arguments
 		return readArguments(v.Raw).command(Tool{})
 	}
 	return strings.TrimSpace(v.String())
 }
 
-// folder returns where a command runs, "" for the project's own folder.
+// folder returns the folder in which a command runs, "" for the project's own
+// folder.
 func (a arguments) folder() string {
 	s, _ := a.text(folders)
 	return cleanPath(s)
@@ -436,6 +439,6 @@ func (a arguments) address(t Tool) string {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", "" // whatever is in them, it names nothing
+	u.User, u.RawQuery, u.Fragment = nil, "", "" // they may hold secrets, and do not identify the page
 	return u.String()
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding/patch"
 )
 
-// edited is what a session did to one file.
+// edited records what a session did to one file.
 type edited struct {
 	calls   int
 	symbols []string
-	lines   []line // the last ones
+	lines   []line // the last changed lines
 	last    change
 }
 
-// line is a line that went and the one that came in its place.
-type line struct{ gone, came string }
+// line is a removed line and the one that replaced it.
+type line struct{ removed, added string }
 
 const (
 	maxSymbols = 6
 	maxLines   = 2
 )
 
-// add takes in one more change. before is the file as it was last seen, as far as
-// that is known.
+// add records one more change. before is the file's text as it was last read, as far as
+// it is known.
 func (e *edited) add(c change, before string) {
 	e.calls++
 	e.last = c
@@ -53,12 +53,12 @@ func (e *edited) add(c change, before string) {
 	}
 }
 
-// differs keeps a line, unless it takes back the one before.
+// differs records a line, unless it reverts the one before.
 func (e *edited) differs(l line) {
 	if l == (line{}) {
 		return
 	}
-	if n := len(e.lines); n > 0 && e.lines[n-1] == (line{l.came, l.gone}) {
+	if n := len(e.lines); n > 0 && e.lines[n-1] == (line{l.added, l.removed}) {
 		e.lines = e.lines[:n-1]
 		return
 	}
@@ -67,8 +67,8 @@ func (e *edited) differs(l line) {
 	}
 }
 
-// enclosing returns what the passage of a file is part of: the last definition
-// before it.
+// enclosing returns the definition that contains a passage of a file: the last one before
+// it.
 func enclosing(text, passage string) string {
 	passage = strings.TrimRight(passage, "\n")
 	i := strings.Index(text, passage)
@@ -91,7 +91,7 @@ func (e *edited) symbol(s string) {
 	}
 }
 
-// text says what was done to the file, "" when there is nothing to tell.
+// text describes what was done to the file, "" if there is nothing to say.
 func (e *edited) text(name string) string {
 	c := e.last
 	switch {
@@ -127,23 +127,23 @@ func (e *edited) text(name string) string {
 	return name + times + ": " + strings.Join(parts, "; ")
 }
 
-// difference returns the first line that goes and the first that comes.
+// difference returns the first removed line and the first added line.
 func difference(old, next string) line {
 	a, b := lines(old), lines(next)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
-	return line{telling(a, b), telling(b, a)}
+	return line{firstOwnLine(a, b), firstOwnLine(b, a)}
 }
 
 func (l line) text() string {
 	switch {
-	case l.gone == "":
-		return "added `" + l.came + "`"
-	case l.came == "":
-		return "removed `" + l.gone + "`"
+	case l.removed == "":
+		return "added `" + l.added + "`"
+	case l.added == "":
+		return "removed `" + l.removed + "`"
 	}
-	return "`" + l.gone + "` became `" + l.came + "`"
+	return "`" + l.removed + "` became `" + l.added + "`"
 }
 
 func lines(s string) []string {
@@ -156,8 +156,8 @@ func lines(s string) []string {
 	return out
 }
 
-// telling returns the first line of a that b lacks and that says something.
-func telling(a, b []string) string {
+// firstOwnLine returns the first line of a that b lacks and that has content.
+func firstOwnLine(a, b []string) string {
 	for _, l := range a {
 		if len(strings.Trim(l, "{}()[];,<>/*#-= ")) >= 4 && !slices.Contains(b, l) {
 			return strings.ReplaceAll(clip(l, 100), "`", "'")
@@ -170,12 +170,12 @@ func telling(a, b []string) string {
 type change struct {
 	path, to string
 	op       patch.Op
-	old, new string   // the lines that go and come, as far as the call says
-	full     bool     // new is all that the file holds now
-	context  []string // where in the file, in the words of a patch
+	old, new string   // the removed and the added lines, as far as the call says
+	full     bool     // new is the whole content of the file
+	context  []string // places in the file, as a patch names them
 }
 
-// changes returns what a call of a writing tool does.
+// changes returns the changes that a call of a writing tool makes.
 func (a arguments) changes(t Tool) []change {
 	if a.values == nil { // the text of a patch instead of JSON
 		return patched(a.raw, "")
@@ -213,10 +213,10 @@ func (a arguments) changes(t Tool) []change {
 	return []change{c}
 }
 
-// partial are tools whose text goes into a file that holds more.
+// partial holds tools whose text is only a part of the file.
 var partial = map[string]bool{"insert_content": true, "append_file": true, "insert": true, "edit_file": true, "insert_edit_into_file": true, "notebook_edit": true, "edit_notebook": true}
 
-// editList reads a list of edits: of one file, or each naming its own.
+// editList parses a list of edits, of one file or with a file each.
 func editList(list gjson.Result, where string) []change {
 	var out []change
 	at := map[string]int{}
@@ -251,7 +251,7 @@ func joinLines(a, b string) string {
 	return strings.TrimSuffix(a, "\n") + "\n" + b
 }
 
-// patched reads a patch; where names the file of one that names none.
+// patched parses a patch. where is the file of a patch that names none.
 func patched(text, where string) []change {
 	var out []change
 	for _, f := range patch.Parse(text) {
@@ -266,11 +266,11 @@ func patched(text, where string) []change {
 	return out
 }
 
-// Touched returns the files and folders below root that the tool calls in messages were
-// to write, move or delete, by path from root with slashes, each once and in their order.
-// A call counts when it came back, whatever it says of itself, and when fresh says so; a
-// nil fresh always does. Paths that lead out of the folder are left out, however they are
-// written, and so are files that are there to hold secrets. No file is read.
+// Touched returns the files and folders below root that the tool calls in messages write,
+// move or delete. Paths are relative to root with slashes, each once and in their order.
+// A call counts if it has a result, even one that reports an error, and if fresh returns
+// true for it; a nil fresh accepts all. Paths outside of root and files that usually hold
+// secrets are left out. No file is read.
 func Touched(root string, messages []ken.Message, t Tools, fresh func(call *ken.ToolCall, result *ken.Message) bool) (out []string) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -293,12 +293,12 @@ func Touched(root string, messages []ken.Message, t Tools, fresh func(call *ken.
 			continue
 		}
 		for _, p := range touches(c, t) {
-			if len(roots) == 1 && absolute(p) { // perhaps by the name that root has without links
+			if len(roots) == 1 && isAbsolute(p) { // perhaps relative to root without symbolic links
 				if resolved, err := filepath.EvalSymlinks(abs); err == nil && resolved != abs {
 					roots = append(roots, filepath.ToSlash(resolved))
 				}
 			}
-			if rel, ok := below(p, roots); ok && !sensitive(rel) && !slices.Contains(out, rel) {
+			if rel, ok := below(p, roots); ok && !isSensitive(rel) && !slices.Contains(out, rel) {
 				out = append(out, rel)
 			}
 		}
@@ -306,7 +306,7 @@ func Touched(root string, messages []ken.Message, t Tools, fresh func(call *ken.
 	return out
 }
 
-// touches lists what a call is to change, as it names it.
+// touches returns the paths that a call writes, moves or deletes, as the call names them.
 func touches(c *ken.ToolCall, t Tools) []string {
 	tool, ok := t.Lookup(c.Name)
 	if !ok || tool.Role != Write && tool.Role != Delete && tool.Role != Move && tool.Role != Run {

@@ -9,12 +9,12 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// requirement is a package that a project needs, and which version.
+// requirement is a package that a project requires, with its version.
 type requirement struct {
 	name, version string
 }
 
-// requirementLines read the lines of a manifest that require something.
+// requirementLines match the lines of a manifest that require a package.
 var requirementLines = []struct {
 	file *lazyregexp.Regexp
 	line *lazyregexp.Regexp // name and version
@@ -29,10 +29,10 @@ var requirementLines = []struct {
 	{lazyregexp.New(`^build\.gradle(?:\.kts)?$`), lazyregexp.New(`^\s*(?:implementation|api|testImplementation|runtimeOnly|compileOnly)\s*\(?["']([\w.-]+:[\w.-]+):([\w.+-]+)["']`)},
 }
 
-// notPackages are keys that look like a requirement and are none.
+// notPackages holds keys that look like a requirement but are none.
 var notPackages = map[string]bool{"version": true, "name": true, "edition": true, "rust-version": true, "node": true, "npm": true, "python": true, "requires-python": true, "target-version": true, "line-length": true, "main": true, "type": true}
 
-// requirements returns what the lines of a manifest require, by name.
+// requirements returns the requirements in the lines of a manifest.
 func requirements(file, text string) (out []requirement) {
 	base := path.Base(file)
 	for _, r := range requirementLines {
@@ -51,8 +51,8 @@ func requirements(file, text string) (out []requirement) {
 	return out
 }
 
-// required returns what a change makes a project require that it did not before,
-// and in another version.
+// required returns the requirements that a change adds to a manifest, including
+// those with a new version.
 func required(file, old, next string) []requirement {
 	had := map[requirement]bool{}
 	for _, r := range requirements(file, old) {
@@ -84,7 +84,8 @@ func (r requirement) text(file string) string {
 	return s
 }
 
-// manifests describe files that say how a project is built and run, by name.
+// manifests maps names of files that say how a project is built and run to
+// functions that describe them.
 var manifests = map[string]func(string) string{
 	"go.mod":              describeGoMod,
 	"package.json":        describePackage,
@@ -201,7 +202,8 @@ func describeYAML(text string) string {
 
 var proseTitle = lazyregexp.New(`(?m)^(?:#\s+(.+?)\s*#*|title:\s*"?(.+?)"?)\s*$`)
 
-// describeProse gives a document's title and what its first paragraph says.
+// describeProse returns a document's title and the first sentence of its first
+// paragraph.
 func describeProse(text string) string {
 	m := proseTitle.FindStringSubmatchIndex(text)
 	if m == nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// maxSentence is the longest sentence that is taken from a file, in characters.
+// maxSentence is the maximum length of a sentence that is taken from a file, in
+// characters.
 const maxSentence = 160
 
-// describe says what a file is, by its name and what was seen of it: what it
-// declares, and the first sentence that it says of itself. It returns "" for a
-// file that says nothing in so many words: its content is no knowledge.
+// describe says what a file is, by its name and the part of it that was read: what
+// it declares, and the first sentence that it says about itself. It returns "" for
+// a file without a description; the content itself is not knowledge.
 func describe(name, text string) string {
 	base, ext := path.Base(name), strings.ToLower(path.Ext(name))
 	if utf8.RuneCountInString(text) < 16 || strings.ContainsRune(text, 0) {
@@ -87,7 +88,7 @@ var docstring = lazyregexp.New(`(?s)\A(?:#[^\n]*\n|\s)*(?:"""|''')(.{8,}?)(?:"""
 var languages = map[string]string{".py": "Python", ".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript", ".rs": "Rust",
 	".java": "Java", ".kt": "Kotlin", ".rb": "Ruby", ".php": "PHP", ".cs": "C#", ".c": "C", ".h": "C", ".cpp": "C++", ".hpp": "C++", ".swift": "Swift", ".scala": "Scala", ".sh": "shell script"}
 
-// declares names what a piece of code defines: what is public first.
+// declares lists what a piece of code defines, exported names first.
 func declares(kind, name, text string) string {
 	defs := analysis.Definitions(text)
 	var names []string
@@ -111,8 +112,7 @@ func declares(kind, name, text string) string {
 	return kind + verb + strings.Join(names[:min(len(names), 6)], ", ")
 }
 
-// join puts what a file says of itself behind what it is. Alone, a language is
-// nothing to know.
+// join appends a file's description of itself to what it is.
 func join(what, doc string) string {
 	switch {
 	case doc == "":
@@ -172,7 +172,8 @@ func comment(text string) string {
 	return flush()
 }
 
-// sentence returns the first sentence of a text, "" for what reads like none.
+// sentence returns the first sentence of a text, "" if the text does not look like
+// one.
 func sentence(s string) string {
 	if i := strings.Index(strings.TrimSpace(s), "\n\n"); i > 0 {
 		s = strings.TrimSpace(s)[:i]
@@ -190,7 +191,7 @@ func sentence(s string) string {
 	return clip(s, maxSentence)
 }
 
-// planted is a sentence that is written for a model rather than for a reader.
+// planted matches a sentence that is written for a model and not for a reader.
 var planted = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b`)
 
 func abbreviated(s string) bool {
@@ -222,8 +223,8 @@ func listed(what string, items []string, limit int) string {
 	return what + " " + strings.Join(items[:min(len(items), limit)], ", ")
 }
 
-// shown returns the text that a tool's result shows: out of JSON, without the
-// reminders and frames that agents put around it, and without line numbers.
+// shown returns the text that a tool's result shows. Text in JSON is extracted;
+// reminders and frames that agents add, and line numbers, are removed.
 func shown(output string) string {
 	text := strings.TrimSpace(output)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
@@ -269,7 +270,7 @@ func unwrapped(text string) (string, bool) {
 
 var lineNumber = lazyregexp.New(`^\s{0,8}L?\d{1,7}(?:→|\t| ?\| ?|: ?| {2})`)
 
-// unnumbered drops the line numbers in front of most lines.
+// unnumbered removes line numbers if most lines have one.
 func unnumbered(text string) string {
 	lines := strings.Split(text, "\n")
 	full, numbered := 0, 0
@@ -293,10 +294,10 @@ func unnumbered(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine joins white space.
+// oneLine replaces each run of white space by one space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// clip shortens text to n characters, at a word where one ends near.
+// clip shortens text to n characters, at the end of a word if one is near.
 func clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -319,14 +320,15 @@ var (
 	knownStatus    = lazyregexp.New(`(?i)^(proposed|accepted|rejected|deprecated|superseded|draft|approved|implemented|withdrawn|in review|amended)`)
 )
 
-// isDecision reports whether a file is an architecture decision record by its name.
+// isDecision reports whether a file is an architecture decision record, by its
+// name.
 func isDecision(name string) bool {
 	return decisionFile.MatchString(path.Base(name)) && decisionFolder.MatchString(name) ||
 		strings.HasPrefix(strings.ToLower(path.Base(name)), "adr-") && path.Ext(name) == ".md"
 }
 
-// decided says what a record decides, and where that stands; "" when what was
-// seen of it has no title.
+// decided returns a record's decision and its status; "" if the part that was read
+// has no title.
 func decided(name, text string) string {
 	m := proseTitle.FindStringSubmatch(text)
 	if m == nil {

@@ -57,7 +57,7 @@ func (x *extractor) search(c *Call) {
 var entry = lazyregexp.New(`^(?:\[(?:FILE|DIR)\] |- |[|├└─│\s]+)?([\w.@+][\w.@+-]{0,60}/?)\s*$`)
 
 func (x *extractor) list(c *Call) {
-	if len(c.Paths) != 1 || c.project.outside(c.Paths[0]) || absolute(c.Paths[0]) || strings.HasPrefix(c.Name, "git") {
+	if len(c.Paths) != 1 || c.project.outside(c.Paths[0]) || isAbsolute(c.Paths[0]) || strings.HasPrefix(c.Name, "git") {
 		return
 	}
 	var names []string
@@ -80,8 +80,8 @@ func (x *extractor) list(c *Call) {
 
 var pageTitle = lazyregexp.New(`(?i)<title[^>]*>((?s:.{3,200}?))</title>|(?m:^#[ \t]+(.{3,200})$)`)
 
-// fetch keeps the title of a page, nothing else: what a page says is not the
-// project's knowledge, and may be written to be taken for it.
+// fetch records the title of a page. The content of a page is not the project's
+// knowledge, and may be written to look like it.
 func (x *extractor) fetch(c *Call) {
 	m := pageTitle.FindStringSubmatch(shown(c.Output))
 	if c.Address == "" || m == nil {
@@ -96,21 +96,21 @@ func (x *extractor) fetch(c *Call) {
 	x.add(f)
 }
 
-// matchLine is a line of a search's result that names a file: alone, with a line
-// number and the line, or as a heading.
+// matchLine matches a line of a search's result that names a file: alone, with a
+// line number and the line, or as a heading.
 var matchLine = lazyregexp.New(`^(?:File: |# |## |- |\./)?((?:[A-Za-z]:)?[\w.@+~/\\-]*[\w@+-](?:\.[\w-]{1,12})?)(?::\d+.*|:\S.*|-\d+-.*|:$)?$`)
 
-// contextLine is a line around a match, as grep -C shows it.
+// contextLine matches a line around a match, as grep -C prints it.
 var contextLine = lazyregexp.New(`^([\w.@+~/\\-]+?\.\w{1,12})-\d+-`)
 
-// maxMatchLine is how much of a line is read, in bytes: the file's name stands
-// first.
+// maxMatchLine is how many bytes of a line are read. The file's name is at its
+// start.
 const maxMatchLine = 400
 
-// plainFiles are names of files without an extension.
+// plainFiles holds names of files without an extension.
 var plainFiles = map[string]bool{"Makefile": true, "Dockerfile": true, "CODEOWNERS": true, "LICENSE": true, "Jenkinsfile": true, "Procfile": true, "Gemfile": true, "Rakefile": true, "Justfile": true, "justfile": true, "Vagrantfile": true, "BUILD": true, "OWNERS": true}
 
-// sourceExtensions tell a file's name from a call in a line of code.
+// sourceExtensions distinguish a file's name from a call in a line of code.
 var sourceExtensions = func() map[string]bool {
 	m := map[string]bool{}
 	for e := range strings.FieldsSeq(`go py pyi js jsx ts tsx mjs cjs rs java kt kts rb php c h cc cpp hpp cs fs swift scala clj ex exs erl hs ml lua
@@ -121,8 +121,8 @@ var sourceExtensions = func() map[string]bool {
 	return m
 }()
 
-// matches returns the first limit files that a search's result names, and how
-// many there are.
+// matches returns the first limit files that a search's result names, and the
+// number of all.
 func matches(output string, limit int) (files []string, count int) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(shown(output)) {
@@ -151,25 +151,25 @@ func matches(output string, limit int) (files []string, count int) {
 	return files, count
 }
 
-// Bounds of what is ingested of one session.
+// Bounds of what is ingested from one session.
 const (
 	MaxIngested     = 100
-	minIngested     = 40 // characters; less is an acknowledgement
+	minIngested     = 40 // characters; a shorter output is an acknowledgement
 	ingestChars     = 4000
-	echoWords       = 8   // that follow each other, in an injected text and in an output
-	echoShare       = 0.5 // of an output's words, from which on it is an echo
-	ingestImportant = 0.2 // importance of an output as it came
+	echoWords       = 8   // length of the word sequences that are compared between an injected text and an output
+	echoShare       = 0.5 // share of an output's words from which on it is an echo
+	ingestImportant = 0.2 // importance of an ingested output
 )
 
-// Ingest returns the outputs of a session's calls themselves, each cut to chars
-// characters (0 means 4,000) with its beginning and end kept, MaxIngested at most,
-// the last ones first. It is for those who opt in.
+// Ingest returns the outputs of a session's calls as claims, at most MaxIngested,
+// the latest first. Each is cut to chars characters (0 means 4,000), keeping its
+// beginning and end. It runs only if enabled by the user.
 //
-// Every claim has external trust, whatever the tool, since nobody says who wrote
-// what a tool returned. Secrets and reasoning are taken out. The key follows from
-// the content, so that the same output is one claim however often it came. Left
-// out are failures, acknowledgements, and outputs half of which the layer itself
-// had injected into this session: what Ken said is not learned again.
+// Every claim has external trust, whatever the tool, since the author of an output
+// is unknown. Secrets and reasoning are removed. The key is derived from the
+// content, so that equal outputs are one claim. Failures and acknowledgements are
+// left out. So are outputs half of which was injected into this session: what Ken
+// said is not learned again.
 func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 	if chars <= 0 {
 		chars = ingestChars
@@ -205,7 +205,7 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 
 func secret(c *Call) bool {
 	for _, p := range c.Paths {
-		if sensitive(p) {
+		if isSensitive(p) {
 			return true
 		}
 	}
@@ -231,7 +231,7 @@ func ingested(c *Call, info session.Info, key, text string) ken.Claim {
 	return cl
 }
 
-// about names what a call was about.
+// about returns what a call was about.
 func about(c *Call) string {
 	switch {
 	case len(c.Paths) > 0:
@@ -244,7 +244,7 @@ func about(c *Call) string {
 	return c.Address
 }
 
-// middleCut keeps the beginning and the end of a text.
+// middleCut shortens a text to chars characters by cutting its middle.
 func middleCut(s string, chars int) string {
 	r := []rune(s)
 	if len(r) <= chars {
@@ -260,8 +260,8 @@ func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// shingles are the runs of words of several texts. A text that is shorter than a
-// run is one run.
+// shingles returns the sequences of echoWords words in several texts. A shorter
+// text is one sequence.
 func shingles(texts [][]string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range texts {
@@ -276,8 +276,8 @@ func shingles(texts [][]string) map[string]bool {
 	return m
 }
 
-// echoes reports whether at least half of a text's words stand in runs that were
-// heard, or all of it is a short text that was.
+// echoes reports whether at least half of a text's words are in sequences of
+// heard. A text shorter than a sequence must be one of them.
 func echoes(text string, heard map[string]bool) bool {
 	w := words(text)
 	if len(heard) == 0 || len(w) == 0 {

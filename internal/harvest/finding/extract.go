@@ -19,22 +19,23 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Bounds of what one session finds.
+// Bounds of the findings of one session.
 const (
 	MaxFindings = 50
-	maxSearches = 10 // the most telling ones
-	maxListed   = 12 // entries of a folder that is worth a finding
-	maxMatching = 40 // files that match a pattern which still says where something is
+	maxSearches = 10 // the ones with the fewest matches
+	maxListed   = 12 // entries of a folder that gets a finding
+	maxMatching = 40 // files that match a pattern; with more, the finding does not say where something is
 )
 
 // Extract returns what the calls of a session found out and changed, the most
 // useful first: changes, pitfalls, decisions, requirements, owners, then
 // observations of files that were read more than once or changed, then the rest.
-// There is at most one of an entity and kind, the last, and MaxFindings in all.
+// Of each entity and kind only the last finding is returned, and at most
+// MaxFindings in all.
 //
-// A call that failed finds nothing out, but what a command keeps failing with is a
-// pitfall. A file that was read and then changed is no observation any more,
-// unless it was read again; its change says what it is now.
+// A failed call finds nothing out, but a command that keeps failing is a pitfall.
+// The observation of a file is dropped when the file is changed, unless the file
+// is read again; the finding of the change says what it is now.
 func Extract(tr *session.Transcript, t Tools) []Finding {
 	x := &extractor{runs: newRuns(), seen: map[string]*seenFile{}, edits: map[string]*edited{}, last: map[string]int{}, left: map[string]left{}}
 	calls := Calls(tr, t)
@@ -60,7 +61,7 @@ func Extract(tr *session.Transcript, t Tools) []Finding {
 	return out[:min(len(out), MaxFindings)]
 }
 
-// Weights of what is found, most useful first; see Extract.
+// Weights of findings. A more useful finding has a greater weight; see Extract.
 const (
 	weightChange    = 600
 	weightDecision  = 400
@@ -74,35 +75,35 @@ const (
 	heaviestRepeats = 9
 )
 
-// extractor goes through a session once.
+// extractor holds the state while the calls of a session are processed in order.
 type extractor struct {
 	runs  *runs
 	found []Finding
-	last  map[string]int // place of a kind's and entity's finding
+	last  map[string]int // index in found by kind and entity
 	seen  map[string]*seenFile
 	order []string
 	edits map[string]*edited
 	left  map[string]left
 }
 
-// left is how the session left a file, as far as its calls show.
+// left is the state in which the session left a file, as far as its calls show.
 type left struct {
-	hash    string // "" when it is gone
+	hash    string // "" if the file was deleted
 	noted   bool   // hash is known
-	changed uint64 // by which result; 0 for none
+	changed uint64 // sequence number of the result that changed it; 0 for none
 }
 
 // seenFile is what was read of a file since it last changed.
 type seenFile struct {
-	reads    int // since the session began
+	reads    int // since the start of the session
 	text     string
-	names    []string // what later pieces of it define
+	names    []string // names that other pieces of the file define
 	call     *Call
 	hash     string
-	outdated bool // changed since, and not read again
+	outdated bool // changed since it was read
 }
 
-// add takes in a finding in place of an earlier one of its kind and entity.
+// add adds a finding. It replaces an earlier one of its kind and entity.
 func (x *extractor) add(f Finding) {
 	key := string(f.Kind) + " " + f.Entity
 	if i, ok := x.last[key]; ok {
@@ -114,7 +115,7 @@ func (x *extractor) add(f Finding) {
 	x.found = append(x.found, f)
 }
 
-// drop takes a finding out that no longer holds.
+// drop removes a finding that no longer holds.
 func (x *extractor) drop(k Kind, entity string) {
 	key := string(k) + " " + entity
 	i, ok := x.last[key]
@@ -130,15 +131,15 @@ func (x *extractor) drop(k Kind, entity string) {
 	}
 }
 
-// of is a finding of a call.
+// of returns a finding from a call.
 func of(c *Call, k Kind, entity, text string, weight int) Finding {
 	return Finding{Entity: entity, Kind: k, Text: clip(oneLine(text), MaxText), Tool: c.Name, CallID: c.ID, Seq: c.Seq, At: c.At, weight: weight}
 }
 
-// onFile is a finding of a call that rests on a file of the project.
+// onFile returns a finding from a call whose evidence is a file of the project.
 func onFile(c *Call, k Kind, entity, text, file string, weight int) Finding {
 	f := of(c, k, entity, text, weight)
-	if !absolute(file) {
+	if !isAbsolute(file) {
 		f.Path, f.Hash = file, c.Files[file]
 	}
 	return f
@@ -178,32 +179,32 @@ func (x *extractor) call(c *Call) {
 	}
 }
 
-// ignored are files that no finding is about: not of the project, secret, or made
-// by a tool.
+// ignored reports whether no finding is made about a file: it is outside the
+// project, holds secrets, or is generated.
 func ignored(c *Call, name string) bool {
 	base := path.Base(name)
-	return c.project.outside(name) || sensitive(name) || base == "go.sum" || strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") ||
+	return c.project.outside(name) || isSensitive(name) || base == "go.sum" || strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") ||
 		base == "pnpm-lock.yaml" || strings.Contains("/"+name, "/node_modules/") || strings.Contains("/"+name, "/vendor/") || strings.Contains("/"+name, "/.venv/")
 }
 
-// maxFileBytes is the largest file that is hashed while a turn waits: 4 MiB take
-// about three milliseconds. The repository's index skips files of a quarter of
-// that.
+// maxFileBytes is the maximum size of a file that is hashed during a turn: 4 MiB
+// take about three milliseconds. The repository's index skips files larger than a
+// quarter of that.
 const maxFileBytes = 4 << 20
 
-// maxMatches is how many of the files that a search found are hashed.
+// maxMatches is the maximum number of files in a search's result that are hashed.
 const maxMatches = 8
 
-// Observe returns what session.Options.Annotate asks for: it notes beside a tool's
-// result the hashes of the files that the call was about, as they are at this
-// moment, under their paths relative to root. They are spelt as package repository
-// spells them, so that a claim which rests on one stops standing when the index
-// sees the file changed.
+// Observe returns a function for session.Options.Annotate. It records with a
+// tool's result the hashes of the files that the call was about, as they are at
+// that time, by path relative to root. Hashes have the form of package repository,
+// so that a claim with a file as evidence loses it when the index finds the file
+// changed.
 //
-// A file that is not there has the hash "". Files outside of root, symbolic links
-// that lead there, files that are there to hold secrets, larger ones than 4 MiB
-// and what can't be read are left out. The function is safe for concurrent use; a
-// root that is empty or can't be opened makes one that notes nothing.
+// A missing file has the hash "". Left out are files outside of root, symbolic
+// links to them, files that usually hold secrets, files larger than 4 MiB, and
+// unreadable files. The function is safe for concurrent use. If root is empty or
+// can't be opened, it records nothing.
 func Observe(root string, t Tools) func(ctx context.Context, e *session.Entry, call *ken.ToolCall) {
 	if root == "" {
 		return func(context.Context, *session.Entry, *ken.ToolCall) {}
@@ -238,7 +239,7 @@ func Observe(root string, t Tools) func(ctx context.Context, e *session.Entry, c
 		defer dir.Close() // nothing was written
 		for _, name := range names {
 			rel, ok := below(name, roots)
-			if !ok || ctx.Err() != nil || sensitive(rel) {
+			if !ok || ctx.Err() != nil || isSensitive(rel) {
 				continue
 			}
 			hash, ok := hashFile(dir, rel)
@@ -253,7 +254,8 @@ func Observe(root string, t Tools) func(ctx context.Context, e *session.Entry, c
 	}
 }
 
-// below spells a path from the project's folder, and reports whether it lies in it.
+// below returns a path relative to the first of roots that contains it, and
+// reports whether it is within a root.
 func below(name string, roots []string) (string, bool) {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	for _, r := range roots {
@@ -262,16 +264,16 @@ func below(name string, roots []string) (string, bool) {
 			break
 		}
 	}
-	return name, !absolute(name) && filepath.IsLocal(filepath.FromSlash(name)) && name != "."
+	return name, !isAbsolute(name) && filepath.IsLocal(filepath.FromSlash(name)) && name != "."
 }
 
-// hashFile hashes a file of the folder. ok is false for what is no file to speak
-// of; a file that is not there has the hash "".
+// hashFile hashes a file of the folder. ok is false for other things than regular
+// files, large files and unreadable ones. A missing file has the hash "".
 func hashFile(dir *os.Root, rel string) (hash string, ok bool) {
 	name := filepath.FromSlash(rel)
 	info, err := dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := dir.Lstat(name) // a link that leads nowhere is there
+		_, err := dir.Lstat(name) // a dangling link exists
 		return "", errors.Is(err, fs.ErrNotExist)
 	}
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFileBytes {

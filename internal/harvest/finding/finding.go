@@ -14,23 +14,24 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Kind is what sort of thing was found out.
+// Kind is the kind of a finding.
 type Kind string
 
 // Kinds of findings.
 const (
-	Observation  Kind = "observation" // of a file, or of where something is
+	Observation  Kind = "observation" // about a file, or about where something is
 	Change       Kind = "change"      // of a file
 	Ownership    Kind = "ownership"
 	Architecture Kind = "architectural_decision"
 	Dependency   Kind = "dependency"
-	Pitfall      Kind = "pitfall" // what failed, and why
+	Pitfall      Kind = "pitfall" // a failure and its cause
 )
 
-// MaxText is the longest text of a finding, in characters.
+// MaxText is the maximum length of a finding's text, in characters.
 const MaxText = 400
 
-// Confidence is that of every finding: a tool said so, and nobody looked again.
+// Confidence is the confidence of every finding: a tool reported it, and nobody
+// verified it.
 const Confidence = 0.85
 
 // Finding is something that a tool call found out or changed.
@@ -38,39 +39,41 @@ type Finding struct {
 	Entity string // what it is about: a path, a pattern, a command, a package
 	Kind   Kind
 	Text   string // one short statement, at most MaxText characters
-	Path   string // the file that it rests on, relative to the project; "" for none
-	Hash   string // of that file when it was seen, as in session.Entry.Files; "" when unknown
+	Path   string // the file that is its evidence, relative to the project; "" for none
+	Hash   string // hash of that file at the time, as in session.Entry.Files; "" if unknown
 
-	Tool     string // as called
+	Tool     string // name of the tool, as called
 	CallID   string
-	Seq      uint64    // of the result's entry
-	At       time.Time // of it
-	ExitCode *int      // of the command, nil when there is none or nobody named it
+	Seq      uint64    // sequence number of the result's entry
+	At       time.Time // time of that entry
+	ExitCode *int      // exit code of the command; nil if there is none or it is unknown
 
-	// Files are the hashes of further files that it rests on: what a search found.
+	// Files holds the hashes of further files that are evidence: those that a
+	// search found.
 	Files map[string]string
-	// External says that it repeats what something outside the project said.
+	// External says that it repeats the words of something outside the project.
 	External bool
 
-	weight int // of several, what is more useful has more
+	weight int // a more useful finding has a greater weight
 }
 
-// passing is how long a finding stands that no file vouches for, such as what a
-// folder held: nothing shows when it is no longer true. A month is a guess.
-const passing = 30 * 24 * time.Hour
+// unbackedLifetime is how long a finding without a file as evidence is valid, such as the
+// content of a folder. Nothing shows when it is no longer true. A month is an
+// estimate.
+const unbackedLifetime = 30 * 24 * time.Hour
 
 var importance = map[Kind]float64{Observation: 0.4, Change: 0.5, Ownership: 0.5, Architecture: 0.7, Dependency: 0.5, Pitfall: 0.7}
 
-// Claim returns the finding as a claim of the session's. Its key names kind,
-// entity and scope, so that a later finding of the same entity is a new version of
-// it, and the log keeps the earlier ones.
+// Claim returns the finding as a claim of the session. The key contains kind,
+// entity and scope, so that a later finding about the same entity becomes a new
+// version of it, and the log keeps the earlier ones.
 //
-// A finding that rests on files whose content was hashed has these files as its
-// only evidence: it stands as long as one of them does, and is Guessed once all
-// have changed. The result of the tool is no further evidence then, since it would
-// go on vouching for a file that is no longer the same. Any other finding has
-// tool_result evidence, and exit_code evidence when a command said so; what rests
-// on neither file nor exit code expires after a month.
+// A finding about files whose content was hashed has these files as its only
+// evidence. It is valid as long as one of them is unchanged, and Guessed once all
+// have changed. The tool's result is then no additional evidence, since it would
+// still support the claim after the file has changed. Any other finding has
+// tool_result evidence, and exit_code evidence if the exit code is known. A
+// finding with neither a file nor an exit code expires after a month.
 func (f Finding) Claim(info session.Info) ken.Claim {
 	c := ken.Claim{
 		Key: f.key(info), Kind: ken.KindFinding, Text: f.Text, Domain: string(f.Kind), Entities: f.entities(),
@@ -86,7 +89,7 @@ func (f Finding) Claim(info session.Info) ken.Claim {
 	}{f.Tool, f.CallID, f.messageID(), f.ExitCode}
 	c.Body, _ = json.Marshal(body) // strings and a number always can be
 	if !f.At.IsZero() && f.ExitCode == nil && !slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile }) && f.Kind == Observation {
-		c.ExpiresAt = f.At.Add(passing)
+		c.ExpiresAt = f.At.Add(unbackedLifetime)
 	}
 	return c
 }
@@ -98,7 +101,8 @@ func (f Finding) key(info session.Info) string {
 	return key + within(info)
 }
 
-// within keeps the keys of one owner's projects apart.
+// within returns the suffix that separates the keys of different scopes or
+// projects.
 func within(info session.Info) string {
 	switch {
 	case !info.Scope.IsZero():
@@ -109,7 +113,7 @@ func within(info session.Info) string {
 	return ""
 }
 
-// short bounds a part of a key; a long one is told apart by its hash.
+// short bounds a part of a key. The end of a long part is replaced by a hash.
 func short(s string) string {
 	const most = 160
 	if len(s) <= most {
@@ -133,8 +137,9 @@ func (f Finding) entities() []string {
 	return out
 }
 
-// evidence of a file has no session or call in its reference, so that the same
-// content seen again is the same piece.
+// evidence returns the evidence of the finding. File evidence has no session or
+// call in its reference, so that equal content read again is the same piece of
+// evidence.
 func (f Finding) evidence(info session.Info) []ken.Evidence {
 	files := map[string]string{}
 	maps.Copy(files, f.Files)
@@ -209,17 +214,17 @@ func (x *extractor) change(c *Call, ch change) {
 	}
 	if text := e.text(name); text != "" {
 		f := onFile(c, Change, name, text, name, weightChange+min(e.calls, heaviestRepeats))
-		if ch.to != "" && !absolute(ch.to) {
+		if ch.to != "" && !isAbsolute(ch.to) {
 			f.Path, f.Hash = ch.to, c.Files[ch.to]
 		}
 		x.add(f)
 	}
 }
 
-// settle compares what was found with how the session left the files. A change and
-// a requirement rest on the file as it was left, whatever came after them. Anything
-// else that was seen of a file before it changed is no longer known to be so, and
-// nothing would ever vouch for it.
+// settle compares the findings with the state in which the session left the files.
+// A change and a requirement get the final state of the file as evidence, whatever
+// happened after them. Other findings about a file from before its last change are
+// dropped, since they may no longer be true and no evidence could support them.
 func (x *extractor) settle() {
 	x.found = slices.DeleteFunc(x.found, func(f Finding) bool {
 		for name := range f.Files {
@@ -240,14 +245,14 @@ func (x *extractor) settle() {
 			f.Hash = x.left[f.Path].hash
 		}
 	}
-	clear(x.last) // places have changed
+	clear(x.last) // indices have changed
 	for i, f := range x.found {
 		x.last[string(f.Kind)+" "+f.Entity] = i
 	}
 }
 
 // refilled reports whether a file of a folder was written, moved or deleted after
-// the folder had been listed.
+// the folder was listed.
 func (x *extractor) refilled(dir string, seq uint64) bool {
 	for name, l := range x.left {
 		if path.Dir(name)+"/" == dir && l.changed > seq {
@@ -257,15 +262,16 @@ func (x *extractor) refilled(dir string, seq uint64) bool {
 	return false
 }
 
-// outdated reports whether a file changed after it was seen.
+// outdated reports whether a file changed after the result seq, in which it had
+// the hash.
 func (x *extractor) outdated(name, hash string, seq uint64) bool {
 	l := x.left[name]
 	return l.changed > seq || l.noted && hash != "" && l.hash != hash
 }
 
-// wellKnown are the tools of the well-known coding agents and of the common MCP
-// servers, by role, each as name or name:argument. Names that several of them
-// share stand once, with the first.
+// wellKnown lists the tools of well-known coding agents and common MCP servers by
+// role, each as name or name:argument. A name that several of them use is listed
+// once, with the first.
 var wellKnown = map[Role][]string{
 	Read: {
 		"read notebook_read",                                                           // Claude Code
@@ -323,7 +329,7 @@ var defaults = func() map[string]Tool {
 	return m
 }()
 
-// Defaults returns the tools of the well-known coding agents (Claude Code, Codex,
+// Defaults returns the tools of well-known coding agents (Claude Code, Codex,
 // Cursor, Cline, Roo, Copilot, Gemini CLI, Windsurf, opencode, Crush, goose,
-// OpenHands, SWE-agent) and of the MCP servers for files, git and pages.
+// OpenHands, SWE-agent) and of MCP servers for files, git and web pages.
 func Defaults() Tools { return Tools{byName: maps.Clone(defaults)} }

@@ -12,25 +12,25 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// attempt is a run of a command.
+// attempt is one run of a command.
 type attempt struct {
 	call   *Call
 	failed bool
 }
 
-// runs collects the attempts at each command, and what happened in between.
+// runs collects the attempts at each command, and what happened between them.
 type runs struct {
 	order    []string // commands in order of their first run
 	attempts map[string][]attempt
-	changed  []uint64 // results of calls that changed files
+	changed  []uint64 // sequence numbers of results of calls that changed files
 	others   []attempt
 	texts    map[*Call]string
 }
 
 func newRuns() *runs { return &runs{attempts: map[string][]attempt{}, texts: map[*Call]string{}} }
 
-// see takes in a call. A command counts only when its exit code is known and is
-// its own.
+// see records a call. A command counts only if its exit code is known and is its
+// own.
 func (r *runs) see(c *Call) {
 	switch c.Role {
 	case Write, Delete, Move:
@@ -57,9 +57,9 @@ func (r *runs) see(c *Call) {
 	r.attempts[cmd.Text] = append(r.attempts[cmd.Text], attempt{c, *c.Exit != 0})
 }
 
-// pitfalls returns the commands that failed for a reason worth knowing. One that
-// passed once files had been changed failed because of the work in hand, and that
-// is over.
+// pitfalls returns the commands that failed for a reason worth knowing. A command
+// that passed after files were changed failed because of unfinished work, which
+// is not worth knowing.
 func (r *runs) pitfalls() (out []Finding) {
 	for _, text := range r.order {
 		tries := r.attempts[text]
@@ -76,7 +76,7 @@ func (r *runs) pitfalls() (out []Finding) {
 		if failed == nil || failed.Error == "" {
 			continue
 		}
-		why := failed.Error + culprits(failed.Output)
+		why := failed.Error + failedTests(failed.Output)
 		says := "`" + clip(text, 160) + "` fails with exit code " + strconv.Itoa(*failed.Exit) + ": " + why
 		if passed != nil {
 			after, ok := r.between(text, failed.Seq, passed.Seq)
@@ -95,8 +95,8 @@ func (r *runs) pitfalls() (out []Finding) {
 	return out
 }
 
-// culprits names the tests that failed, if they are few.
-func culprits(output string) string {
+// failedTests names the failed tests, if there are three at most.
+func failedTests(output string) string {
 	var names []string
 	for _, t := range outcome.Tests(output) {
 		if !t.Passed && !t.Group && !strings.Contains(t.Name, "/") {
@@ -109,8 +109,8 @@ func culprits(output string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// between returns the last command that ran between two attempts, "" when none
-// did; ok is false when files were changed.
+// between returns the last command that ran between two attempts, "" if there was
+// none. ok is false if files were changed between them.
 func (r *runs) between(text string, from, to uint64) (after string, ok bool) {
 	for _, seq := range r.changed {
 		if from < seq && seq < to {
@@ -125,12 +125,12 @@ func (r *runs) between(text string, from, to uint64) (after string, ok bool) {
 	return after, true
 }
 
-// outOfDate is what a tool says when the agent knew an older text of a file than
-// the one that is there. That says nothing of the file.
+// outOfDate matches what a tool reports when the agent had an older text of a
+// file. It says nothing about the file.
 var outOfDate = lazyregexp.New(`(?i)not (?:been )?(?:found|read|unique|match)|no (?:match|such|changes|replacement)|modified since|unexpectedly modified|does not (?:exist|match)|context|multiple|identical|user`)
 
-// failedEdits returns the files that edits kept failing on, for another reason
-// than that the agent knew an older text of them.
+// failedEdits returns the files that edits kept failing on. Failures because the
+// agent had an older text do not count.
 func failedEdits(calls []Call) (out []Finding) {
 	type file struct {
 		times int
@@ -168,7 +168,7 @@ func failedEdits(calls []Call) (out []Finding) {
 	return out
 }
 
-// fetches reports a command that brings in what others wrote.
+// fetches reports whether a command downloads content that others wrote.
 func fetches(command string) bool {
 	for w := range strings.FieldsSeq(command) {
 		switch path.Base(w) {
@@ -179,10 +179,10 @@ func fetches(command string) bool {
 	return false
 }
 
-// Parse returns Defaults as changed by a list of entries, in order. An entry is
-// "role:name" or "role:name:argument" for a tool to be added, in place of one of
-// the same name, and "-name" for one to be left out. An error is an ErrInvalid
-// that names the entry.
+// Parse returns Defaults changed by a list of entries, in order. The entry
+// "role:name" or "role:name:argument" adds a tool or replaces one of the same
+// name. The entry "-name" removes a tool. An error is an ErrInvalid that names
+// the entry.
 func Parse(list []string) (Tools, error) {
 	t := Defaults()
 	for i, entry := range list {
@@ -222,45 +222,45 @@ func roleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Role is what a tool does, as far as findings ask.
+// Role is what a tool does, as far as it matters for findings.
 type Role string
 
 // Roles.
 const (
 	Read   Role = "read"   // shows a file
 	Search Role = "search" // finds files or passages by a pattern
-	List   Role = "list"   // shows what a folder holds
-	Write  Role = "write"  // makes or changes files
+	List   Role = "list"   // shows the entries of a folder
+	Write  Role = "write"  // creates or changes files
 	Delete Role = "delete"
 	Move   Role = "move"
 	Run    Role = "run"   // runs a command
-	Fetch  Role = "fetch" // brings in what is outside the project
+	Fetch  Role = "fetch" // gets something from outside the project
 )
 
-// Roles lists every role, in the order above.
+// Roles returns every role, in the order above.
 func Roles() []Role { return []Role{Read, Search, List, Write, Delete, Move, Run, Fetch} }
 
-// Tool is what is known of a tool.
+// Tool describes a tool.
 type Tool struct {
-	Name string // in canonical spelling: lower case, words joined by underscores
+	Name string // canonical name: lower case, words joined by underscores
 	Role Role
-	// Argument names the argument that holds the entity; empty means that the
-	// usual names of its role are tried in order.
+	// Argument names the argument that holds the entity. If it is empty, the
+	// usual names for the role are tried in order.
 	Argument string
 }
 
-// Tools is a table of tools by name. The zero value is Defaults. A value is not
-// changed once made, so it is safe for concurrent use.
+// Tools is a table of tools by name. The zero value is the same as Defaults. A
+// value never changes, so it is safe for concurrent use.
 type Tools struct {
 	byName map[string]Tool
 }
 
-// Lookup returns what is known of a tool by the name that a call gives. The case
-// and the spelling of words do not matter (ReadFile, read-file and read_file are
-// one), and of a name with a prefix, such as mcp__filesystem__read_file or
-// functions.read_file, the last part decides. Where a server's name is joined by
-// an underscore, as in filesystem_read_file, what is left of the name must be two
-// words at least: a tool that ends in "run" or "list" may be anything.
+// Lookup returns the tool with the name that a call gives. Case and word
+// separators do not matter (ReadFile, read-file and read_file are the same). If
+// the name has a prefix, as in mcp__filesystem__read_file or functions.read_file,
+// the last part counts. If a server's name is joined by an underscore, as in
+// filesystem_read_file, the rest must be at least two words: a tool whose name
+// ends in "run" or "list" may do anything.
 func (t Tools) Lookup(name string) (Tool, bool) {
 	known := t.byName
 	if known == nil {
@@ -295,7 +295,7 @@ func (t Tools) Lookup(name string) (Tool, bool) {
 	}
 }
 
-// cutAny cuts at the first of several separators.
+// cutAny cuts s at the first of several separators.
 func cutAny(s string, seps ...string) (before, after string, ok bool) {
 	at, width := -1, 0
 	for _, sep := range seps {
@@ -309,7 +309,7 @@ func cutAny(s string, seps ...string) (before, after string, ok bool) {
 	return s[:at], s[at+width:], true
 }
 
-// canonical spells a name in lower case with underscores between its words.
+// canonical returns a name in lower case with underscores between its words.
 func canonical(name string) string {
 	var b strings.Builder
 	var prev rune

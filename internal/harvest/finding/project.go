@@ -10,15 +10,15 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// project knows where the project lies on the machine of the session, as far as
-// the transcript shows it.
+// project holds the location of the project on the machine of the session, as far
+// as the transcript shows it.
 type project struct {
-	root string // absolute, "" when unknown
+	root string // absolute path, "" if unknown
 }
 
-// rootOf finds the project's folder by comparing the paths that calls name with
-// those that were noted beside the results, and failing that by where commands ran:
-// the folder above all others.
+// rootOf determines the project's folder by comparing the paths in calls with those
+// recorded for the results. Without such paths, it is the folder in which commands
+// ran that contains all others.
 func rootOf(tr *session.Transcript, t Tools) string {
 	asked := map[string][]string{}
 	votes := map[string]int{}
@@ -39,7 +39,7 @@ func rootOf(tr *session.Transcript, t Tools) string {
 			}
 		}
 		for _, name := range asked[callKey(e.Message.ToolCallID, e.Message.Name)] {
-			if name = path.Clean(name); !absolute(name) {
+			if name = path.Clean(name); !isAbsolute(name) {
 				continue
 			}
 			for file := range e.Files {
@@ -60,13 +60,13 @@ func rootOf(tr *session.Transcript, t Tools) string {
 	return best
 }
 
-// absolute reports a path that is not relative, in either spelling.
-func absolute(p string) bool {
+// isAbsolute reports whether a path is absolute, in the syntax of Unix or Windows.
+func isAbsolute(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$") || len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\')
 }
 
-// relative spells a path from the project's folder, if it lies in it; any other
-// stays as it is.
+// relative returns a path relative to the project's folder. A path outside of it is
+// returned cleaned, but otherwise unchanged.
 func (p *project) relative(name string) string {
 	if name == "" {
 		return ""
@@ -78,14 +78,14 @@ func (p *project) relative(name string) string {
 	return strings.TrimPrefix(name, p.root+"/")
 }
 
-// outside reports whether a path, once made relative, leads out of the project,
-// or into a folder for what does not last. Where the project lies is unknown when
-// nobody noted a file's hash; then an absolute path may well be in it.
+// outside reports whether a path, made relative before, is outside the project or
+// in a folder for temporary or system files. Without any recorded hash the
+// project's location is unknown; then an absolute path may be inside.
 func (p *project) outside(name string) bool {
 	switch {
 	case name == "" || name == "." || strings.HasPrefix(name, ".."):
 		return true
-	case !absolute(name):
+	case !isAbsolute(name):
 		return strings.HasPrefix(name, ".git/")
 	}
 	for _, passing := range []string{"/tmp/", "/private/", "/var/", "/proc/", "/dev/", "/sys/", "/etc/", "/usr/", "~", "$"} {
@@ -96,9 +96,9 @@ func (p *project) outside(name string) bool {
 	return p.root != ""
 }
 
-// sensitive reports files that are there to hold secrets: nothing of them is
-// noted, not even a hash, which could confirm a guess.
-func sensitive(name string) bool {
+// isSensitive reports whether a file usually holds secrets. Nothing about it is
+// recorded. Even a hash could confirm a guess.
+func isSensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	for _, sample := range []string{".example", ".sample", ".template", ".dist"} {
 		if strings.HasSuffix(base, sample) {
@@ -117,7 +117,7 @@ func sensitive(name string) bool {
 func (x *extractor) read(c *Call) {
 	text := shown(c.Output)
 	if len(c.Paths) != 1 || strings.TrimSpace(text) == "" {
-		return // what several files hold at once can't be told apart
+		return // the contents of several files can't be separated
 	}
 	name := c.Paths[0]
 	hash, noted := c.Files[name]
@@ -144,12 +144,12 @@ func (x *extractor) read(c *Call) {
 	f.call, f.hash, f.outdated = c, hash, false
 }
 
-// headOf reports whether a piece of a file is its beginning, as far as that shows.
+// headOf reports whether a piece of a file seems to be its beginning.
 func headOf(name, text string) bool {
 	return goPackage.MatchString(text) || proseTitle.MatchString(text) || path.Ext(name) != ".go" && comment(text) != ""
 }
 
-// says takes in what a file says of decisions and owners.
+// says records the decision and the owners that a file names.
 func (x *extractor) says(c *Call, name, text string) (special bool) {
 	if isDecision(name) {
 		if d := decided(name, text); d != "" {
@@ -164,7 +164,7 @@ func (x *extractor) says(c *Call, name, text string) (special bool) {
 	return special
 }
 
-// observations turns what was read into findings, one a file.
+// observations turns what was read into findings, one for each file.
 func (x *extractor) observations() {
 	for _, name := range x.order {
 		f := x.seen[name]
@@ -172,11 +172,11 @@ func (x *extractor) observations() {
 			continue
 		}
 		text := f.text
-		for _, n := range f.names { // of other pieces
+		for _, n := range f.names { // defined in other pieces of the file
 			text += "\nfunc " + n + "()"
 		}
 		what := describe(name, text)
-		if what == "" || !telltale(what) {
+		if what == "" || !isInformative(what) {
 			continue
 		}
 		weight := weightRead
@@ -187,29 +187,29 @@ func (x *extractor) observations() {
 	}
 }
 
-// telltale reports whether a description says more than the language.
-func telltale(what string) bool {
+// isInformative reports whether a description says more than the language.
+func isInformative(what string) bool {
 	return strings.ContainsAny(what, ",.:\"") || strings.Count(what, " ") >= 3
 }
 
-// owned is a part of the project and who looks after it.
+// owned is a part of the project and its owners.
 type owned struct {
 	entity, owners string
 }
 
-// maxOwned bounds what one file says of ownership.
+// maxOwned bounds the owners that are taken from one file.
 const maxOwned = 12
 
 var (
 	handle = lazyregexp.New(`^(?:@[\w./-]+|[\w.+-]+@[\w.-]+\.\w+)$`)
-	// ownerLine is a line that names an owner in a descriptor or in a comment. Code
-	// has such lines with types and variables behind them.
+	// ownerLine matches a line that names an owner in a descriptor or in a comment.
+	// Code has similar lines with types and variables after the colon.
 	ownerLine = lazyregexp.New(`(?i)^\s*(?:(?:#|//|--|\*|<!--|-)\s*)?(?:code\s?owners?|owners?|owned by|maintainers?|team)\s*:\s*["']?([@\w][\w@./:+ -]{1,60}?)["']?\s*(?:-->)?\s*$`)
 	ownerItem = lazyregexp.New(`(?m)^\s*-\s*["']?([\w@./-]{2,60})["']?\s*$`)
 	typeWord  = lazyregexp.New(`(?i)^(?:string|str|int|bool|true|false|null|none|object|user|todo|tbd|n/a|required|optional|any)$`)
 )
 
-// owners returns what a file says of who owns what.
+// owners returns the owners that a file names.
 func owners(name, text string) []owned {
 	base := path.Base(name)
 	switch base {
@@ -242,8 +242,8 @@ func owners(name, text string) []owned {
 	return nil
 }
 
-// codeowners reads the format of GitHub and GitLab: a pattern and its owners a
-// line.
+// codeowners parses the format of GitHub and GitLab, which has a pattern and its
+// owners on each line.
 func codeowners(text string) (out []owned) {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")

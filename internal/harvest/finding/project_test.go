@@ -44,7 +44,7 @@ func TestSensitive(t *testing.T) {
 		"infra/main.tfstate": true, "secrets.yaml": true,
 		".env.example": false, "environment.go": false, "keys.go": false, "secrets_test.go": false, "docs/credentials-rotation.md": false, "store/log.go": false,
 	} {
-		if got := sensitive(name); got != want {
+		if got := isSensitive(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Name is what the file is called, in errors too.
+// Name is the name of the file, also in errors.
 const Name = "MEMORY.md"
 
 const intro = `# Memory
@@ -26,24 +26,26 @@ it to reject, change a text, or add a line such as "- [x] Deploys need a ticket.
 
 const sumLine = "<!-- ken:sum "
 
-// maxCandidates bounds the candidates in the file. All of them are in the review.
+// maxCandidates bounds the candidates in the file. The review lists all of them.
 const maxCandidates = 100
 
-// maxBytes bounds the file: a project may have anything under its name.
+// maxBytes is the maximum size of the file, since a project may have any file
+// with this name.
 const maxBytes = 16 << 20
 
-// Read reads a file of at most 16 MiB. Errors: those of projectfile.ReadFile.
+// Read reads a file of at most 16 MiB. Its errors are those of
+// projectfile.ReadFile.
 func Read(path string) ([]byte, error) { return projectfile.ReadFile(path, maxBytes) }
 
-// File is what was read.
+// File is a parsed memory file.
 type File struct {
 	Lines  []Line
-	Edited bool // not as it was generated
+	Edited bool // changed since it was generated
 }
 
-// Render writes the file for these claims, of kinds hot and pattern: what is in
-// every turn, newest first, then candidates, most reinforced first. The same
-// claims give the same bytes.
+// Render returns the file for claims of kinds hot and pattern: those in every
+// turn, newest first, then candidates, most reinforced first. The same claims
+// give the same bytes.
 func Render(claims []ken.Claim) []byte {
 	var held, wanted []ken.Claim
 	for _, c := range claims {
@@ -86,8 +88,8 @@ func sum(body []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Parse reads the file. An error is ErrInvalid, and its field is the file's name
-// with the number of the line.
+// Parse parses the file. An error is ErrInvalid, and its field is the file's name
+// with the line number.
 func Parse(b []byte) (File, error) {
 	if !utf8.Valid(b) {
 		return File{}, invalid(0, "is not UTF-8")
@@ -101,7 +103,7 @@ func Parse(b []byte) (File, error) {
 		s = strings.TrimRight(s, " \t\r\n")
 		switch {
 		case s == "", strings.HasPrefix(s, "#"), strings.HasPrefix(s, sumLine), !strings.HasPrefix(s, "-"):
-			continue // people may write what they like between the lines
+			continue // people may write anything between the lines of claims
 		}
 		l, why := parseLine(s)
 		if why != "" {
@@ -118,7 +120,7 @@ func Parse(b []byte) (File, error) {
 	return f, nil
 }
 
-// generated reports whether the sum at the end is the one of what stands before.
+// generated reports whether the checksum at the end matches the text before it.
 func generated(b []byte) bool {
 	at := bytes.LastIndex(b, []byte(sumLine))
 	if at < 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Mark is what stands in a line's box.
+// Mark is the character in a line's box.
 type Mark byte
 
 // Marks.
@@ -22,11 +22,11 @@ const (
 
 // Line is one claim of the file.
 type Line struct {
-	Number int // in the file, from 1
+	Number int // line number in the file, from 1
 	Mark   Mark
-	Text   string   // on one line
-	ID     string   // of the claim; empty for a line that a person added
-	Kind   ken.Kind // empty for a line that a person added
+	Text   string   // text of the claim on one line
+	ID     string   // id of the claim; empty for a line that a person added
+	Kind   ken.Kind // kind of the claim; empty for a line that a person added
 }
 
 const (
@@ -34,16 +34,17 @@ const (
 	commentEnd   = " -->"
 )
 
-// escaper keeps a text from ending the comment behind it, or from starting one.
+// escaper escapes a text so that it neither ends the comment after it nor
+// starts one. unescaper reverses it.
 var (
 	escaper   = strings.NewReplacer("&", "&amp;", "<!--", "&lt;!--", "-->", "--&gt;")
 	unescaper = strings.NewReplacer("&lt;!--", "<!--", "--&gt;", "-->", "&amp;", "&")
 )
 
-// flat is a claim's text as the file has it.
+// flat returns a claim's text in the form that the file has, on one line.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// render writes a claim's line.
+// render returns a claim's line.
 func render(c *ken.Claim) string {
 	mark := Approved
 	if c.Status == ken.StatusHypothesis {
@@ -56,8 +57,8 @@ func render(c *ken.Claim) string {
 	return fmt.Sprintf("- [%c] %s %s%s %s%s\n", mark, escaper.Replace(flat(c.Text)), commentStart, c.ID, info, commentEnd)
 }
 
-// parseLine reads one line that starts with a dash. why says what is wrong with
-// it, "" when nothing is.
+// parseLine parses a line that starts with a dash. why says what is wrong with
+// it; "" means that it is valid.
 func parseLine(s string) (l Line, why string) {
 	rest, ok := strings.CutPrefix(s, "- [")
 	if !ok || len(rest) < 3 || rest[1] != ']' || rest[2] != ' ' {

@@ -7,23 +7,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Approve makes a candidate part of every turn, on a person's word.
+// Approve makes a candidate part of every turn. by is the person who approves it
+// and is recorded as evidence.
 func Approve(ctx context.Context, s ken.Store, id, by string, now time.Time) error {
 	return s.Transition(ctx, ken.Transition{ID: id, To: ken.StatusObserved, Reason: "approved", Actor: person(by),
 		Evidence: []ken.Evidence{ken.FromHumanAssertion(by, now.UTC(), "approved")}})
 }
 
-// Reject takes a claim out for good: it stays known, so that seeing it again does
-// not make it a candidate again.
+// Reject disputes a claim permanently. It stays in the store, so that it does not
+// become a candidate again when it is seen again.
 func Reject(ctx context.Context, s ken.Store, id, by string, now time.Time) error {
 	return s.Transition(ctx, ken.Transition{ID: id, To: ken.StatusDisputed, Reason: "rejected", Actor: person(by),
 		Evidence: []ken.Evidence{ken.FromHumanAssertion(by, now.UTC(), "rejected")}})
 }
 
-// Edit replaces a claim by one with another text, which is a person's word, and
-// returns the new one's id. approved puts it into every turn, else it stays a
-// candidate. The old claim stays in the history, and keeps its key, so that what
-// made it is recognised when it is seen again.
+// Edit replaces a claim by one with another text, with the person by as evidence,
+// and returns the new claim's id. If approved, the claim is in every turn,
+// otherwise it is a candidate. The old claim is kept in the history with its key,
+// so that the pattern is recognised when it is seen again.
 func Edit(ctx context.Context, s ken.Store, old *ken.Claim, text string, approved bool, by string, now time.Time) (string, error) {
 	c := ken.Claim{Kind: old.Kind, Key: "memory:" + sum([]byte(old.ID + "\x00" + text))[:32], Text: text, Heading: old.Heading, Status: ken.StatusObserved,
 		Confidence: 1, Importance: max(old.Importance, 0.5), Scope: old.Scope, Project: old.Project, Domain: old.Domain,

@@ -14,38 +14,40 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Store is what Sync changes.
+// Store is the store that Sync changes.
 type Store interface {
 	ken.Store
 	Get(ctx context.Context, id string) (ken.Claim, error)
 }
 
-// Options says where the file is and who edits it.
+// Options configures Sync.
 type Options struct {
-	Path  string           // of MEMORY.md; its folder is made
-	By    string           // the person whose word an edit is
+	Path  string           // path of MEMORY.md; its folder is created if necessary
+	By    string           // the person who is recorded as the author of edits
 	Now   func() time.Time // default time.Now
 	Write bool             // write the file after reading it
-	// Own reports whether a line of the file, without its end, is By's own word. Of other
-	// lines, which somebody else may have committed, new ones become candidates and no
-	// other has an effect. Nil: every line is.
+	// Own reports whether By wrote a line of the file, which is given without its line
+	// end. Other lines may have been committed by somebody else: new ones become
+	// candidates, and changes of known ones are ignored. Nil means that By wrote every
+	// line.
 	Own func(line string) bool
 }
 
-// Report counts what Sync did.
+// Report counts the changes that Sync made.
 type Report struct {
 	Approved int  `json:"approved"`
 	Rejected int  `json:"rejected"`
-	Demoted  int  `json:"demoted"` // back to being candidates
+	Demoted  int  `json:"demoted"` // made candidates again
 	Edited   int  `json:"edited"`
 	Added    int  `json:"added"`
-	Proposed int  `json:"proposed"` // as candidates, by lines that are not the person's own
-	Written  bool `json:"written"`  // the file, because it was not as it should be
+	Proposed int  `json:"proposed"` // added as candidates, from lines that By did not write
+	Written  bool `json:"written"`  // the file was written because its content differed
 }
 
-// Sync applies what people changed in the file to the store, then, if asked to,
-// writes the file anew. A file that can't be understood stays as it is and nothing
-// is applied; the error names the line. Doing it twice changes nothing.
+// Sync applies changes that people made in the file to the store and then, if
+// Options.Write is set, writes the file again. If the file can't be parsed, nothing is
+// applied and the file is not changed; the error names the line. Running it twice changes
+// nothing.
 func Sync(ctx context.Context, s Store, o Options) (Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -89,13 +91,12 @@ func Sync(ctx context.Context, s Store, o Options) (Report, error) {
 	return r, nil
 }
 
-// listed is more than anybody would want in every turn.
-const listed = 10_000
+// queryLimit is the query limit, more claims than anybody would have in every turn.
+const queryLimit = 10_000
 
-// List returns the claims that the file is about: hot ones, and patterns, whether
-// approved or candidates.
+// List returns the claims of the file: hot ones, and patterns, approved or not.
 func List(ctx context.Context, s ken.Store) ([]ken.Claim, error) {
-	return s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern},
+	return s.Query(ctx, ken.Query{Limit: queryLimit, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern},
 		Statuses: append(ken.RecallStatuses(), ken.StatusHypothesis)}})
 }
 
@@ -129,8 +130,8 @@ func apply(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	return nil
 }
 
-// adopt keeps a line with the id of a claim that was never here: the file came
-// from somebody else's store. What was forgotten here stays forgotten.
+// adopt adds a line whose id was never in this store, since the file came from another
+// store. A claim that was forgotten here is not added.
 func adopt(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	if _, err := s.History(ctx, l.ID); !errors.Is(err, ken.ErrNotFound) {
 		return err
@@ -138,8 +139,8 @@ func adopt(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	return add(ctx, s, l, o, r)
 }
 
-// add keeps a line that a person wrote, as a hot claim unless it says otherwise.
-// The text is the key, so that the same line is the same claim.
+// add adds a line that a person wrote, as a hot claim unless the line has another kind.
+// The key is derived from the text, so that the same line is the same claim.
 func add(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	if l.Mark == Rejected {
 		return nil
@@ -157,14 +158,14 @@ func add(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	return nil
 }
 
-// propose keeps a line that somebody else wrote as a candidate, unless its words are
-// known already, whatever became of them. What it says of claims that are here does not
-// count: else a commit could approve, change and reject what is in every turn.
+// propose adds a line that somebody else wrote as a candidate, unless a claim of any
+// status has the same text. Marks of existing claims are ignored. Otherwise a commit
+// could approve, change and reject what is in every turn.
 func propose(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 	if l.Mark == Rejected {
 		return nil
 	}
-	known, err := s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern}, Statuses: ken.Statuses()}})
+	known, err := s.Query(ctx, ken.Query{Limit: queryLimit, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern}, Statuses: ken.Statuses()}})
 	if err != nil {
 		return err
 	}
@@ -182,11 +183,11 @@ func propose(ctx context.Context, s Store, l *Line, o *Options, r *Report) error
 	return nil
 }
 
-// Key is the key of a claim that a person put into every turn in these words,
-// wherever that was: the same words are the same claim.
+// Key returns the key of a claim that a person put into every turn. It depends only on
+// the text: the same words are the same claim.
 func Key(text string) string { return "memory:" + sum([]byte(flat(text)))[:32] }
 
-// replace writes the file whole or not at all.
+// replace writes the file atomically.
 func replace(path string, b []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

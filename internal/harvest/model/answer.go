@@ -13,32 +13,32 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
-// proposal is a fact as the model answered it.
+// proposal is a fact in the model's answer.
 type proposal struct {
 	text, quote string
 	seq         uint64
 	sort        draft.Sort
 	entities    []string
 	confidence  float64
-	broken      bool // it has not the form that was asked for
+	broken      bool // it has not the requested form
 }
 
-// answer is what a model's text was read as.
+// answer is a parsed answer of a model.
 type answer struct {
 	summary  string
 	facts    []proposal
-	problems []string // what is wrong, for the model to read; names fields and never quotes them
-	frame    bool     // it is an object that has all that was asked for, whatever the facts are like
+	problems []string // faults, for the model to read; they name fields and never quote them
+	frame    bool     // it is an object with all requested fields, whatever the facts contain
 }
 
-// usable reports whether something can be made of the answer although it has
-// faults: a summary, and facts that are not all broken.
+// usable reports whether an answer can be used although it has faults: it has a
+// summary, and not all facts are broken.
 func (a *answer) usable() bool {
 	whole := func(p proposal) bool { return !p.broken }
 	return a.frame && a.summary != "" && (len(a.facts) == 0 || slices.ContainsFunc(a.facts, whole))
 }
 
-// mostProblems bounds the list that goes back to the model.
+// mostProblems bounds the list of faults that is sent to the model.
 const mostProblems = 20
 
 func (a *answer) wrong(format string, args ...any) {
@@ -51,8 +51,8 @@ func (a *answer) wrong(format string, args ...any) {
 	}
 }
 
-// read reads a model's text as the answer to a task. inRange reports whether a
-// message of that number was shown; it is nil for a task without facts.
+// read parses a model's text as the answer to a task. inRange reports whether a
+// message with that number was shown. It is nil for a task without facts.
 func read(text string, inRange func(seq uint64) bool) *answer {
 	a := &answer{}
 	object, problem := findObject(text)
@@ -85,7 +85,7 @@ func read(text string, inRange func(seq uint64) bool) *answer {
 	return a
 }
 
-// fact reads one fact; at is its place in the answer.
+// fact parses one fact. at is its path in the answer.
 func (a *answer) fact(at string, raw json.RawMessage, inRange func(uint64) bool) (p proposal) {
 	object := map[string]json.RawMessage{}
 	if json.Unmarshal(raw, &object) != nil || object == nil {
@@ -94,14 +94,14 @@ func (a *answer) fact(at string, raw json.RawMessage, inRange func(uint64) bool)
 		return p
 	}
 	p.text, p.quote = a.str(object, at, "text"), a.str(object, at, "quote")
-	p.broken = p.text == "" // without a quote it is unquoted, as if its quote stood nowhere
+	p.broken = p.text == "" // a fact without a quote is dropped as unquoted
 
 	number, ok := a.number(object, at, "message")
 	switch {
 	case !ok:
 		p.broken = true
 	case number != math.Trunc(number) || number < 1 || number > 1<<53 || !inRange(uint64(number)):
-		a.wrong("%smessage: not the number of one of the messages", at) // its quote may stand in another
+		a.wrong("%smessage: not the number of one of the messages", at) // another message may contain its quote
 	default:
 		p.seq = uint64(number)
 	}
@@ -129,10 +129,11 @@ func (a *answer) fact(at string, raw json.RawMessage, inRange func(uint64) bool)
 
 var sorts = []draft.Sort{draft.Fact, draft.Preference, draft.Decision, draft.Instruction, draft.Constraint}
 
-// mostBytes is where a string is no answer any more: a hundred facts long.
+// mostBytes is the maximum length of a string field, in bytes; that is a hundred
+// times the length of a fact.
 const mostBytes = 32 << 10
 
-// str reads a field that is a string with something in it.
+// str returns a field that must be a non-empty string.
 func (a *answer) str(object map[string]json.RawMessage, at, name string) (s string) {
 	raw, ok := object[name]
 	switch {
@@ -165,16 +166,16 @@ func (a *answer) number(object map[string]json.RawMessage, at, name string) (f f
 	return 0, false
 }
 
-// findObject takes the JSON object out of a model's text: the text itself, or what
-// is left of it without reasoning; in a fence, or after and before some prose. It
-// must have one of the fields that are asked for, so that an example in the
-// prose is not taken for the answer.
+// findObject returns the JSON object in a model's text. The text may be the
+// object, or have reasoning, a fence or prose around it. The object must have one
+// of the requested fields, so that an example in the prose is not taken for the
+// answer.
 func findObject(text string) (object map[string]json.RawMessage, problem string) {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil, "the answer is empty"
 	}
-	// Whole JSON comes first: a fact that mentions a tag of reasoning would
-	// otherwise be cut off with all that follows it.
+	// Whole JSON is tried first: otherwise, a fact that mentions a tag of
+	// reasoning would be cut off with everything after it.
 	if json.Unmarshal([]byte(text), &object) == nil && asked(object) {
 		return object, ""
 	}
@@ -182,7 +183,7 @@ func findObject(text string) (object map[string]json.RawMessage, problem string)
 	if strings.TrimSpace(text) == "" {
 		return nil, "the answer is thinking and nothing else"
 	}
-	const tries = 64 // each reads up to the whole text
+	const tries = 64 // each parses up to the whole text
 	braces := 0
 	for i := 0; i < len(text) && braces < tries; i++ {
 		if text[i] != '{' {
@@ -197,7 +198,7 @@ func findObject(text string) (object map[string]json.RawMessage, problem string)
 		if asked(object) {
 			return object, ""
 		}
-		i += int(dec.InputOffset()) - 1 // what is inside belongs to it
+		i += int(dec.InputOffset()) - 1 // objects inside belong to this one
 	}
 	if braces > 0 {
 		return nil, "no complete JSON object with the fields that were asked for: it is cut off, malformed, or another one"
@@ -211,26 +212,27 @@ func asked(object map[string]json.RawMessage) bool {
 	return summary || facts
 }
 
-// folder spells text as quotes are compared: lower case, one space for any white
-// space and none within scripts that are written without, plain quotation marks
-// and dashes, and parentheses for the brackets that rendering may have changed.
-type folder struct {
+// quoteFolder converts text to the form in which quotes are compared: lower case, one
+// space for any white space and none within scripts without spaces, plain
+// quotation marks and dashes, and parentheses for brackets that rendering may have
+// changed.
+type quoteFolder struct {
 	b      strings.Builder
-	at     []int // for each byte of b, where its character starts in the text; nil when not asked for
+	at     []int // for each byte of b, where its character starts in the text; filled only if places is set
 	places bool
 }
 
-// fold returns text as quotes are compared.
+// fold returns text in the form in which quotes are compared.
 func fold(text string) string {
-	f := folder{}
+	f := quoteFolder{}
 	f.run(text)
 	return f.b.String()
 }
 
-func (f *folder) run(text string) {
+func (f *quoteFolder) run(text string) {
 	f.b.Grow(len(text))
-	var last rune // that was written
-	space := -1   // where white space began that was not written yet
+	var last rune // the last rune that was written
+	space := -1   // start of white space that is not written yet; -1 for none
 	for i, r := range text {
 		if unicode.IsSpace(r) {
 			if space < 0 {
@@ -250,7 +252,7 @@ func (f *folder) run(text string) {
 	}
 }
 
-func (f *folder) write(s string, at int) {
+func (f *quoteFolder) write(s string, at int) {
 	f.b.WriteString(s)
 	if f.places {
 		for range len(s) {
@@ -259,8 +261,9 @@ func (f *folder) write(s string, at int) {
 	}
 }
 
-// spelling returns how a character is compared, and the character that counts as
-// the neighbour of the next; "" for what is not compared.
+// spelling returns the form in which a character is compared, and the character
+// that counts as the neighbour of the next one. It returns "" for a character that
+// is ignored.
 func spelling(r rune) (string, rune) {
 	switch r {
 	case '’', '‘', '‛', '′', '`', '´', '＇':
@@ -282,7 +285,7 @@ func spelling(r rune) (string, rune) {
 	return string(unicode.ToLower(r)), r
 }
 
-// wording is the same for two facts that say the same in the same words.
+// wording returns a key that is the same for facts with the same words.
 func wording(text string) string {
 	return strings.TrimRight(fold(text), " .!。！")
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Budget bounds the tokens that requests about one owner take in a day (UTC). What was taken
-// is kept on the owner's shelf, so that it holds over restarts and for all processes. Requests
-// that are under way at the same moment may pass it by what they take.
+// Budget bounds the tokens that requests about one owner use in a day (UTC). The count is
+// stored on the owner's shelf, so it survives restarts and is shared by all processes.
+// Concurrent requests may exceed the budget by what they use.
 type Budget struct {
 	Shelf store.Shelf
-	Most  int              // in a day; 0 is none at all
+	Most  int              // tokens per day; 0 means that no request is allowed
 	Now   func() time.Time // default time.Now
 }
 
 const keyBudget = "harvest/budget"
 
-// ErrBudget is wrapped by the error of a request that the day's budget has no room for.
+// ErrBudget is wrapped by the error of a request for which the rest of the day's budget is too
+// small.
 var ErrBudget = &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.tokens_per_day", Msg: "the tokens of the day are used up",
 	Try: "Raise harvest.tokens_per_day, or wait for the next day: rules do the work meanwhile."}
 
-// day holds the tokens that were taken on one day.
+// day is the stored count of the tokens that were used on one day.
 type day struct {
 	Day    string `json:"day"` // 2026-05-15
 	Tokens int    `json:"tokens"`
@@ -40,7 +41,7 @@ func (b *Budget) today() string {
 	return now().UTC().Format(time.DateOnly)
 }
 
-// Spent returns the tokens that were taken today.
+// Spent returns the tokens that were used today.
 func (b *Budget) Spent(ctx context.Context) (n int, err error) {
 	today := b.today()
 	err = b.Shelf.View(ctx, func(r store.ShelfReader) error {
@@ -50,7 +51,7 @@ func (b *Budget) Spent(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// taken reads what was taken on a day. A value that can't be read counts as nothing.
+// taken returns the tokens that were used on the day today. An invalid value counts as 0.
 func taken(r store.ShelfReader, today string) int {
 	var d day
 	if json.Unmarshal(r.Get(keyBudget), &d) != nil || d.Day != today {
@@ -59,7 +60,7 @@ func taken(r store.ShelfReader, today string) int {
 	return max(d.Tokens, 0)
 }
 
-// add counts tokens of today.
+// add adds tokens to today's count.
 func (b *Budget) add(ctx context.Context, tokens int) error {
 	today := b.today()
 	return b.Shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -71,8 +72,8 @@ func (b *Budget) add(ctx context.Context, tokens int) error {
 	})
 }
 
-// affordable reports a request that the budget has no room for. A budget that can't be read
-// has none: nobody would notice what it costs.
+// affordable returns an error if the budget has no room for a request. If the budget can't be
+// read, no request is allowed, because its cost could not be recorded.
 func (c *Client) affordable(ctx context.Context, tokens int) error {
 	b := c.opts.Budget
 	if b == nil {
@@ -88,7 +89,7 @@ func (c *Client) affordable(ctx context.Context, tokens int) error {
 	return nil
 }
 
-// charge counts what an answered request took.
+// charge counts the tokens of an answered request.
 func (c *Client) charge(ctx context.Context, tokens int) {
 	if c.opts.Budget == nil {
 		return

@@ -13,32 +13,32 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Reasons why a fact is left out, as Draft.Dropped counts them.
+// Reasons why a fact is dropped, as counted in Draft.Dropped.
 const (
-	DropInvalid     = "invalid"     // not of the form that was asked for, even after the repair
-	DropSecret      = "secret"      // holds a secret, or the mark of one
-	DropReasoning   = "reasoning"   // the model's thinking
-	DropInstruction = "instruction" // speaks to the agent's memory, as an injected order does
-	DropUnquoted    = "unquoted"    // its quote stands in no message, or proves nothing
-	DropUnsupported = "unsupported" // its names and numbers, or all that it tells, are not where it quotes
-	DropToolResult  = "tool result" // says of the user what only a tool said
-	DropSuggestion  = "suggestion"  // the assistant's own, which nobody agreed to
-	DropTooLong     = "too long"    // and no sentence of it is short enough
-	DropDuplicate   = "duplicate"   // said already in the same words
-	DropLimit       = "limit"       // more than were asked for
+	DropInvalid     = "invalid"     // not of the requested form, even after the repair
+	DropSecret      = "secret"      // contains a secret, or the marker of one
+	DropReasoning   = "reasoning"   // reasoning of the model
+	DropInstruction = "instruction" // addresses the agent's memory, as an injected order does
+	DropUnquoted    = "unquoted"    // no message contains its quote, or the quote proves nothing
+	DropUnsupported = "unsupported" // its names and numbers, or all of its content, are missing near the quote
+	DropToolResult  = "tool result" // says something about the user that only a tool said
+	DropSuggestion  = "suggestion"  // a suggestion of the assistant to which the user did not agree
+	DropTooLong     = "too long"    // too long, as is each of its sentences
+	DropDuplicate   = "duplicate"   // another fact has the same words
+	DropLimit       = "limit"       // more facts than were asked for
 )
 
-// factChecker keeps the facts that stand and counts the others.
+// factChecker keeps the facts that pass the checks and counts the others.
 type factChecker struct {
 	limits  Options
 	all     []message
 	bySeq   map[uint64]int
 	kept    []draft.Statement
-	said    map[string]int // places in kept by wording
+	said    map[string]int // index in kept by wording
 	dropped map[string]int
-	people  map[string]bool // names of who speaks
+	people  map[string]bool // names of the people who speak
 
-	session, spoken *said // all of it, and what people and the assistant said; nil until a summary is looked at
+	session, spoken *supportWords // text of the whole session, and text of people and the assistant; nil until a summary is checked
 }
 
 func newFactChecker(limits Options, all []message) *factChecker {
@@ -53,12 +53,14 @@ func newFactChecker(limits Options, all []message) *factChecker {
 	return l
 }
 
-// mostLookedAt is how many facts of one answer are looked at: a model that answers
-// thousands is out of order, and each costs a search of the transcript.
-const mostLookedAt = 400
+// maxChecked is the maximum number of facts that are checked in one answer. Each
+// costs a search of the transcript, and thousands of them are a fault of the
+// model.
+const maxChecked = 400
 
-// add judges the facts of one answer, the surest first, until as many as a draft
-// may have stand. The rest is over the limit.
+// add checks the facts of one answer, those with the highest confidence first,
+// until a draft has its maximum number of facts. The rest is dropped as over the
+// limit.
 func (l *factChecker) add(facts []proposal) {
 	facts = slices.Clone(facts)
 	slices.SortStableFunc(facts, func(a, b proposal) int {
@@ -76,7 +78,7 @@ func (l *factChecker) add(facts []proposal) {
 			l.dropped[DropInvalid]++
 			continue
 		}
-		if kept >= l.limits.MaxFacts || i >= mostLookedAt {
+		if kept >= l.limits.MaxFacts || i >= maxChecked {
 			l.dropped[DropLimit]++
 			continue
 		}
@@ -91,7 +93,8 @@ func (l *factChecker) add(facts []proposal) {
 	}
 }
 
-// judge makes a statement of a proposal, or says why not.
+// judge turns a proposal into a statement, or returns the reason why it is
+// dropped.
 func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	text := strings.Join(strings.Fields(p.text), " ")
 	switch {
@@ -99,7 +102,7 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 		return s, DropSecret
 	case thinks(text) || guardrail.StripPastedReasoning(p.quote) != p.quote:
 		return s, DropReasoning
-	case orders(text) || orders(p.quote):
+	case givesOrders(text) || givesOrders(p.quote):
 		return s, DropInstruction
 	}
 	if text = upToSentence(text, l.limits.FactChars); text == "" {
@@ -109,10 +112,10 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	if reason != "" {
 		return s, reason
 	}
-	if orders(m.around(quote)) { // quoted without the words that make it an order
+	if givesOrders(m.around(quote)) { // the quote omits the words that make it an order
 		return s, DropInstruction
 	}
-	if at, ok := l.said[wording(text)]; ok { // said twice, as sure as it was said at best
+	if at, ok := l.said[wording(text)]; ok { // said twice: the higher confidence counts
 		l.kept[at].Confidence = max(l.kept[at].Confidence, p.confidence)
 		return s, DropDuplicate
 	}
@@ -120,15 +123,16 @@ func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 		Entities: entities(p.entities, text, m), Confidence: p.confidence}, ""
 }
 
-// source finds the message that a fact rests on: the one that it names, else the
-// first other one that has its quote and whose author could say such a thing.
+// source returns the message that proves a fact: the one that it names, or else
+// the first other one that contains its quote and whose author could say such a
+// thing.
 func (l *factChecker) source(p proposal, text string) (m *message, quote, reason string) {
 	q := needle(p.quote)
 	reason = DropUnquoted
 	named := -1
 	if i, ok := l.bySeq[p.seq]; ok {
 		named = i
-		if telling(q) || supports(q, text) {
+		if isLongEnough(q) || supports(q, text) {
 			if quote, ok := l.all[i].find(q); ok {
 				if reason = l.mayProve(i, p, text, quote); reason == "" {
 					return &l.all[i], quote, ""
@@ -136,7 +140,7 @@ func (l *factChecker) source(p proposal, text string) (m *message, quote, reason
 			}
 		}
 	}
-	if !telling(q) {
+	if !isLongEnough(q) {
 		return nil, "", reason
 	}
 	for i := range l.all {
@@ -156,11 +160,11 @@ func (l *factChecker) source(p proposal, text string) (m *message, quote, reason
 	return nil, "", reason
 }
 
-// mayProve says whether the author of message i can prove such a fact, or the
-// reason why not. A user can prove anything. What is wanted, settled or forbidden
-// is the user's to say: a tool never proves it, and the assistant only when the
-// user's next words agree. Otherwise what tools and the assistant state is taken
-// as what they state; its evidence says who it was.
+// mayProve returns why the author of message i can't prove such a fact, "" if they
+// can. A user can prove anything. Preferences, decisions and rules are for the
+// user to say: a tool never proves them, and the assistant only if the user's next
+// message agrees. Other statements of tools and the assistant are accepted; the
+// evidence records who made them.
 func (l *factChecker) mayProve(i int, p proposal, text, quote string) (reason string) {
 	m := &l.all[i]
 	users := p.sort != draft.Fact || ofUser(text)
@@ -177,7 +181,7 @@ func (l *factChecker) mayProve(i int, p proposal, text, quote string) (reason st
 	return ""
 }
 
-// agreed reports whether the user's first message after message i consents.
+// agreed reports whether the user's first message after message i agrees to it.
 func (l *factChecker) agreed(i int) bool {
 	const yes, no = 1, 2
 	m := &l.all[i]
@@ -195,9 +199,9 @@ func (l *factChecker) agreed(i int) bool {
 	return m.consent == yes
 }
 
-// best keeps the most facts that a draft may have, the surest, then the earliest,
-// and puts them into the order of the transcript, so that of two that disagree the
-// later comes later.
+// best keeps the maximum number of facts of a draft, those with the highest
+// confidence, then the earliest. It returns them in the order of the transcript,
+// so that of two that disagree the later one comes last.
 func (l *factChecker) best() []draft.Statement {
 	slices.SortStableFunc(l.kept, func(a, b draft.Statement) int {
 		if a.Confidence != b.Confidence {
@@ -229,7 +233,7 @@ const (
 	entityChars  = 80
 )
 
-// entities are those named things that the fact or its message does name.
+// entities returns those of the names that the fact or its message contains.
 func entities(names []string, text string, source *message) []string {
 	var out []string
 	text = fold(text)
@@ -246,26 +250,25 @@ func entities(names []string, text string, source *message) []string {
 	return out
 }
 
-// redacted is how the marker of a secret starts; see guardrail.Redact.
+// redacted is the beginning of the marker of a secret; see guardrail.Redact.
 const redacted = "[redacted:"
 
-// holdsSecret reports whether text has a secret in it, or the mark of one.
+// holdsSecret reports whether text contains a secret, or the marker of one.
 func holdsSecret(text string) bool {
 	return strings.Contains(strings.ToLower(text), redacted) || len(guardrail.Secrets(text)) > 0
 }
 
-// thinks reports whether a text is somebody's thinking and not a statement: tags of
-// reasoning, or the words with which models talk to themselves.
+// thinks reports whether a text is reasoning and no statement: it has tags of
+// reasoning, or starts with phrases with which models talk to themselves.
 func thinks(text string) bool {
 	return guardrail.StripPastedReasoning(text) != text || selfTalk.MatchString(plain(text))
 }
 
-// orders reports whether a text speaks to whoever stores or reads knowledge,
-// instead of saying something: what an injected instruction looks like after an
-// extraction. That a user wants something of the agent ("always run gofmt
-// first") is none: the patterns ask for obedience, for storing, for hiding things
-// from the user, or for forgetting the rules.
-func orders(text string) bool {
+// givesOrders reports whether a text gives orders to those who store or read knowledge,
+// as an injected instruction does after an extraction. A user's wish to the agent
+// ("always run gofmt first") is no such order. The patterns match demands to obey,
+// to store something, to hide something from the user, or to forget the rules.
+func givesOrders(text string) bool {
 	s := plain(text)
 	for _, re := range injections {
 		if re.MatchString(s) {
@@ -275,14 +278,14 @@ func orders(text string) bool {
 	return false
 }
 
-// suggests reports whether words propose something instead of telling it.
+// suggests reports whether a text proposes something and does not state it.
 func suggests(text string) bool {
 	s := plain(text)
 	return suggestion.MatchString(s) || strings.HasSuffix(strings.TrimRight(s, `"' )`), "?")
 }
 
-// consents reports whether a user's message agrees to what was said before it.
-// Agreement with an objection is none.
+// consents reports whether a user's message agrees to the message before it.
+// Agreement with an objection does not count.
 func consents(text string) bool {
 	n := 0
 	for s := range sentences(guardrail.Sanitize(text)) {
@@ -297,12 +300,12 @@ func consents(text string) bool {
 	return false
 }
 
-// ofUser reports whether a text says something of the user, which only the user's
-// words can prove.
+// ofUser reports whether a text says something about the user, which only the
+// user's words can prove.
 func ofUser(text string) bool { return attribution.MatchString(plain(text)) }
 
-// plain is text in which patterns are looked for: compatible forms unfolded, lower
-// case, plain apostrophes, single spaces.
+// plain returns text in the form that patterns match: compatible forms normalised,
+// lower case, plain apostrophes, single spaces.
 func plain(text string) string {
 	text = strings.ToLower(norm.NFKC.String(guardrail.Sanitize(text)))
 	return strings.Join(strings.Fields(strings.NewReplacer("’", "'", "‘", "'").Replace(text)), " ")

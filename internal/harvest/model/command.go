@@ -16,37 +16,37 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// A command gets the rules and the data as one text on its standard input and prints the
-// answer. It is started without a shell, in an empty folder that is deleted afterwards, so
-// that an agent among such programs finds no project to work in.
+// A command receives the rules and the data as one text on its standard input, and prints
+// the answer. It is started without a shell, in an empty folder that is deleted
+// afterwards, so that an agent program finds no project to work in.
 
 const fieldCommand = "harvest.command"
 
-// commandLimit bounds what a program may print, in bytes.
+// commandLimit is the maximum output of a program, in bytes.
 const commandLimit = 1 << 20
 
-// errorChars bounds what is kept of a program's standard error, in characters.
+// errorChars is how many characters of a program's standard error are kept.
 const errorChars = 200
 
-// afterKill is how long the output of a program that was ended is waited for.
+// afterKill is how long to wait for the output of a program after it was killed.
 const afterKill = 2 * time.Second
 
-// programName is the name of a command's program.
+// programName returns the name of a command's program.
 func programName(args []string) string {
 	return strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 }
 
-// runCommand asks the program.
+// runCommand runs the program and returns its answer.
 func (c *Client) runCommand(ctx context.Context, t task, talk []turn) (string, error) {
 	dir, err := os.MkdirTemp("", "ken-harvest-")
 	if err != nil {
 		return "", &ken.Error{Code: ken.CodeUnavailable, Field: fieldCommand, Msg: "no folder can be made for it", Try: "See that the system's folder for temporary files can be written.", Err: err}
 	}
-	defer os.RemoveAll(dir) // what it leaves there is of no use
+	defer os.RemoveAll(dir) // files that it leaves there are not needed
 	run, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(run, c.opts.Command[0], c.opts.Command[1:]...)
-	cmd.Env = append(os.Environ(), "KEN_HOOKS=off") // an agent that runs ken hook would learn from the prompt
+	cmd.Env = append(os.Environ(), "KEN_HOOKS=off") // an agent with ken hook installed would learn from the prompt
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, strings.NewReader(t.system(true)+"\n\n"+prompt(talk)), afterKill
 	out, errs := &bounded{most: commandLimit, full: cancel}, &bounded{most: commandLimit}
 	cmd.Stdout, cmd.Stderr = out, errs
@@ -62,7 +62,7 @@ func (c *Client) runCommand(ctx context.Context, t task, talk []turn) (string, e
 	case run.Err() != nil:
 		return "", c.commandError(ken.CodeUnavailable, "did not answer within "+c.opts.Timeout.String(), "Raise "+fieldTimeout+", or choose a faster model by its arguments.", run.Err())
 	case err != nil:
-		return "", c.commandError(ken.CodeUnavailable, "failed ("+ended(err)+")"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", err)
+		return "", c.commandError(ken.CodeUnavailable, "failed ("+exitReason(err)+")"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", err)
 	case strings.TrimSpace(out.kept.String()) == "":
 		return "", c.commandError(ken.CodeUnavailable, "printed nothing"+c.complaint(errs.kept.String(), talk), "Run it by hand in an empty folder, with a prompt on its standard input.", nil)
 	}
@@ -73,8 +73,8 @@ func (c *Client) commandError(code ken.Code, what, try string, err error) error 
 	return &ken.Error{Code: code, Field: fieldCommand, Msg: programName(c.opts.Command) + " " + what, Try: try, Err: err}
 }
 
-// complaint returns a program's standard error, unless it repeats what was sent or
-// holds a secret: errors are logged.
+// complaint returns the last line of a program's standard error. It returns "" if the line
+// repeats what was sent or contains a secret, because errors are logged.
 func (c *Client) complaint(said string, talk []turn) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	last := clip(lines[len(lines)-1], errorChars)
@@ -84,8 +84,8 @@ func (c *Client) complaint(said string, talk []turn) string {
 	return ": " + last
 }
 
-// ended says how a program ended.
-func ended(err error) string {
+// exitReason describes how a program ended.
+func exitReason(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ProcessState.String()
@@ -93,7 +93,7 @@ func ended(err error) string {
 	return "it could not be started"
 }
 
-// prompt writes a conversation as one text: the data, and what was said after it.
+// prompt writes a conversation as one text: the data, and the messages after it.
 func prompt(talk []turn) string {
 	var b strings.Builder
 	for i, m := range talk {
@@ -109,12 +109,12 @@ func prompt(talk []turn) string {
 	return b.String()
 }
 
-// bounded keeps the beginning of an output.
+// bounded is a writer that keeps the beginning of an output.
 type bounded struct {
 	kept bytes.Buffer
 	most int
 	over bool
-	full func() // told when there is more; may be nil
+	full func() // called if there is more; may be nil
 }
 
 // Write implements io.Writer.
@@ -142,7 +142,7 @@ func (c *Client) sample(ctx context.Context, t task, talk []turn) (string, error
 			Try: "See that the client is connected and that its user allows the request.", Err: err}
 	}
 	if len(text) > commandLimit {
-		return "", &ken.Error{Code: ken.CodeInvalid, Field: "harvest.sampling", Msg: "the connected client's model answers far too much"}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "harvest.sampling", Msg: "the answer of the connected client's model is far too long"}
 	}
 	return text, err
 }

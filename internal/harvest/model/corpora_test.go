@@ -69,7 +69,7 @@ func TestPeopleAreNotTakenForAttackers(t *testing.T) {
 				}
 				for s := range sentences(text) {
 					said++
-					if orders(s) {
+					if givesOrders(s) {
 						taken++
 						t.Logf("taken for an order: %q", s)
 					}

@@ -17,39 +17,38 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// ErrUnusable is wrapped by the error of a Draft whose model answered, and answered
-// again when told what was wrong, with something that nothing can be made of.
+// ErrUnusable is wrapped by the error of a Draft if the model's answer can't be used, and
+// its second answer after a list of faults can't either.
 var ErrUnusable = errors.New("the model's answer can't be used")
 
-// Without describes what is missed where no model is configured.
+// Without describes what is missed if no model is configured.
 const Without = "no model is configured: rules extract and file, and miss rules that are said indirectly, what is told in other words, and most languages"
 
-// Stages that Draft reports progress of.
+// Stages that Draft reports to progress.
 const (
-	StageExtract = "extract" // done parts of the transcript
-	StageMerge   = "merge"   // the one call that makes one summary of the parts'
+	StageExtract = "extract" // done and total count parts of the transcript
+	StageMerge   = "merge"   // the one call that merges the summaries of the parts
 )
 
-// Draft extracts a draft of a session. One call to the endpoint is made for each
-// part of the transcript and one for the summary when there are several parts; each
-// may be repeated once to have a faulty answer repaired, and the first of a Client
-// to find out which format the endpoint reads. Nothing else is sent twice.
+// Draft extracts a draft of a session. It makes one call for each part of the transcript,
+// and one for the summary if there are several parts. Each call may be repeated once to have
+// a faulty answer repaired. The first call of a Client may be repeated to find out which
+// format the endpoint supports. Nothing else is sent twice.
 //
-// The statements come in the order of the transcript, their quotes are words of
-// the messages themselves, and Dropped counts what was left out by the Drop
-// reasons: with the statements, these are all the facts of the answers that were
-// used. Sort and text are what the model said of a quote that was checked, no more.
-// The summary has no sentence with a name or a number that nobody said, and may be empty for
-// that. A transcript without a readable message has a draft that is empty but for Model, and
-// nothing is sent.
+// The statements are in the order of the transcript, and their quotes are text of the
+// messages. Dropped counts the dropped facts by the Drop reasons; with the statements, these
+// are all facts of the answers that were used. Sort and text are the model's: only the quote
+// is proven. The summary has no sentence with a name or a number that nobody said, and may
+// therefore be empty. For a transcript without a readable message the draft is empty except
+// for Model, and nothing is sent.
 //
-// progress, which may be nil, is called from this goroutine before the first part
-// and after each.
+// progress may be nil. It is called from this goroutine before the first part and after
+// each.
 //
-// Errors are *ken.Error. Of code unavailable: the endpoint is down, slow or
-// throttled (with an *embed.Throttled if it said how long), or ctx ended (with its
-// cause); later it may work. Of code invalid: key, model or address are wrong, or
-// the answer can't be used (ErrUnusable).
+// Errors are *ken.Error. Code unavailable means that the endpoint is down, slow or throttled
+// (with an *embed.Throttled if it said how long), or that ctx ended (with its cause); a
+// retry may succeed. Code invalid means that key, model or address are wrong, or that the
+// answer can't be used (ErrUnusable).
 func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error) {
 	d := draft.Draft{Model: c.opts.Model}
 	if err := c.check(); err != nil {
@@ -106,8 +105,8 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 	return d, nil
 }
 
-// merge makes one summary of the parts'. If the model can't, what it said of the
-// parts is joined: the facts are worth more than a well-told episode.
+// merge makes one summary of the parts' summaries. If the model can't, they are joined: a
+// poor summary is better than losing the facts.
 func (c *Client) merge(ctx context.Context, summaries []string, reserve int, progress func(string, int, int)) (string, error) {
 	switch len(summaries) {
 	case 0:
@@ -118,7 +117,7 @@ func (c *Client) merge(ctx context.Context, summaries []string, reserve int, pro
 	progress(StageMerge, 0, 1)
 	t := c.task("merge")
 	room := max(c.opts.Window-c.opts.Count(t.system(true))-150-2*reserve, c.opts.Window/4)
-	each := room/len(summaries) - 8 // the line above each
+	each := room/len(summaries) - 8 // the line before each
 	short := make([]string, len(summaries))
 	for i, s := range summaries {
 		short[i] = c.shortTokens(s, max(each, 8))
@@ -135,8 +134,8 @@ func (c *Client) merge(ctx context.Context, summaries []string, reserve int, pro
 	return shortSummary(a.summary, c.opts.SummaryChars), nil
 }
 
-// answer asks for an answer to a task, and once again with the faults of the
-// first. Of two faulty answers the later that something can be made of is taken.
+// answer requests an answer to a task. If it has faults, answer requests it again with a
+// list of them. Of two faulty answers, the last usable one is returned.
 func (c *Client) answer(ctx context.Context, t task, user string, reserve int, inRange func(uint64) bool) (*answer, error) {
 	talk := []turn{{"user", user}}
 	text, cut, err := c.ask(ctx, t, talk)
@@ -150,7 +149,7 @@ func (c *Client) answer(ctx context.Context, t task, user string, reserve int, i
 	if cut {
 		first.problems = append(first.problems, "it was cut off because it was too long: report less")
 	}
-	c.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the model's answer is asked for again", slog.String("task", t.name), slog.Int("problems", len(first.problems)))
+	c.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the model's answer has faults and is requested again", slog.String("task", t.name), slog.Int("problems", len(first.problems)))
 	talk = append(talk, turn{"assistant", c.shown(text, reserve)}, turn{"user", repair(first.problems)})
 	if text, _, err = c.ask(ctx, t, talk); err != nil {
 		return nil, err
@@ -162,11 +161,11 @@ func (c *Client) answer(ctx context.Context, t task, user string, reserve int, i
 	case first.usable():
 		return first, nil
 	}
-	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice with something else than was asked for: " + second.first(),
+	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice in another form than requested: " + second.first(),
 		Try: "Set " + fieldModel + " to a model that follows a JSON schema, or leave it empty to extract by rules.", Err: ErrUnusable}
 }
 
-// first is the first problem of an answer, for an error.
+// first returns the first problem of an answer, for an error.
 func (a *answer) first() string {
 	if len(a.problems) > 0 {
 		return a.problems[0]
@@ -174,8 +173,8 @@ func (a *answer) first() string {
 	return "every fact is malformed"
 }
 
-// shown is an answer as it goes back to the model: never empty, which some
-// endpoints refuse, and no longer than the room that is kept for it.
+// shown returns an answer as it is sent back to the model. It is never empty, which some
+// endpoints refuse, and has at most room tokens.
 func (c *Client) shown(text string, room int) string {
 	if text == "" {
 		return "(nothing)"
@@ -183,7 +182,7 @@ func (c *Client) shown(text string, room int) string {
 	return c.shortTokens(text, room)
 }
 
-// shortTokens leaves out the middle of a text that has more than so many tokens.
+// shortTokens cuts the middle of a text that has more than room tokens.
 func (c *Client) shortTokens(text string, room int) string {
 	out, n := text, c.opts.Count(text)
 	for keep := len([]rune(text)); n > room && keep > 0; n = c.opts.Count(out) {
@@ -193,29 +192,31 @@ func (c *Client) shortTokens(text string, room int) string {
 	return out
 }
 
-// leastToolChars is the least length of a tool text that is shown.
+// leastToolChars is the minimum length to which the text of a tool is shortened, in
+// characters.
 const leastToolChars = 200
 
-// part is as much of a transcript as one request carries.
+// part is the part of a transcript that one request carries.
 type part struct {
-	messages []message // a piece of the transcript's own slice
-	text     string    // rendered, without its frame
+	messages []message // a subslice of the transcript's messages
+	text     string    // rendered, without the frame
 }
 
-// budget is how many tokens of transcript one request can carry.
+// budget returns how many tokens of transcript one request can carry, and how many are
+// reserved for the answer.
 //
-// A request holds the rules, the summary so far, the transcript and, when it is
-// the repair of an answer, that answer; the model's new answer needs room too.
+// A request holds the rules, the summary so far, the transcript and, in a repair, the faulty
+// answer. The model's new answer needs room too.
 func (c *Client) budget(t task) (transcript, answer int) {
 	w := c.opts.Window
 	answer = min((c.opts.MaxFacts*(c.opts.FactChars+200)+c.opts.SummaryChars)/3, w/5)
-	const frame = 150 // the frame's lines and the tokens that a chat format adds
+	const frame = 150 // the lines of the frame, and the tokens that a chat format adds
 	transcript = w - c.opts.Count(t.system(true)) - frame - w/16 - 2*answer
 	return max(transcript, w/4), answer
 }
 
-// cut splits a transcript at the borders of messages into parts of at most room
-// tokens. A message that is longer than a part is shortened in its middle.
+// cut splits a transcript between messages into parts of at most room tokens. A message that
+// is longer than a part is shortened in its middle.
 func (c *Client) cut(all []message, room int) []part {
 	var parts []part
 	var b strings.Builder
@@ -242,8 +243,7 @@ func (c *Client) cut(all []message, room int) []part {
 	return parts
 }
 
-// request is the user message of a part. before is the summaries of the parts
-// before it.
+// request returns the user message for a part. before is the summary of the parts before it.
 func (p *part) request(i, n int, before string) string {
 	var b strings.Builder
 	if n > 1 {
@@ -258,7 +258,7 @@ func (p *part) request(i, n int, before string) string {
 	return b.String()
 }
 
-// mergeRequest is the user message that asks for one summary of several.
+// mergeRequest returns the user message that asks for one summary of several.
 func mergeRequest(summaries []string) string {
 	var b strings.Builder
 	b.WriteString(partsOpen + "\n")
@@ -269,9 +269,9 @@ func mergeRequest(summaries []string) string {
 	return b.String()
 }
 
-// The prompts are files, so that a change to one is reviewed as a change in
-// behaviour. Their delimiters are none that a prompt shows. Text of a session
-// never passes through a template.
+// prompts holds the prompts. They are files, so that a change to one is reviewed as a change
+// in behaviour. No prompt contains their delimiters. Text of a session is never passed to a
+// template.
 //
 //go:embed prompts
 var files embed.FS
@@ -280,25 +280,24 @@ var prompts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Delims("<%", "%>").ParseFS(files, "prompts/*.txt"))
 })
 
-// task is what a request asks for: rules, and the schema of the answer.
+// task is a kind of request: the rules, and the schema of the answer.
 type task struct {
-	name   string
-	rules  string
-	schema json.RawMessage
-	warmth float64 // the temperature
+	name        string
+	rules       string
+	schema      json.RawMessage
+	temperature float64 // temperature
 }
 
-// task returns the task of that name, with the Client's limits in its rules.
+// task returns the task with that name, with the Client's limits in its rules.
 func (c *Client) task(name string) task {
 	schema, err := files.ReadFile("prompts/" + name + ".json")
 	if err != nil {
-		panic(err) // a name of ours
+		panic(err) // names are constants
 	}
-	return task{name: name, rules: fill(name, c.opts), schema: schema, warmth: coldest}
+	return task{name: name, rules: fill(name, c.opts), schema: schema, temperature: minTemperature}
 }
 
-// system is the system message: the rules, with the schema when the endpoint is
-// not told of it otherwise.
+// system returns the system message: the rules, and the schema if it is not sent separately.
 func (t task) system(withSchema bool) string {
 	if !withSchema {
 		return t.rules
@@ -306,7 +305,7 @@ func (t task) system(withSchema bool) string {
 	return t.rules + fill("schema", struct{ Schema string }{strings.TrimSpace(string(t.schema))})
 }
 
-// repair asks for the answer again.
+// repair returns the message that asks for the answer again.
 func repair(problems []string) string {
 	return fill("repair", struct{ Problems []string }{problems})
 }
@@ -314,13 +313,14 @@ func repair(problems []string) string {
 func fill(name string, data any) string {
 	var b strings.Builder
 	if err := prompts().ExecuteTemplate(&b, name+".txt", data); err != nil {
-		panic(err) // prompts and data are ours
+		panic(err) // prompts and data are constant
 	}
 	return b.String()
 }
 
-// IsOwnRequest reports whether a text is a request of this package or of the filing, as it
-// comes back where a program that harvests talks through the layer itself.
+// IsOwnRequest reports whether a text is a request of this package or of the filing. Such a
+// text appears in a session if the harvesting program's requests pass through the layer
+// itself.
 func IsOwnRequest(text string) bool {
 	head := strings.TrimSpace(text)
 	for _, begin := range []string{"You read a finished session between a user and an AI agent", "You are given summaries of the parts of one session", "You file facts about things. The input is a JSON object"} {
@@ -331,19 +331,18 @@ func IsOwnRequest(text string) bool {
 	return strings.HasPrefix(head, transcriptOpen+"\n=== message ")
 }
 
-// Question is a request for JSON about something else than a session.
+// Question is a request for JSON about something other than a session.
 type Question struct {
-	Name        string          // of the answer's form, for the endpoint: letters, digits and underscores
+	Name        string          // name of the answer's format, for the endpoint: letters, digits and underscores
 	System      string          // the rules
 	User        string          // the data
-	Schema      json.RawMessage // of the answer
-	Temperature float64         // 0..2; 0 is the coldest
+	Schema      json.RawMessage // JSON schema of the answer
+	Temperature float64         // 0..2; 0 is the lowest
 }
 
-// Ask sends one question and returns the model's text as it came, which may be
-// anything: reading it is the caller's business. An endpoint that refuses the schema
-// or the temperature is asked without, as by Draft. Errors are those of Draft, without
-// ErrUnusable.
+// Ask sends one question and returns the model's text unchanged. It may be anything; the
+// caller must parse it. If an endpoint refuses the schema or the temperature, Ask repeats
+// the request without, as Draft does. Errors are those of Draft, without ErrUnusable.
 func (c *Client) Ask(ctx context.Context, q Question) (string, error) {
 	if err := c.check(); err != nil {
 		return "", err
@@ -351,7 +350,7 @@ func (c *Client) Ask(ctx context.Context, q Question) (string, error) {
 	if !json.Valid(q.Schema) {
 		return "", &ken.Error{Code: ken.CodeInvalid, Field: "schema", Msg: "not valid JSON", Try: "Give a JSON schema."}
 	}
-	t := task{name: q.Name, rules: q.System, schema: q.Schema, warmth: max(q.Temperature, coldest)}
+	t := task{name: q.Name, rules: q.System, schema: q.Schema, temperature: max(q.Temperature, minTemperature)}
 	text, _, err := c.ask(ctx, t, []turn{{"user", q.User}})
 	return text, err
 }

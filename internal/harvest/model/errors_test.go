@@ -51,9 +51,9 @@ func TestEveryWayToFailSaysWhatToDo(t *testing.T) {
 	}{
 		"401":             {modeltest.Fails(401, "Incorrect API key: sk-secret"), ken.CodeInvalid, "harvest.api_key_env", "refused the key (401): Incorrect API key: ***"},
 		"403":             {modeltest.Fails(403, "go away"), ken.CodeInvalid, "harvest.api_key_env", "(403): go away"},
-		"404 of a model":  {modeltest.UnknownModel(), ken.CodeInvalid, "harvest.model", "serves auxiliary but does not chat with it"},
+		"404 of a model":  {modeltest.UnknownModel(), ken.CodeInvalid, "harvest.model", "serves auxiliary, which is no chat model"},
 		"408":             {modeltest.Fails(408, ""), ken.CodeUnavailable, "", "failed (408)"},
-		"413":             {modeltest.Fails(413, "too large"), ken.CodeInvalid, "harvest.window", "takes less at once (413): too large"},
+		"413":             {modeltest.Fails(413, "too large"), ken.CodeInvalid, "harvest.window", "accepts only shorter requests (413): too large"},
 		"429":             {modeltest.Throttled(0), ken.CodeUnavailable, "", "too many requests (429): Rate limit"},
 		"500":             {modeltest.Fails(500, "out of memory"), ken.CodeUnavailable, "", "failed (500): out of memory"},
 		"502 with a page": {answers(502, "text/html", page), ken.CodeUnavailable, "", "failed (502): it answered with a web page"},

@@ -21,23 +21,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// bodyLimit bounds an answer: a thousand times what is asked for.
+// bodyLimit is the maximum size of an answer, in bytes: a thousand times the usual size.
 const bodyLimit = 8 << 20
 
 var errTooLong = fmt.Errorf("the answer is longer than %d MiB", bodyLimit>>20)
 
-// exchange carries one request for go-openai and remembers the answer: the
-// library's own errors don't tell what an answer was that it could not read.
+// exchange carries one request for go-openai and records the answer, because the library's
+// errors don't contain an answer that it could not parse.
 type exchange struct {
 	http   *http.Client
-	status int // 0 when there was no answer
+	status int // 0 if there was no answer
 	header http.Header
 	body   []byte
 }
 
 // Do implements go-openai's HTTPDoer.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	req.Header.Set("X-Ken", "off") // where the endpoint is a Ken: it would learn from its own requests
+	req.Header.Set("X-Ken", "off") // if the endpoint is a Ken, it must not learn from these requests
 	resp, err := x.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -59,21 +59,21 @@ func (x *exchange) ok() bool { return x.status >= 200 && x.status < 300 }
 
 var _ api.HTTPDoer = (*exchange)(nil)
 
-// turn is a message of the conversation with the model, after the rules.
+// turn is one message of the conversation with the model after the rules.
 type turn struct{ role, text string }
 
-// formats are the ways to ask for JSON, best first. Some endpoints refuse the
-// first or the first two; the last is only asked for in words.
+// formats are the ways to request JSON, the best first. Some endpoints refuse the first or
+// the first two. With the last, only the prompt asks for JSON.
 var formats = [...]api.ChatCompletionResponseFormatType{
 	api.ChatCompletionResponseFormatTypeJSONSchema, api.ChatCompletionResponseFormatTypeJSONObject, "",
 }
 
-// coldest is what stands for a temperature of 0, which the library leaves out.
-const coldest = 1e-6
+// minTemperature is used for a temperature of 0, which the library would omit.
+const minTemperature = 1e-6
 
-// ask sends a conversation and returns the model's text, and whether it was cut
-// off. When the endpoint refuses a format or the temperature it is asked without;
-// what worked is remembered.
+// ask sends a conversation and returns the model's text, and whether it was cut off. If the
+// endpoint refuses a format or the temperature, ask repeats the request without it and
+// remembers what worked.
 func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut bool, err error) {
 	size := c.opts.Count(t.system(true))
 	for _, m := range talk {
@@ -82,19 +82,19 @@ func (c *Client) ask(ctx context.Context, t task, talk []turn) (text string, cut
 	if err := c.affordable(ctx, size); err != nil {
 		return "", false, err
 	}
-	if c.instead != nil {
-		text, err = c.instead(ctx, t, talk)
+	if c.alternative != nil {
+		text, err = c.alternative(ctx, t, talk)
 		if err == nil {
 			c.charge(ctx, size+c.opts.Count(text))
 		}
 		return text, false, err
 	}
-	format, warm := c.format.Load(), c.warm.Load()
+	format, warm := c.format.Load(), c.noTemperature.Load()
 	for {
 		x, answer, err := c.send(ctx, t, talk, int(format), warm)
 		if err == nil && len(answer.Choices) > 0 {
 			c.format.Store(format)
-			c.warm.Store(warm)
+			c.noTemperature.Store(warm)
 			choice := answer.Choices[0]
 			c.charge(ctx, cmp.Or(max(answer.Usage.TotalTokens, 0), size+c.opts.Count(choice.Message.Content)))
 			return content(choice.Message), choice.FinishReason == api.FinishReasonLength, nil
@@ -126,7 +126,7 @@ func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm
 		req.Messages = append(req.Messages, api.ChatCompletionMessage{Role: m.role, Content: m.text})
 	}
 	if !warm {
-		req.Temperature = float32(t.warmth)
+		req.Temperature = float32(t.temperature)
 	}
 	if f := formats[format]; f != "" {
 		req.ResponseFormat = &api.ChatCompletionResponseFormat{Type: f}
@@ -146,8 +146,8 @@ func (c *Client) client(x *exchange) *api.Client {
 	return api.NewClientWithConfig(config)
 }
 
-// content is the text of a message, of one piece or of several. Reasoning that
-// comes in a field of its own is not looked at.
+// content returns the text of a message, which may have several parts. A separate field for
+// reasoning is ignored.
 func content(m api.ChatCompletionMessage) string {
 	if m.Content != "" {
 		return m.Content
@@ -159,44 +159,44 @@ func content(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// speaker is who a message's words are: that decides what they can prove.
+// speaker is the author of a message, which decides what the message can prove.
 type speaker uint8
 
 const (
-	tool speaker = iota // or anybody who is not known
+	tool speaker = iota // or an unknown author
 	assistant
 	user
 )
 
 func (s speaker) String() string { return [...]string{"tool", "assistant", "user"}[s] }
 
-// message is an entry of the journal as far as the model sees it.
+// message is an entry of the journal in the form that the model sees.
 type message struct {
 	seq     uint64
 	who     speaker
-	name    string // of the person who speaks; may be empty
-	day     string // 2026-05-15; "" when the journal does not know
-	tool    string // that a tool's message comes from; may be empty
-	text    string // cleaned; what quotes are looked for in
+	name    string // name of the person who speaks; may be empty
+	day     string // such as 2026-05-15; "" if the journal does not know
+	tool    string // name of the tool for a tool's message; may be empty
+	text    string // cleaned text, in which quotes are searched for
 	calls   []string
-	folded  string // text as quotes are compared; "" until asked for
-	shown   int    // characters of a tool's text that are shown
-	consent int8   // whether the user's answer agreed to it: 0 until asked for, else yes or no
+	folded  string // text in the form in which quotes are compared; "" until it is needed
+	shown   int    // maximum number of characters that are shown of a tool's text
+	consent int8   // whether the user's answer agreed to it: 0 until it is needed, then yes or no
 }
 
-// messages returns what a transcript has to read. Messages of the program (system,
-// developer) are left out: what the agent was told before the session is nothing
-// that the session taught. So are empty ones.
+// messages returns the messages of a transcript that the model reads. Messages of the
+// program (system, developer) are left out, since they are no result of the session. Empty
+// messages are left out, too.
 //
-// A journal keeps texts clean already; they are cleaned again because what is
-// not must not be sent to an endpoint, and a second pass over clean text is cheap.
+// The texts in a journal are clean already. They are cleaned again because an unclean text
+// must not be sent to an endpoint, and cleaning a clean text is cheap.
 func messages(tr *session.Transcript) []message {
 	var all []message
 	tools := map[string]string{} // names by call
 	for i := range tr.Entries {
 		e := &tr.Entries[i]
 		m := message{seq: e.Seq, shown: toolChars}
-		if e.Message.Role == "user" { // who may name the tags of reasoning
+		if e.Message.Role == "user" { // users may write about tags of reasoning
 			m.text = strings.TrimSpace(store.CleanSaid(e.Message.Text))
 		} else {
 			m.text = clean(e.Message.Text)
@@ -229,10 +229,10 @@ func messages(tr *session.Transcript) []message {
 	return all
 }
 
-// clean is what every write goes through, in its order.
+// clean applies the same cleaning as every write.
 func clean(text string) string { return strings.TrimSpace(store.Clean(text)) }
 
-// label makes a name fit for a header: one short word, or nothing.
+// label returns a name that can be part of a header: one short word, or "".
 func label(name string) string {
 	for i, r := range name {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -243,64 +243,64 @@ func label(name string) string {
 	return name
 }
 
-// Options configures a Client. It needs a BaseURL and a Model, a Command, or Sample. Zero is
-// the default of the rest.
+// Options configures a Client. One of these is required: BaseURL and Model, Command, or
+// Sample. Other fields have defaults for the zero value.
 type Options struct {
-	// BaseURL is the API's address up to and with its version, such as
-	// "http://127.0.0.1:11434/v1". There is no default: a session must not leave
-	// for a service that nobody named.
+	// BaseURL is the API's address including its version, such as
+	// "http://127.0.0.1:11434/v1". There is no default: a session must not be sent to a
+	// service that nobody configured.
 	BaseURL string
 	// APIKey is sent as a bearer token; "" sends none.
 	APIKey string
 	// Model is the model's name at the endpoint.
 	Model string
-	// Command is a program with its arguments that is asked in place of an address: see
+	// Command is a program with its arguments that is used instead of an address; see
 	// command.go.
 	Command []string
-	// Sample asks the model of somebody who is connected, in place of an address. most is how
-	// many tokens the answer may have. It returns the model's name beside its text.
+	// Sample asks the model of a connected client, instead of an address. most is the
+	// maximum number of tokens of the answer. It returns the model's name with its text.
 	Sample func(ctx context.Context, system, user string, most int) (text, model string, err error)
-	// Budget bounds the tokens of the requests; nil is no bound.
+	// Budget bounds the tokens of the requests; nil means no bound.
 	Budget *Budget
-	// Timeout of one call; <= 0 means 2 minutes. A session may take several.
+	// Timeout is the timeout of one call; <= 0 means 2 minutes. A session may take several
+	// calls.
 	Timeout time.Duration
-	// Window is how many tokens the model reads at once, its answer included; 0
-	// means 32,000, and less than 2,000 counts as 2,000: the rules alone are some 800.
+	// Window is the size of the model's context window in tokens, including its answer. 0
+	// means 32,000. The minimum is 2,000, because the rules alone take about 800.
 	Window int
-	// MaxFacts is the most facts of a draft; 0 means 30, < 0 none.
+	// MaxFacts is the maximum number of facts of a draft; 0 means 30, < 0 none.
 	MaxFacts int
-	// FactChars is the most characters of a fact; <= 0 means 300.
+	// FactChars is the maximum length of a fact in characters; <= 0 means 300.
 	FactChars int
-	// SummaryChars is the most characters of the summary; <= 0 means 1,500.
+	// SummaryChars is the maximum length of the summary in characters; <= 0 means 1,500.
 	SummaryChars int
-	// HTTPClient sends the requests; nil means one of the Client's own, whose idle
-	// connections Close drops. Its Timeout applies beside the one above.
+	// HTTPClient sends the requests. If it is nil, the Client makes one, whose idle
+	// connections Close closes. Its own Timeout applies as well as the one above.
 	HTTPClient *http.Client
-	// Count counts a text's tokens and must be safe for concurrent use; nil means
-	// an estimate on the safe side for English: a third of the characters, each
-	// character of a script without spaces counting as one.
+	// Count counts a text's tokens and must be safe for concurrent use. If it is nil, an
+	// estimate is used that is on the safe side for English: a third of the characters,
+	// where each character of a script without spaces counts as one token.
 	Count func(text string) int
-	// Log hears of parts, repairs and formats that were refused, never of a text;
-	// nil means slog.Default().
+	// Log receives messages about parts, repairs and refused formats, never the text of a
+	// session. nil means slog.Default().
 	Log *slog.Logger
 }
 
 // Client extracts drafts. It is safe for concurrent use.
 type Client struct {
 	opts    Options
-	address string // the base URL as it may be shown
-	own     bool   // the HTTP client is this Client's
+	address string // the base URL without its password
+	own     bool   // the Client made the HTTP client
 
-	// instead sends one request where there is no address; nil where there is one.
-	instead func(ctx context.Context, t task, talk []turn) (string, error)
+	// alternative sends one request if there is no address; otherwise it is nil.
+	alternative func(ctx context.Context, t task, talk []turn) (string, error)
 
-	// What the endpoint was found to read, for the life of the Client.
-	format atomic.Int32 // an index into formats
-	warm   atomic.Bool  // it refuses a temperature
+	// What the endpoint supports, as found out by earlier requests.
+	format        atomic.Int32 // index into formats
+	noTemperature atomic.Bool  // it refuses a temperature
 }
 
-// New returns a Client. Nothing is sent yet, and faulty options are reported by
-// the first Draft.
+// New returns a Client. It sends nothing; invalid options are reported by the first call.
 func New(o Options) *Client {
 	o.Timeout = orDefault(o.Timeout, 2*time.Minute)
 	o.Window = max(orDefault(o.Window, 32_000), 2000)
@@ -320,10 +320,10 @@ func New(o Options) *Client {
 	switch {
 	case len(o.Command) > 0:
 		c.opts.Model = cmp.Or(o.Model, programName(o.Command))
-		c.instead = c.runCommand
+		c.alternative = c.runCommand
 	case o.Sample != nil:
 		c.opts.Model = cmp.Or(o.Model, "the client's model")
-		c.instead = c.sample
+		c.alternative = c.sample
 	}
 	if o.HTTPClient == nil {
 		c.own = true
@@ -338,11 +338,11 @@ func New(o Options) *Client {
 	return c
 }
 
-// Model is the name of the model that extracts.
+// Model returns the name of the model that extracts.
 func (c *Client) Model() string { return c.opts.Model }
 
-// Close drops idle connections, unless the HTTP client was given. Calls in
-// flight are not touched.
+// Close closes idle connections, unless Options has an HTTPClient. Calls in progress are not
+// affected.
 func (c *Client) Close() error {
 	if c.own {
 		c.opts.HTTPClient.CloseIdleConnections()
@@ -357,8 +357,8 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-// estimate counts tokens without a vocabulary. English has about four characters
-// a token, code and JSON about three; Han, kana and Hangul have about one.
+// estimate estimates the number of tokens without a vocabulary. English has about four
+// characters a token, code and JSON about three, and Han, kana and Hangul about one.
 func estimate(text string) int {
 	single, other := 0, 0
 	for _, r := range text {

@@ -21,7 +21,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Keys of the configuration that an error may be about.
+// Keys of the configuration that errors refer to.
 const (
 	fieldModel   = "harvest.model"
 	fieldURL     = "harvest.base_url"
@@ -37,9 +37,9 @@ const (
 	tryName = "Set " + fieldModel + " to one that the endpoint serves, or leave it empty to extract by rules."
 )
 
-// check reports options with which nothing can work.
+// check returns an error for options that can't work.
 func (c *Client) check() error {
-	if c.instead != nil {
+	if c.alternative != nil {
 		return nil
 	}
 	if c.opts.Model == "" {
@@ -56,7 +56,7 @@ func (c *Client) check() error {
 	return nil
 }
 
-// withoutPassword is an address as it may be shown.
+// withoutPassword returns an address without its password, for errors and logs.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -65,16 +65,16 @@ func withoutPassword(address string) string {
 	return u.Redacted()
 }
 
-// explain turns what came of a request into an error to act on. ctx is the
-// caller's, and talk what was sent: none of it may stand in the error.
+// explain converts the result of a request to an error for the user. ctx is the
+// caller's. talk is what was sent; the error must not contain any of it.
 func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []turn) error {
-	said := func(did string) string { return c.said(x, did, talk) }
+	said := func(did string) string { return c.endpointMessage(x, did, talk) }
 	switch {
 	case ctx.Err() != nil:
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: "extraction with " + c.opts.Model + " was stopped",
 			Try: "Run it again: the session's messages are kept. If it takes too long, choose a faster " + fieldModel + ".", Err: ctx.Err()}
 	case errors.Is(err, api.ErrChatCompletionInvalidModel):
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " does not chat", Try: tryName, Err: err}
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " is no chat model", Try: tryName, Err: err}
 	case x.status == 0:
 		return c.unreachable(err)
 	case x.ok():
@@ -89,14 +89,14 @@ func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []tur
 	case x.status == http.StatusNotFound || x.aboutModel():
 		return c.notServed(ctx, x, talk)
 	case x.aboutLength() || x.status == http.StatusRequestEntityTooLarge:
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("takes less at once"),
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("accepts only shorter requests"),
 			Try: "Set " + fieldWindow + " to the tokens that " + c.opts.Model + " reads at once, or choose another " + fieldModel + "."}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: said("refused the request"),
 		Try: "See that " + fieldModel + " is a chat model, and what the endpoint's own log says."}
 }
 
-// unreachable explains why there was no answer at all.
+// unreachable explains why there was no answer.
 func (c *Client) unreachable(err error) error {
 	out := &ken.Error{Code: ken.CodeUnavailable, Try: tryRun, Err: err}
 	var dns *net.DNSError
@@ -118,7 +118,7 @@ func (c *Client) unreachable(err error) error {
 	return out
 }
 
-// unreadable explains an answer of success that is none.
+// unreadable explains a successful response that can't be parsed.
 func (c *Client) unreadable(x *exchange, talk []turn) error {
 	if x.isPage() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: c.address + " answered with a web page instead of JSON", Try: tryURL}
@@ -127,12 +127,13 @@ func (c *Client) unreadable(x *exchange, talk []turn) error {
 	if x.errorField() != "" { // 200 with an error inside
 		did = "answered with an error"
 	}
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.said(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.endpointMessage(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
 }
 
-// notServed says which models the endpoint does serve.
+// notServed explains that the endpoint does not know the model, and lists those
+// that it serves.
 func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error {
-	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.said(x, "does not know "+c.opts.Model, talk),
+	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.endpointMessage(x, "does not know "+c.opts.Model, talk),
 		Try: "Check " + fieldModel + ". If it is right: " + strings.ToLower(tryURL[:1]) + tryURL[1:]}
 	ctx, cancel := context.WithTimeout(ctx, min(c.opts.Timeout, 2*time.Second))
 	defer cancel()
@@ -146,7 +147,7 @@ func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error 
 		names = append(names, m.ID)
 	}
 	if slices.Contains(names, c.opts.Model) {
-		out.Msg = c.said(x, "serves "+c.opts.Model+" but does not chat with it", talk)
+		out.Msg = c.endpointMessage(x, "serves "+c.opts.Model+", which is no chat model", talk)
 		out.Try = "Set " + fieldModel + " to a chat model."
 		return out
 	}
@@ -160,14 +161,14 @@ func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error 
 	return out
 }
 
-// throttled reads Retry-After: seconds, or a date.
+// throttled parses Retry-After, which holds seconds or a date.
 func throttled(h http.Header) error {
 	value := h.Get("Retry-After")
 	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
 		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
 	}
-	// The server's own clock is the one that the date is on; without it nobody
-	// knows how far away it is.
+	// The date is relative to the server's clock, so the server's time is needed
+	// to compute the delay.
 	if until, err := http.ParseTime(value); err == nil {
 		if now, err := http.ParseTime(h.Get("Date")); err == nil {
 			return &embed.Throttled{After: min(max(until.Sub(now), 0), 24*time.Hour)}
@@ -177,8 +178,8 @@ func throttled(h http.Header) error {
 }
 
 // The frame of what is sent. Every line of content starts with linePrefix, so
-// that no content can be taken for a line of the frame, whatever it says: this
-// holds without a delimiter that would have to be secret.
+// that no content can be taken for a line of the frame. This needs no secret
+// delimiter.
 const (
 	transcriptOpen  = "----- transcript -----"
 	transcriptClose = "----- end of transcript -----"
@@ -187,16 +188,17 @@ const (
 	linePrefix      = "| "
 )
 
-// Limits of what is shown of a message, in characters. What a tool printed is
-// mostly noise to this task, and findings are made of it without a model.
+// Limits of what is shown of a message. The output of tools is mostly noise for
+// this task, and findings are extracted from it without a model. toolChars and
+// callChars are in characters.
 const (
 	toolChars = 1500
 	callChars = 300
 	mostCalls = 8
 )
 
-// quoted writes text as lines of content. Blank lines are left out. Markers of
-// the layer and control tokens of chat templates are made harmless first.
+// quoted writes text as lines of content, without blank lines. Markers of the
+// layer and control tokens of chat templates are neutralised first.
 func quoted(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(guardrail.Neutralize(guardrail.Sanitize(text)), "\n") {
@@ -207,8 +209,8 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// header is the line that a message starts with; the day is given when it is
-// another than the day of the message before.
+// header returns the first line of a message. It has the day if that differs from
+// the day of the message before.
 func (m *message) header(day string) string {
 	who := m.who.String()
 	if m.tool != "" {
@@ -220,7 +222,7 @@ func (m *message) header(day string) string {
 	return fmt.Sprintf("=== message %d: %s ===\n", m.seq, who)
 }
 
-// content is a message's text and calls, as they are shown when there is room.
+// content returns a message's text and calls, as they are shown if there is room.
 func (m *message) content() string {
 	var b strings.Builder
 	if m.who == tool {
@@ -238,8 +240,8 @@ func (m *message) content() string {
 	return b.String()
 }
 
-// body is the content as it is sent, shortened in its middle to so many tokens,
-// with the tokens that it has.
+// body returns the content as it is sent, shortened in its middle to room tokens,
+// and the number of its tokens.
 func (c *Client) body(m *message, room int) (string, int) {
 	text := m.content()
 	body := quoted(text)
@@ -252,8 +254,8 @@ func (c *Client) body(m *message, room int) (string, int) {
 	return body, n
 }
 
-// middle returns the first and the last characters of text, keep together, with a
-// word about what is missing between them.
+// middle returns the first and the last characters of text, keep in total, with a
+// note on what is missing between them.
 func middle(text string, keep int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= keep {
@@ -264,7 +266,7 @@ func middle(text string, keep int) string {
 	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s", text[:head], n-keep, text[tail:])
 }
 
-// offset is where the first n characters of text end, in bytes.
+// offset returns the position in bytes after the first n characters of text.
 func offset(text string, n int) int {
 	for i := range text {
 		if n == 0 {

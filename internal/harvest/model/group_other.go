@@ -4,5 +4,5 @@ package model
 
 import "os/exec"
 
-// ownGroup does nothing where there are no process groups.
+// ownGroup does nothing on systems without process groups.
 func ownGroup(*exec.Cmd) {}

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a program a process group of its own, which ends as a whole.
+// ownGroup starts a program in its own process group and kills the whole group
+// on cancellation.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -14,16 +14,17 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// The least of a quote that may be looked for where the fact does not say it
-// stands, and that proves something by itself where it does. Shorter ones stand
-// in many messages by chance.
+// Minimum length of a quote, in words or characters, that proves something by
+// itself or may be found in a message other than the one that the fact names.
+// Shorter quotes are in many messages by chance.
 const (
 	leastWords = 3
 	leastChars = 12
 )
 
-// needle is a quote as it is looked for: without the marks around it, which
-// models add, nor the stop at its end, nor the prefix of rendered lines.
+// needle returns a quote in the form that is searched for: folded, without the
+// marks around it that models add, the punctuation at its end, and the prefix of
+// rendered lines.
 func needle(quote string) string {
 	quote = strings.TrimPrefix(strings.TrimSpace(quote), linePrefix)
 	quote = strings.ReplaceAll(quote, "\n"+linePrefix, "\n")
@@ -31,12 +32,12 @@ func needle(quote string) string {
 	return strings.TrimRight(q, ` .,;:!?"'。！？，；：`)
 }
 
-// telling reports whether a folded quote is long enough to prove something.
-func telling(q string) bool {
+// isLongEnough reports whether a folded quote is long enough to prove something.
+func isLongEnough(q string) bool {
 	return utf8.RuneCountInString(q) >= leastChars || words(q) >= leastWords
 }
 
-// words counts words; a character of a script without spaces counts as one.
+// words counts words; each character of a script without spaces counts as one.
 func words(s string) int {
 	n, inside := 0, false
 	for _, r := range s {
@@ -53,8 +54,8 @@ func words(s string) int {
 	return n
 }
 
-// find looks for a folded quote in the message, from word to word, and returns the
-// words of the message itself.
+// find searches the message for a folded quote that starts and ends at word
+// boundaries. It returns the original text of the message.
 func (m *message) find(q string) (verbatim string, ok bool) {
 	if q == "" {
 		return "", false
@@ -66,7 +67,7 @@ func (m *message) find(q string) (verbatim string, ok bool) {
 	if start < 0 {
 		return "", false
 	}
-	f := folder{places: true}
+	f := quoteFolder{places: true}
 	f.run(m.text)
 	from, to := f.at[start], len(m.text)
 	if end := start + len(q); end < len(f.at) {
@@ -75,12 +76,12 @@ func (m *message) find(q string) (verbatim string, ok bool) {
 	return strings.TrimSpace(m.text[from:to]), true
 }
 
-// near is how far around a quote its line is read, in bytes: pasted files may be
-// one line.
+// near is how many bytes around a quote are read as its line. A pasted file may be
+// one long line.
 const near = 500
 
-// around returns the line of the message that a quote found in it stands in, or as
-// much of the line as is near.
+// around returns the line of the message that contains the quote, limited to near
+// bytes on each side.
 func (m *message) around(quote string) string {
 	start := strings.Index(m.text, quote)
 	end := start + len(quote)
@@ -89,8 +90,8 @@ func (m *message) around(quote string) string {
 	return before[strings.LastIndexByte(before, '\n')+1:] + quote + after
 }
 
-// indexWords is strings.Index for matches that begin and end where a word does:
-// "no tests" does not stand in "piano tests".
+// indexWords is strings.Index for matches at word boundaries: "no tests" is not
+// found in "piano tests".
 func indexWords(s, q string) int {
 	for from := 0; ; {
 		i := strings.Index(s[from:], q)
@@ -102,23 +103,23 @@ func indexWords(s, q string) int {
 		first, size := utf8.DecodeRuneInString(q)
 		last, _ := utf8.DecodeLastRuneInString(q)
 		after, _ := utf8.DecodeRuneInString(s[i+len(q):])
-		if !joined(before, first) && !joined(last, after) {
+		if !inOneWord(before, first) && !inOneWord(last, after) {
 			return i
 		}
 		from = i + size
 	}
 }
 
-// joined reports whether two neighbours are characters of one word.
-func joined(a, b rune) bool {
+// inOneWord reports whether two adjacent characters are in one word.
+func inOneWord(a, b rune) bool {
 	part := func(r rune) bool {
 		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) && !analysis.Unspaced(r)
 	}
 	return part(a) && part(b)
 }
 
-// supports reports whether a quote too short to tell anything by itself says a
-// word of the fact, as "use pnpm" does for a fact about pnpm and "yes" for none.
+// supports reports whether a short quote shares a term with the fact. "use pnpm"
+// does with a fact about pnpm, "yes" with none.
 func supports(quote, text string) bool {
 	said := map[string]bool{}
 	for _, t := range analysis.Terms(quote) {
@@ -132,9 +133,10 @@ func supports(quote, text string) bool {
 	return false
 }
 
-// said is "URL did something (500): what it said". Some endpoints repeat the
-// request in their errors; what does is left out, for errors are logged.
-func (c *Client) said(x *exchange, did string, talk []turn) string {
+// endpointMessage returns "URL did something (500): the endpoint's message". Some endpoints
+// repeat the request in their errors. Such a message is left out, since errors are
+// logged.
+func (c *Client) endpointMessage(x *exchange, did string, talk []turn) string {
 	s := fmt.Sprintf("%s %s (%d)", c.address, did, x.status)
 	message := x.message()
 	if c.opts.APIKey != "" {
@@ -151,9 +153,10 @@ func (c *Client) said(x *exchange, did string, talk []turn) string {
 	return s + ": " + message
 }
 
-// repeats reports whether a message has a run of characters of what was sent.
+// repeats reports whether a message contains a sequence of characters of what was
+// sent.
 func repeats(message string, talk []turn) bool {
-	const run = 16 // shorter ones are words that any two texts share
+	const run = 16 // shorter sequences are words that are in any two texts
 	runes := []rune(strings.ReplaceAll(fold(message), `\n`, " "))
 	for _, t := range talk {
 		sent := fold(strings.ReplaceAll(t.text, "\n"+linePrefix, "\n"))
@@ -175,8 +178,8 @@ func (x *exchange) refuses(field string) bool {
 }
 
 // refusesFormat reports whether a refusal may be about the response format.
-// Endpoints say it in many ways, so every refusal may be that is not plainly about
-// something else.
+// Endpoints word it in many ways, so every refusal counts that is not clearly
+// about something else.
 func (x *exchange) refusesFormat() bool {
 	if !x.refusal() {
 		return false
@@ -198,8 +201,8 @@ func (x *exchange) refusal() bool {
 	return false
 }
 
-// aboutModel reports whether a refusal is about the model's name. Endpoints
-// disagree on the status for it, and some say it with 400.
+// aboutModel reports whether a refusal is about the model's name. Endpoints use
+// different statuses for it, and some use 400.
 func (x *exchange) aboutModel() bool {
 	s := x.lower()
 	return x.refusal() && strings.Contains(s, "model") &&
@@ -217,13 +220,13 @@ func (x *exchange) lower() string {
 	return strings.ToLower(x.message() + " " + gjson.GetBytes(x.body, "error.code").String() + " " + gjson.GetBytes(x.body, "error.param").String())
 }
 
-// isPage reports whether the answer is HTML: a proxy's error page, a login form,
-// a path outside of the API.
+// isPage reports whether the answer is HTML, such as a proxy's error page, a login
+// form, or a page outside of the API.
 func (x *exchange) isPage() bool {
 	return strings.Contains(x.header.Get("Content-Type"), "html") || bytes.HasPrefix(bytes.TrimSpace(x.body), []byte("<"))
 }
 
-// message is what an answer says in words, short enough for one line.
+// message returns the error message in an answer, short enough for one line.
 func (x *exchange) message() string {
 	if m := x.errorField(); m != "" {
 		return m
@@ -237,7 +240,7 @@ func (x *exchange) message() string {
 	return clip(string(x.body[:min(len(x.body), 1000)]), 200)
 }
 
-// errorField reads {"error": {"message": "…"}} and {"error": "…"}.
+// errorField returns the message in {"error": {"message": "…"}} or {"error": "…"}.
 func (x *exchange) errorField() string {
 	if !gjson.ValidBytes(x.body) {
 		return ""
@@ -252,7 +255,7 @@ func (x *exchange) errorField() string {
 	return clip(e.Str, 200)
 }
 
-// clip makes a stranger's text fit for one line of a terminal: no control
+// clip makes an untrusted text safe for one line of a terminal: no control
 // characters, single spaces, at most limit runes.
 func clip(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
@@ -271,13 +274,14 @@ func clip(s string, limit int) string {
 	return s
 }
 
-// abbreviations whose stop ends no sentence, although a capital may follow.
+// abbreviations holds abbreviations whose full stop ends no sentence, although a
+// capital may follow.
 var abbreviations = map[string]bool{
 	"e.g": true, "i.e": true, "etc": true, "vs": true, "no": true, "approx": true, "mr": true, "mrs": true, "ms": true,
 	"dr": true, "prof": true, "st": true, "fig": true, "resp": true, "ca": true, "z.b": true, "d.h": true,
 }
 
-// endsSentence reports whether a sentence ends where head ends and rest follows.
+// endsSentence reports whether a sentence ends between head and rest.
 func endsSentence(head, rest string) bool {
 	r, _ := utf8.DecodeLastRuneInString(head)
 	switch r {
@@ -288,7 +292,7 @@ func endsSentence(head, rest string) bool {
 		return false
 	}
 	after := strings.TrimLeftFunc(rest, unicode.IsSpace)
-	if after == "" || len(after) == len(rest) { // the end, or "v1.2" and "main.go"
+	if after == "" || len(after) == len(rest) { // the end of the text, or a stop as in "v1.2" and "main.go"
 		return after == ""
 	}
 	if first, _ := utf8.DecodeRuneInString(after); unicode.IsLower(first) {
@@ -298,15 +302,15 @@ func endsSentence(head, rest string) bool {
 	return r != '.' || utf8.RuneCountInString(word) > 1 && !abbreviations[strings.ToLower(strings.TrimLeft(word, "("))]
 }
 
-// sentences yields the sentences of text with the white space that follows each,
-// so that they join to the text. A line break ends one too.
+// sentences yields the sentences of text, each with the white space after it, so
+// that together they are the text. A line break also ends a sentence.
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start := 0
 		for i, r := range text {
 			end := i + utf8.RuneLen(r)
 			if r == utf8.RuneError {
-				end = i + 1 // either spelling of it: no sentence ends there
+				end = i + 1 // no sentence ends at an invalid or replaced character, which has 1 or 3 bytes
 			}
 			if end <= start || r != '\n' && !endsSentence(text[start:end], text[end:]) {
 				continue
@@ -323,8 +327,8 @@ func sentences(text string) iter.Seq[string] {
 	}
 }
 
-// upToSentence returns as many whole sentences of text as fit into so many
-// characters; "" when not even the first does.
+// upToSentence returns as many whole sentences of text as fit into most
+// characters; "" if the first does not fit.
 func upToSentence(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -341,20 +345,20 @@ func upToSentence(text string, most int) string {
 	return strings.TrimSpace(text[:end])
 }
 
-// tidySummary cleans a summary of what must not be stored: secrets, and sentences
-// that think aloud or give orders to whoever will read it.
+// tidySummary removes from a summary what must not be stored: secrets, reasoning,
+// and orders to its readers.
 func tidySummary(text string) string {
 	var b strings.Builder
 	for s := range sentences(clean(text)) {
-		if !thinks(s) && !orders(s) {
+		if !thinks(s) && !givesOrders(s) {
 			b.WriteString(s)
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// shortSummary cuts a summary to so many characters, where a sentence ends or at
-// least a word.
+// shortSummary cuts a summary to most characters, at the end of a sentence or at
+// least of a word.
 func shortSummary(text string, most int) string {
 	if s := upToSentence(text, most); s != "" {
 		return s
@@ -366,7 +370,7 @@ func shortSummary(text string, most int) string {
 	return strings.TrimSpace(text) + " …"
 }
 
-// before is as much of the latest summaries as fits into so many tokens.
+// before returns as many of the latest summaries as fit into room tokens.
 func (c *Client) before(summaries []string, room int) string {
 	from := len(summaries)
 	for from > 0 {
@@ -378,7 +382,8 @@ func (c *Client) before(summaries []string, room int) string {
 	return strings.Join(summaries[from:], "\n")
 }
 
-// joinedSummary makes one summary of several without a model: the start of each.
+// joinedSummary makes one summary of several without a model, from the beginning
+// of each.
 func (c *Client) joinedSummary(summaries []string) string {
 	short := make([]string, len(summaries))
 	for i, s := range summaries {

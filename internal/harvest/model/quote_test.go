@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 func TestTelling(t *testing.T) {
 	for quote, want := range map[string]bool{"yes": false, "ok": false, "do it": false, "use pnpm": false, "use the force": true, "rm -rf build": true,
 		"Kubernetes 1.31": true, "don't do that": true, "我喜欢": true, "好的": false, "": false, "- - - -": false} {
-		if got := telling(needle(quote)); got != want {
+		if got := isLongEnough(needle(quote)); got != want {
 			t.Errorf("%q: %v", quote, got)
 		}
 	}

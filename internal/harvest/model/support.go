@@ -9,29 +9,31 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// A quote proves that something was said, not that it says the fact. So the numbers and names
-// of a fact must be said as well: in the message that it quotes, or, for what a short answer
-// leaves out, in what was said right before it. A summary has the whole session to rest on.
+// A quote proves that something was said, but not that it means the fact. So the numbers and
+// names of a fact must have been said as well: in the quoted message or, since short answers
+// omit them, right before it. A summary may use the whole session.
+//
+// Bounds of what is read before a quoted message.
 
 // Bounds of what is read before a quoted message.
 const (
-	contextMessages = 4   // of people and the assistant, for names
-	shortAnswer     = 160 // characters; a message this short may answer the one before it
+	contextMessages = 4   // messages of people and the assistant that are read for names
+	shortAnswer     = 160 // characters; a message up to this length may answer the one before it
 )
 
-// said holds the words that a text may rest on.
-type said struct {
+// supportWords holds the words that support a text.
+type supportWords struct {
 	folded  string
 	numbers map[string]bool
 	words   map[string]bool // folded
 	terms   map[string]bool
 }
 
-func newSaid() *said {
-	return &said{numbers: map[string]bool{}, words: map[string]bool{}, terms: map[string]bool{}}
+func newSaid() *supportWords {
+	return &supportWords{numbers: map[string]bool{}, words: map[string]bool{}, terms: map[string]bool{}}
 }
 
-func (s *said) add(text string) {
+func (s *supportWords) add(text string) {
 	folded := fold(text)
 	s.folded += " " + folded
 	for _, n := range numbersIn(folded) {
@@ -53,8 +55,8 @@ func (s *said) add(text string) {
 	}
 }
 
-// supported reports whether what the message says, with what it answers, has the numbers and
-// the names of a text, and anything of what it tells.
+// supported reports whether message i, together with the one that it answers, contains the
+// numbers and names of a text, and at least one of its content words.
 func (l *factChecker) supported(i int, text, quote string) bool {
 	m := &l.all[i]
 	own := newSaid()
@@ -101,9 +103,9 @@ func hasTerm(text, term string) bool {
 	return false
 }
 
-// hasNumbers reports whether all numbers of a text were said. A date that the text writes out
-// may rest on a word such as "tomorrow", when the day of the message is known.
-func (s *said) hasNumbers(text, day string) bool {
+// hasNumbers reports whether all numbers of a text were said. If the day of the message is
+// known, a written date may be supported by a word such as "tomorrow".
+func (s *supportWords) hasNumbers(text, day string) bool {
 	folded := fold(text)
 	if day != "" && relativeDay.MatchString(s.folded) {
 		folded = writtenDate.ReplaceAllString(folded, " ")
@@ -116,8 +118,8 @@ func (s *said) hasNumbers(text, day string) bool {
 	return true
 }
 
-// hasNames reports whether all names of a text were said, here or near it.
-func (s *said) hasNames(text string, near *said) bool {
+// hasNames reports whether all names of a text were said in s or in near, which may be nil.
+func (s *supportWords) hasNames(text string, near *supportWords) bool {
 	for _, n := range namesIn(text) {
 		if !s.hasName(n) && (near == nil || !near.hasName(n)) {
 			return false
@@ -126,8 +128,8 @@ func (s *said) hasNames(text string, near *said) bool {
 	return true
 }
 
-// hasName knows a name in another case and with another ending.
-func (s *said) hasName(name string) bool {
+// hasName reports whether a name was said, also in another case or with another ending.
+func (s *supportWords) hasName(name string) bool {
 	if indexWords(s.folded, name) >= 0 {
 		return true
 	}
@@ -142,8 +144,9 @@ func (s *said) hasName(name string) bool {
 	return true
 }
 
-// inflected reports a word that differs from one that was said in its last letters alone.
-func (s *said) inflected(word string) bool {
+// inflected reports whether a word that was said differs from this one only in its last
+// letters.
+func (s *supportWords) inflected(word string) bool {
 	const stem, ending = 5, 3
 	if len(word) < stem {
 		return false
@@ -173,7 +176,7 @@ var (
 
 const months = `jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|ene|abr|ago|dic|fév|avr|aoû|déc|fev|set|out`
 
-// numbersIn are the numbers of a folded text, without separators of thousands.
+// numbersIn returns the numbers in a folded text, without separators of thousands.
 func numbersIn(folded string) (out []string) {
 	for _, n := range number.FindAllString(folded, -1) {
 		parts := strings.FieldsFunc(n, func(r rune) bool { return r == ',' })
@@ -189,13 +192,13 @@ var numberWords = map[string]string{"one": "1", "two": "2", "three": "3", "four"
 	"eins": "1", "ein": "1", "eine": "1", "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8", "neun": "9", "zehn": "10", "elf": "11", "zwölf": "12",
 	"twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "thousand": "1000", "hundert": "100", "tausend": "1000", "noon": "12", "midnight": "12", "twice": "2", "once": "1", "first": "1", "second": "2", "third": "3"}
 
-// wordsIn are the words of a folded text.
+// wordsIn returns the words of a folded text.
 func wordsIn(folded string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// namesIn are the names of a text, folded: words written with a capital that begin no
-// sentence, and words that only a thing of software is written like.
+// namesIn returns the names in a text, folded: capitalised words within a sentence, and words
+// that are written like identifiers.
 func namesIn(text string) (out []string) {
 	for s := range sentences(text) {
 		begins := true
@@ -206,7 +209,7 @@ func namesIn(text string) (out []string) {
 				continue
 			}
 			r, _ := utf8.DecodeRuneInString(word)
-			if (unicode.IsUpper(r) && !begins || technical(word)) && !generic[strings.ToLower(word)] {
+			if (unicode.IsUpper(r) && !begins || isTechnical(word)) && !generic[strings.ToLower(word)] {
 				out = append(out, fold(word))
 			}
 			begins = false
@@ -215,8 +218,8 @@ func namesIn(text string) (out []string) {
 	return out
 }
 
-// technical reports a word with a capital, a sign or a digit inside.
-func technical(word string) bool {
+// isTechnical reports whether a word has a capital, a sign or a digit after its first character.
+func isTechnical(word string) bool {
 	inner, letters := false, false
 	for i, r := range word {
 		inner = inner || i > 0 && unicode.IsUpper(r) || strings.ContainsRune("_/\\.@#", r)
@@ -225,13 +228,13 @@ func technical(word string) bool {
 	return inner && letters
 }
 
-// generic are words of reports that name nothing, and are not looked for.
+// generic holds words that name nothing and need no support.
 var generic = map[string]bool{"i": true, "user": true, "the": true, "team": true, "agent": true, "assistant": true, "utc": true, "i.e": true, "e.g": true, "ok": true,
 	"english": true, "german": true, "january": true, "february": true, "march": true, "april": true, "may": true, "june": true, "july": true, "august": true, "september": true,
 	"october": true, "november": true, "december": true}
 
-// tellingTerms are the stems of a text that say what it is about: no stop words, nor words with
-// which a report says that somebody wants or does something.
+// tellingTerms returns the stems of a text that say what it is about. Stop words are left out,
+// and verbs with which a summary says that somebody wants or does something.
 func tellingTerms(text string) (out []string) {
 	for _, t := range analysis.Terms(text) {
 		if !reporting[t] && utf8.RuneCountInString(t) > 2 {
@@ -254,21 +257,21 @@ func stems(words string) map[string]bool {
 	return out
 }
 
-// credential matches a sentence that says what a password or a key is. Patterns of secrets
-// don't know one that is said in words.
+// credential matches a sentence that contains a password or a key in words. Patterns for
+// secrets only recognise formats.
 var credential = lazyregexp.New(`\b(?:pass ?(?:word|phrase|code|wd)s?|passwort|kennwort|mot de passe|contraseña|senha|api[ _-]?keys?|access[ _-]?keys?|private[ _-]?keys?|secret(?: key)?|tokens?|credentials?|pin)\b` +
 	"(?:[^.!?;]{0,40}?(?:\\bis\\b|\\bare\\b|\\bwas\\b|\\bist\\b|\\bes\\b|\\best\\b|\\bé\\b|=|:|set to|changed to))\\s*[\"'`(]*\\S*(?:\\d\\S*|[!@#$%^&*]\\S*)")
 
-// tellsCredential reports whether a text says a password or a key.
+// tellsCredential reports whether a text contains a password or a key in words.
 func tellsCredential(text string) bool {
 	return credential.MatchString(plain(text)) || credentialChinese.MatchString(text)
 }
 
 var credentialChinese = lazyregexp.New(`(?:密码|口令|パスワード|暗証番号)(?:是|为|為|は|:|：)\s*\S*[0-9A-Za-z]\S*`)
 
-// summary leaves out of a model's summary the sentences that tell what nobody said: names and
-// numbers that stand in no message, what only a tool printed said of the user, and passwords.
-// It may return "".
+// summary removes from a model's summary the sentences that nobody said: names and numbers that
+// are in no message, statements about the user that only a tool made, and passwords. It may
+// return "".
 func (l *factChecker) summary(text string) string {
 	if l.session == nil {
 		l.session, l.spoken = newSaid(), newSaid()
@@ -290,20 +293,20 @@ func (l *factChecker) summary(text string) string {
 	}
 	var b strings.Builder
 	for s := range sentences(text) {
-		if l.told(s) {
+		if l.isSupported(s) {
 			b.WriteString(s)
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// told reports whether a sentence of a summary was said in the session.
-func (l *factChecker) told(sentence string) bool {
+// isSupported reports whether the session supports a sentence of a summary.
+func (l *factChecker) isSupported(sentence string) bool {
 	if tellsCredential(sentence) || holdsSecret(sentence) {
 		return false
 	}
 	rests := l.session
-	if ofUser(sentence) || settles.MatchString(plain(sentence)) {
+	if ofUser(sentence) || decisionPattern.MatchString(plain(sentence)) {
 		rests = l.spoken
 	}
 	if !rests.hasNumbers(sentence, "a day") || !rests.hasNames(sentence, nil) {
@@ -322,5 +325,5 @@ func (l *factChecker) told(sentence string) bool {
 	return 3*n >= len(told)
 }
 
-// settles matches sentences that tell of a decision.
-var settles = lazyregexp.New(`\b(?:decid\w+|decision|agreed|chose|chosen|settled|prefer\w*|want\w*|must|never|always)\b`)
+// decisionPattern matches sentences about a decision.
+var decisionPattern = lazyregexp.New(`\b(?:decid\w+|decision|agreed|chose|chosen|settled|prefer\w*|want\w*|must|never|always)\b`)

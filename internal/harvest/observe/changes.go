@@ -13,27 +13,27 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
-// Bounds of looking at files.
+// Bounds of a snapshot.
 const (
-	maxFiles        = 200              // changed files that are named
-	maxDirty        = 2000             // files that are compared by content with git; the rest by size and time
-	maxHashed       = 16 << 20         // bytes; larger ones are compared by size and time
+	maxFiles        = 200              // maximum number of changed files that are listed
+	maxDirty        = 2000             // maximum number of files whose content is compared with git; the others are compared by size and time
+	maxHashed       = 16 << 20         // bytes; larger files are compared by size and time
 	snapshotTimeout = 10 * time.Second // how long a snapshot may take
 )
 
 // Snapshot holds the state of a project's files at one time.
 type Snapshot struct {
 	root  string
-	git   *gitTree // nil: not a work tree, or git does not answer
+	git   *gitTree // nil if root is no work tree, or git failed
 	files map[string]fileState
-	err   error // they could not be looked at
+	err   error // why the files could not be listed
 }
 
 // fileState holds a file's size, time and content hash.
 type fileState struct {
 	size int64
 	at   time.Time
-	hash string // "" where it was not read
+	hash string // "" if the content was not read
 }
 
 func (s fileState) differs(o fileState) bool {
@@ -45,22 +45,24 @@ func (s fileState) differs(o fileState) bool {
 
 // File is a changed file.
 type File struct {
-	Path    string `json:"path"` // from the project's root, with slashes
+	Path    string `json:"path"` // relative to the project's root, with slashes
 	Hash    string `json:"content_hash,omitempty"`
 	Deleted bool   `json:"gone,omitempty"`
 	New     bool   `json:"new,omitempty"`
 }
 
-// Changes lists the changed files of a project, without those that its ignore files name.
+// Changes lists the changed files of a project. Files that its ignore files match are left
+// out.
 type Changes struct {
 	Files []File `json:"files"`          // by path, at most 200
-	More  int    `json:"more,omitempty"` // that are not named
-	By    string `json:"by"`             // git, or times; "" when nobody could tell
-	Err   error  `json:"-"`              // why nobody could
+	More  int    `json:"more,omitempty"` // number of changed files that are not listed
+	By    string `json:"by"`             // "git" or "times", by which the changes were found; "" if Err is set
+	Err   error  `json:"-"`              // why the changes are unknown
 }
 
-// TakeSnapshot records the state of the files below root: those that git reports as changed,
-// or all of them by size and time where there is no git. It takes ten seconds at most.
+// TakeSnapshot records the state of the files below root. With git these are the files that
+// git reports as changed, otherwise all files by size and time. It takes at most ten
+// seconds.
 func TakeSnapshot(ctx context.Context, root string) *Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
@@ -98,7 +100,7 @@ func (b *Snapshot) Changed(ctx context.Context) Changes {
 	return b.named(ctx, paths, by)
 }
 
-// since compares all files by size and time.
+// since returns the files whose size or time has changed.
 func (b *Snapshot) since(ctx context.Context) (paths []string, err error) {
 	now, err := times(ctx, b.root)
 	if err != nil {
@@ -117,7 +119,7 @@ func (b *Snapshot) since(ctx context.Context) (paths []string, err error) {
 	return paths, nil
 }
 
-// times are the files that the index would look at.
+// times returns the state of the files that the index would include.
 func times(ctx context.Context, root string) (map[string]fileState, error) {
 	t, err := repository.Files(ctx, root, repository.Options{})
 	if err != nil {
@@ -130,8 +132,8 @@ func times(ctx context.Context, root string) (map[string]fileState, error) {
 	return out, t.Close()
 }
 
-// named reads what changed files hold now. What the index would not look at, such as
-// what is secret by its name, is left out.
+// named returns the current state of changed files. Files that the index excludes, such as
+// those whose name marks them as secret, are left out.
 func (b *Snapshot) named(ctx context.Context, paths []string, by string) Changes {
 	out := Changes{Files: []File{}, By: by}
 	slices.Sort(paths)
@@ -152,7 +154,7 @@ func (b *Snapshot) named(ctx context.Context, paths []string, by string) Changes
 		_, was := b.files[p]
 		switch {
 		case f.Deleted && !was && (b.git == nil || !b.git.known[p]), f.Deleted && exists(b.root, p):
-			continue // left out, or made and taken away again
+			continue // excluded, or created and deleted again
 		case len(out.Files) == maxFiles:
 			out.More++
 			continue
@@ -171,15 +173,15 @@ func (b *Snapshot) named(ctx context.Context, paths []string, by string) Changes
 	return out
 }
 
-// gitTree asks git about a work tree.
+// gitTree runs git in a work tree.
 type gitTree struct {
 	root   string
-	prefix string          // of the root's paths, as git writes them from the top
-	head   string          // the commit when it was opened; "" for none
-	known  map[string]bool // files that git tracks, of those that changed since
+	prefix string          // path of root within the repository, as git prints it
+	head   string          // commit at the time of opening; "" if there is none
+	known  map[string]bool // files tracked by git, among those that changed
 }
 
-// openGit returns nil where git can't tell.
+// openGit returns nil if root is no work tree or git fails.
 func openGit(ctx context.Context, root string) *gitTree {
 	g := &gitTree{root: root, known: map[string]bool{}}
 	out, err := g.run(ctx, "rev-parse", "--is-inside-work-tree", "--show-prefix")
@@ -200,8 +202,8 @@ func (g *gitTree) commit(ctx context.Context) string {
 	return strings.TrimSpace(out)
 }
 
-// dirty are the files that are not as they were committed, and those of more, as they
-// are now. A file that is gone has the zero stamp.
+// dirty returns the current state of files that differ from their committed version, and of
+// those in more. A deleted file has the zero fileState.
 func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]fileState, error) {
 	out, err := g.run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
 	if err != nil {
@@ -233,7 +235,7 @@ func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]fileStat
 			continue
 		}
 		p, ok := strings.CutPrefix(entry[3:], g.prefix)
-		if !ok || strings.HasSuffix(p, "/") { // a repository within
+		if !ok || strings.HasSuffix(p, "/") { // a nested repository
 			continue
 		}
 		if entry[:2] != "??" {
@@ -254,7 +256,7 @@ func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]fileStat
 	return files, err
 }
 
-// changed are the files that are others than before.
+// changed returns the files whose state differs from before.
 func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (paths []string, err error) {
 	var were []string
 	for p := range before {
@@ -265,7 +267,7 @@ func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (pat
 		return nil, err
 	}
 	for p, s := range now {
-		if was, ok := before[p]; !ok || s.differs(was) { // one that was not listed was as it is committed
+		if was, ok := before[p]; !ok || s.differs(was) { // a file that was not listed before had its committed content
 			paths = append(paths, p)
 		}
 	}
@@ -281,7 +283,7 @@ func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (pat
 		if p == "" || strings.HasPrefix(p, ".ken/") {
 			continue
 		}
-		if _, compared := now[p]; !compared { // it is as it is committed now, and was as before
+		if _, compared := now[p]; !compared { // it had its committed content before, and has now
 			g.known[p] = true
 			paths = append(paths, p)
 		}
@@ -289,7 +291,7 @@ func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (pat
 	return paths, nil
 }
 
-// run asks git, without what a configuration could make it do on the way.
+// run runs git with settings that prevent a configuration from starting other programs.
 func (g *gitTree) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = g.root

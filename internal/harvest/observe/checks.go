@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Who says what is recorded.
+// Names of the validators under which results are recorded.
 const (
 	byCommand = "ken run"
 	byTests   = "ken run: tests"
@@ -24,10 +24,10 @@ const (
 
 // Bounds of what is recorded of one run.
 const (
-	maxTests  = 60 // test results behind one claim
-	maxGroups = 50 // groups of tests with a claim of their own
-	maxKept   = 50 // files behind one claim
-	maxNamed  = 5  // names in a sentence
+	maxTests  = 60 // test results that are evidence of one claim
+	maxGroups = 50 // groups of tests that get a claim of their own
+	maxKept   = 50 // files that are evidence of one claim
+	maxNamed  = 5  // names in one sentence
 )
 
 // Report holds the result of a run and the files that changed.
@@ -35,21 +35,21 @@ type Report struct {
 	Result
 	Changes Changes
 	Root    string   // the project's folder, absolute
-	Dir     string   // that the command ran in, absolute
-	About   []string // what it is about besides, the most important first
+	Dir     string   // folder in which the command ran, absolute
+	About   []string // other things that it is about, the most important first
 
-	ExpiresAt time.Time // of every claim; zero never
+	ExpiresAt time.Time // for every claim; zero means never
 	Actor     ken.Actor // who ran it
 }
 
-// Checks are the verdicts that follow, to be recorded in their order:
+// Checks returns the verdicts on the run, to be recorded in this order:
 //
-//   - that the command succeeds or fails, with its exit status and the tests that speak
-//     for that;
-//   - of each package or file of tests, that they pass or fail, or that those pass which a
-//     filter such as -run selects, which says nothing of the others;
-//   - which files it changed, as long as they hold what it left;
-//   - that it had to be interrupted, which is neither success nor failure.
+//   - that the command succeeds or fails, with its exit status and the tests as
+//     evidence;
+//   - for each package or file of tests, that they pass or fail. With a filter such as
+//     -run, only that the selected ones pass;
+//   - which files it changed; valid as long as they have the content that it left;
+//   - that it was interrupted, which is neither success nor failure.
 func (s *Report) Checks() []provenance.Check {
 	line := Line(s.Args)
 	exit := ken.FromExitCode(line, s.Exit)
@@ -70,10 +70,10 @@ func (s *Report) Checks() []provenance.Check {
 	return out
 }
 
-// Passed reports whether the command ended by itself and well.
+// Passed reports whether the command ended without interruption and with exit status 0.
 func (s *Report) Passed() bool { return s.Interrupted == nil && s.Err == nil && s.Exit == 0 }
 
-// ending says in a few words how it ended.
+// ending describes how the command ended in a few words.
 func (s *Report) ending() string {
 	took := " after " + s.Took.Round(time.Millisecond).String()
 	switch {
@@ -128,7 +128,7 @@ func (s *Report) command(line string, exit ken.Evidence) provenance.Check {
 	return c
 }
 
-// groups are the verdicts on packages and files of tests.
+// groups returns the verdicts on packages and files of tests.
 func (s *Report) groups(line string, exit ken.Evidence) (out []provenance.Check) {
 	speaks := s.Err == nil && exitIsReliable(s.Args)
 	filter := shell.Parse(line, "").Filter
@@ -152,7 +152,7 @@ func (s *Report) groups(line string, exit ken.Evidence) (out []provenance.Check)
 	return out
 }
 
-// result is what an output said of a test.
+// result returns the result of a test as evidence.
 func (s *Report) result(t *outcome.Test, at time.Time, line string) ken.Evidence {
 	said := "passed"
 	if !t.Passed {
@@ -163,7 +163,7 @@ func (s *Report) result(t *outcome.Test, at time.Time, line string) ken.Evidence
 	return e
 }
 
-// files says what the command left behind.
+// files returns the verdict that lists the changed files.
 func (s *Report) files(line string, exit ken.Evidence) (provenance.Check, bool) {
 	c := provenance.Check{Validator: byFiles, Target: line, Passed: true, Evidence: []ken.Evidence{exit}}
 	var names []string
@@ -193,7 +193,7 @@ func (s *Report) files(line string, exit ken.Evidence) (provenance.Check, bool) 
 	return c, true
 }
 
-// arguments are the files and folders of the project that the command line names.
+// arguments returns the files and folders of the project that the command line names.
 func (s *Report) arguments() (out []string) {
 	for _, a := range s.Args[1:] {
 		a = strings.TrimSuffix(a, "/...")
@@ -204,7 +204,8 @@ func (s *Report) arguments() (out []string) {
 	return out
 }
 
-// inProject spells a path that the command may have written as claims do.
+// inProject converts a path as the command names it to one relative to the project. ok is
+// false for a path outside of it.
 func (s *Report) inProject(name string) (string, bool) {
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\x00") {
 		return "", false
@@ -219,12 +220,12 @@ func (s *Report) inProject(name string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// subtest reports a part of a test that is listed as well.
+// subtest reports whether a test is part of another one that is listed as well.
 func subtest(t outcome.Test) bool {
 	return !t.Group && strings.Contains(t.Name, "/") && !strings.Contains(t.Name, "::") && !strings.Contains(t.Name, " ") && t.Passed
 }
 
-// firstNames names the first few of a list.
+// firstNames lists the first maxNamed names of a list.
 func firstNames(list []string) string {
 	if len(list) > maxNamed {
 		return strings.Join(list[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(list)-maxNamed)

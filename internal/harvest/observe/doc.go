@@ -3,9 +3,9 @@
 //
 //	TakeSnapshot ─→ Run ─→ Changed ─→ Report.Checks ─→ provenance.Record
 //
-// The command's streams are passed on as they come, and its output is looked at in
-// passing: nothing of it is kept but the names of tests. Because of that the command
-// writes to a pipe and not to a terminal, unless Command.Direct says otherwise.
+// The command's streams are passed through. Its output is parsed at the same time, and
+// only the names of tests are kept. For that reason the command writes to a pipe and
+// not to a terminal, unless Command.Direct is set.
 //
 // Caveat: a file that an editor saves while the command runs counts as changed by it.
 package observe

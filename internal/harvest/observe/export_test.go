@@ -7,7 +7,7 @@ import (
 
 // Impatient makes a silent pipe be waited for no longer than d, until the test is over.
 func Impatient(t *testing.T, d time.Duration) {
-	was := drained
-	drained = d
-	t.Cleanup(func() { drained = was })
+	was := drainTimeout
+	drainTimeout = d
+	t.Cleanup(func() { drainTimeout = was })
 }

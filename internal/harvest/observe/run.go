@@ -22,57 +22,57 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Command is what is run.
+// Command is a command to run.
 type Command struct {
 	Args []string // the program first; not empty
-	Dir  string   // to run it in; "" is the current one
+	Dir  string   // working directory; "" is the current one
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Direct gives the command the streams themselves, so that it sees a terminal where
-	// there is one. Its output is not looked at then.
+	// Direct passes the streams themselves to the command, so that it can use a terminal. Its
+	// output is not parsed then.
 	Direct bool
 
-	Signals <-chan os.Signal // that are passed on to it; nil passes none: see Signals
+	Signals <-chan os.Signal // signals to pass on to the command, see Signals; nil passes none
 	Now     func() time.Time // default time.Now
 }
 
-// Result is how a command ended.
+// Result says how a command ended.
 type Result struct {
 	Args    []string // as they were given
 	Started time.Time
 	Took    time.Duration
 
-	Exit   int       // as shells count: 127 not found, 126 not to be started, 128 and the signal's number
-	Signal os.Signal // that ended it; nil for none
-	// Interrupted is the first signal that came from outside and asks to end; nil for
-	// none. How the command ended after that says nothing of it.
+	Exit   int       // as shells report it: 127 not found, 126 not executable, 128 plus the signal's number
+	Signal os.Signal // the signal that ended it; nil for none
+	// Interrupted is the first external signal that asked the command to end; nil for none. The
+	// exit status is not meaningful then.
 	Interrupted os.Signal
-	Err         error // it could not be started
+	Err         error // why it could not be started
 
-	Tests    []outcome.Test // what its output says of tests
-	Complete bool           // these are all
+	Tests    []outcome.Test // test results in its output
+	Complete bool           // Tests holds all results
 }
 
-// Exit statuses of what could not be started.
+// Exit statuses of commands that could not be started or were ended by a signal.
 const (
 	exitNotFound   = 127
 	exitNotStarted = 126
 	exitSignalled  = 128
 )
 
-// Run runs a command to its end, however long that takes.
+// Run runs a command until it ends, without a time limit.
 func Run(c Command) Result {
 	now := c.Now
 	if now == nil {
 		now = time.Now
 	}
 	r := Result{Args: slices.Clone(c.Args), Started: now(), Complete: true}
-	cmd := exec.CommandContext(context.Background(), c.Args[0], c.Args[1:]...) // it ends when it ends, or by a signal
+	cmd := exec.CommandContext(context.Background(), c.Args[0], c.Args[1:]...) // no context: it ends on its own or by a signal
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
 	out, errs := &tee{to: c.Stdout}, &tee{to: c.Stderr}
 	if !c.Direct {
-		if sameStream(c.Stdout, c.Stderr) { // by one pipe, lines stay in their order
+		if sameStream(c.Stdout, c.Stderr) { // one pipe keeps lines of both streams in order
 			errs = out
 		}
 		r.Err = errors.Join(out.open(), errs.open())
@@ -81,8 +81,8 @@ func Run(c Command) Result {
 	if r.Err == nil {
 		r.Err = cmd.Start()
 	}
-	out.began(r.Err == nil)
-	errs.began(r.Err == nil)
+	out.start(r.Err == nil)
+	errs.start(r.Err == nil)
 	if r.Err != nil {
 		r.Took, r.Exit = now().Sub(r.Started), exitNotStarted
 		if errors.Is(r.Err, exec.ErrNotFound) || errors.Is(r.Err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func Run(c Command) Result {
 		return r
 	}
 	stop := forward(cmd.Process, c.Signals, &r)
-	_ = cmd.Wait() // the state says it
+	_ = cmd.Wait() // the process state has the result
 	stop()
 	r.Took = now().Sub(r.Started)
 	out.drain()
@@ -104,7 +104,7 @@ func Run(c Command) Result {
 	return r
 }
 
-// forward passes signals on until stop is called.
+// forward passes signals to the process until stop is called.
 func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -118,7 +118,7 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 					r.Interrupted = sig
 				}
 				if !alreadySignalled(sig) {
-					_ = p.Signal(sig) // it may be over
+					_ = p.Signal(sig) // the process may have ended
 				}
 			}
 		}
@@ -126,7 +126,8 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 	return func() { close(over); <-done }
 }
 
-// mergeResults are the results of two outputs. What only the second tells of comes behind.
+// mergeResults joins the results of both outputs. Tests that only the second one lists come
+// last.
 func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
 	all, first := out.stream.Tests()
 	if out == errs {
@@ -141,7 +142,7 @@ func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
 	return all, first && second
 }
 
-// sameStream reports whether two streams are the same.
+// sameStream reports whether two streams are the same file.
 func sameStream(a, b io.Writer) bool {
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
@@ -153,11 +154,10 @@ func sameStream(a, b io.Writer) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// maxCommand bounds a command line that is kept, in bytes.
+// maxCommand is the maximum length of a recorded command line, in bytes.
 const maxCommand = 400
 
-// Line is a command as a shell would be given it, without secrets, at most 400 bytes of
-// it.
+// Line returns a command as a shell command line without secrets, at most 400 bytes long.
 func Line(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -173,8 +173,8 @@ func Line(args []string) string {
 	return line
 }
 
-// What is given by a name that says that it is secret is left out, however harmless it
-// looks: the value of an option, in a word of its own or in one with it, or of a variable.
+// A value is removed if its name says that it is secret: the value of an option, in the same
+// word or the next, or of a variable.
 const (
 	hidden     = "[secret]"
 	secretName = `(?:passw(?:or)?d|passphrase|token|secret|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)(?:[_-]?value)?`
@@ -186,7 +186,7 @@ var (
 	secretValue = lazyregexp.New(`(?i)((?:--?[\w-]*` + secretName + `(?:=|\s+)|\b\w*` + secretName + `=))` + aValue)
 )
 
-// quote writes a word so that a shell reads it as one.
+// quote quotes a word for a shell, if necessary.
 func quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@%+", r) || r > 127
@@ -197,8 +197,8 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// exitIsReliable reports whether the exit status speaks for what the output tells of: not one of
-// a filter behind a pipe.
+// exitIsReliable reports whether the exit status is that of the command whose output is parsed,
+// and not that of a filter after a pipe.
 func exitIsReliable(args []string) bool {
 	name := filepath.Base(args[0])
 	if !slices.Contains([]string{"sh", "bash", "zsh", "dash"}, name) {
@@ -207,8 +207,8 @@ func exitIsReliable(args []string) bool {
 	return shell.Parse(Line(args), "").Honest
 }
 
-// places are the names, besides its own, under which a group of tests is looked for: the
-// folder of a Go package, the path of a file.
+// places returns paths that a group of tests is about: the folder of a Go package, or the path
+// of a file.
 func (s *Report) places(group string) []string {
 	file, _, _ := strings.Cut(group, "::")
 	if p, ok := s.inProject(file); ok && p != "." && exists(s.Root, p) {
@@ -236,7 +236,7 @@ func (s *Report) places(group string) []string {
 	}
 }
 
-// moduleAt is the path of the module that a go.mod names; "" for none.
+// moduleAt returns the module path in a go.mod file; "" if there is none.
 func moduleAt(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
@@ -251,22 +251,22 @@ func moduleAt(name string) string {
 	return ""
 }
 
-// drained is how long the pipe of a command that is over may be silent before what it
-// left running, and holds the other end, is waited for no more. Whoever reads our output
-// may take as long as it likes. Tests change it.
-var drained = 2 * time.Second
+// drainTimeout is how long a command's pipe may be silent after the command has ended. Processes that
+// it left running may still hold the other end; after this time they are no longer waited for.
+// Writing to our own output may take any time. Tests change it.
+var drainTimeout = 2 * time.Second
 
-// tee passes an output on and looks at it.
+// tee copies an output and parses it.
 type tee struct {
-	to     io.Writer // nil for nobody
+	to     io.Writer // nil discards it
 	stream outcome.Stream
 
-	from, in *os.File // the pipe: in is the command's; nil when there is none
-	over     atomic.Bool
+	from, in *os.File // the two ends of the pipe; the command writes to in; nil without a pipe
+	ended    atomic.Bool
 	done     chan struct{}
 }
 
-// open makes the pipe, once.
+// open creates the pipe, once.
 func (t *tee) open() (err error) {
 	if t.from == nil {
 		t.from, t.in, err = os.Pipe()
@@ -274,9 +274,9 @@ func (t *tee) open() (err error) {
 	return err
 }
 
-// began starts to pass on, once the command has its end of the pipe, or gives the pipe
-// up when it never will.
-func (t *tee) began(yes bool) {
+// start begins to copy after the command was started. If the command could not be started, it
+// closes the pipe.
+func (t *tee) start(yes bool) {
 	if t.from == nil || t.done != nil {
 		return
 	}
@@ -290,15 +290,16 @@ func (t *tee) began(yes bool) {
 	go t.pass()
 }
 
-// pass ends when nobody holds the other end any more, when nobody reads ours, or when
-// drain says so. It closes the pipe: a command that writes on is told.
+// pass copies the output until the other end is closed, our output can't be written, or drain's
+// deadline passes. It then closes the pipe, so that a command that goes on writing gets an
+// error.
 func (t *tee) pass() {
 	defer close(t.done)
 	defer t.from.Close() // it was only read
 	buf := make([]byte, 32<<10)
 	for {
-		if t.over.Load() {
-			_ = t.from.SetReadDeadline(time.Now().Add(drained)) // where there are none, the end is waited for
+		if t.ended.Load() {
+			_ = t.from.SetReadDeadline(time.Now().Add(drainTimeout)) // without support for deadlines, wait for the end
 		}
 		n, err := t.from.Read(buf)
 		_, _ = t.stream.Write(buf[:n]) // never fails
@@ -313,12 +314,12 @@ func (t *tee) pass() {
 	}
 }
 
-// drain waits for the rest of the output of a command that is over.
+// drain waits for the rest of the output of a command that has ended.
 func (t *tee) drain() {
 	if t.from == nil {
 		return
 	}
-	t.over.Store(true)
-	_ = t.from.SetReadDeadline(time.Now().Add(drained))
+	t.ended.Store(true)
+	_ = t.from.SetReadDeadline(time.Now().Add(drainTimeout))
 	<-t.done
 }

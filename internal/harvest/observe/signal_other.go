@@ -7,7 +7,7 @@ import (
 	"os/signal"
 )
 
-// Signals returns the signals that are to be passed on, from now until stop is called.
+// Signals returns the signals to pass on to a command, from now until stop is called.
 func Signals() (signals <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, os.Interrupt)
@@ -16,6 +16,6 @@ func Signals() (signals <-chan os.Signal, stop func()) {
 
 func ends(sig os.Signal) bool { return sig == os.Interrupt }
 
-// alreadySignalled reports whether the command got a signal by itself: a console tells all that
-// run in it.
+// alreadySignalled reports whether the command received the signal itself: a console sends it
+// to all its processes.
 func alreadySignalled(os.Signal) bool { return true }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals returns the signals that are to be passed on, from now until stop is called.
-// A reader of the output that goes away is no reason to die before it is told.
+// Signals returns the signals to pass on to a command, from now until stop is called. SIGPIPE is
+// included so that a closed output does not end this process before the command.
 func Signals() (signals <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE)
@@ -22,8 +22,8 @@ func ends(sig os.Signal) bool {
 	return sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGQUIT
 }
 
-// alreadySignalled reports whether the command got a signal by itself: what is typed in a terminal
-// goes to all that runs in front. A broken pipe is nobody's but ours.
+// alreadySignalled reports whether the command must not be sent the signal. Signals from a
+// terminal's keys go to all processes in the foreground. A broken pipe concerns only this process.
 func alreadySignalled(sig os.Signal) bool {
 	switch sig {
 	case syscall.SIGPIPE:

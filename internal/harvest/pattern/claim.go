@@ -11,14 +11,14 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Source is where a pattern was seen.
+// Source is the kind of activity in which a pattern was found.
 type Source string
 
 // Sources.
 const (
-	Command Source = "command" // that succeeded
-	Test    Source = "test"    // that passed
-	File    Source = "file"    // that was written more than once
+	Command Source = "command" // a command that succeeded
+	Test    Source = "test"    // a test that passed
+	File    Source = "file"    // a file that was written more than once
 	Failure Source = "failure" // a command that failed more than once
 )
 
@@ -29,20 +29,21 @@ var prefixes = map[Source]string{
 	Failure: "Shell command fails repeatedly: ",
 }
 
-// Body is the body of a pattern's claim. Of Command, Test and File one is set.
+// Body is the body of a pattern's claim. One of Command, Test and File is set.
 type Body struct {
 	Source    Source `json:"source"`
 	Command   string `json:"command,omitempty"`
 	Test      string `json:"test,omitempty"`
 	File      string `json:"file,omitempty"`
-	Count     int    `json:"count"`                // times in the session that was read last
-	LastError string `json:"last_error,omitempty"` // why it failed, the last time
-	ExitCode  *int   `json:"exit_code,omitempty"`  // then
-	AsRun     string `json:"as_run,omitempty"`     // the line that was run last, where it differs
+	Count     int    `json:"count"`                // times in the most recent session
+	LastError string `json:"last_error,omitempty"` // error line of the last failure
+	ExitCode  *int   `json:"exit_code,omitempty"`  // exit code of the last failure
+	AsRun     string `json:"as_run,omitempty"`     // the command line that was run last, if it differs
 }
 
-// Of what a candidate is worth before anybody looked at it. The numbers are the
-// same for all, so that reinforcement decides; they are a choice, not a measure.
+// Values of a candidate before anybody reviewed it. They are equal for all
+// candidates, so that the number of reinforcements decides. They are chosen, not
+// measured.
 const (
 	confidence = 0.6
 	importance = 0.4
@@ -59,11 +60,11 @@ type found struct {
 	asRun     string
 	lastError string
 	evidence  []ken.Evidence
-	calls     []*finding.Call // as evidence, where there is no other
+	calls     []*finding.Call // calls that are evidence if there is no other
 }
 
-// Key is the key of a pattern's claim: the same in every session of a scope, or of
-// a project where there is no scope.
+// Key returns the key of a pattern's claim. It is the same in every session of a
+// scope, or of a project if there is no scope.
 func Key(s Source, name string, info session.Info) string {
 	where := info.Scope.String()
 	if where == "" {

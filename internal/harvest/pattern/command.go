@@ -8,23 +8,23 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
 )
 
-// command is what became of one command over a session.
+// command records the runs of one command in a session.
 type command struct {
 	routine bool
 	passed  int
 	proof   *finding.Call // the last run that passed
-	said    string        // the runner's word, where the exit code is unknown
+	summary string        // the runner's summary, if the exit code is unknown
 
-	// failures are the runs that failed since files were last changed and the
-	// command passed: what a change of files cured is the work in hand, and no
-	// fault of the command.
+	// failures counts the failed runs since the last change of files and the
+	// last success. A failure that a change of files cured was part of the
+	// work, and no fault of the command.
 	failures  int
 	failed    *finding.Call
-	failedAt  int // work.changes then
+	failedAt  int // value of work.changes at that time
 	lastRunOK bool
 }
 
-// run takes in a run of a command.
+// run records a run of a command.
 func (w *work) run(c *finding.Call) {
 	sh := c.Shell()
 	results := outcome.Tests(c.Output)
@@ -50,14 +50,14 @@ func (w *work) run(c *finding.Call) {
 			k.failures = 0
 		}
 		k.passed++
-		k.proof, k.said = c, said
+		k.proof, k.summary = c, said
 	default:
 		k.failures++
 		k.failed, k.failedAt = c, w.changes
 	}
 }
 
-// allPassed reports whether a runner's output names tests that passed and none
+// allPassed reports whether a runner's output lists tests that passed and none
 // that failed.
 func allPassed(results []outcome.Test, output string) (n int, all bool) {
 	for _, r := range results {
@@ -73,7 +73,7 @@ func allPassed(results []outcome.Test, output string) (n int, all bool) {
 	return len(results), len(results) > 0
 }
 
-// successes are the commands whose last run passed.
+// successes returns the commands whose last run passed.
 func (w *work) successes() (out []found) {
 	for _, text := range w.commands.names {
 		k := w.commands.by[text]
@@ -82,8 +82,8 @@ func (w *work) successes() (out []found) {
 		}
 		e := ken.FromExitCode(text, 0)
 		switch {
-		case k.said != "":
-			e = ken.FromTestResult(text, k.said)
+		case k.summary != "":
+			e = ken.FromTestResult(text, k.summary)
 		case k.proof.Implied:
 			e.Detail = "the tool names exit codes other than 0 and named none"
 		}
@@ -93,7 +93,7 @@ func (w *work) successes() (out []found) {
 	return out
 }
 
-// failures are the commands that failed more than once.
+// failures returns the commands that failed more than once.
 func (w *work) failures() (out []found) {
 	for _, text := range w.commands.names {
 		k := w.commands.by[text]

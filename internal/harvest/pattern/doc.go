@@ -1,14 +1,13 @@
 // Package pattern finds what recurs in the work on a project: commands that
-// succeed, tests that pass, files that are changed again and again, commands that
-// keep failing. No model is asked.
+// succeed, tests that pass, files that are changed repeatedly, commands that keep
+// failing. No model is involved.
 //
-// What it returns are candidates: claims of kind pattern with status hypothesis,
-// which nothing injects before a person has approved them. Their keys are the same
-// in every session, so that a later session reinforces what an earlier one wrote.
+// It returns candidates: claims of kind pattern with status hypothesis, which are
+// not injected before a person approves them. Their keys are the same in every
+// session, so that a later session reinforces the claims of an earlier one.
 //
-// An exit code that nobody named is no evidence. There are two inferences, both
-// written into the evidence: a tool that names codes other than 0 and says nothing
-// else means 0 by silence; and a test run whose whole output reports tests that
-// passed and none that failed has succeeded, on the word of its runner rather than
-// of its exit code.
+// An unknown exit code is no evidence. There are two inferences, both recorded in
+// the evidence. If a tool only ever names codes other than 0, a result without a
+// code means 0. And if the complete output of a test run reports tests that passed
+// and none that failed, the run succeeded according to its runner.
 package pattern

@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// MaxPatterns bounds what one session yields. Each source has its share of it,
-// what recurred most first.
+// MaxPatterns is the maximum number of candidates of one session. Each source
+// has a share of it, which goes to the most frequent patterns.
 const MaxPatterns = 20
 
 // Shares of the sources.
@@ -43,17 +43,17 @@ func Extract(tr *session.Transcript, t finding.Tools) []ken.Claim {
 	return out
 }
 
-// work is what happened in a session, by command, test and file.
+// work records a session by command, test and file.
 type work struct {
 	commands index[command]
 	tests    index[test]
 	files    index[file]
-	changes  int // calls so far that changed files
+	changes  int // number of calls so far that changed files
 }
 
 func newWork() *work { return &work{} }
 
-// index keeps values by name in the order of their first appearance.
+// index holds values by name in the order of their first appearance.
 type index[T any] struct {
 	names []string
 	by    map[string]*T

@@ -10,26 +10,26 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding/shell"
 )
 
-// test is what became of one test over a session.
+// test records the results of one test in a session.
 type test struct {
 	group    bool
 	passed   int
 	failed   int
-	ok       bool // in its last run
-	at       int  // work.changes then
-	unstable bool // it passed and failed with nothing changed in between
+	ok       bool // result of its last run
+	at       int  // value of work.changes at that time
+	unstable bool // it passed and failed without a change between
 	proof    *finding.Call
-	command  string // that ran it last; "" when its exit code is no evidence
+	command  string // the command that ran it last; "" if its exit code is no evidence
 }
 
-// tested takes in what a run says of tests.
+// tested records the test results of a run.
 func (w *work) tested(c *finding.Call, sh shell.Command, results []outcome.Test) {
 	for _, r := range results {
 		if !r.Group && strings.Contains(r.Name, "/") && !strings.Contains(r.Name, "::") && !strings.Contains(r.Name, " ") {
 			continue // a subtest of a test that is listed as well
 		}
 		if r.Group && r.Passed && sh.Filter != "" {
-			continue // of its other tests it says nothing
+			continue // it says nothing about the group's other tests
 		}
 		t := w.tests.get(r.Name)
 		if t.passed+t.failed > 0 && t.ok != r.Passed && t.at == w.changes {
@@ -47,8 +47,8 @@ func (w *work) tested(c *finding.Call, sh shell.Command, results []outcome.Test)
 	}
 }
 
-// passed are the tests that passed when they were last run. One that failed
-// before and was made to pass comes first, then whole packages and files.
+// passed returns the tests that passed in their last run. Tests that failed
+// before come first, then whole packages and files.
 func (w *work) passed() (out []found) {
 	for _, name := range w.tests.names {
 		t := w.tests.by[name]
@@ -82,17 +82,17 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// file is what became of one file.
+// file records the changes of one file.
 type file struct {
 	calls []*finding.Call
 }
 
 func (f *file) see(c *finding.Call) { f.calls = append(f.calls, c) }
 
-// maxCalls is how many calls are named as evidence that a file was changed.
+// maxCalls is how many calls are listed as evidence that a file was changed.
 const maxCalls = 3
 
-// rewritten are the files that were written more than once.
+// rewritten returns the files that were written more than once.
 func (w *work) rewritten() (out []found) {
 	for _, name := range w.files.names {
 		calls := w.files.by[name].calls

@@ -15,9 +15,8 @@ import (
 
 const contradicts = "contradicts "
 
-// ContradictionReason is the reason with which a claim is disputed because another
-// one contradicts it. List recognises it, and puts the two into one item. why may
-// be empty.
+// ContradictionReason returns the reason for disputing a claim that another one
+// contradicts. List recognises it, and puts both claims into one item. why may be empty.
 func ContradictionReason(other, why string) string {
 	if why = strings.TrimSpace(why); why != "" {
 		return contradicts + other + ": " + why
@@ -25,12 +24,12 @@ func ContradictionReason(other, why string) string {
 	return contradicts + other
 }
 
-// reasons are how consolidation begins to say whom a claim is disputed for. The
-// last is of a claim that is disputed alone, because the other is worth more.
+// reasons are the prefixes of reasons with which consolidation disputes claims. With the
+// last one, only this claim is disputed, because the other is better supported.
 var reasons = []string{contradicts, "contradicted by ", "against "}
 
-// contradicted reads a ContradictionReason, or what consolidation says: the first
-// claim that it names. Each of several has a dispute of its own.
+// contradicted parses a ContradictionReason, or a reason of consolidation. It returns the
+// first claim that the reason names; each of several claims has a dispute of its own.
 func contradicted(reason string) (other, why string, ok bool) {
 	for _, start := range reasons {
 		rest, found := strings.CutPrefix(reason, start)
@@ -45,9 +44,9 @@ func contradicted(reason string) (other, why string, ok bool) {
 	return "", "", false
 }
 
-// disputed are claims that were verified before, and pairs that contradict each
-// other. A claim that is disputed for another reason, such as a candidate that was
-// turned down, asks for nothing.
+// disputed returns items for disputed claims that were verified before, and for pairs
+// that contradict each other. Claims that were disputed for another reason, such as
+// rejected candidates, need no action.
 func (l *lister) disputed(ctx context.Context) ([]Item, error) {
 	var items []Item
 	pairs := map[[2]string]bool{}
@@ -69,8 +68,8 @@ func (l *lister) disputed(ctx context.Context) ([]Item, error) {
 			if err != nil {
 				return nil, err
 			}
-			// A superseded or forgotten counterpart has settled it, and so has one
-			// that somebody verified since: what is left is a disputed claim like others.
+			// A superseded or forgotten counterpart, or one that was verified since, has
+			// settled the contradiction. Then the claim is a disputed claim like others.
 			settled, err := l.settled(ctx, other, &e)
 			if err != nil {
 				return nil, err
@@ -100,9 +99,9 @@ func (l *lister) disputed(ctx context.Context) ([]Item, error) {
 	return items, nil
 }
 
-// settled reports whether a contradiction is decided by what became of the claim
-// that was there before. One that was verified when it was contradicted stands, and
-// somebody still has to hear of it.
+// settled reports whether a later change of the older claim has decided a contradiction.
+// A claim that was already verified at the time of the contradiction is not a decision,
+// so a person must still be informed.
 func (l *lister) settled(ctx context.Context, other *ken.Claim, dispute *ken.ClaimEvent) (bool, error) {
 	if other == nil || other.Status != ken.StatusVerified {
 		return other == nil || other.Status == ken.StatusSuperseded, nil
@@ -127,7 +126,7 @@ func contradiction(e ken.ClaimEvent, older, newer *ken.Claim, why string) Item {
 		state(older), state(newer))
 }
 
-// dispute is the event that made a claim what it is, if it is disputed.
+// dispute returns the event that disputed a claim, if it is disputed now.
 func dispute(events []ken.ClaimEvent) (ken.ClaimEvent, bool) {
 	for _, e := range slices.Backward(events) {
 		if e.Type == ken.EventTransitioned {
@@ -137,7 +136,7 @@ func dispute(events []ken.ClaimEvent) (ken.ClaimEvent, bool) {
 	return ken.ClaimEvent{}, false
 }
 
-// disputing is the command that disputes a claim.
+// disputing returns the command that disputes a claim.
 func disputing(id string) string { return "ken dispute " + id + " --reason TEXT" }
 
 func quoted(c *ken.Claim) string { return "“" + excerpt(c.Text) + "”" }

@@ -8,17 +8,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Traces says what is to be forgotten: see Forget.
+// Traces describes what is to be forgotten; see Forget.
 type Traces struct {
-	// Claims are the ids of claims of which no mark may stay.
+	// Claims are the ids of claims whose marks must be deleted.
 	Claims []string
-	// Text reports a text that holds it; nil for none.
+	// Text reports whether a text contains what is to be forgotten; nil matches nothing.
 	Text func(string) bool
 }
 
-// Forget deletes the marks and refused writes that are about what must be forgotten or
-// quote it, and returns how many that were. Whoever forgets a claim calls it. What can't
-// be read goes if its bytes hold it. Errors are those of the shelf.
+// Forget deletes the marks and refused writes that are about the forgotten claims or
+// quote their text, and returns their number. Code that forgets a claim must call it. An
+// entry that can't be parsed is deleted if its bytes contain the text. Errors are those
+// of the shelf.
 func Forget(ctx context.Context, shelf store.Shelf, t Traces) (gone int, err error) {
 	if gone, err = Holds(ctx, shelf, t); err != nil || gone == 0 {
 		return 0, err
@@ -36,7 +37,7 @@ func Forget(ctx context.Context, shelf store.Shelf, t Traces) (gone int, err err
 	return gone, err
 }
 
-// Holds counts what Forget would delete.
+// Holds returns the number of entries that Forget would delete.
 func Holds(ctx context.Context, shelf store.Shelf, t Traces) (held int, err error) {
 	err = shelf.View(ctx, func(r store.ShelfReader) error {
 		held = len(t.keys(r))

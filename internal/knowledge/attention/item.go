@@ -11,20 +11,20 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Event is why something is in the queue.
+// Event is the reason for an item in the queue.
 type Event string
 
-// Events, and what each asks for.
+// Events, and what each of them asks a person to do.
 const (
 	Disputed    Event = "disputed"    // a verified claim was disputed: review the conflicting evidence
 	Contradicts Event = "contradicts" // two claims can't both be true: review the conflicting evidence
-	Superseded  Event = "superseded"  // by a claim of lower confidence: review the supersession
-	Unsure      Event = "unsure"      // of low confidence for some time: verify or discard
+	Superseded  Event = "superseded"  // superseded by a claim of lower confidence: review the supersession
+	Unsure      Event = "unsure"      // low confidence for some time: verify or discard
 	Rejected    Event = "rejected"    // a write without evidence was refused
-	Rule        Event = "rule"        // a session said a rule: approve or reject it
+	Rule        Event = "rule"        // a session stated a rule: approve or reject it
 )
 
-// actions are what the events ask of a person.
+// actions maps each event to what a person is asked to do.
 var actions = map[Event]string{
 	Disputed:    "Review conflicting evidence",
 	Contradicts: "Review conflicting evidence",
@@ -40,14 +40,14 @@ var actions = map[Event]string{
 // Severity ranks an item in the queue.
 type Severity string
 
-// The severities; nothing about a claim is critical.
+// The severities. There is no critical one.
 const (
 	Neutral Severity = "neutral"
 	Info    Severity = "info"
 	Warning Severity = "warning"
 )
 
-// Severity is how much the event matters.
+// Severity returns the severity of the event.
 func (e Event) Severity() Severity {
 	switch e {
 	case Disputed, Contradicts, Superseded, ForgetRequested, DisputeRequested:
@@ -58,34 +58,35 @@ func (e Event) Severity() Severity {
 
 // Item is one entry of the queue.
 type Item struct {
-	// ID names the item as it is now: something about it changes, and it is another
-	// item. 12 hexadecimal digits.
+	// ID identifies the item in its current state; after a change it is another
+	// item. It has 12 hexadecimal digits.
 	ID       string   `json:"id"`
 	Event    Event    `json:"event"`
 	Severity Severity `json:"severity"`
-	// Claims are the ids of the claims that it is about, the one at fault first;
-	// empty for a refused write.
+	// Claims are the ids of the claims in question, the disputed or uncertain one
+	// first. It is empty for a refused write.
 	Claims []string  `json:"claims,omitempty"`
-	Text   string    `json:"text"`   // what happened, with the words of the claims
+	Text   string    `json:"text"`   // what happened, with the text of the claims
 	Action string    `json:"action"` // what a person is asked to do
 	At     time.Time `json:"at"`     // when it happened
 
-	Commands []string `json:"commands,omitempty"` // that do it, the likeliest first
+	Commands []string `json:"commands,omitempty"` // commands that carry the action out, the most likely first
 
-	Dismissed bool `json:"-"` // somebody did not want to see it again; see Options.All
+	Dismissed bool `json:"-"` // somebody dismissed it; see Options.All
 
-	// Refused is the write of Rejected, and Asked the request of ForgetRequested and
-	// DisputeRequested, whole; nil for other events. Not to be changed.
+	// Refused is the refused write of a Rejected item, and Asked is the request of a
+	// ForgetRequested or DisputeRequested item. They are nil for other events. The
+	// caller must not change them.
 	Refused *Rejection `json:"-"`
 	Asked   *Mark      `json:"-"`
 }
 
-// idBytes is how much of the hash names an item: with a thousand of them, two
-// share a name once in half a billion.
+// idBytes is how many bytes of the hash are the item's id. With a thousand items,
+// the probability that two have the same id is one in half a billion.
 const idBytes = 6
 
-// item fills in what follows from the event. about is what the item is about in
-// its present state: a change of it makes another item.
+// item returns an item with the fields that follow from the event. about is the
+// state of what the item is about; a change of it makes another item.
 func item(e Event, at time.Time, text string, claims, commands []string, about ...string) Item {
 	h := sha256.New()
 	for _, s := range slices.Concat([]string{string(e)}, claims, about) {
@@ -96,7 +97,7 @@ func item(e Event, at time.Time, text string, claims, commands []string, about .
 		Text: text, Action: actions[e], At: at, Commands: commands}
 }
 
-// order is warnings first, then the newest, then by id.
+// order sorts warnings first, then the newest first, then by id.
 func order(a, b Item) int {
 	rank := func(i Item) int {
 		if i.Severity == Warning {
@@ -107,14 +108,14 @@ func order(a, b Item) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
 }
 
-// state is what of a claim makes an item another one when it changes.
+// state returns the properties of a claim whose change makes its item another one.
 func state(c *ken.Claim) string {
 	return string(c.Status) + " " + c.UpdatedAt.UTC().Format(time.RFC3339Nano)
 }
 
-const maxExcerpt = 160 // characters of a claim that an item shows
+const maxExcerpt = 160 // maximum length of a claim's text in an item, in characters
 
-// excerpt is a claim's text on one line.
+// excerpt returns a claim's text on one line.
 func excerpt(text string) string {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) > maxExcerpt {

@@ -13,24 +13,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Source is what the queue reads claims from. The stores on disk and in memory are
-// one.
+// Source is the store that the queue reads claims from. The stores on disk and in
+// memory implement it.
 type Source interface {
-	// Scan yields the claims that pass the filter and of which want says yes at a
-	// glance.
+	// Scan yields the claims that pass the filter and for which want returns true.
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
-	// Get returns one claim; ErrNotFound.
+	// Get returns one claim, or ErrNotFound.
 	Get(ctx context.Context, id string) (ken.Claim, error)
-	// History returns a claim's events, oldest first; ErrNotFound.
+	// History returns a claim's events, oldest first, or ErrNotFound.
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 }
 
-// Options says what counts; the zero value is the default.
+// Options configures List. The zero value means the defaults.
 type Options struct {
-	Now   time.Time     // the time to go by; zero is the time of the call
-	Age   time.Duration // of a claim that is unsure; <= 0 means 7 days
-	Below float64       // the confidence of one; <= 0 means 0.5
-	All   bool          // dismissed items too
+	Now   time.Time     // current time; zero means the time of the call
+	Age   time.Duration // minimum age of an Unsure claim; <= 0 means 7 days
+	Below float64       // its maximum confidence, exclusive; <= 0 means 0.5
+	All   bool          // include dismissed items
 }
 
 // Defaults of Options.
@@ -40,10 +39,10 @@ const (
 )
 
 // List returns the queue, warnings first, then the newest. Expired and archived
-// claims are not in it. It looks at every claim that stands, without reading those
-// that it does not list. shelf may be nil, which is a queue without refused writes
-// in which nothing is dismissed. The result is the caller's. With an ErrCorrupt for
-// notes that can't be read come the items that can.
+// claims are left out. It checks every valid claim, but only reads those that it
+// lists. shelf may be nil; then there are no refused writes and no dismissed items.
+// The caller owns the result. With an ErrCorrupt for unreadable entries on the
+// shelf, the other items are returned.
 func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -91,12 +90,12 @@ type lister struct {
 	o   Options
 }
 
-// filter admits claims of these statuses that stand.
+// filter returns a filter for valid claims with one of the statuses.
 func (l *lister) filter(statuses ...ken.Status) *ken.Filter {
 	return &ken.Filter{Statuses: statuses, ClaimsOnly: true, Now: l.o.Now}
 }
 
-// get returns a claim, nil when it is gone.
+// get returns a claim, nil if it was deleted.
 func (l *lister) get(ctx context.Context, id string) (*ken.Claim, error) {
 	c, err := l.src.Get(ctx, id)
 	switch {
@@ -108,8 +107,8 @@ func (l *lister) get(ctx context.Context, id string) (*ken.Claim, error) {
 	return &c, nil
 }
 
-// superseded are claims that a less certain one replaced. A person's verification
-// of the new one settles it.
+// superseded returns items for claims that a less certain one replaced. If a person
+// verified the new claim, there is no item.
 func (l *lister) superseded(ctx context.Context) ([]Item, error) {
 	var items []Item
 	want := func(g store.Glance) bool { return !g.Archived && g.SupersededBy != "" && g.Confidence > 0 }
@@ -141,7 +140,7 @@ func (l *lister) superseded(ctx context.Context) ([]Item, error) {
 	return items, nil
 }
 
-// unsure are claims of low confidence that have waited long enough.
+// unsure returns items for claims of low confidence that are old enough.
 func (l *lister) unsure(ctx context.Context) ([]Item, error) {
 	var items []Item
 	want := func(g store.Glance) bool { return !g.Archived && g.Confidence < l.o.Below }
@@ -158,8 +157,8 @@ func (l *lister) unsure(ctx context.Context) ([]Item, error) {
 	return items, nil
 }
 
-// rules are candidate rules that wait for a person, the newest first, and at most
-// mostRules of them: the rest would hide what else is in the queue.
+// rules returns items for rule candidates, the newest first. There are at most
+// mostRules, so that they don't hide other items.
 func (l *lister) rules(ctx context.Context) ([]Item, error) {
 	var items []Item
 	want := func(g store.Glance) bool { return !g.Archived && g.Candidate }

@@ -14,35 +14,35 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Events of marks: an agent asks for what only a person may do.
+// Events of marks: requests of an agent that only a person may carry out.
 const (
-	ForgetRequested  Event = "forget_requested"  // to erase a claim
-	DisputeRequested Event = "dispute_requested" // to dispute what a person put into every turn
+	ForgetRequested  Event = "forget_requested"  // request to erase a claim
+	DisputeRequested Event = "dispute_requested" // request to dispute a claim that a person put into every turn
 )
 
-// Mark is an agent's request about a claim, which changes nothing until a person
+// Mark is an agent's request about a claim. It changes nothing until a person
 // agrees.
 type Mark struct {
 	Event   Event     `json:"event"` // ForgetRequested or DisputeRequested
-	Claim   string    `json:"claim"` // its whole id
+	Claim   string    `json:"claim"` // the complete id
 	Reason  string    `json:"reason,omitempty"`
 	Session string    `json:"session_id,omitempty"`
 	Actor   ken.Actor `json:"actor,omitzero"`
-	At      time.Time `json:"at"` // zero is the time of the call
+	At      time.Time `json:"at"` // zero means the time of the call
 }
 
 const (
 	prefixMark = "attention/mark/"
-	maxMarks   = 500 // of one event: an agent that marks everything must not fill the shelf
+	maxMarks   = 500 // per event: an agent that marks everything must not fill the shelf
 )
 
 func keyMark(e Event, claim string) string { return prefixMark + string(e) + "/" + claim }
 
-// PutMark notes a request and reports whether it is new. One claim has one mark of
-// an event: asked for again it stays as it is, so that it is not in the queue twice
-// and one that was dismissed stays so. At most 500 of an event are kept, the newest.
-// Texts are cleaned and cut. Whether there is such a claim is not looked at. Errors:
-// ErrInvalid for another event, or no claim.
+// PutMark stores a request and reports whether it is new. A claim has one mark per
+// event. A repeated request changes nothing, so that it is not in the queue twice,
+// and a dismissed one stays dismissed. Only the newest 500 per event are kept. Texts
+// are cleaned and cut. PutMark does not check that the claim exists. Errors:
+// ErrInvalid for another event or an empty claim.
 func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err error) {
 	if m.Event != ForgetRequested && m.Event != DisputeRequested {
 		return false, &ken.Error{Code: ken.CodeInvalid, Field: "event", Msg: "no mark is called " + store.Clean(string(m.Event)),
@@ -74,7 +74,7 @@ func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err er
 	return fresh, err
 }
 
-// trimMarks deletes the oldest marks of an event until maxMarks are left.
+// trimMarks deletes the oldest marks of an event beyond maxMarks.
 func trimMarks(tx store.ShelfTx, e Event) error {
 	var all [][]byte
 	for _, v := range tx.Scan(prefixMark + string(e) + "/") {
@@ -86,7 +86,7 @@ func trimMarks(tx store.ShelfTx, e Event) error {
 	var marks []Mark
 	for _, v := range all {
 		var m Mark
-		if json.Unmarshal(v, &m) == nil { // List tells of one that can't be read
+		if json.Unmarshal(v, &m) == nil { // List reports those that can't be parsed
 			marks = append(marks, m)
 		}
 	}
@@ -99,7 +99,7 @@ func trimMarks(tx store.ShelfTx, e Event) error {
 	return nil
 }
 
-// readMarks returns every mark. With an ErrCorrupt come those that can be read.
+// readMarks returns every mark. With an ErrCorrupt, the readable marks are returned.
 func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error) {
 	var bad error
 	err = shelf.View(ctx, func(r store.ShelfReader) error {
@@ -118,8 +118,8 @@ func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error)
 	return marks, errors.Join(err, bad)
 }
 
-// requests are the requests about claims that a person can still agree to: a claim
-// that is gone, or was disputed meanwhile, has settled it.
+// requests returns items for requests that a person can still carry out. A claim
+// that was deleted or disputed meanwhile needs none.
 func (l *lister) requests(ctx context.Context, shelf store.Shelf) ([]Item, error) {
 	marks, bad := readMarks(ctx, shelf)
 	if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
@@ -140,7 +140,7 @@ func (l *lister) requests(ctx context.Context, shelf store.Shelf) ([]Item, error
 	return items, bad
 }
 
-// item is a mark as the queue shows it.
+// item returns the mark as an item of the queue.
 func (m *Mark) item(c *ken.Claim) Item {
 	who := strings.TrimSpace(m.Actor.Type + " " + m.Actor.ID)
 	if who == "" {
@@ -159,10 +159,10 @@ func (m *Mark) item(c *ken.Claim) Item {
 	return it
 }
 
-// Dismiss hides an item, by its ID, until something about it changes, which makes
-// it another item. The last thousand are remembered. Dismissing one again changes
-// nothing; whether there is such an item is not looked at. Errors: ErrInvalid for
-// what is no ID.
+// Dismiss hides an item, by its ID, until something about it changes, which makes it
+// another item. The last thousand dismissals are kept. Dismissing an item again
+// changes nothing. Dismiss does not check that the item exists. Errors: ErrInvalid
+// for an invalid ID.
 func Dismiss(ctx context.Context, shelf store.Shelf, id string) error {
 	if b, err := hex.DecodeString(id); err != nil || len(b) != idBytes || strings.ToLower(id) != id {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: "not an item of the attention queue: " + store.Clean(id),
@@ -185,7 +185,7 @@ func Dismiss(ctx context.Context, shelf store.Shelf, id string) error {
 	})
 }
 
-// shelfNotes are what the shelf keeps.
+// shelfNotes are the rejections and dismissals on the shelf.
 type shelfNotes struct {
 	keys      []string
 	rejected  []Rejection

@@ -13,33 +13,34 @@ import (
 
 // Rejection is a write of knowledge that was refused because it had no evidence.
 type Rejection struct {
-	At      time.Time `json:"at"` // zero is the time of the call
+	At      time.Time `json:"at"` // zero means the time of the call
 	Session string    `json:"session_id,omitempty"`
 	Branch  string    `json:"branch_id,omitempty"`
 	Actor   ken.Actor `json:"actor,omitzero"`
-	Text    string    `json:"text,omitempty"` // what was to be written; may be empty
-	Why     string    `json:"why,omitempty"`  // as the writer was told
+	Text    string    `json:"text,omitempty"` // text of the claim; may be empty
+	Why     string    `json:"why,omitempty"`  // the error that the writer received
 
-	// Times is how often the same was refused in a row, from 1; Reject counts.
+	// Times is how often the same write was refused in a row, starting at 1.
+	// Reject sets it.
 	Times int `json:"times"`
 }
 
-// Bounds of what is kept on the shelf.
+// Bounds of what is stored on the shelf.
 const (
 	maxRejections = 200
 	maxDismissed  = 1000
-	maxNote       = 500 // characters of a rejection's texts
+	maxNote       = 500 // maximum length of a rejection's texts, in characters
 )
 
 const (
 	prefixRejected  = "attention/rejected/"
 	prefixDismissed = "attention/dismissed/"
-	keyCount        = "attention/count" // of what was ever put there
+	keyCount        = "attention/count" // number of entries that were ever stored
 )
 
-// Reject notes a refused write. At most 200 are kept, the newest; one that is the
-// same as the last is counted with it. Texts are cleaned and cut. The shelf's
-// errors are returned: a caller whose own error is told anyway may drop them.
+// Reject stores a refused write. Only the newest 200 are kept; one that is equal
+// to the last increases its count. Texts are cleaned and cut. Errors are those of
+// the shelf. A caller that returns an error of its own may ignore them.
 func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 	if r.At.IsZero() {
 		r.At = time.Now()
@@ -49,7 +50,7 @@ func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 	r.Session, r.Branch = cut(store.Clean(r.Session)), cut(store.Clean(r.Branch))
 	r.Actor = ken.Actor{Type: cut(store.Clean(r.Actor.Type)), ID: cut(store.Clean(r.Actor.ID))}
 	return shelf.Update(ctx, func(tx store.ShelfTx) error {
-		r := r // counted anew, should this run again
+		r := r // the function may run again, so start from the original
 		key, last := newest(tx)
 		if last != nil && last.same(r) {
 			r.Times = last.Times + 1
@@ -85,12 +86,12 @@ func newest(tx store.ShelfTx) (key string, r *Rejection) {
 	}
 	r = &Rejection{}
 	if json.Unmarshal(last, r) != nil {
-		return "", nil // told by List; a new one must not fail over it
+		return "", nil // List reports it; a new rejection must not fail because of it
 	}
 	return key, r
 }
 
-// next is a key after all that were given out before.
+// next returns a key that sorts after all earlier ones.
 func next(tx store.ShelfTx, prefix string) (string, error) {
 	n := uint64(0)
 	if v := tx.Get(keyCount); v != nil {
@@ -102,7 +103,7 @@ func next(tx store.ShelfTx, prefix string) (string, error) {
 	return fmt.Sprintf("%s%016x", prefix, n), tx.Put(keyCount, []byte(fmt.Sprint(n)))
 }
 
-// trim deletes the first keys until most are left.
+// trim deletes the first keys beyond the last most.
 func trim(tx store.ShelfTx, prefix string, most int) error {
 	var keys []string
 	for k := range tx.Scan(prefix) {
@@ -124,7 +125,7 @@ func cut(s string) string {
 	return string(r)
 }
 
-// item is a rejection as the queue shows it.
+// item returns the rejection as an item of the queue.
 func (r *Rejection) item(key string) Item {
 	who := strings.TrimSpace(r.Actor.Type + " " + r.Actor.ID)
 	if who == "" {

@@ -13,24 +13,24 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Report is what became of a plan.
+// Report is the result of applying a plan.
 type Report struct {
 	Done    []Change  // carried out, now or by somebody else meanwhile
-	Skipped []Change  // what they were about has changed since the plan, or there was nothing to do
-	Failed  []Failure // everything else went on
+	Skipped []Change  // the object was changed since the plan, or nothing had to be done
+	Failed  []Failure // changes that failed; all others were tried
 }
 
-// Failure is a change that could not be made.
+// Failure is a change that failed.
 type Failure struct {
 	Change Change
 	Err    error
 }
 
-// Apply makes the changes of a plan, each by itself, and tells progress, which may
-// be nil, after each. What fails is in the report, and joined in the error; the
-// rest goes on. What has changed since the plan was made is left alone: the next
-// plan looks at it again. Applying a plan twice changes nothing more. When ctx ends
-// it stops; Apply then returns what was done until then, and ctx's error.
+// Apply makes the changes of a plan, each independently, and calls progress after each;
+// progress may be nil. Failures are in the report and joined in the error; the other
+// changes are still made. An object that was changed since the plan is left alone until
+// the next plan. Applying a plan twice changes nothing more. When ctx ends, Apply stops
+// and returns what was done, and ctx's error.
 func Apply(ctx context.Context, d Deps, changes []Change, progress func(done, total int)) (Report, error) {
 	a := applier{d: d.withDefaults()}
 	var errs []error
@@ -60,11 +60,11 @@ type applier struct {
 	d Deps
 	r Report
 
-	// Journals are swept, and sessions pruned, all at once: the first change of the
-	// sort does it, and the others share its outcome.
+	// All journals are swept, and all sessions pruned, in one step. The first such change
+	// does it, and the others share its outcome.
 	swept, pruned *outcome
-	graph         *outcome        // likewise, of the graph
-	linked        map[string]bool // by path: decisions in whose files we changed links
+	graph         *outcome        // the same for the graph
+	linked        map[string]bool // by path: decisions in whose files Apply changed links
 }
 
 type outcome struct{ err error }
@@ -98,13 +98,13 @@ func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
 func (a *applier) archive(ctx context.Context, c *Change) (bool, error) {
 	now, err := a.d.Store.Get(ctx, c.ID)
 	switch {
-	case errors.Is(err, ken.ErrNotFound): // forgotten
+	case errors.Is(err, ken.ErrNotFound): // it was forgotten
 		return false, nil
 	case err != nil:
 		return false, err
 	case !now.ArchivedAt.IsZero():
 		return true, nil
-	case c.moved(&now):
+	case c.changedSincePlan(&now):
 		return false, nil
 	}
 	return true, a.d.Store.Archive(ctx, c.ID, c.Why, a.d.Actor)
@@ -119,16 +119,16 @@ func (a *applier) demote(ctx context.Context, c *Change) (bool, error) {
 		return false, err
 	case now.Status == ken.StatusHypothesis:
 		return true, nil
-	case c.moved(&now):
+	case c.changedSincePlan(&now):
 		return false, nil
 	}
-	// The reason is the one word that opens this transition.
+	// This reason is the only one with which the transition is allowed.
 	return true, a.d.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: a.d.Actor})
 }
 
-// moved reports a claim that is another than the plan saw: it was seen again,
-// revised or settled otherwise.
-func (c *Change) moved(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
+// changedSincePlan reports whether a claim was changed since the plan: it was seen again, revised or
+// decided otherwise.
+func (c *Change) changedSincePlan(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
 
 func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 	switch c.Kind {
@@ -137,13 +137,13 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 			_, err := a.d.Journal.Sweep(ctx, c.grace)
 			a.swept = &outcome{err}
 		}
-		return a.swept.told()
+		return a.swept.result()
 	case kindSession:
 		if a.pruned == nil && a.d.Journal != nil {
 			_, err := a.d.Journal.Prune(ctx, c.before)
 			a.pruned = &outcome{err}
 		}
-		return a.pruned.told()
+		return a.pruned.result()
 	case kindJob:
 		if a.d.Queue == nil {
 			return false, nil
@@ -170,17 +170,17 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 	return false, &ken.Error{Code: ken.CodeInvalid, Field: "kind", Msg: "unknown kind " + c.Kind, Try: "Make the plan anew."}
 }
 
-func (o *outcome) told() (bool, error) {
+func (o *outcome) result() (bool, error) {
 	if o == nil {
 		return false, nil
 	}
 	return o.err == nil, o.err
 }
 
-// Archived returns archived claims that bear on a question, best first, at most
-// limit of them, 10 if it is less than 1; an empty question means the newest. f
-// narrows them; its Statuses and Kinds, when nil, are all, and its Now is not used, since
-// whatever expired is what is looked for.
+// Archived returns archived claims that are relevant for a question, best first. At most
+// limit are returned, 10 if limit is less than 1. An empty question returns the newest. f
+// filters them: nil Statuses and Kinds mean all, and Now is ignored, because expired
+// claims are included.
 func Archived(ctx context.Context, s interface {
 	Query(ctx context.Context, q ken.Query) ([]ken.Claim, error)
 }, question string, f ken.Filter, limit int) ([]ken.Claim, error) {
@@ -191,9 +191,9 @@ func Archived(ctx context.Context, s interface {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
 	}
-	f.ClaimsOnly, f.Structural, f.Now = true, true, time.Unix(0, 0) // before anything expired
-	// What is not archived takes room in the answer, so ask for more until there is
-	// enough or no more.
+	f.ClaimsOnly, f.Structural, f.Now = true, true, time.Unix(0, 0) // a time before any expiry
+	// Claims that are not archived are among the results, so increase the limit until
+	// there are enough.
 	for ask := 4 * limit; ; ask *= 4 {
 		found, err := s.Query(ctx, ken.Query{Question: question, Filter: f, Limit: ask})
 		if err != nil {
@@ -211,9 +211,9 @@ func Archived(ctx context.Context, s interface {
 	}
 }
 
-// Write puts a file with every key, its meaning and its default at path, in a
-// folder that is created if need be. It never writes over a file: ErrExists then,
-// whatever is in it.
+// Write creates a file with every key, its meaning and its default at path. The folder is
+// created if necessary. An existing file is never overwritten: Write returns ErrExists,
+// whatever the file contains.
 func Write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("create the folder of the lifecycle policy: %w", err)
@@ -232,7 +232,7 @@ func Write(path string) error {
 	return nil
 }
 
-// Example is the file that Write writes.
+// Example returns the content of the file that Write creates.
 func Example() string {
 	var b strings.Builder
 	b.WriteString(`# How long Ken keeps things. "ken knowledge gc" shows what would change and why,

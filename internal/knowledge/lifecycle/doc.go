@@ -1,12 +1,11 @@
-// Package lifecycle archives, demotes and deletes old knowledge by a policy. It is the
-// engine of "ken knowledge gc". A [Policy], read from a file that the team commits, says
-// how long things are kept. [Plan] compares that with what is there and says what
-// would change and why; [Apply] makes the changes, each by itself. Both look at the
-// same rules, so what a dry run shows is what happens.
+// Package lifecycle archives, demotes and deletes old knowledge by a policy. It
+// implements "ken knowledge gc". A [Policy], read from a file that the team commits,
+// says how long things are kept. [Plan] compares it with the current state and lists
+// what would change and why; [Apply] makes the changes, each independently. Both use the
+// same rules, so a dry run shows what happens.
 //
-// Nothing is lost by it that was ever held to be true: claims are archived, not
-// deleted, and [Archived] finds them. What is deleted is the state of a machine:
-// journals of sessions that were harvested, jobs that are done, old event files,
-// entries of files that are gone, and what the project marks ephemeral. Files of
-// superseded decisions move to an archive beside them.
+// No valid knowledge is lost: claims are archived, not deleted, and [Archived] finds
+// them. Only machine state is deleted: journals of harvested sessions, completed jobs,
+// old event files, index entries of deleted files, and what the project marks as
+// ephemeral. Files of superseded decisions are moved to an archive folder beside them.
 package lifecycle

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// eventsSuffix is that of the files that package telemetry writes.
+// eventsSuffix is the suffix of the files that package telemetry writes.
 const eventsSuffix = ".jsonl"
 
 // Kinds of ephemeral state.
@@ -26,8 +26,8 @@ const (
 	kindEvents  = "events"
 )
 
-// journals deletes the messages of sessions that were harvested, and later what
-// is known of the sessions. It follows session.Journal's own rules.
+// journals plans the deletion of messages of harvested sessions, and later of the
+// session records. It follows the rules of session.Journal.
 func (w *planner) journals(ctx context.Context) error {
 	if w.d.Journal == nil {
 		return nil
@@ -58,8 +58,7 @@ func (w *planner) journals(ctx context.Context) error {
 	return nil
 }
 
-// harvested reports a session whose messages are not needed any more, and since
-// when.
+// harvested reports whether a session's messages are no longer needed, and since when.
 func harvested(s *session.Info) (time.Time, bool) {
 	switch {
 	case s.State == session.Harvested:
@@ -122,7 +121,7 @@ func (w *planner) events(ctx context.Context) error {
 	return nil
 }
 
-// Decisions is what is needed of decision.Registry.
+// Decisions is the part of decision.Registry that this package needs.
 type Decisions interface {
 	List() []decision.Record
 	Find(name string) (decision.Record, error)
@@ -131,11 +130,12 @@ type Decisions interface {
 
 var _ Decisions = (*decision.Registry)(nil)
 
-// kindRecord is a decision's file; a decision that is a claim has that kind itself.
+// kindRecord is the kind of a decision's file. A decision that is a claim has the
+// claim's kind.
 const kindRecord = "record"
 
-// records moves the files of superseded decisions to the archive beside them. When one
-// was superseded, its file changed; no field says when, so its time is what counts.
+// records plans the move of superseded decisions' files to the archive. No field says
+// when a decision was superseded, so the file's modification time counts.
 func (w *planner) records(context.Context) error {
 	limit, on := cutoff(w.now, w.p.ArchiveDecisionsDays)
 	if w.d.Decisions == nil || !on {
@@ -155,14 +155,14 @@ func (w *planner) records(context.Context) error {
 	return nil
 }
 
-// archiveRecord archives a decision's file, if it is what the plan saw.
+// archiveRecord archives a decision's file, if it has not changed since the plan.
 func (a *applier) archiveRecord(ctx context.Context, c *Change) (bool, error) {
 	if a.d.Decisions == nil {
 		return false, nil
 	}
 	r, err := a.d.Decisions.Find(c.ID)
 	switch {
-	case errors.Is(err, ken.ErrNotFound): // moved or deleted by somebody
+	case errors.Is(err, ken.ErrNotFound): // moved or deleted meanwhile
 		return false, nil
 	case err != nil:
 		return false, err
@@ -178,7 +178,8 @@ func (a *applier) archiveRecord(ctx context.Context, c *Change) (bool, error) {
 	if _, err = a.d.Decisions.Archive(ctx, r.Path); err != nil {
 		return false, err
 	}
-	// Links in other records lead to the new place now: that is no change of theirs.
+	// Archiving updates links in other records, which does not count as a change of
+	// them.
 	for _, r := range a.d.Decisions.List() {
 		if h, known := was[r.Path]; known && h != r.Hash {
 			if a.linked == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Plan says what the policy would change now, and changes nothing. Rows come in
-// the order of the rules, within one those longest overdue first. What could not be
-// looked at is an error; there is no plan of the rest.
+// Plan lists what the policy would change now, without changing anything. Changes are in
+// the order of the rules, and within a rule the longest overdue first. If something can't
+// be read, Plan returns an error and no changes.
 func Plan(ctx context.Context, d Deps, p Policy) ([]Change, error) {
 	w := planner{d: d.withDefaults(), p: p, archiving: map[string]bool{}}
 	w.now = w.d.Now()
@@ -28,7 +28,7 @@ func Plan(ctx context.Context, d Deps, p Policy) ([]Change, error) {
 	}{{"decisions", w.records}, {"superseded claims", w.superseded}, {"patterns", w.patterns}, {"tiers", w.decayed}, {"documents", w.orphans},
 		{"graph", w.nodes}, {"expired claims", w.expired}, {"journals", w.journals}, {"jobs", w.jobs}, {"events", w.events}, {"state files", w.state}} {
 		if err := step.do(ctx); err != nil {
-			return nil, fmt.Errorf("look at the %s: %w", step.what, err)
+			return nil, fmt.Errorf("inspect the %s: %w", step.what, err)
 		}
 	}
 	slices.SortStableFunc(w.out, order)
@@ -41,7 +41,7 @@ type planner struct {
 	now time.Time
 	out []Change
 
-	archiving map[string]bool // by id: what a rule has put on the list already
+	archiving map[string]bool // ids of claims that a rule already archives
 }
 
 func (w *planner) add(c Change) {
@@ -49,7 +49,7 @@ func (w *planner) add(c Change) {
 	w.out = append(w.out, c)
 }
 
-// superseded archives what was replaced long enough ago.
+// superseded plans to archive claims that were superseded long enough ago.
 func (w *planner) superseded(ctx context.Context) error {
 	limit, on := cutoff(w.now, w.p.ArchiveSupersededDays)
 	if !on {
@@ -60,7 +60,7 @@ func (w *planner) superseded(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.UpdatedAt.After(limit) { // nothing but its own supersession moves it
+		if c.UpdatedAt.After(limit) { // only its supersession changes this time
 			continue
 		}
 		w.archiving[c.ID] = true
@@ -73,8 +73,8 @@ func (w *planner) superseded(ctx context.Context) error {
 	return nil
 }
 
-// expired archives what is over, whatever its status; what is superseded as well
-// goes by whichever rule is due first.
+// expired plans to archive expired claims of any status. For a claim that is also
+// superseded, the rule that is due first counts.
 func (w *planner) expired(ctx context.Context) error {
 	limit, on := cutoff(w.now, w.p.ArchiveExpiredDays)
 	if !on {
@@ -93,8 +93,8 @@ func (w *planner) expired(ctx context.Context) error {
 	return nil
 }
 
-// patterns demotes approved patterns that no session has seen again. Candidates
-// stay: their counts grow until somebody reviews them.
+// patterns plans to demote approved patterns that no session has seen again. Candidates are
+// not demoted: their counts grow until somebody reviews them.
 func (w *planner) patterns(ctx context.Context) error {
 	limit, on := cutoff(w.now, w.p.MemoryReinforceWindowDays)
 	if !on {
@@ -118,7 +118,7 @@ func (w *planner) patterns(ctx context.Context) error {
 	return nil
 }
 
-// lastSeen is when a pattern was last seen in a session or approved by somebody.
+// lastSeen returns when a pattern was last seen in a session or approved by a person.
 func lastSeen(ctx context.Context, s Store, c *ken.Claim) (time.Time, error) {
 	last := c.CreatedAt
 	if c.ReinforcedAt.After(last) {
@@ -136,7 +136,7 @@ func lastSeen(ctx context.Context, s Store, c *ken.Claim) (time.Time, error) {
 	return last, nil
 }
 
-// decayed counts what is Verified by its evidence, all of it too old by now.
+// decayed counts claims that are Verified by evidence that is all too old by now.
 func (w *planner) decayed(ctx context.Context) error {
 	if w.p.ConfidenceDecayDays <= 0 {
 		return nil
@@ -188,7 +188,7 @@ func claimChange(r Rule, c *ken.Claim, from, to, why string, due time.Time) Chan
 	return Change{Rule: r, Kind: string(c.Kind), ID: c.ID, What: what, From: from, To: to, Why: why, Due: due, seen: c.UpdatedAt}
 }
 
-// oneLine is a text on one line, of at most 80 characters.
+// oneLine returns a text on one line, at most 80 characters long.
 func oneLine(text string) string {
 	const longest = 80
 	r := []rune(strings.Join(strings.Fields(text), " "))
@@ -209,7 +209,7 @@ func sinceText(now, then time.Time) string {
 	}
 }
 
-// Rule is which part of the policy a change follows from.
+// Rule is the part of the policy that a change follows from.
 type Rule string
 
 // Rules, in the order in which a plan lists them.
@@ -226,45 +226,45 @@ const (
 // Change is one row of a plan.
 type Change struct {
 	Rule Rule   `json:"rule"`
-	Kind string `json:"kind"`         // a claim's kind, or record, file, graph, nodes, journal, session, job, events, state
-	ID   string `json:"id,omitempty"` // of the claim, session or job; the path of a file: of a state file from .ken
-	What string `json:"what"`         // in words, on one line
+	Kind string `json:"kind"`         // kind of a claim, or record, file, graph, nodes, journal, session, job, events, state
+	ID   string `json:"id,omitempty"` // id of the claim, session or job, or path of the file; for a state file relative to .ken
+	What string `json:"what"`         // description on one line
 	From string `json:"from"`
 	To   string `json:"to"`
 	Why  string `json:"why"`
 
-	Due   time.Time `json:"due"`   // since when; zero is unknown
-	Count int       `json:"count"` // how many things the row stands for
+	Due   time.Time `json:"due"`   // when it became due; zero if unknown
+	Count int       `json:"count"` // number of things in this row
 
-	// Computed marks a row that only says how something counts by now. Apply has
-	// nothing to do for it, and a plan made after it has it again.
+	// Computed marks a row that only reports a computed state. Apply does nothing for it,
+	// and later plans contain it again.
 	Computed bool `json:"computed,omitempty"`
 
-	seen   time.Time     // a claim's UpdatedAt when the plan was made, or the time of a state file
-	size   int64         // of a state file
-	hash   string        // of a decision's file
-	grace  time.Duration // of journals
-	before time.Time     // of sessions and files
+	seen   time.Time     // UpdatedAt of a claim at the time of the plan, or modification time of a state file
+	size   int64         // size of a state file
+	hash   string        // hash of a decision's file
+	grace  time.Duration // for journals
+	before time.Time     // for sessions and files
 }
 
-// Deps is what is looked after. Every field but Store may be left out, and then
-// nothing of its sort is looked at.
+// Deps are the stores that the policy applies to. All fields except Store are optional; an
+// unset one is skipped.
 type Deps struct {
 	Store     Store
 	Documents Documents
 	Journal   Journal
 	Queue     Queue
-	EventsDir string // the folder of the event files; "" is none
+	EventsDir string // folder of the event files; "" means none
 	Decisions Decisions
 	Graph     Graph
-	KenDir    string // the project's .ken folder, whose state may be marked ephemeral; "" is none
+	KenDir    string // the project's .ken folder, whose state may be marked ephemeral; "" means none
 
 	Now   func() time.Time // default time.Now
-	Actor ken.Actor        // who does it, for the history; default system gc
+	Actor ken.Actor        // recorded in the history; default system gc
 }
 
-// Store is what is needed of the claims' store. The stores on disk and in memory
-// are one.
+// Store is the part of the claim store that this package needs. The stores on disk and in
+// memory implement it.
 type Store interface {
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
 	Get(ctx context.Context, id string) (ken.Claim, error)
@@ -272,25 +272,26 @@ type Store interface {
 	Transition(ctx context.Context, t ken.Transition) error
 	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
 
-	// Refs and Row walk over what is known of each record without reading it.
+	// Refs and Row list the properties of each record without reading it.
 	Refs() int
 	Row(ref store.Ref) (store.Row, bool)
 }
 
-// Documents is what is left of files that are gone; the store on disk has it.
+// Documents finds and removes index entries of deleted files; the store on disk implements
+// it.
 type Documents interface {
 	Orphans(ctx context.Context) ([]string, error)
 	PruneOrphans(ctx context.Context, paths []string) (int, error)
 }
 
-// Journal is what is needed of session.Journal.
+// Journal is the part of session.Journal that this package needs.
 type Journal interface {
 	List(ctx context.Context) ([]session.Info, error)
 	Sweep(ctx context.Context, grace time.Duration) (int, error)
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
-// Queue is what is needed of jobs.Queue.
+// Queue is the part of jobs.Queue that this package needs.
 type Queue interface {
 	List(ctx context.Context, states ...jobs.State) ([]jobs.Job, error)
 	Remove(ctx context.Context, id string) error
@@ -311,25 +312,26 @@ func (d Deps) withDefaults() Deps {
 	return d
 }
 
-// order is by rule, then what is longest overdue, then by id.
+// order sorts by rule, then the longest overdue first, then by id.
 func order(a, b Change) int {
 	return cmp.Or(cmp.Compare(rank[a.Rule], rank[b.Rule]), a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 }
 
 var rank = map[Rule]int{ArchiveDecisions: 0, ArchiveSuperseded: 1, DemotePatterns: 2, DecayConfidence: 3, PruneOrphans: 4, ArchiveExpired: 5, DeleteEphemeral: 6}
 
-// Graph is the graph of the project's code, as codebase.Codebase keeps it.
+// Graph is the graph of the project's code; codebase.Codebase implements it.
 type Graph interface {
-	// Prune finds what is in the graph although its files are no more; with apply, it goes.
+	// Prune lists what is in the graph although its files were deleted; with apply, it
+	// removes it.
 	Prune(ctx context.Context, apply bool) (codegraph.Pruned, error)
-	// Save keeps what is left.
+	// Save writes the graph.
 	Save() error
 }
 
-// Kinds of what is pruned from the graph.
+// Kinds of what is removed from the graph.
 const (
 	kindGraph = "graph" // a file or a decision
-	kindNodes = "nodes" // what is only there because of such
+	kindNodes = "nodes" // nodes that exist only because of such files or decisions
 )
 
 func (w *planner) nodes(ctx context.Context) error {
@@ -353,8 +355,8 @@ func (w *planner) nodes(ctx context.Context) error {
 	return nil
 }
 
-// prune takes out all at once: the first change does it, and the others share its
-// outcome.
+// prune removes everything in one step. The first such change does it, and the others share
+// its outcome.
 func (a *applier) prune(ctx context.Context) (bool, error) {
 	if a.d.Graph == nil {
 		return false, nil
@@ -366,5 +368,5 @@ func (a *applier) prune(ctx context.Context) (bool, error) {
 		}
 		a.graph = &outcome{err}
 	}
-	return a.graph.told()
+	return a.graph.result()
 }

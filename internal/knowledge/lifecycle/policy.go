@@ -28,23 +28,23 @@ import (
 // Never switches a rule of a policy off.
 const Never = -1
 
-// Policy says how many days things are kept. Never, or anything below 0, keeps them
-// for good. Default has the usual windows; the zero value is no policy at all, as
-// it lets most things go at once.
+// Policy says how many days things are kept. Never, or any value below 0, keeps them
+// permanently. Default returns the usual values. The zero value is no useful policy,
+// since it removes most things at once.
 type Policy struct {
-	MemoryReinforceWindowDays int // approved patterns that were not seen again become candidates
-	ConfidenceDecayDays       int // verified claims without new evidence count as inferred; 0 leaves it to the configuration: see Decay
-	ArchiveDecisionsDays      int // files of superseded decisions, from the last change of the file
-	ArchiveSupersededDays     int // from the day that a claim was superseded
-	ArchiveExpiredDays        int // from the day that a claim expired
-	JournalGraceDays          int // messages of a session, from the day that it was harvested
-	DoneJobsDays              int // jobs that are done
-	EventsDays                int // files of events, from the last one in it
-	SessionsDays              int // what is known of a session beside its messages
-	EphemeralStateDays        int // state files that are marked ephemeral, from the last write
+	MemoryReinforceWindowDays int // after this time, approved patterns that were not seen again become candidates
+	ConfidenceDecayDays       int // after this time without new evidence, verified claims count as inferred; 0 leaves it to the configuration, see Decay
+	ArchiveDecisionsDays      int // files of superseded decisions, counted from the last change of the file
+	ArchiveSupersededDays     int // counted from the supersession of a claim
+	ArchiveExpiredDays        int // counted from the expiry of a claim
+	JournalGraceDays          int // messages of a session, counted from its harvest
+	DoneJobsDays              int // completed jobs
+	EventsDays                int // event files, counted from the last event
+	SessionsDays              int // session records without messages
+	EphemeralStateDays        int // state files that are marked ephemeral, counted from the last write
 }
 
-// Default returns the policy of a project that has no file.
+// Default returns the policy of a project without a policy file.
 func Default() Policy {
 	var p Policy
 	for _, k := range keys {
@@ -53,12 +53,13 @@ func Default() Policy {
 	return p
 }
 
-// JournalGrace is how long the messages of a harvested session stay; for a policy
-// that keeps them for good, a hundred years.
+// JournalGrace returns how long the messages of a harvested session are kept. For a
+// policy that keeps them permanently, it is a hundred years.
 func (p Policy) JournalGrace() time.Duration { return days(p.JournalGraceDays) }
 
-// Decay returns the policy with its own days until a verified claim counts as
-// inferred, or else the configuration's, of which 0 means that nothing decays.
+// Decay returns the policy with the number of days until a verified claim counts as
+// inferred. It is the policy's own number or else the configured one, for which 0 means
+// that nothing decays.
 func (p Policy) Decay(configured int) Policy {
 	if p.ConfidenceDecayDays == 0 {
 		if p.ConfidenceDecayDays = configured; configured <= 0 {
@@ -77,7 +78,7 @@ func days(n int) time.Duration {
 	return time.Duration(n) * day
 }
 
-// cutoff is the time that something must be older than, and false for a rule that
+// cutoff returns the time that something must be older than. on is false for a rule that
 // is switched off.
 func cutoff(now time.Time, n int) (time.Time, bool) { return now.Add(-days(n)), n >= 0 }
 
@@ -85,12 +86,12 @@ func cutoff(now time.Time, n int) (time.Time, bool) { return now.Add(-days(n)), 
 type key struct {
 	name     string
 	fallback int
-	least    int // beside Never
+	least    int // minimum value other than Never
 	doc      string
 	at       func(*Policy) *int
 }
 
-// maxDays bounds every key: a hundred years.
+// maxDays is the maximum of every key: a hundred years.
 const maxDays = 36500
 
 var keys = []key{
@@ -100,7 +101,7 @@ var keys = []key{
 		"it is needed. 0: as knowledge.decay_days in config.yaml says, which is 90 by default.",
 		func(p *Policy) *int { return &p.ConfidenceDecayDays }},
 	{"archive_decisions_after_days", 30, 0, "The file of a decision that was superseded, and did not change for so long, moves to the folder archive " +
-		"beside it. It is found there as before, and is not told unasked.", func(p *Policy) *int { return &p.ArchiveDecisionsDays }},
+		"beside it. It can still be found there, but is no longer injected.", func(p *Policy) *int { return &p.ArchiveDecisionsDays }},
 	{"archive_superseded_after_days", 30, 0, "A claim that was superseded so long ago is archived. Archived claims stay in the store, " +
 		"and ken recall --archived finds them.", func(p *Policy) *int { return &p.ArchiveSupersededDays }},
 	{"archive_expired_after_days", 0, 0, "A claim that expired so long ago is archived.", func(p *Policy) *int { return &p.ArchiveExpiredDays }},
@@ -113,17 +114,16 @@ var keys = []key{
 		func(p *Policy) *int { return &p.EphemeralStateDays }},
 }
 
-// FileName is the policy's file in the folder of the project's knowledge.
+// FileName is the name of the policy file in the project's knowledge folder.
 const FileName = "lifecycle.yaml"
 
-// maxBytes bounds the file, and with it what hostile nesting costs the parser. The
-// documented example has a tenth of that.
+// maxBytes is the maximum size of the file, which limits the cost of parsing hostile
+// nesting. The documented example is a tenth of that.
 const maxBytes = 32 << 10
 
-// Load reads the file at path; without a file, the policy is Default. An ErrInvalid
-// names the key and, in its message, file and line. A file that is not understood
-// to the last line is refused whole: a window that was misspelled must not be
-// replaced by a shorter default.
+// Load reads the policy file at path. Without a file, it returns Default. An ErrInvalid
+// names the key and, in its message, file and line. A file with any invalid line is
+// refused as a whole: a misspelled key must not be replaced by a shorter default.
 func Load(path string) (Policy, error) {
 	b, err := projectfile.ReadFile(path, maxBytes)
 	switch {
@@ -138,7 +138,7 @@ func Load(path string) (Policy, error) {
 	return parse(path, b)
 }
 
-// Parse reads a policy that is not in a file.
+// Parse parses a policy that is not in a file.
 func Parse(b []byte) (Policy, error) { return parse("", b) }
 
 func parse(file string, b []byte) (Policy, error) {
@@ -152,7 +152,7 @@ func parse(file string, b []byte) (Policy, error) {
 type decoder struct {
 	file   string
 	policy Policy
-	lines  map[string]int // where each key stands
+	lines  map[string]int // line number of each key
 }
 
 func (d *decoder) decode(b []byte) error {
@@ -162,7 +162,7 @@ func (d *decoder) decode(b []byte) error {
 	case !utf8.Valid(b):
 		return d.wrong(0, "", "not valid UTF-8", "Save the file as UTF-8.")
 	}
-	// Repeated keys are let through because set reports them with both places.
+	// Repeated keys are allowed here because set reports them with both lines.
 	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return d.syntax(err)
@@ -193,7 +193,7 @@ func (d *decoder) tooLarge() error {
 	return d.wrong(0, "", fmt.Sprintf("a lifecycle policy has at most %d bytes", maxBytes), "Check that this is the right file.")
 }
 
-// set reads one line "name: value".
+// set parses one line "name: value".
 func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 	at := line(name)
 	s, ok := name.(*ast.StringNode)
@@ -208,7 +208,7 @@ func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
 		if k.name != s.Value {
 			continue
 		}
-		n, ok := whole(value)
+		n, ok := parseNumber(value)
 		if !ok || n != Never && (n < k.least || n > maxDays) {
 			return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
 		}
@@ -222,9 +222,9 @@ func (k *key) want() string {
 	return fmt.Sprintf("a whole number of days from %d to %d, or %d for never", k.least, maxDays, Never)
 }
 
-// whole reads a decimal number. goccy/go-yaml gives a uint64 for one without a
-// sign, and an int64 for one with it.
-func whole(n ast.Node) (int, bool) {
+// parseNumber parses a decimal number. goccy/go-yaml returns a uint64 for a number without a
+// sign, and an int64 for one with a sign.
+func parseNumber(n ast.Node) (int, bool) {
 	i, ok := n.(*ast.IntegerNode)
 	if !ok {
 		return 0, false
@@ -233,7 +233,7 @@ func whole(n ast.Node) (int, bool) {
 	return v, err == nil
 }
 
-// shown is a value in a message.
+// shown returns a value in the form for a message.
 func shown(n ast.Node) string {
 	switch n.(type) {
 	case ast.MapNode:
@@ -256,7 +256,8 @@ func shown(n ast.Node) string {
 	return strconv.Quote(text)
 }
 
-// suggest names the key that was most likely meant: two letters in three agree.
+// suggest returns the key with the most similar spelling. At most a third of the letters
+// may differ.
 func suggest(name string) string {
 	best, lowest := "", len(name)/3+1
 	var all []string
@@ -275,7 +276,7 @@ func suggest(name string) string {
 	return "Use one of " + strings.Join(all, ", ") + "."
 }
 
-// syntax translates the parser's error, whose own text would show lines of the file.
+// syntax translates the parser's error, whose own text would contain lines of the file.
 func (d *decoder) syntax(err error) error {
 	msg, at := "not valid YAML", 0
 	var e yaml.Error
@@ -285,7 +286,7 @@ func (d *decoder) syntax(err error) error {
 	return d.wrong(at, "", msg, "Check the indentation and the quotes around that line.")
 }
 
-// wrong is an error with its place; line 0 is unknown.
+// wrong returns an error with its position; line 0 means unknown.
 func (d *decoder) wrong(line int, field, msg, try string) error {
 	place := d.file
 	if line > 0 {
@@ -311,8 +312,8 @@ func tokenLine(tk *token.Token) int {
 	return tk.Position.Line
 }
 
-// IgnoreName is the file in the project's .ken folder that names ephemeral state, in the
-// notation of .gitignore and relative to that folder.
+// IgnoreName is the file in the project's .ken folder that lists ephemeral state, in the
+// syntax of .gitignore and relative to that folder.
 const IgnoreName = ".kenignore"
 
 const (
@@ -323,8 +324,8 @@ const (
 	maxDepth  = 16      // folders below state
 )
 
-// state deletes the state files that are marked ephemeral. Whatever the marks say, it
-// looks below the folder state alone, at regular files alone, and leaves what is kept.
+// state plans the deletion of state files that are marked ephemeral. Whatever is marked,
+// it considers only regular files below the folder state, and leaves out protected ones.
 func (w *planner) state(ctx context.Context) error {
 	limit, on := cutoff(w.now, w.p.EphemeralStateDays)
 	if w.d.KenDir == "" || !on {
@@ -352,7 +353,8 @@ func (w *planner) state(ctx context.Context) error {
 	})
 }
 
-// readMarks reads the file of marks; without one, nothing is marked. A link is none.
+// readMarks reads the list of ephemeral state. It is empty if the file does not exist or
+// is a link.
 func readMarks(root *os.Root) (repository.Ignore, error) {
 	info, err := root.Lstat(IgnoreName)
 	switch {
@@ -367,8 +369,8 @@ func readMarks(root *os.Root) (repository.Ignore, error) {
 	return repository.ParseIgnore(string(b)), err
 }
 
-// eachState calls see with every regular file below state that may be deleted at all.
-// Links are not followed.
+// eachState calls see with every regular file below state that is not protected. Links
+// are not followed.
 func eachState(ctx context.Context, root *os.Root, see func(name string, info fs.FileInfo)) error {
 	var walk func(dir string, depth int) error
 	walk = func(dir string, depth int) error {
@@ -406,9 +408,10 @@ func eachState(ctx context.Context, root *os.Root, see func(name string, info fs
 	return walk(stateDir, 0)
 }
 
-// isProtected reports what no mark makes ephemeral: what gc archives to, what people review,
-// locks and signs of life, what keeps state out of git, the graph of the code and an
-// embedder that was adapted, and of an owner's folder the log and what is made from it.
+// isProtected reports whether a file is never ephemeral, whatever is marked: gc's
+// archives, files that people review, locks and liveness files, files that keep state
+// out of git, the graph of the code, an adapted embedder, and in an owner's folder the
+// log and its projections.
 func isProtected(name string, siblings []fs.DirEntry) bool {
 	switch {
 	case slices.Contains([]string{"MEMORY.md", ".gitignore", "repository.graph", "embedder.ken", "embedder.json"}, name), strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lock") || name == ".processes"),
@@ -419,7 +422,7 @@ func isProtected(name string, siblings []fs.DirEntry) bool {
 	return owner && (name == "index" || name == "vectors" || name == "holder.json" || strings.HasSuffix(name, ".lock"))
 }
 
-// erase deletes a state file, if it is what the plan saw.
+// erase deletes a state file, if it has not changed since the plan.
 func (a *applier) erase(c *Change) (done bool, err error) {
 	if a.d.KenDir == "" || !strings.HasPrefix(c.ID, stateDir+"/") || !fs.ValidPath(c.ID) {
 		return false, nil
@@ -429,7 +432,7 @@ func (a *applier) erase(c *Change) (done bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	for i := range c.ID { // a folder may have become a link
+	for i := range c.ID { // a folder may have been replaced by a link
 		if c.ID[i] != '/' {
 			continue
 		}
@@ -449,7 +452,8 @@ func (a *applier) erase(c *Change) (done bool, err error) {
 	return true, root.Remove(c.ID)
 }
 
-// IgnoreExample is a file of marks that marks nothing and says how.
+// IgnoreExample returns the content of a file IgnoreName that marks nothing and explains
+// the syntax.
 func IgnoreExample() string {
 	return `# State that "ken knowledge gc --apply" deletes, in the notation of .gitignore and
 # relative to this folder. Only files below state/ can be named here; the log, the

@@ -1,15 +1,13 @@
-// Package operator carries out a person's decisions about claims: it verifies, disputes,
-// supersedes, archives, corrects and forgets them, and reviews candidates. The REST API, the command line and the console decide through
-// it, so that a rule holds in all of them.
+// Package operator carries out a person's decisions about claims: it verifies, disputes, supersedes, archives, corrects and
+// forgets them, and reviews candidates. The REST API, the command line and the console all use it, so that the same rules
+// apply in all of them.
 //
-// [Keys] are the keys of the gateway that a person hands out.
+// [Keys] are the gateway keys that a person issues.
 //
-// A [Desk] speaks with a person's voice: whoever gets one has found out before that
-// the caller may do so. Every change is put down to the person, and stands on the
-// person's word where it needs evidence.
+// A [Desk] acts with a person's authority: its caller must have checked that the user may do so. Every change records the
+// person as the actor, and has the person as evidence where evidence is needed.
 //
-// Any number of desks, in any number of processes, may decide about one claim at
-// once. The store checks each step of a claim's life when it is made: of two
-// decisions that exclude each other one is carried out and the other one is refused,
-// and a verification or a verdict that somebody else gave meanwhile is no error.
+// Several desks, in several processes, may decide about one claim concurrently. The store checks each transition when it is
+// made. Of two decisions that exclude each other, one is carried out and the other is refused. A verification or a verdict
+// that somebody else made meanwhile is no error.
 package operator

@@ -23,32 +23,33 @@ import (
 	"github.com/kenlayer/ken/internal/durable"
 )
 
-// Key is a key of the gateway that a person handed out. Only its hash is kept.
+// Key is a gateway key that a person issued. Only its hash is stored.
 type Key struct {
 	config.GatewayKey
 	Created time.Time `json:"created"`
-	Revoked time.Time `json:"revoked,omitzero"` // zero for one that was not
+	Revoked time.Time `json:"revoked,omitzero"` // zero if it was not revoked
 }
 
-// Ended reports whether a key opens nothing any more.
+// Ended reports whether a key is no longer valid.
 func (k *Key) Ended(now time.Time) bool {
 	return !k.Revoked.IsZero() || !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
-// Keys are the keys that were handed out, in a file that this user alone can read. It is
-// safe for concurrent use, and so is the file, by any number of processes.
+// Keys are the issued keys, stored in a file that only this user can read. It is safe for
+// concurrent use, and several processes may use the file.
 type Keys struct {
 	path string
 	now  func() time.Time
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	seen fs.FileInfo
 }
 
 // KeysPath returns the path of the keys file in a state folder.
 func KeysPath(state string) string { return filepath.Join(state, ".gateway", "keys.json") }
 
-// OpenKeys returns the keys in a file, which need not exist. Default for now is time.Now.
+// OpenKeys returns the keys in a file, which need not exist. The default for now is
+// time.Now.
 func OpenKeys(path string, now func() time.Time) *Keys {
 	if now == nil {
 		now = time.Now
@@ -56,20 +57,20 @@ func OpenKeys(path string, now func() time.Time) *Keys {
 	return &Keys{path: path, now: now}
 }
 
-// keyFile is the file's content.
+// keyFile is the content of the file.
 type keyFile struct {
 	Keys []Key `json:"keys"`
 }
 
-// List returns every key, revoked ones too, by name. Errors: ErrCorrupt for a file that
-// can't be read, ErrRefused for one that others can write.
+// List returns every key by name, including revoked ones. Errors: ErrCorrupt for a file
+// that can't be parsed, ErrRefused for one that others can write.
 func (s *Keys) List() ([]Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.load()
 }
 
-// load reads the file. s.mu is held.
+// load reads the file. The caller holds s.mu.
 func (s *Keys) load() ([]Key, error) {
 	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +80,7 @@ func (s *Keys) load() ([]Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
-	s.seen = info // a change after this is noticed
+	s.seen = info // Changed detects changes after this
 	const others = 0o022
 	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&others != 0 {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: filepath.Base(s.path), Msg: "others can write it, or it is no regular file",
@@ -100,7 +101,7 @@ func (s *Keys) load() ([]Key, error) {
 	return f.Keys, nil
 }
 
-// valid checks keys as those of the configuration are checked.
+// valid checks keys in the same way as those of the configuration.
 func valid(keys []Key) error {
 	c := config.Default()
 	for i := range keys {
@@ -109,9 +110,9 @@ func valid(keys []Key) error {
 	return c.Validate()
 }
 
-// Changed reports whether the file is another one than s last read. It costs a look at
-// the file's name, and is meant to be asked often; who wants to know it keeps a Keys
-// of their own.
+// Changed reports whether the file was changed since s last read it. It only stats the
+// file, so it may be called often. A caller that needs this result should have its own
+// Keys.
 func (s *Keys) Changed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,17 +121,17 @@ func (s *Keys) Changed() bool {
 	case errors.Is(err, fs.ErrNotExist):
 		return s.seen != nil
 	case err != nil:
-		return false // nothing better can be read
+		return false // reading it would not help
 	case s.seen == nil:
 		return true
 	}
 	return !os.SameFile(info, s.seen) || !info.ModTime().Equal(s.seen.ModTime()) || info.Size() != s.seen.Size()
 }
 
-// Create makes a key, and returns it: it can't be shown again. Of k, Hash is not used.
-// configured are the keys of the configuration, whose names are taken. A name of a key
-// that was revoked can be used again. Errors: ErrExists for a name that is taken,
-// ErrInvalid for what no key can have.
+// Create creates a key and returns it: it can't be shown again. k.Hash is ignored.
+// configured are the keys of the configuration, whose names are taken. The name of a
+// revoked key can be used again. Errors: ErrExists for a name that is taken, ErrInvalid
+// for invalid values.
 func (s *Keys) Create(ctx context.Context, k config.GatewayKey, configured []config.GatewayKey) (secret string, made Key, err error) {
 	if slices.ContainsFunc(configured, func(c config.GatewayKey) bool { return c.Name == k.Name }) {
 		return "", made, nameTaken(k.Name, "Choose another name, or change that key under gateway.keys.")
@@ -159,7 +160,7 @@ func (s *Keys) Create(ctx context.Context, k config.GatewayKey, configured []con
 	return secret, made, nil
 }
 
-// named gives an error about a key the name of the field alone.
+// named reduces the field of an error about a key to its last part.
 func named(err error) error {
 	if e, ok := errors.AsType[*ken.Error](err); ok {
 		e.Field = strings.TrimPrefix(e.Field, "gateway.keys[0].")
@@ -171,8 +172,8 @@ func nameTaken(name, try string) error {
 	return &ken.Error{Code: ken.CodeExists, Field: "name", Msg: "there is a key called " + name, Try: try}
 }
 
-// Revoke ends a key. It stays in the list, so that usage of it has a name. Errors:
-// ErrNotFound for a name that no key has, also where it was revoked before.
+// Revoke revokes a key. It stays in the list, so that its usage can be shown with its
+// name. Errors: ErrNotFound if no valid key has the name.
 func (s *Keys) Revoke(ctx context.Context, name string) (revoked Key, err error) {
 	err = s.change(ctx, func(keys []Key) ([]Key, error) {
 		for i := range keys {

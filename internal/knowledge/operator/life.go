@@ -18,9 +18,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Learn writes a claim, which carries the evidence and the actor. It returns the claim's id and
-// those of the claims whose value it replaces. What a person tells is always kept: whether it
-// repeats or contradicts anything is not asked.
+// Learn writes a claim, which must have evidence and an actor. It returns the claim's id and
+// the ids of claims whose value it replaces. A person's claim is always written, even if it
+// repeats or contradicts another.
 func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []string, err error) {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = d.l.Operator().Now()
@@ -43,7 +43,7 @@ func (d *Desk) Learn(ctx context.Context, c ken.Claim) (id string, replaced []st
 	return id, replaced, nil
 }
 
-// Refile files a claim under other names and makes it a rule or none; see edit.Editor.Refile.
+// Refile changes what a claim is about and whether it is a rule; see edit.Editor.Refile.
 func (d *Desk) Refile(ctx context.Context, id string, about []string, rule *bool) (ken.Claim, bool, error) {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {
@@ -53,13 +53,13 @@ func (d *Desk) Refile(ctx context.Context, id string, about []string, rule *bool
 	return d.Editor().Refile(ctx, c, about, rule)
 }
 
-// audit writes what is about to be done to the event log.
+// audit writes the intended change to the event log.
 func (d *Desk) audit(event string, c *ken.Claim, to ken.Status, evidence ...ken.Evidence) {
 	d.l.Operator().Audit(event, c, to, evidence, d.actor())
 }
 
-// Verify vouches for a claim: on the evidence, and on the person's word, with what
-// was checked as its note. Again for one that is verified keeps it from decaying.
+// Verify verifies a claim, with the given evidence and with the person as evidence. note says
+// what was checked. Verifying a claim again restarts its decay.
 func (d *Desk) Verify(ctx context.Context, id, note string, evidence ...ken.Evidence) error {
 	evidence = append(slices.Clone(evidence), d.personEvidence(note))
 	return d.decide(ctx, id, func(c *ken.Claim) error {
@@ -71,7 +71,7 @@ func (d *Desk) Verify(ctx context.Context, id, note string, evidence ...ken.Evid
 	})
 }
 
-// Dispute contests a claim. The reason says what contradicts it: ErrInvalid without.
+// Dispute disputes a claim. The reason says what contradicts it; an empty one is ErrInvalid.
 func (d *Desk) Dispute(ctx context.Context, id, reason string, evidence ...ken.Evidence) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty: a dispute needs a reason", Try: "Say what contradicts the claim."}
@@ -84,8 +84,8 @@ func (d *Desk) Dispute(ctx context.Context, id, reason string, evidence ...ken.E
 	return d.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Evidence: evidence, Actor: d.actor()})
 }
 
-// Supersede marks a claim as replaced by another, which is there already: see Replace
-// for one that is not. Doing it again changes nothing.
+// Supersede marks a claim as replaced by another existing one. For a replacement that does
+// not exist yet, see Replace. Doing it again changes nothing.
 func (d *Desk) Supersede(ctx context.Context, old, by, reason string) error {
 	c, err := Living(ctx, d.s, old)
 	if err != nil {
@@ -99,8 +99,8 @@ func (d *Desk) Supersede(ctx context.Context, old, by, reason string) error {
 	return d.s.SupersedeFor(ctx, c.ID, next.ID, reason, d.actor())
 }
 
-// Archive puts away a claim that was superseded or has expired; any other one is
-// ErrRefused. The reason may be empty.
+// Archive archives a claim that was superseded or has expired; any other one is ErrRefused.
+// The reason may be empty.
 func (d *Desk) Archive(ctx context.Context, id, reason string) error {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {
@@ -109,10 +109,10 @@ func (d *Desk) Archive(ctx context.Context, id, reason string) error {
 	return d.s.Archive(ctx, c.ID, reason, d.actor())
 }
 
-// Forget erases a claim and what says the same; see middleware.Layer.Forget. The end
-// of ctx does not stop it: a caller that goes away must not leave half of it behind.
-// Forgotten is what went, also with an error. Of a claim that was forgotten before it goes
-// on where that ended, and says again what went.
+// Forget erases a claim and the claims that say the same; see middleware.Layer.Forget. It
+// does not stop when ctx ends, so that a caller who disconnects leaves nothing half erased.
+// Forgotten lists what was erased, also with an error. For a claim that was forgotten before,
+// it continues where that ended, and lists everything again.
 func (d *Desk) Forget(ctx context.Context, id, reason string) (middleware.Forgotten, error) {
 	c, err := Living(ctx, d.s, id)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -125,14 +125,13 @@ func (d *Desk) Forget(ctx context.Context, id, reason string) (middleware.Forgot
 	return d.l.Forget(context.WithoutCancel(ctx), d.s.Owner(), c.ID, reason, d.actor())
 }
 
-// Replace corrects a claim: it writes one with another text, supersedes the old one
-// by it, and returns the new one's id. Both happen or none, and the end of ctx stops
-// nothing that has begun. Of the old claim stays what it is about and where it
-// applies; what it rests on was for other words, so that the new one rests on the
-// person's word. It is verified if the old one was. A claim of MEMORY.md is rewritten
-// as by Review; with an error of writing the file comes the id. ErrInvalid for the
-// same text; ErrRefused for a part of the structure, and for a claim that was replaced
-// already.
+// Replace corrects a claim: it writes a new claim with another text, supersedes the old one
+// by it, and returns the new one's id. Both happen or neither, and a started replacement does
+// not stop when ctx ends. The new claim keeps the entities and the scope of the old one. Its
+// evidence is the person, since the old evidence was for another text. It is verified if the
+// old one was. A claim in MEMORY.md is rewritten there as by Review; if only writing the file
+// fails, the id is returned with the error. Errors: ErrInvalid for the same text; ErrRefused
+// for a structural claim, and for one that was replaced already.
 func (d *Desk) Replace(ctx context.Context, id, text, reason string) (string, error) {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {
@@ -158,11 +157,11 @@ func (d *Desk) Replace(ctx context.Context, id, text, reason string) (string, er
 	return next, err
 }
 
-// correct replaces a claim by one with another text, whose id is good unless there is
+// correct replaces a claim by one with another text. The returned id is valid unless there is
 // an error.
 func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string) (string, error) {
 	switch {
-	case old.Status == ken.StatusSuperseded: // before another claim is written
+	case old.Status == ken.StatusSuperseded: // checked before another claim is written
 		return "", &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + old.ID + " was replaced by " + old.SupersededBy,
 			Try: "Edit that one."}
 	case old.Kind.Structural():
@@ -188,7 +187,7 @@ func (d *Desk) correct(ctx context.Context, old *ken.Claim, text, reason string)
 	return id, err
 }
 
-// corrected is a claim with another text. Its key is made of what it replaces and of
+// corrected returns the claim with another text. Its key is derived from the old claim and
 // the text, so that the same correction twice is one claim.
 func (d *Desk) corrected(old *ken.Claim, text, reason string) ken.Claim {
 	sum := sha256.Sum256([]byte(old.ID + "\x00" + text))
@@ -200,15 +199,15 @@ func (d *Desk) corrected(old *ken.Claim, text, reason string) ken.Claim {
 	if old.Status == ken.StatusVerified {
 		c.Status = ken.StatusVerified
 	}
-	if old.AssignedBy != ken.AssignedByRules { // they read the new text
+	if old.AssignedBy != ken.AssignedByRules { // rules read the new text again
 		c.AssignedBy = old.AssignedBy
 	}
 	return c
 }
 
-// replacementStore is the store of one replacement. What it wrote is erased again if it
-// replaces nothing in the end, which is what happens to the slower one of two who
-// replace a claim in different words.
+// replacementStore is the store for one replacement. If the supersession fails in the end, it
+// erases the claim that it wrote. That happens to the slower of two people who replace a
+// claim by different texts.
 type replacementStore struct {
 	store.Engine
 	reason string
@@ -229,7 +228,7 @@ func (r *replacementStore) Supersede(ctx context.Context, old, next string) erro
 	if err == nil || !r.wrote {
 		return err
 	}
-	if now, failed := r.Get(ctx, old); failed == nil && now.SupersededBy == next { // by somebody who wrote the same, or by us after all
+	if now, failed := r.Get(ctx, old); failed == nil && now.SupersededBy == next { // somebody else wrote the same text, or the write succeeded after all
 		return nil
 	}
 	if _, undo := r.Forget(ctx, next, "what it was to replace could not be replaced", r.actor); undo != nil && !errors.Is(undo, ken.ErrNotFound) {
@@ -238,8 +237,8 @@ func (r *replacementStore) Supersede(ctx context.Context, old, next string) erro
 	return err
 }
 
-// Vouch verifies a claim wherever it stands: a hypothesis, which can't be verified at
-// once, is approved first.
+// Vouch verifies a claim in any status. A hypothesis can't be verified directly, so it is
+// approved first.
 func (d *Desk) Vouch(ctx context.Context, id, note string, evidence ...ken.Evidence) error {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {
@@ -253,21 +252,20 @@ func (d *Desk) Vouch(ctx context.Context, id, note string, evidence ...ken.Evide
 	return d.Verify(ctx, c.ID, note, evidence...)
 }
 
-// Fate is what becomes of the claim that a contradiction is decided against.
+// Fate is what happens to the losing claim of a contradiction.
 type Fate string
 
-// Fates.
+// Fates of a claim.
 const (
-	// Replaced is superseded by the one that stands, for good.
+	// Replaced means superseded by the other claim, permanently.
 	Replaced Fate = "replaced"
-	// Contested is disputed, and may be found right later.
+	// Contested means disputed; it may be verified later.
 	Contested Fate = "contested"
 )
 
-// Stand settles a contradiction: the claim is vouched for, and the other one is
-// replaced by it or contested. With an error the claim may be verified already, and
-// doing it again goes on from there. ErrInvalid for another fate, and for a claim
-// against itself.
+// Stand settles a contradiction: it verifies the claim, and the other one is replaced by it
+// or contested. With an error, the claim may be verified already; calling Stand again
+// completes it. Errors: ErrInvalid for an unknown fate, and if both claims are the same.
 func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {
@@ -278,7 +276,7 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 		return err
 	}
 	if c.ID == other.ID {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "against", Msg: "a claim can't stand against itself", Try: "Name the two claims."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "against", Msg: "a claim can't be replaced or contested by itself", Try: "Name the two claims."}
 	}
 	const note = "stands in a contradiction"
 	switch fate {
@@ -288,8 +286,8 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 		}
 		return d.Supersede(ctx, other.ID, c.ID, "contradicted by the one that stands")
 	case Contested:
-		// The dispute comes first: what is verified after it is what the queue takes for a
-		// decision about the two.
+		// The dispute comes first: the queue takes a verification after it as a decision
+		// about the two.
 		if other.Status != ken.StatusDisputed {
 			if err := d.Dispute(ctx, other.ID, attention.ContradictionReason(c.ID, "")); err != nil {
 				return err
@@ -303,9 +301,9 @@ func (d *Desk) Stand(ctx context.Context, id, against string, fate Fate) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: "fate", Msg: "unknown fate " + string(fate), Try: "Use replaced or contested."}
 }
 
-// dismissAnswered dismisses what the queue would ask again of a person who has just
-// answered: whether a claim that was verified once is rightly disputed, and which of
-// the two stands, where the one that does was verified before.
+// dismissAnswered dismisses items of the queue that ask what the person has just decided:
+// whether a claim that was verified once is rightly disputed, and which of the two is right,
+// if the right one was verified before.
 func (d *Desk) dismissAnswered(ctx context.Context, id, against string) error {
 	items, _, err := d.Attention(ctx, false)
 	if err != nil {
@@ -323,11 +321,11 @@ func (d *Desk) dismissAnswered(ctx context.Context, id, against string) error {
 	return nil
 }
 
-// Restore undoes a supersession. Nothing leaves that status, so what the old claim
-// says becomes a claim again, which supersedes the one that had replaced it, rests on
-// the old one's evidence and on the person's word, and is verified. It returns that
-// claim's id, also with an error once there is one. ErrRefused for a claim that
-// nothing has replaced, and for what Replace refuses.
+// Restore undoes a supersession. A claim can't leave that status, so the old claim's content
+// becomes a new claim. It supersedes the replacement, has the old claim's evidence and the
+// person as evidence, and is verified. Restore returns the new claim's id; with an error,
+// too, if the claim was written. Errors: ErrRefused for a claim that was not replaced, and
+// for those that Replace refuses.
 func (d *Desk) Restore(ctx context.Context, id, note string) (string, error) {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {

@@ -11,34 +11,35 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options configures a Desk: the person, the project and the source.
+// Options configures a Desk.
 type Options struct {
-	// Name is the person's, in the history and in evidence. Who only reads, or
-	// supersedes, may have none.
+	// Name is the person's name, for the history and for evidence. It may be empty for
+	// somebody who only reads or supersedes.
 	Name string
-	// Editor is whose word an edit of MEMORY.md is that is read on the way; "" for
-	// nobody in particular, where the person at the desk need not be the one at the file.
+	// Editor is the author of edits in MEMORY.md, which some methods read. "" means that
+	// the author is unknown, since the user of the desk need not be the one who edited
+	// the file.
 	Editor string
-	// Project and Source say where changes of the structure come from; see edit.Options,
-	// whose SourceType Source is.
+	// Project and Source are recorded for changes of the structure. Source is the
+	// SourceType of edit.Options.
 	Project, Source string
 	Now             func() time.Time // default time.Now
 }
 
 // Desk carries out one person's decisions about the claims of one owner. It is safe for
-// concurrent use, needs no closing, and is good for as long as its store is held.
+// concurrent use, needs no Close, and is valid as long as its store is held.
 //
-// Methods take a claim's id as the store's Get does, errors are ErrNotFound for a
-// claim that is not there, and ErrRefused for a piece of the repository or a step
-// that the claim's life does not have; see ken.CheckTransition.
+// Methods accept a claim's id as the store's Get does. Errors are ErrNotFound for an
+// unknown claim, and ErrRefused for a piece of the repository or a transition that is not
+// allowed; see ken.CheckTransition.
 type Desk struct {
 	l *middleware.Layer
 	s store.Engine
 	o Options
 }
 
-// New returns a desk over an owner's store, which the caller has from the layer and
-// holds on to.
+// New returns a desk for an owner's store. The caller gets the store from the layer and
+// must hold it while the desk is used.
 func New(l *middleware.Layer, s store.Engine, o Options) *Desk {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -46,8 +47,8 @@ func New(l *middleware.Layer, s store.Engine, o Options) *Desk {
 	return &Desk{l: l, s: s, o: o}
 }
 
-// Living reads a claim that is to be changed. Pieces of the repository have ids too,
-// and no life cycle: they are ErrRefused.
+// Living returns a claim that is to be changed. Pieces of the repository have ids too,
+// but no life cycle; for them it returns ErrRefused.
 func Living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if err == nil && c.Kind == ken.KindDocument {
@@ -57,7 +58,8 @@ func Living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	return c, err
 }
 
-// Editor changes the structure on the person's word, or on the evidence given.
+// Editor returns an editor of the structure with the given evidence, or with the person
+// as evidence if there is none.
 func (d *Desk) Editor(evidence ...ken.Evidence) *edit.Editor {
 	if len(evidence) == 0 {
 		evidence = []ken.Evidence{d.personEvidence("")}
@@ -73,13 +75,13 @@ func (d *Desk) actor() ken.Actor {
 	return ken.Actor{Type: "user", ID: d.o.Name}
 }
 
-// personEvidence is the person's, now.
+// personEvidence returns evidence of the person at the current time.
 func (d *Desk) personEvidence(detail string) ken.Evidence {
 	return ken.FromHumanAssertion(d.o.Name, d.o.Now().UTC(), detail)
 }
 
-// decide carries a decision out on the claim as it is. One that is refused because
-// somebody moved the claim meanwhile is made again on what it has become.
+// decide carries out a decision on the current state of the claim. If it is refused
+// because the claim was changed meanwhile, decide tries once more with the new state.
 func (d *Desk) decide(ctx context.Context, id string, do func(*ken.Claim) error) error {
 	c, err := Living(ctx, d.s, id)
 	if err != nil {

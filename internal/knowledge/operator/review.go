@@ -15,19 +15,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Decision is what a review says of a claim.
+// Decision is a reviewer's decision about a claim.
 type Decision string
 
 // The decisions.
 const (
-	// Approve takes a hypothesis for true, and makes a rule of a candidate. What was
-	// approved before stays as it is.
+	// Approve accepts a hypothesis, and makes a rule of a rule candidate. A claim that
+	// was approved before is not changed.
 	Approve Decision = "approve"
-	// Reject turns a claim down. It stays known, so that seeing it again does not make
-	// it a candidate again. One that is disputed already stays as it is.
+	// Reject disputes a claim. It stays in the store, so that it does not become a
+	// candidate again when it is seen again. A claim that is disputed already is not
+	// changed.
 	Reject Decision = "reject"
-	// Rewrite replaces a claim by one with another text, and approves that. The same
-	// text only approves.
+	// Rewrite replaces a claim by one with another text, and approves that. With the
+	// same text it only approves.
 	Rewrite Decision = "rewrite"
 )
 
@@ -35,24 +36,24 @@ const (
 type Verdict struct {
 	ID       string   `json:"id"`
 	Decision Decision `json:"decision"`
-	Text     string   `json:"text,omitempty"` // of a rewrite
+	Text     string   `json:"text,omitempty"` // new text of a Rewrite
 }
 
-// Outcome is what became of a verdict.
+// Outcome is the result of a verdict.
 type Outcome struct {
-	// ID is that of the claim that the decision left, a new one after a rewrite. With an
-	// error it is the one that was asked about, "" where there is none.
+	// ID is the id of the resulting claim, which is new after a rewrite. With an error
+	// it is the id of the claim in the verdict, or "" if it does not exist.
 	ID      string
-	Changed bool // false: it was so already
+	Changed bool // false if nothing had to be changed
 	Err     error
 }
 
-// Approve is a Review of one claim.
+// Approve approves one claim; see Review.
 func (d *Desk) Approve(ctx context.Context, id string) error {
 	return d.reviewOne(ctx, Verdict{ID: id, Decision: Approve})
 }
 
-// Reject is a Review of one claim.
+// Reject rejects one claim; see Review.
 func (d *Desk) Reject(ctx context.Context, id string) error {
 	return d.reviewOne(ctx, Verdict{ID: id, Decision: Reject})
 }
@@ -62,11 +63,11 @@ func (d *Desk) reviewOne(ctx context.Context, v Verdict) error {
 	return cmp.Or(out[0].Err, err)
 }
 
-// Review carries verdicts out in their order, each succeeding or failing by itself,
-// and returns the outcomes in order. If claims are among them that MEMORY.md lists, it
-// is read before, because a person may have decided there, and written afterwards,
-// once each. Where it can't be read, these claims are left alone. The error is that
-// of writing it, when what was decided holds already.
+// Review carries out verdicts in order and returns their outcomes in the same order.
+// Each succeeds or fails independently. If MEMORY.md lists any of the claims, the file
+// is read before, since a person may have edited it, and written afterwards, once each.
+// If it can't be read, these claims are not changed. The error is that of writing the
+// file; the decisions are stored then.
 func (d *Desk) Review(ctx context.Context, verdicts []Verdict) ([]Outcome, error) {
 	out := make([]Outcome, len(verdicts))
 	listed := make([]bool, len(verdicts))
@@ -99,8 +100,8 @@ func (d *Desk) Review(ctx context.Context, verdicts []Verdict) ([]Outcome, error
 	return out, nil
 }
 
-// Decide carries a verdict out and leaves MEMORY.md alone, for a person who decides
-// one by one: call SyncMemory before the first one and after the last.
+// Decide carries out one verdict without MEMORY.md, for a person who decides one claim
+// at a time. Call SyncMemory before the first and after the last one.
 func (d *Desk) Decide(ctx context.Context, v Verdict) Outcome {
 	out := Outcome{ID: v.ID}
 	out.Err = d.decide(ctx, v.ID, func(c *ken.Claim) (err error) {
@@ -110,8 +111,7 @@ func (d *Desk) Decide(ctx context.Context, v Verdict) Outcome {
 	return out
 }
 
-// carryOut returns the id of the claim that stands then, and whether it changed
-// anything.
+// carryOut returns the id of the resulting claim, and whether anything was changed.
 func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string, changed bool, err error) {
 	switch v.Decision {
 	case Rewrite:
@@ -155,8 +155,8 @@ func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string
 
 func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// SyncMemory reads what people changed in MEMORY.md and brings it up to date, if it
-// is this owner's. A file that can't be understood is ErrInvalid, and stays.
+// SyncMemory applies edits in MEMORY.md and updates the file, if the file is this
+// owner's. A file that can't be parsed is ErrInvalid, and is not changed.
 func (d *Desk) SyncMemory(ctx context.Context) error {
 	if d.s.Owner() != d.l.Config().Knowledge.Owner {
 		return nil
@@ -165,16 +165,16 @@ func (d *Desk) SyncMemory(ctx context.Context) error {
 	return err
 }
 
-// Reviewed reports whether a claim can be approved or rejected in a review: what
-// MEMORY.md lists, and candidate rules.
+// Reviewed reports whether a claim can be approved or rejected in a review. Those are
+// claims in MEMORY.md, and rule candidates.
 func Reviewed(c *ken.Claim) bool { return InMemory(c.Kind) || c.RuleCandidate }
 
 // InMemory reports whether MEMORY.md lists claims of this kind.
 func InMemory(kind ken.Kind) bool { return kind == ken.KindPattern || kind == ken.KindHot }
 
-// Attention lists what a person should look at, warnings first, and with all also
-// what was dismissed. unread is what could not be read and is missing from the list,
-// ErrCorrupt; the rest of the list is good.
+// Attention lists what a person should look at, warnings first. With all, it includes
+// dismissed items. unread is an ErrCorrupt for items that could not be read and are
+// missing; the rest of the list is valid.
 func (d *Desk) Attention(ctx context.Context, all bool) (items []attention.Item, unread, err error) {
 	items, err = attention.List(ctx, d.s, d.s.Shelf(), attention.Options{Now: d.o.Now(), All: all})
 	if errors.Is(err, ken.ErrCorrupt) {
@@ -183,9 +183,8 @@ func (d *Desk) Attention(ctx context.Context, all bool) (items []attention.Item,
 	return items, nil, err
 }
 
-// Dismiss hides an item until something about it changes.
-// The claims that it is about stay as they are. Dismissing one again changes nothing.
-// ErrNotFound for an id that no item has.
+// Dismiss hides an item until something about it changes. The claims are not changed.
+// Dismissing an item again changes nothing. It returns ErrNotFound for an unknown id.
 func (d *Desk) Dismiss(ctx context.Context, id string) error {
 	items, _, err := d.Attention(ctx, true)
 	if err != nil {
@@ -198,13 +197,13 @@ func (d *Desk) Dismiss(ctx context.Context, id string) error {
 	return attention.Dismiss(ctx, d.s.Shelf(), id)
 }
 
-// Candidates are what waits for a person, most reinforced first.
+// Candidates are claims that await a review, most reinforced first.
 type Candidates struct {
-	Memory []ken.Claim // patterns and hot facts, in every turn once they are approved, and candidate rules
-	Others []ken.Claim // hypotheses of all other kinds, those of the structure left out
+	Memory []ken.Claim // patterns and hot facts, which are in every turn once approved, and rule candidates
+	Others []ken.Claim // hypotheses of all other kinds, except structural ones
 }
 
-// Candidates lists what waits for a review. What has expired is left out.
+// Candidates lists the claims that await a review. Expired ones are left out.
 func (d *Desk) Candidates(ctx context.Context) (Candidates, error) {
 	var out Candidates
 	var err error
@@ -224,9 +223,8 @@ func (d *Desk) Candidates(ctx context.Context) (Candidates, error) {
 	return out, nil
 }
 
-// Memory lists the candidates among the claims that MEMORY.md is about and the candidate
-// rules that stand, and with all also what MEMORY.md has that was approved, most
-// reinforced first.
+// Memory lists the candidates for MEMORY.md and the valid rule candidates. With all, it
+// includes the approved claims of MEMORY.md. The most reinforced come first.
 func (d *Desk) Memory(ctx context.Context, all bool) ([]ken.Claim, error) {
 	claims, err := memoryfile.List(ctx, d.s)
 	if err != nil {

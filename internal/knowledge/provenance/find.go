@@ -20,11 +20,11 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Of returns what stands behind a thing. The claim that the target is by id or key comes
-// first; then what stands before what is a guess, disputed or replaced, of these the
-// strongest tier by the store's account, then what has the newest evidence, then by id.
-// A target of which nothing is known has no claims, and that is no error. Errors:
-// ErrInvalid for an empty target, and those of the store.
+// Of returns the claims about a thing and their evidence. First comes the claim whose id
+// or key is the target. Then valid claims precede guesses, disputed and superseded ones;
+// of these the strongest tier by the store's index comes first, then the newest
+// evidence, then the order of ids. An unknown target has no claims, which is no error.
+// Errors: ErrInvalid for an empty target, and those of the store.
 func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -45,11 +45,11 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 	v = View{Target: q.Target, Names: l.names, Offset: max(q.Offset, 0), Claims: []Claim{}}
 	rows = slices.DeleteFunc(rows, func(r row) bool {
 		switch {
-		case r.own != nil: // it was asked for by its own name
+		case r.own != nil: // the query names it directly
 		case r.Facts.Status == ken.StatusSuperseded && !q.Superseded:
 			v.LeftOut.Superseded++
 			return true
-		case l.search(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
+		case l.isExpired(&r) && !q.Expired && r.Facts.Status != ken.StatusSuperseded:
 			v.LeftOut.Expired++
 			return true
 		}
@@ -75,7 +75,7 @@ func Of(ctx context.Context, s Reader, q Query, o Options) (v View, err error) {
 	return v, nil
 }
 
-// finder is one question.
+// finder holds the state of one query.
 type finder struct {
 	s     Reader
 	o     Options
@@ -84,18 +84,19 @@ type finder struct {
 	names []string
 }
 
-// row is a claim that was found, not read yet.
+// row is a claim that was found but not read yet.
 type row struct {
 	store.Row
 	ref store.Ref
 	own *ken.Claim // the target is its id or key
 }
 
-func (l *finder) search(r *row) bool {
+// isExpired reports whether a claim had expired at the time of the query.
+func (l *finder) isExpired(r *row) bool {
 	return !r.Facts.ExpiresAt.IsZero() && !l.now.Before(r.Facts.ExpiresAt)
 }
 
-// rows finds what bears on the thing, in order.
+// rows returns the claims that refer to the thing, in order.
 func (l *finder) rows(ctx context.Context, q *Query) ([]row, error) {
 	var out []row
 	own, err := l.own(ctx, q.Target)
@@ -105,7 +106,7 @@ func (l *finder) rows(ctx context.Context, q *Query) ([]row, error) {
 	if own != nil {
 		out = append(out, row{Row: store.Row{ID: own.ID, Facts: own.Facts(), Support: own.Support(nil)}, own: own})
 		if !slices.Contains(l.names, own.ID) {
-			l.names = append(l.names, own.ID) // what was derived from it points at its whole id
+			l.names = append(l.names, own.ID) // derived claims refer to the complete id
 		}
 	}
 	refs, err := l.s.Referring(ctx, l.names, &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true})
@@ -134,8 +135,8 @@ func first(yes bool) int {
 
 func standing(r *row) bool { return slices.Contains(ken.RecallStatuses(), r.Facts.Status) }
 
-// own is the claim that the target names itself; nil for none. A part of an id
-// that fits several claims is none: it may be a name of something else.
+// own returns the claim whose id or key is the target; nil if there is none. A part of
+// an id that fits several claims does not count: it may be the name of something else.
 func (l *finder) own(ctx context.Context, target string) (*ken.Claim, error) {
 	c, err := l.s.Get(ctx, target)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && c.Kind == ken.KindDocument {
@@ -147,7 +148,7 @@ func (l *finder) own(ctx context.Context, target string) (*ken.Claim, error) {
 	return &c, err
 }
 
-// claim shows a claim.
+// claim converts a claim for the view.
 func (l *finder) claim(c *ken.Claim, direct bool) Claim {
 	out := Claim{ID: c.ID, Kind: c.Kind, Heading: c.Heading, Text: c.Text, Status: c.Status, Trust: c.Support(nil).Trust,
 		Via: l.via(c, direct), Source: cmp.Or(c.Source, c.SourceType), CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ExpiresAt: c.ExpiresAt,
@@ -180,14 +181,15 @@ func (l *finder) via(c *ken.Claim, direct bool) (out []Via) {
 	return out
 }
 
-// refersTo reports whether a piece of evidence points at the thing.
+// refersTo reports whether a piece of evidence refers to the thing.
 func (l *finder) refersTo(e *ken.Evidence) bool {
 	one := ken.Claim{Evidence: []ken.Evidence{*e}}
 	return slices.ContainsFunc(store.References(&one), func(r string) bool { return slices.Contains(l.names, r) })
 }
 
-// The verdicts of a check are under keys that count how often it turned, so that the
-// one that stands is found by a few look-ups, however long the chain is.
+// key returns the key of the n-th verdict of a check. The keys of its verdicts count how
+// often it changed, so that the latest one is found by a few look-ups, however many
+// there are.
 
 // key is that of the n-th verdict.
 func (c *Check) key(n int) string {
@@ -199,16 +201,16 @@ func (c *Check) key(n int) string {
 	return k
 }
 
-// link is the end of a check's chain.
+// link is the end of a check's chain of verdicts.
 type link struct {
-	claim *ken.Claim // the last verdict; nil when there is none
-	free  string     // the key of the next one
+	claim *ken.Claim // the last verdict; nil if there is none
+	free  string     // the key of the next verdict
 }
 
-// maxVerdicts bounds a chain; more would be a check that says nothing.
+// maxVerdicts bounds a chain. A check with more verdicts would be useless.
 const maxVerdicts = 1 << 20
 
-// latestVerdict finds the last verdict.
+// latestVerdict returns the last verdict.
 func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	at := func(n int) (*ken.Claim, error) {
 		have, err := s.ByKey(ctx, c.key(n))
@@ -217,8 +219,8 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 		}
 		return &have, err
 	}
-	// reaches reports whether the chain goes as far as n. One verdict may be missing: it
-	// was forgotten.
+	// reaches reports whether the chain has at least n verdicts. One verdict may be
+	// missing because it was forgotten.
 	reaches := func(n int) (bool, error) {
 		have, err := at(n)
 		if err == nil && have == nil {
@@ -226,7 +228,7 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 		}
 		return have != nil, err
 	}
-	low, high := -1, 1 // low reaches, high may
+	low, high := -1, 1 // the chain reaches low, and may reach high
 	for high < maxVerdicts {
 		ok, err := reaches(high - 1)
 		if err != nil {
@@ -252,7 +254,7 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	if low < 0 {
 		return link{free: c.key(0)}, nil
 	}
-	for n := low + 1; n >= low-1 && n >= 0; n-- { // around what may be missing
+	for n := low + 1; n >= low-1 && n >= 0; n-- { // a verdict here may be missing
 		have, err := at(n)
 		if err != nil {
 			return link{}, err
@@ -268,8 +270,8 @@ func latestVerdict(ctx context.Context, s Store, c *Check) (link, error) {
 	return link{free: c.key(low)}, nil
 }
 
-// repairChain supersedes the verdict before the last one, if whoever wrote the last one was
-// stopped before that.
+// repairChain supersedes the verdict before the last one, if the process that wrote the
+// last one was stopped before it did.
 func repairChain(ctx context.Context, s Store, c *Check, n int, by string, at func(int) (*ken.Claim, error)) error {
 	have, err := at(n)
 	if err != nil || have == nil || have.Status == ken.StatusSuperseded {
@@ -278,10 +280,10 @@ func repairChain(ctx context.Context, s Store, c *Check, n int, by string, at fu
 	return s.SupersedeFor(ctx, have.ID, by, "the check was made again", c.Actor)
 }
 
-// maxCompared is the largest file that is compared, in bytes.
+// maxCompared is the maximum size of a file that is compared, in bytes.
 const maxCompared = 64 << 20
 
-// files compares evidence with the files of a project, each file once.
+// files compares evidence with the files of a project. Each file is read once.
 type files struct {
 	dir  *projectfile.Folder // nil compares nothing
 	seen map[string]found
@@ -289,7 +291,7 @@ type files struct {
 
 type found struct {
 	hash  string
-	state State // Stands: hash is known
+	state State // Stands means that hash is known
 }
 
 func openFiles(root string) (*files, error) {
@@ -309,7 +311,7 @@ func (f *files) close() error {
 	return f.dir.Close()
 }
 
-// state says how a piece of evidence stands.
+// state returns the state of a piece of evidence.
 func (f *files) state(e ken.Evidence) State {
 	if e.Kind != ken.EvidenceFile || e.ContentHash == "" || f.dir == nil {
 		return Stands
@@ -336,18 +338,18 @@ func (f *files) look(name string) found {
 	return found{state: Unread}
 }
 
-// stands is state as ken.Claim.Support asks. A file that can't be compared gets the
-// benefit of the doubt, as one that was never indexed does.
+// stands is state in the form for ken.Claim.Support. A file that can't be compared
+// counts as unchanged, as does one that was never indexed.
 func (f *files) stands(e ken.Evidence) bool {
 	s := f.state(e)
 	return s == Stands || s == Unread
 }
 
-// prefixes are what stable ids of the code's graph and tokens of a plan begin with.
+// prefixes are the prefixes of stable ids in the code's graph and of tokens in a plan.
 var prefixes = []string{"file", "package", "namespace", "type", "interface", "method", "property", "function", "variable", "adr", "symbol", "artifact"}
 
-// names are the ways in which claims may write what is asked for: as it was given, as a
-// path from the root, and without what says of which sort it is or in which line.
+// names returns the forms in which claims may write the target: as given, as a path
+// relative to the root, and without a prefix for its kind or a line number.
 func names(q *Query, root string) []string {
 	var out []string
 	add := func(s string) {
@@ -372,8 +374,8 @@ func names(q *Query, root string) []string {
 	return out
 }
 
-// inProject spells a path as claims do, from the root and with slashes, and false for
-// what is no path or lies elsewhere.
+// inProject returns a path in the form that claims use, relative to the root and with
+// slashes. ok is false for other strings and for paths outside of the root.
 func inProject(s, root string) (string, bool) {
 	if filepath.IsAbs(s) {
 		rel, err := filepath.Rel(root, s)
@@ -389,8 +391,9 @@ func inProject(s, root string) (string, bool) {
 	return p, p != "." && filepath.IsLocal(filepath.FromSlash(p))
 }
 
-// One shows a claim that is at hand as Of would: its tier by now and why, and each piece
-// of its evidence, in the claim's order. Errors: those of opening the project's folder.
+// One converts a given claim as Of does: with its current tier, the reason for it, and
+// each piece of its evidence, in the claim's order. Errors: those of opening the
+// project's folder.
 func One(c *ken.Claim, o Options) (out Claim, err error) {
 	if o.Now == nil {
 		o.Now = time.Now

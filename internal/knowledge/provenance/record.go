@@ -20,53 +20,54 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Check is what a validator has to say: what was looked at and what came of it. Two
-// checks of one validator, target and scope are the same check.
+// Check is the result of a validator: what was checked, and the verdict. Two checks with
+// the same validator, target and scope are the same check.
 type Check struct {
-	Validator string // who checks, such as "go vet"; not empty
-	Target    string // what is checked: a path, a package, a command; not empty
-	Statement string // what is known now, as a sentence that says the verdict: "the tests of pay pass"
+	Validator string // name of the validator, such as "go vet"; not empty
+	Target    string // what was checked: a path, a package, a command; not empty
+	Statement string // the verdict as a sentence: "the tests of pay pass"
 	Passed    bool
 
-	// Evidence is what was seen, and nothing else: the tier follows from it. Never
-	// empty. A piece without a time gets that of the call.
+	// Evidence is what was observed; the tier is derived from it. It must not be empty.
+	// A piece without a time gets that of the call.
 	Evidence []ken.Evidence
 
-	About     []string  // further names that the claim is about; Target is one already
-	ExpiresAt time.Time // when the verdict is too old to count; zero never
+	About     []string  // further names that the claim is about; Target is always one
+	ExpiresAt time.Time // when the verdict expires; zero means never
 
-	// Settles writes a verdict that passed only where it answers one that failed: for
-	// checks whose passing nobody needs to be told.
+	// Settles means that a passed verdict is written only if the last one failed. It is
+	// for checks whose success is not worth a claim.
 	Settles bool
 
 	Scope   ken.Scope
 	Project string
 	Session string
 	Branch  string
-	Actor   ken.Actor // default tool, Validator
+	Actor   ken.Actor // default: type tool, id Validator
 }
 
-// Outcome is what became of a check.
+// Outcome is what Record did with a check.
 type Outcome string
 
 // Outcomes.
 const (
 	Written    Outcome = "written"    // the first verdict of the check
-	Reinforced Outcome = "reinforced" // the same verdict as before, and its evidence
-	Revised    Outcome = "revised"    // the same verdict, in other words
-	Turned     Outcome = "turned"     // the other verdict: what stood before is superseded
-	Disputed   Outcome = "disputed"   // the same verdict, which somebody disputes: it stays disputed
-	Nothing    Outcome = "nothing"    // see Check.Settles
+	Reinforced Outcome = "reinforced" // the same verdict as before; its evidence was added
+	Revised    Outcome = "revised"    // the same verdict with another statement
+	Turned     Outcome = "turned"     // the other verdict; the previous claim was superseded
+	Disputed   Outcome = "disputed"   // the same verdict, whose claim is disputed; it stays disputed
+	Nothing    Outcome = "nothing"    // nothing was written, see Check.Settles
 )
 
-// Recorded is what Record did.
+// Recorded is the result of Record.
 type Recorded struct {
-	ID         string  `json:"id,omitempty"` // of the claim that says the verdict; "" for Nothing
+	ID         string  `json:"id,omitempty"` // the claim with the verdict; "" for Nothing
 	Outcome    Outcome `json:"outcome"`
-	Superseded string  `json:"superseded,omitempty"` // the claim that said the other verdict
+	Superseded string  `json:"superseded,omitempty"` // the claim with the previous verdict
 }
 
-// Store is what is needed of a store to write. The stores on disk and in memory are one.
+// Store is the part of a store that Record needs. The stores on disk and in memory
+// implement it.
 type Store interface {
 	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
@@ -74,32 +75,33 @@ type Store interface {
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
 }
 
-// confidence is that of every verdict: a program said so. It is the same for both, since
-// to replace a claim by a less certain one is something that a person should look at.
+// confidence is the confidence of every verdict, since a program computed it. It is the
+// same for both verdicts: a claim that replaces a more certain one would need a person's
+// review.
 const confidence = 0.95
 
-// maxPieces is how many pieces of evidence a verdict gathers. Those that are there are
-// refreshed all the same.
+// maxPieces is the maximum number of pieces of evidence of a verdict. Existing pieces
+// are still refreshed.
 const maxPieces = 100
 
-// Record writes a verdict as a claim of kind finding. now is when it was come by.
+// Record writes a verdict as a claim of kind finding. now is the time of the check.
 //
 // The first verdict of a check is a new claim. The same verdict again reinforces that
-// claim: its evidence grows by what is new, and the rest is as fresh as the last run.
-// The other verdict is a claim of its own that supersedes the former. It does not
-// dispute it, since what was seen before was true before: the thing has changed, nobody
-// contests anything, and a queue of red tests is no work for who settles disputes. So at
-// most one verdict of a check stands at a time, and the chain of the others says when it
-// turned. What a person disputes, no validator settles by saying it again.
+// claim: new evidence is added, and existing evidence gets the time of this run. The
+// other verdict is a new claim that supersedes the previous one. It does not dispute it,
+// because the previous verdict was true at its time: the thing has changed, and failed
+// tests should not fill the queue of disputes. So at most one verdict of a check is
+// valid at a time, and the chain of verdicts shows when it changed. If a person disputed
+// a verdict, a validator that repeats it does not change that.
 //
-// Record may be called by several processes at a time. Errors: ErrInvalid for a check
-// that lacks something, and those of the store.
+// Record may be called by several processes concurrently. Errors: ErrInvalid for an
+// incomplete check, and those of the store.
 func Record(ctx context.Context, s Store, c Check, now time.Time) (Recorded, error) {
 	if err := c.check(); err != nil {
 		return Recorded{}, err
 	}
 	c = c.clean(now.Round(0).UTC())
-	const tries = 3 // somebody else may turn it in between
+	const tries = 3 // another process may change the verdict meanwhile
 	for try := 1; ; try++ {
 		r, err := record(ctx, s, &c)
 		if err == nil || try == tries || !errors.Is(err, ken.ErrRefused) {
@@ -124,8 +126,8 @@ func (c *Check) check() error {
 	return nil
 }
 
-// clean returns a check that shares nothing with the caller's and says no secrets where
-// no store looks for any.
+// clean returns a copy of the check without secrets in fields that a store does not
+// clean.
 func (c Check) clean(now time.Time) Check {
 	c.Validator, c.Target, c.Statement = store.Clean(c.Validator), store.Clean(c.Target), store.Clean(c.Statement)
 	c.Evidence = slices.Clone(c.Evidence)
@@ -142,14 +144,14 @@ func (c Check) clean(now time.Time) Check {
 	return c
 }
 
-// body is what a verdict's claim says beside its words.
+// body is the body of a verdict's claim.
 type body struct {
 	Validator string `json:"validator"`
 	Target    string `json:"target"`
 	Passed    bool   `json:"passed"`
 }
 
-// claim is the verdict as a claim.
+// claim returns the verdict as a claim.
 func (c *Check) claim(key string) ken.Claim {
 	out := ken.Claim{Key: key, Kind: ken.KindFinding, Text: c.Statement, Evidence: c.Evidence, Status: ken.StatusObserved, Confidence: confidence,
 		Importance: 0.5, Scope: c.Scope, Project: c.Project, Session: c.Session, Branch: c.Branch, Actor: c.Actor, Domain: "check",
@@ -161,7 +163,7 @@ func (c *Check) claim(key string) ken.Claim {
 	return out
 }
 
-// named are the names that can be names, each once.
+// named returns the strings that are valid names, each once.
 func named(list []string) []string {
 	var out, seen []string
 	for _, n := range list {
@@ -178,7 +180,7 @@ func record(ctx context.Context, s Store, c *Check) (Recorded, error) {
 		return Recorded{}, err
 	}
 	if l.claim != nil && l.claim.Status == ken.StatusSuperseded {
-		l.claim = nil // by somebody who knew better: what comes now is new
+		l.claim = nil // somebody superseded it, so this verdict is a new claim
 	}
 	var was body
 	if l.claim != nil && json.Unmarshal(l.claim.Body, &was) == nil && was.Passed == c.Passed {
@@ -198,7 +200,7 @@ func record(ctx context.Context, s Store, c *Check) (Recorded, error) {
 	return Recorded{ID: id, Outcome: Turned, Superseded: l.claim.ID}, s.SupersedeFor(ctx, l.claim.ID, id, reason, c.Actor)
 }
 
-// reinforce takes in the verdict that stands already.
+// reinforce handles a verdict that is equal to the current one.
 func reinforce(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorded, error) {
 	now := c.claim(have.Key)
 	now.Entities = named(slices.Concat(have.Entities, now.Entities))
@@ -206,7 +208,7 @@ func reinforce(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorde
 	out := Recorded{ID: have.ID, Outcome: Reinforced}
 	switch {
 	case have.Status == ken.StatusDisputed:
-		now.Text = have.Text // other words would be a claim that nobody disputes
+		now.Text = have.Text // another text would be a claim that is not disputed
 		out.Outcome = Disputed
 	case now.Text != have.Text:
 		out.Outcome, now.Evidence = Revised, c.Evidence
@@ -219,7 +221,8 @@ func reinforce(ctx context.Context, s Store, c *Check, have *ken.Claim) (Recorde
 	return out, s.Reinforce(ctx, have.ID, now.Evidence, c.Actor)
 }
 
-// limitPieces are the pieces for which there is room; those that refresh one always fit.
+// limitPieces returns the pieces that still fit. Pieces that refresh an existing one
+// always do.
 func limitPieces(have, more []ken.Evidence) []ken.Evidence {
 	room := maxPieces - len(have)
 	var out []ken.Evidence
@@ -234,19 +237,19 @@ func limitPieces(have, more []ken.Evidence) []ken.Evidence {
 		out = append(out, e)
 	}
 	if len(out) == 0 {
-		return have[:1] // as it is
+		return have[:1] // unchanged
 	}
 	return out
 }
 
-// Evidence is a file of the project in root as evidence: its path from there, with
-// slashes, and the hash of its whole content by which Of sees that it has changed. name
-// is relative to root, or absolute and within it; symbolic links are followed within the
-// project only. Files up to 64 MiB are taken, as larger ones are not compared.
+// Evidence returns a file of the project in root as evidence: its path relative to root,
+// with slashes, and the hash of its content, by which Of detects changes. name is
+// relative to root, or absolute and within it. Symbolic links are followed within the
+// project only. The file may have up to 64 MiB, since larger ones are not compared.
 //
-// Errors name no field, as each caller has another one: ErrNotFound for a file that is
-// not there, ErrInvalid for one that is not of the project, is no regular file, is too
-// large or can't be read.
+// Errors name no field, as it differs between callers: ErrNotFound for a missing file,
+// ErrInvalid for one that is outside of the project, no regular file, too large or
+// unreadable.
 func Evidence(root, name string) (ken.Evidence, error) {
 	rel, err := within(root, name)
 	if err != nil {
@@ -261,8 +264,8 @@ func Evidence(root, name string) (ken.Evidence, error) {
 	return e, nil
 }
 
-// within is the path of a file from the project's folder. Both may be named by way of
-// links.
+// within returns the path of a file relative to the project's folder. Both may be given
+// as paths with links.
 func within(root, name string) (string, error) {
 	if name == "" {
 		return "", notEvidence("an empty name", "is not that of a file")
@@ -283,7 +286,7 @@ func within(root, name string) (string, error) {
 	return path.Clean(filepath.ToSlash(rel)), nil
 }
 
-// unlinked is a path without links, if there is such a path.
+// unlinked returns a path without symbolic links, if it can be resolved.
 func unlinked(name string) string {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
@@ -294,7 +297,7 @@ func unlinked(name string) string {
 	return name
 }
 
-// hashFile hashes a file below a folder as it is now.
+// hashFile returns the current hash of a file below a folder.
 func hashFile(root, rel string) (string, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {

@@ -15,39 +15,39 @@ import (
 // View lists the claims about a thing and their evidence.
 type View struct {
 	Target string   `json:"target"`
-	Names  []string `json:"names"` // that it was looked up by, the target as it was given first
+	Names  []string `json:"names"` // names that were looked up, the given target first
 
-	Total  int     `json:"total"`  // claims that bear on it, without those that are left out
-	Offset int     `json:"offset"` // of the first one in Claims
+	Total  int     `json:"total"`  // number of claims, without those in LeftOut
+	Offset int     `json:"offset"` // index of the first one in Claims
 	Claims []Claim `json:"claims"` // never nil
 
-	// LeftOut counts those that were not asked for.
+	// LeftOut counts the claims that the query excludes.
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// LeftOut counts claims that bear on the thing and are not shown. One that is both
-// counts as superseded.
+// LeftOut counts claims about the thing that are not shown. An expired and superseded
+// claim counts as superseded.
 type LeftOut struct {
 	Expired    int `json:"expired"`
 	Superseded int `json:"superseded"`
 }
 
-// Claim is one claim and what it rests on.
+// Claim is one claim with its evidence.
 type Claim struct {
 	ID      string     `json:"id"`
 	Kind    ken.Kind   `json:"kind"`
 	Heading string     `json:"heading,omitempty"`
 	Text    string     `json:"text"`
 	Status  ken.Status `json:"status"`
-	Tier    ken.Tier   `json:"tier"` // by now, of what still stands
-	Why     string     `json:"why"`  // it has that tier, in words
+	Tier    ken.Tier   `json:"tier"` // current tier, by the evidence that is still valid
+	Why     string     `json:"why"`  // why it has that tier
 	Trust   ken.Trust  `json:"trust"`
-	Via     []Via      `json:"via"` // how it bears on the thing; never empty
+	Via     []Via      `json:"via"` // how it refers to the thing; never empty
 
 	Source     string    `json:"source,omitempty"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
-	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero never
+	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero means never
 	Expired    bool      `json:"expired,omitempty"`
 	ArchivedAt time.Time `json:"archived_at,omitzero"`
 
@@ -58,53 +58,53 @@ type Claim struct {
 	Evidence []Piece `json:"evidence"`
 }
 
-// Via is how a claim bears on a thing.
+// Via is how a claim refers to a thing.
 type Via string
 
-// The ways.
+// Values of Via.
 const (
 	ViaID       Via = "id"       // the thing is the claim
-	ViaKey      Via = "key"      // the claim was written under the name
+	ViaKey      Via = "key"      // the claim has the name as its key
 	ViaName     Via = "name"     // the claim is about it
-	ViaEvidence Via = "evidence" // a piece of its evidence points at it
+	ViaEvidence Via = "evidence" // a piece of its evidence refers to the thing
 )
 
-// Piece is a piece of evidence and how it stands.
+// Piece is a piece of evidence with its state.
 type Piece struct {
 	Kind      ken.EvidenceKind `json:"kind"`
-	Reference string           `json:"reference"` // what it points at, in words
+	Reference string           `json:"reference"` // what it refers to, in words
 	Detail    string           `json:"detail,omitempty"`
-	Hard      bool             `json:"hard,omitempty"` // mechanical proof
+	Hard      bool             `json:"hard,omitempty"` // it is mechanical proof
 	State     State            `json:"state"`
-	Hash      string           `json:"hash,omitempty"` // when it was collected
-	At        time.Time        `json:"at,omitzero"`    // when it was collected; zero is unknown
+	Hash      string           `json:"hash,omitempty"` // at the time of collection
+	At        time.Time        `json:"at,omitzero"`    // time of collection; zero if unknown
 	ExitCode  *int             `json:"exit_code,omitempty"`
-	Matches   bool             `json:"matches,omitempty"` // it points at the thing
+	Matches   bool             `json:"matches,omitempty"` // it refers to the thing
 }
 
-// State is whether a piece of evidence still stands.
+// State says whether a piece of evidence is still valid.
 type State string
 
-// States. Only a file whose content was hashed can cease to stand.
+// States. Only a hashed file can become invalid.
 const (
-	Stands  State = "stands"  // nothing speaks against it; of a hashed file: the content is the same
-	Changed State = "changed" // the file holds something else now
-	Gone    State = "gone"    // the file is no more
+	Stands  State = "stands"  // nothing contradicts it; for a hashed file, the content is unchanged
+	Changed State = "changed" // the content of the file has changed
+	Gone    State = "gone"    // the file was deleted
 	Unread  State = "unread"  // the file can't be compared: it is a link, too large, or not readable
 )
 
-// Query says what is asked.
+// Query selects the claims.
 type Query struct {
 	// Target is a path, a symbol or another name of a thing, the name of a test, a
 	// command, an artifact, an address, a commit, or a claim's id or key.
 	Target string
 	Names  []string // further names of the same thing
 
-	Expired    bool // expired claims, too
-	Superseded bool // superseded claims, too
+	Expired    bool // include expired claims
+	Superseded bool // include superseded claims
 
-	Offset int // claims to pass over; below 0 is 0
-	Limit  int // most claims; 0 means DefaultLimit, and MaxLimit is the most
+	Offset int // number of claims to skip; below 0 means 0
+	Limit  int // maximum number of claims; 0 means DefaultLimit, and MaxLimit is the maximum
 }
 
 // Limits of a page.
@@ -113,14 +113,15 @@ const (
 	MaxLimit     = 1000
 )
 
-// Options say how it is now.
+// Options holds what the current state is computed with.
 type Options struct {
 	Now       func() time.Time // default time.Now
-	DecayDays int              // as of ken.Support.At
-	Root      string           // the project's folder, which files are compared in; "" takes every file for what it was
+	DecayDays int              // as for ken.Support.At
+	Root      string           // the project's folder, in which files are compared; "" treats every file as unchanged
 }
 
-// Reader is what is needed of a store to look. The stores on disk and in memory are one.
+// Reader is the part of a store that Of needs. The stores on disk and in memory
+// implement it.
 type Reader interface {
 	Get(ctx context.Context, id string) (ken.Claim, error)
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
@@ -129,8 +130,8 @@ type Reader interface {
 	Claim(ctx context.Context, ref store.Ref) (ken.Claim, error)
 }
 
-// tier is what a claim's evidence amounts to now, and why. It is ken.Claim.Support with
-// words.
+// tier returns the current tier of a claim and the reason for it. It is
+// ken.Claim.Support with a description.
 func tier(c *ken.Claim, f *files, now time.Time, decayDays int) (ken.Tier, string) {
 	s := c.Support(f.stands)
 	at := s.At(now, decayDays)
@@ -141,7 +142,7 @@ func tier(c *ken.Claim, f *files, now time.Time, decayDays int) (ken.Tier, strin
 	return at, why
 }
 
-// tierReason says why evidence is of a tier, before decay.
+// tierReason describes why evidence has a tier, before decay.
 func tierReason(c *ken.Claim, is ken.Tier, f *files) string {
 	var hard, backed, words, fallen, people []string
 	var standing []ken.Evidence
@@ -192,7 +193,7 @@ func once(list []string) []string {
 	return out
 }
 
-// listFirst names the first few.
+// listFirst lists the first few items.
 func listFirst(list []string) string {
 	const most = 3
 	if len(list) > most {
@@ -201,7 +202,7 @@ func listFirst(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// reference is what a piece points at, in words.
+// reference describes what a piece of evidence refers to.
 func reference(e *ken.Evidence) string {
 	for _, ref := range []string{e.Path, e.ID, e.URL, e.CommitSHA, e.ArtifactID, e.ToolCallID, e.MessageID, e.SessionID} {
 		if ref == "" {

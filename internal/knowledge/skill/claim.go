@@ -9,14 +9,14 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// KeyPrefix is what a playbook's key starts with; its name follows.
+// KeyPrefix is the prefix of a playbook's key; its name follows.
 const KeyPrefix = "playbook:"
 
-// Aspect is the one that a playbook is filed under: it is how the skill of its name
-// is done.
+// Aspect is the aspect under which a playbook is filed: it is the procedure of the
+// skill with its name.
 const Aspect = "procedure"
 
-// Body is the body of a playbook's claim: what it says beside its text.
+// Body is the body of a playbook's claim: the fields besides its text.
 type Body struct {
 	Name          string            `json:"name"`
 	License       string            `json:"license,omitempty"`
@@ -24,21 +24,21 @@ type Body struct {
 	AllowedTools  []string          `json:"allowed_tools,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Files         []File            `json:"files,omitempty"`
-	Hash          string            `json:"hash"` // of the file that it was read from
+	Hash          string            `json:"hash"` // hash of the file that it was read from
 }
 
-// Claim returns the playbook as a claim that by, a person, has added at a time. It
-// has the key "playbook:" and its name, so that adding it again revises it, and
-// changes nothing when nothing has changed. The text is the description and then
-// the whole body: the index finds it by both, and the block shortens.
+// Claim returns the playbook as a claim that the person by added at a time. Its key
+// is "playbook:" and the name, so that adding it again revises it, or changes
+// nothing if it is the same. The text is the description and then the complete
+// body: the index finds the claim by both, and the injected block shortens it.
 //
-// The file is kept as an artifact with its hash and not as file evidence: what a
-// person has added stands until a person updates it, while file evidence would
-// take it back as soon as somebody edits the file. Body.Hash tells whether the
-// file has changed since. All of its evidence speaks for who added it, whoever
+// The file is recorded as an artifact with its hash, not as file evidence. A
+// playbook is valid until a person updates it, while file evidence would become
+// invalid with any edit of the file. Body.Hash shows whether the file has changed
+// since. All of its evidence has the trust of the person who added it, whoever
 // wrote the file.
 //
-// The error is that of a claim which can't be: a text beyond ken.MaxTextBytes.
+// The error is that of an invalid claim: a text longer than ken.MaxTextBytes.
 func (s *Skill) Claim(by string, at time.Time) (ken.Claim, error) {
 	body, err := json.Marshal(Body{Name: s.Name, License: s.License, Compatibility: s.Compatibility, AllowedTools: s.AllowedTools,
 		Metadata: s.Metadata, Files: s.Files, Hash: s.Hash})
@@ -55,8 +55,8 @@ func (s *Skill) Claim(by string, at time.Time) (ken.Claim, error) {
 	return c, c.Validate()
 }
 
-// Text is what stands in the claim: the description and then the body, or the body
-// alone where the description was taken from it.
+// Text returns the text of the claim: the description and then the body, or only
+// the body if the description was taken from it.
 func (s *Skill) Text() string {
 	switch {
 	case s.Body == "":

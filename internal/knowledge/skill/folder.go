@@ -14,14 +14,14 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Bounds of a skill's folder: more than any skill that is one.
+// Bounds of a skill's folder. They are larger than any real skill.
 const (
 	MaxFiles       = 500
 	MaxFolderBytes = 32 << 20
 )
 
-// list names the files below a skill's folder. Links are not followed, and what
-// starts with a dot is left out.
+// list returns the files below a skill's folder. Links are not followed, and names
+// that start with a dot are left out.
 func list(dir, self string) ([]File, error) {
 	var files []File
 	var total int64
@@ -64,11 +64,11 @@ func list(dir, self string) ([]File, error) {
 	return files, nil
 }
 
-// link is a Markdown link's target, without a title.
+// link matches a Markdown link; its group is the target without a title.
 var link = lazyregexp.New(`\]\(\s*<?([^)\s>]+)>?[^)]*\)`)
 
-// missing returns the relative links of a text that lead to no file of the folder,
-// each once, in their order.
+// missing returns the relative links of a text to files that are not in the
+// folder, each once, in their order.
 func missing(body string, files []File) (out []string) {
 	there := map[string]bool{}
 	for _, f := range files {

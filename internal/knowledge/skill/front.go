@@ -15,22 +15,22 @@ import (
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// Bounds of front matter: a hundred times what anybody writes. Nesting costs the
-// YAML parser time with its square.
+// Bounds of front matter: a hundred times the usual size. The YAML parser's time
+// grows with the square of the nesting.
 const (
 	maxFront = 64 << 10
 	maxDepth = 64
 )
 
-// parser reads one file.
+// parser parses one file.
 type parser struct {
 	path  string
-	lines map[string]int // where each key of the front matter stands
+	lines map[string]int // line number of each key of the front matter
 }
 
-// split parts the front matter, if there is any, from the text behind it. The
-// front matter comes back with an empty line in place of the one that opens it,
-// so that lines are counted as in the file.
+// split separates the front matter, if there is any, from the text after it. The
+// returned front matter has an empty line in place of its opening line, so that
+// line numbers are those of the file.
 func (p *parser) split(text string) (front, body string, err error) {
 	first, rest, ok := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t") != "---" {
@@ -48,7 +48,7 @@ func (p *parser) split(text string) (front, body string, err error) {
 	return "", "", p.wrong(1, "", "the front matter that starts here has no end", "Close it with a line of three hyphens.")
 }
 
-// front fills in what the front matter says.
+// front parses the front matter into s.
 func (p *parser) front(s *Skill, text string) error {
 	p.lines = map[string]int{}
 	if strings.TrimSpace(text) == "" {
@@ -79,7 +79,7 @@ func (p *parser) front(s *Skill, text string) error {
 	return nil
 }
 
-// fields reads the top level.
+// fields parses the top level.
 func (p *parser) fields(s *Skill, fields ast.MapNode) error {
 	useWhen := ""
 	for it := fields.MapRange(); it.Next(); {
@@ -120,7 +120,7 @@ func (p *parser) fields(s *Skill, fields ast.MapNode) error {
 	return nil
 }
 
-// metadata is a mapping of single values.
+// metadata parses a mapping of single values.
 func (p *parser) metadata(s *Skill, v ast.Node) error {
 	if v.Type() == ast.NullType {
 		return nil
@@ -157,7 +157,7 @@ func (p *parser) triggers(s *Skill, field string, v ast.Node) error {
 	return err
 }
 
-// line is a value of one line.
+// line returns a value that must be on one line.
 func (p *parser) line(field string, v ast.Node) (string, error) {
 	s, err := p.scalar(field, v)
 	if err == nil && strings.Contains(s, "\n") {
@@ -166,13 +166,13 @@ func (p *parser) line(field string, v ast.Node) (string, error) {
 	return s, err
 }
 
-// paragraph is a value that may go over several lines, on one.
+// paragraph returns a value that may have several lines, as one line.
 func (p *parser) paragraph(field string, v ast.Node) (string, error) {
 	s, err := p.scalar(field, v)
 	return strings.Join(strings.Fields(s), " "), err
 }
 
-// list is a list of values, or a value that one of the separators parts.
+// list returns the values of a list, or the parts of a value between separators.
 func (p *parser) list(field string, v ast.Node, separators string) (out []string, err error) {
 	if seq, ok := v.(*ast.SequenceNode); ok {
 		for _, e := range seq.Values {
@@ -195,7 +195,7 @@ func (p *parser) list(field string, v ast.Node, separators string) (out []string
 	return out, err
 }
 
-// parts cuts at separators, and at none within parentheses: Bash(git log:*) is one
+// parts splits s at separators outside of parentheses: Bash(git log:*) is one
 // tool.
 func parts(s, separators string) (out []string) {
 	from, depth := 0, 0
@@ -213,7 +213,7 @@ func parts(s, separators string) (out []string) {
 	return append(out, s[from:])
 }
 
-// scalar is a single value as text.
+// scalar returns a single value as text.
 func (p *parser) scalar(field string, v ast.Node) (string, error) {
 	switch n := v.(type) {
 	case *ast.NullNode:
@@ -223,7 +223,7 @@ func (p *parser) scalar(field string, v ast.Node) (string, error) {
 	case *ast.LiteralNode:
 		return strings.TrimSpace(n.Value.Value), nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, nil // as it stands: 1.0 is a version
+		return n.GetToken().Value, nil // as written: 1.0 is a version
 	}
 	return "", p.wrong(lineOf(v), field, "not a plain value", "Put the value on the line of its key, in quotes.")
 }
@@ -235,7 +235,8 @@ func lineOf(n ast.Node) int {
 	return 0
 }
 
-// syntax translates the YAML parser's error, whose own text shows the file.
+// syntax translates the YAML parser's error, whose own text contains lines of the
+// file.
 func (p *parser) syntax(err error) error {
 	msg, at := "front matter is not valid YAML", 1
 	var e yaml.Error
@@ -248,7 +249,7 @@ func (p *parser) syntax(err error) error {
 	return p.wrong(at, "", msg, "Put a value with a colon in it into quotes, and check the indentation.")
 }
 
-// wrong is an error with its place; line 0 is the whole file.
+// wrong returns an error with its position; line 0 means the whole file.
 func (p *parser) wrong(line int, field, msg, try string) error {
 	place := p.path
 	if line > 0 {

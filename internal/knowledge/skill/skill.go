@@ -18,45 +18,45 @@ import (
 
 // Limits.
 const (
-	MaxName        = 64               // characters of a name; the convention's
-	MaxDescription = 1024             // characters of a description; the convention's
-	MaxBytes       = ken.MaxTextBytes // of the file: a claim holds no more
+	MaxName        = 64               // maximum length of a name in characters, by the convention
+	MaxDescription = 1024             // maximum length of a description in characters, by the convention
+	MaxBytes       = ken.MaxTextBytes // maximum size of the file, which is that of a claim's text
 )
 
-// fileName is what the file in a skill's folder is called.
+// fileName is the name of the file in a skill's folder.
 const fileName = "SKILL.md"
 
-// Skill is a playbook as it was read. Its slices are the caller's.
+// Skill is a parsed playbook. The caller owns its slices.
 type Skill struct {
-	Name        string // lower-case words with hyphens: what it is called by
-	Title       string // as its author wrote it
+	Name        string // lower-case words with hyphens
+	Title       string // the name as its author wrote it
 	Description string // what it does and when to use it; one paragraph
 	Body        string // Markdown, without front matter
 
 	License       string
 	Compatibility string
-	AllowedTools  []string          // that it wants; nothing here grants them
-	Triggers      []string          // words that call for it, beside the description's
-	Metadata      map[string]string // nil when there is none
+	AllowedTools  []string          // tools that it asks for; nothing here grants them
+	Triggers      []string          // words by which it is recognised, in addition to the description
+	Metadata      map[string]string // nil if there is none
 
-	Path    string   // of the file, as given to Read
-	Hash    string   // "sha256:" and hex, of the file as it lies on disk
-	Files   []File   // that come with it, by path; without the file itself
-	Missing []string // paths that the text refers to and that are not there
+	Path    string   // path of the file, as given to Read
+	Hash    string   // "sha256:" and hex, of the file on disk
+	Files   []File   // other files of the folder, by path
+	Missing []string // paths that the text refers to and that don't exist
 
-	derived bool // the description is the body's own
+	derived bool // the description was taken from the body
 }
 
-// File is one that lies in a skill's folder.
+// File is a file in a skill's folder.
 type File struct {
 	Path string `json:"path"` // slash-separated, relative to the folder
 	Size int64  `json:"size"` // bytes
 }
 
-// Read reads the playbook at path: a Markdown file, or a folder with a SKILL.md. A
-// file that is called SKILL.md brings its folder along. Errors: ErrNotFound for
-// what is not there; ErrInvalid, with file and line where there is one, for what
-// is no playbook.
+// Read reads the playbook at path: a Markdown file, or a folder with a SKILL.md.
+// For a file called SKILL.md, the files of its folder are listed as well. Errors:
+// ErrNotFound for a missing or unreadable file; ErrInvalid, with file and line
+// where known, for an invalid playbook.
 func Read(path string) (Skill, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -84,7 +84,8 @@ func Read(path string) (Skill, error) {
 	return s, nil
 }
 
-// inFolder finds the skill's file in a folder, in whatever case.
+// inFolder returns the path of the skill's file in a folder; the case of its name
+// does not matter.
 func inFolder(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -99,7 +100,7 @@ func inFolder(dir string) (string, error) {
 		Try: "Name a Markdown file, or a folder with a " + fileName + "."}
 }
 
-// readFile reads a regular file, and no more of it than a playbook may have.
+// readFile reads a regular file, up to the maximum size of a playbook.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,8 +117,8 @@ func readFile(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Parse reads the text of a playbook; path is for its name and for messages. The
-// result has no files. Errors: ErrInvalid.
+// Parse parses the text of a playbook. path is used for its name and for messages.
+// The result has no files. Errors: ErrInvalid.
 func Parse(path string, b []byte) (Skill, error) {
 	p := parser{path: path}
 	sum := sha256.Sum256(b)
@@ -143,7 +144,7 @@ func Parse(path string, b []byte) (Skill, error) {
 		}
 	}
 	if title != "" && (title == s.Title || slug(title) == slug(s.Title)) {
-		body = rest // it would stand there twice
+		body = rest // otherwise it would be in the text twice
 	}
 	s.Body = strings.TrimSpace(body)
 	if s.Name = slug(s.Title); s.Name == "" {
@@ -161,8 +162,8 @@ func Parse(path string, b []byte) (Skill, error) {
 	return s, nil
 }
 
-// nameOf is what a file without a heading is called: by its own name, or by its
-// folder's when its name says nothing.
+// nameOf returns the name of a file without a heading: that of the file, or of its
+// folder for a SKILL.md.
 func nameOf(path string) string {
 	base := filepath.Base(path)
 	if strings.EqualFold(base, fileName) {

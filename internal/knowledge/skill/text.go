@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// slug spells a name as the convention has it: lower-case letters and digits,
-// with single hyphens between them, at most MaxName characters. Letters of any
-// script stay what they are.
+// slug converts a name to the form of the convention: lower-case letters and digits
+// with single hyphens between words, at most MaxName characters. Letters of any
+// script are kept.
 func slug(name string) string {
 	var b strings.Builder
 	n, gap := 0, false
@@ -32,8 +32,8 @@ func slug(name string) string {
 	return b.String()
 }
 
-// firstHeading returns the heading that a text starts with, and what follows it; ""
-// and the text when it starts with something else.
+// firstHeading returns the heading at the start of a text, and the rest. If the
+// text starts with something else, it returns "" and the text.
 func firstHeading(text string) (heading, rest string) {
 	trimmed := strings.TrimLeft(text, " \t\n")
 	line, after, _ := strings.Cut(trimmed, "\n")
@@ -51,7 +51,7 @@ func firstHeading(text string) (heading, rest string) {
 	return strings.Join(strings.Fields(heading), " "), after
 }
 
-// headingLevel is how many hashes make a line a heading; 0 when it is none.
+// headingLevel returns the level of a heading line; 0 if the line is no heading.
 func headingLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	if level > 6 || level < len(line) && line[level] != ' ' && line[level] != '\t' {
@@ -60,8 +60,8 @@ func headingLevel(line string) int {
 	return level
 }
 
-// firstParagraph returns the first lines of prose of a text on one line, as many
-// characters as a description may have.
+// firstParagraph returns the first paragraph of prose in a text on one line, cut to
+// the length of a description.
 func firstParagraph(text string) string {
 	var words []string
 	size, fence := 0, ""

@@ -14,13 +14,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// aspect is one of an entity's, under all its names.
+// aspect is one of an entity's aspects, merged over all its names.
 type aspect struct {
 	store.AspectOutline
 	weight float64
 }
 
-// aspects are an entity's, heaviest first, b.Aspects at most.
+// aspects returns an entity's aspects, heaviest first, at most b.Aspects.
 func (g *Graph) aspects(w *walker, entity string, names []string, b Bounds) []aspect {
 	at := map[string]int{}
 	var list []store.AspectOutline
@@ -56,7 +56,7 @@ func (g *Graph) aspects(w *walker, entity string, names []string, b Bounds) []as
 	return out[:min(len(out), b.Aspects)]
 }
 
-// merged is two lists of records as one, in the order of store.AspectOutline.Top.
+// merged merges two lists of records in the order of store.AspectOutline.Top.
 func (g *Graph) merged(a, b []store.Ref) []store.Ref {
 	out := slices.Concat(a, b)
 	rows := make(map[store.Ref]store.Row, len(out))
@@ -70,15 +70,15 @@ func (g *Graph) merged(a, b []store.Ref) []store.Ref {
 	return slices.Compact(out)
 }
 
-// attributes adds what is filed under an entity's best aspects. like says where the
-// entity stands.
+// attributes adds the claims under an entity's heaviest aspects. like has the values that
+// depend on the entity.
 func (g *Graph) attributes(c *collector, entity string, names []string, like Attribute, b Bounds) {
 	for _, a := range g.aspects(c.w, entity, names, b) {
 		for _, ref := range a.Top[:min(len(a.Top), b.Attributes)] {
-			if c.had[ref] || c.ruled[ref] {
+			if c.added[ref] || c.addedRules[ref] {
 				continue
 			}
-			c.had[ref] = true
+			c.added[ref] = true
 			at := like
 			at.Ref, at.Entity, at.Aspect, at.Weight = ref, entity, a.Name, a.weight
 			c.t.Attributes = append(c.t.Attributes, at)
@@ -86,8 +86,8 @@ func (g *Graph) attributes(c *collector, entity string, names []string, like Att
 	}
 }
 
-// order puts the best first: by nearness and weight, where each further attribute of
-// an aspect counts less, so that one aspect does not fill a list.
+// order sorts attributes, the best first, by nearness and weight. Each further attribute of
+// an aspect counts less, so that one aspect does not fill the list.
 func (g *Graph) order(list []Attribute) []Attribute {
 	if len(list) == 0 {
 		return nil
@@ -117,45 +117,44 @@ func (g *Graph) order(list []Attribute) []Attribute {
 
 // Signs holds the parts of a turn that show which entities it is about.
 //
-// A name in the text counts in any of its spellings. One that is a common word
-// ("go", "set", "main") counts only where it is meant as a name: written as code, as
-// a symbol, with a capital inside of a sentence, or with what it is behind it ("the
-// go service").
+// A name in the text is found in any of its spellings. A common word ("go", "set", "main")
+// is a name only if it is written as one: as code, as a symbol, with a capital inside a
+// sentence, or with its type after it ("the go service").
 type Signs struct {
 	Signals ken.Signals
-	Text    string // that names are read from; empty: Signals.Question. Of a long one, the beginning and the end
+	Text    string // text to find names in; if empty, Signals.Question. Of a long text, the beginning and the end are read
 	Project string // the project's name, or its folder's path
 	Scopes  []ken.Scope
-	// Carried are entities from the session's earlier turns and its checkpoint,
-	// strongest first, as Focus names them.
+	// Carried are entities from the session's earlier turns and its checkpoint, strongest
+	// first, by Focus.Name.
 	Carried []string
-	// Named are further names of what the turn names, in any spelling, and Beside is
-	// what hangs together with it; see there. Graph.Focal has no use for Beside.
+	// Named holds further names of what the turn names, in any spelling. Beside holds what
+	// is connected to it, see Beside; Graph.Focal ignores it.
 	Named  []string
 	Beside []Beside
-	// Done are texts that tell what is being done, such as commands and the arguments of
-	// tool calls. What that has to do with brings its rules, and so does what the text asks
-	// to be done; see reading.Deeds.
+	// Done holds texts that show what is being done, such as commands and the arguments of
+	// tool calls. Rules of things that these actions involve are included, as for actions
+	// that the text asks for; see reading.Deeds.
 	Done []string
 }
 
-// Origin is what makes an entity focal.
+// Origin is the reason why an entity is focal.
 type Origin string
 
 // Origins, strongest first.
 const (
 	FromCode    Origin = "code"    // the turn names it, as code or a symbol
 	FromText    Origin = "text"    // the turn names it
-	FromSession Origin = "session" // an earlier turn of the session did
-	FromScope   Origin = "scope"   // it is what the turn's scope is called
-	FromProject Origin = "project" // it is what the project is called
-	FromDeed    Origin = "deed"    // what the turn does has to do with it
+	FromSession Origin = "session" // an earlier turn of the session named it
+	FromScope   Origin = "scope"   // the turn's scope has its name
+	FromProject Origin = "project" // the project has its name
+	FromDeed    Origin = "deed"    // an action in the turn involves it
 )
 
-// Named reports whether the turn itself names what is of this origin.
+// Named reports whether the turn itself names an entity of this origin.
 func (o Origin) Named() bool { return o == FromCode || o == FromText }
 
-// rank orders origins, 0 is the strongest.
+// rank orders origins; 0 is the strongest.
 func (o Origin) rank() int {
 	switch o {
 	case FromCode:
@@ -172,8 +171,8 @@ func (o Origin) rank() int {
 	return 5
 }
 
-// Near is how near an entity of this origin is to what the turn is about, 0..1. The
-// figures say no more than their order.
+// Near returns how near an entity of this origin is to what the turn is about, 0..1. Only
+// the order of the numbers is meaningful.
 func (o Origin) Near() float64 {
 	switch {
 	case o.Named():
@@ -186,23 +185,23 @@ func (o Origin) Near() float64 {
 
 // Focus is an entity that a turn is about.
 type Focus struct {
-	Name  string   // as analysis.Entity spells it; of several names the one that the others are aliases of
+	Name  string   // primary name, in the form of analysis.Entity
 	Names []string // all its names, Name first
 	From  Origin
-	Said  string // the name by which it was found, spelled the same way
+	Said  string // the name by which it was found, in the same form
 }
 
-// mention is a name that something in the signs may be meant by.
+// mention is a possible name in the signs.
 type mention struct {
 	name  string
 	from  Origin
-	words int  // more is surer
-	at    int  // earlier is stronger
-	alias bool // another name of the product that is named
-	typed bool // only what stands behind it can tell that it is a name
+	words int  // number of words; more words are more certain
+	at    int  // position; earlier is stronger
+	alias bool // another name of the product that was named
+	typed bool // a common word, which is a name only if one of its heads tells its type
 }
 
-// better orders mentions.
+// better reports whether m is the stronger mention.
 func (m *mention) better(o *mention) bool {
 	if a, b := m.from.rank(), o.from.rank(); a != b {
 		return a < b
@@ -213,12 +212,12 @@ func (m *mention) better(o *mention) bool {
 	return m.at < o.at
 }
 
-// mentions collects what may be names, each once.
+// mentions collects possible names, each once.
 type mentions struct {
 	list []mention
 	at   map[string]int
-	// heads are, by common word, what stands behind it: it is a name if that tells what
-	// it names.
+	// heads maps a common word to the words after it. The word is a name if one of them
+	// tells a type.
 	heads map[string][]string
 }
 
@@ -248,7 +247,8 @@ func (ms *mentions) add(m mention) {
 	ms.list = append(ms.list, m)
 }
 
-// spelled adds a name and its variants. A common word needs to be marked as a name.
+// spelled adds a name and its variants. A common word is added only if it is marked as a
+// name.
 func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
 	whole := analysis.Entity(raw)
 	if whole == "" {
@@ -263,12 +263,13 @@ func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
 		}
 		return
 	}
-	for _, v := range reading.Variants(raw) { // none of them is common
+	for _, v := range reading.Variants(raw) { // no variant is common
 		ms.add(mention{name: v, from: from, words: 1, at: at})
 	}
 }
 
-// hasVariants reports what has variants: an identifier, a path, several words.
+// hasVariants reports whether a name may have variants: an identifier, a path, or several
+// words.
 func hasVariants(raw string) bool {
 	for i := range len(raw) {
 		switch c := raw[i]; {
@@ -279,24 +280,24 @@ func hasVariants(raw string) bool {
 	return false
 }
 
-// typed notes a common word with another behind it.
+// typed records a common word with the word after it.
 func (ms *mentions) typed(name, head string, at int) {
 	ms.add(mention{name: name, from: FromText, words: 1, at: at, typed: true})
 	ms.heads[name] = append(ms.heads[name], head)
 }
 
-// means reports whether a mention is of a name, if there is such a name.
+// means reports whether a mention is really a name.
 func (ms *mentions) means(m *mention) bool {
 	if !m.typed {
 		return true
 	}
-	const name = "payments" // any that is not common
+	const name = "payments" // any name that is not common
 	return slices.ContainsFunc(ms.heads[m.name], func(head string) bool {
 		return slices.Contains(reading.Variants(name+" "+head), name)
 	})
 }
 
-// mentionsOf reads all signs.
+// mentionsOf collects the possible names in all signs.
 func mentionsOf(s *Signs) *mentions {
 	const usual = 64 // a message of some sentences
 	ms := &mentions{list: make([]mention, 0, usual), at: make(map[string]int, usual), heads: map[string][]string{}}
@@ -338,7 +339,7 @@ func mentionsOf(s *Signs) *mentions {
 	return ms
 }
 
-// done adds the files and products that stand in what is done.
+// done adds the files and products in the text of an action.
 func (ms *mentions) done(text string, at int) {
 	words := strings.FieldsFunc(text[:min(len(text), maxDone)], func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`,;:(){}[]<>|&=", r) })
 	for _, w := range words {
@@ -355,10 +356,10 @@ func (ms *mentions) done(text string, at int) {
 	}
 }
 
-// maxDone bounds the bytes of a text of Signs.Done.
+// maxDone bounds the bytes that are read of a text in Signs.Done.
 const maxDone = 2048
 
-// base is the last part of a path, or a name as it is.
+// base returns the last part of a path, or a name unchanged.
 func base(p string) string {
 	p = strings.TrimRight(strings.ReplaceAll(p, "\\", "/"), "/")
 	if p == "" {
@@ -367,26 +368,26 @@ func base(p string) string {
 	return strings.TrimSuffix(path.Base(p), ".git")
 }
 
-// Bounds of what names are looked for in.
+// Bounds of the search for names.
 const (
-	headWords = 600 // of a long text, from its beginning
-	tailWords = 400 // and from its end
-	maxNgram  = 4   // words of a name
-	maxRunes  = 8   // of a name in a script without spaces
+	headWords = 600 // words at the beginning of a long text
+	tailWords = 400 // words at its end
+	maxNgram  = 4   // words of one name
+	maxRunes  = 8   // runes of a name in a script without spaces
 )
 
-// token is a word of a text, with what is around it.
+// token is a word of a text with its context.
 type token struct {
 	text     string
-	name     string // as analysis.Entity spells it
+	name     string // in the form of analysis.Entity
 	code     bool   // between backticks
 	capital  bool   // begins with a capital
 	opens    bool   // first of a sentence
-	closes   bool   // a clause ends behind it
+	closes   bool   // a clause ends after it
 	sentence int
 }
 
-// text adds the names that may stand in a text, and returns how many words it has.
+// text adds the possible names in a text, and returns its number of words.
 func (ms *mentions) text(text string) int {
 	tokens := tokenize(text)
 	titles := titleCaseSentences(tokens)
@@ -405,8 +406,8 @@ func (ms *mentions) text(text string) int {
 	return len(tokens)
 }
 
-// phrases adds the names of several words that may begin with the first of the tokens.
-// What one is without its first article, or its head, are names of fewer words.
+// phrases adds possible names of several words that begin with the first token. A phrase
+// without its first article, or without its head, is added as a name of fewer words.
 func (ms *mentions) phrases(tokens []token, at int) {
 	first := &tokens[0]
 	name, code := first.name, first.code
@@ -470,8 +471,8 @@ func tokenize(text string) []token {
 	return out
 }
 
-// titleCaseSentences tells the sentences most of whose words have capitals, which mean nothing
-// there.
+// titleCaseSentences returns the sentences in which most words have a capital. There, a
+// capital does not mark a name.
 func titleCaseSentences(tokens []token) map[int]bool {
 	out := map[int]bool{}
 	for i := 0; i < len(tokens); {
@@ -488,7 +489,7 @@ func titleCaseSentences(tokens []token) map[int]bool {
 	return out
 }
 
-// unspaced reports a word in a script that puts no spaces between words.
+// unspaced reports whether a word is in a script without spaces between words.
 func unspaced(word string) bool { return strings.ContainsFunc(word, analysis.Unspaced) }
 
 // runs adds the parts of an unspaced text that may be names.

@@ -1,19 +1,19 @@
 // Package structure reads what claims are about: which entities a turn is about,
-// which rules hold for them and for what is one dependency away, and what is filed
-// under their aspects.
+// which rules apply to them and to entities one dependency away, and which claims
+// are under their aspects.
 //
 //	signs of a turn ─→ focal entities ─→ rules, of them and one hop
 //	                                  └→ top aspects ─→ attributes
 //
-// There is nothing stored beside the claims: an entity is a name that claims carry,
-// an aspect is there when a claim is under it, and aliases and dependencies are
-// claims themselves, with evidence, a status and a scope. All reading is from
-// store.Structure, which is kept in memory and follows every write, so that a rule
-// can't be missed because something was not classified, indexed or embedded yet.
+// The structure is not stored separately. An entity is a name that claims have, an
+// aspect exists if a claim is under it, and aliases and dependencies are claims
+// with evidence, a status and a scope. Everything is read from store.Structure,
+// which is in memory and reflects every write, so that no rule is missed because it
+// was not classified, indexed or embedded yet.
 //
-// A name that is another name of something stands for it; all names of one entity
-// are looked at together. Ambiguous names stand for each thing that they are a name
-// of. Chains and circles of aliases end.
+// An alias stands for the entity that it is another name of, and all names of an
+// entity are read together. An ambiguous name stands for each of its entities.
+// Chains and cycles of aliases are resolved.
 //
-// Constraints have no bound here. All else has: see Bounds.
+// Constraints are not limited here. Everything else is; see Bounds.
 package structure

@@ -12,45 +12,44 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Source is what a graph reads from: an owner's store.Projections.
+// Source is what a graph reads from; store.Projections implements it for one owner.
 type Source interface {
 	store.Structure
-	// Row is as of store.Projections.
+	// Row is as in store.Projections.
 	Row(ref store.Ref) (store.Row, bool)
 }
 
-// Utility knows what came of showing claims of an aspect. Implementations are safe
-// for concurrent use, and answer from memory.
+// Utility reports how useful claims of an aspect were when shown. Implementations must
+// be safe for concurrent use and answer from memory.
 type Utility interface {
-	// Counts returns how often claims of the entity's aspect were put before a model,
-	// and how often it used them: shown >= used >= 0. Counts may be damped by age.
+	// Counts returns how often claims of the entity's aspect were shown to a model, and
+	// how often it used them: shown >= used >= 0. Older counts may have a lower weight.
 	Counts(entity, aspect string) (shown, used float64)
 }
 
-// Graph reads one owner's structure. It keeps no state of its own and is safe for
+// Graph reads one owner's structure. It has no state of its own and is safe for
 // concurrent use.
 type Graph struct {
 	src     Source
 	utility Utility
 }
 
-// New returns the graph of a source. A nil utility counts nothing.
+// New returns the graph of a source. utility may be nil.
 func New(src Source, u Utility) *Graph { return &Graph{src, u} }
 
-// Bounds limit a traversal; constraints they don't limit. Zero values mean the
-// defaults.
+// Bounds limits a traversal, except for constraints. Zero values mean the defaults.
 type Bounds struct {
-	Focal        int     // most focal entities whose attributes are looked at; default DefaultFocal
-	Aspects      int     // most aspects of an entity; default DefaultAspects
-	Attributes   int     // most attributes of an aspect; default DefaultAttributes
-	Dependencies int     // most dependencies of an entity that are told, and followed for attributes; default DefaultDependencies
-	MinStrength  float64 // of a dependency that is followed, 0..1; 0 means DefaultMinStrength, < 0 follows all
-	// Expand looks at the attributes of what is one hop from the entities that the
-	// turn itself names, too.
+	Focal        int     // maximum number of focal entities whose attributes are read; default DefaultFocal
+	Aspects      int     // maximum number of aspects per entity; default DefaultAspects
+	Attributes   int     // maximum number of attributes per aspect; default DefaultAttributes
+	Dependencies int     // maximum number of dependencies per entity that are returned, and followed for attributes; default DefaultDependencies
+	MinStrength  float64 // minimum strength of dependencies to follow, 0..1; 0 means DefaultMinStrength, < 0 follows all
+	// Expand also reads the attributes of entities that are one dependency away from
+	// those that the turn itself names.
 	Expand bool
 }
 
-// Defaults of Bounds: those of S1's traversal.
+// Defaults of Bounds, which are those of S1's traversal.
 const (
 	DefaultFocal        = 8
 	DefaultAspects      = 10
@@ -74,22 +73,22 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// Focal returns the entities that a turn is about, strongest first: those that its
-// text names, what the session carries, and its scopes and project. Every entity
-// that the text names is there; see Signs for how names are told from words. Only
-// links that pass the filter are followed.
+// Focal returns the entities that a turn is about, strongest first: those that its text
+// names, those that the session carries, and its scopes and project. Every entity that
+// the text names is included; see Signs for how names are recognised. Only links that
+// pass the filter are followed.
 func (g *Graph) Focal(ctx context.Context, s Signs, f *ken.Filter) ([]Focus, error) {
 	return g.focal(newWalker(ctx, g.src, f, Bounds{}.withDefaults()), &s)
 }
 
-// Traverse collects what the focal entities bring: see Traversal. The same store,
-// focal entities, filter and bounds give the same result.
+// Traverse collects what the focal entities contribute to a turn. The same store, focal
+// entities, filter and bounds give the same result.
 func (g *Graph) Traverse(ctx context.Context, focal []Focus, f *ken.Filter, b Bounds) (Traversal, error) {
 	b = b.withDefaults()
 	return g.traverse(newWalker(ctx, g.src, f, b), focal, nil, b)
 }
 
-// Look is Focal and Traverse in one, which asks the store less.
+// Look combines Focal and Traverse with fewer store accesses.
 func (g *Graph) Look(ctx context.Context, s Signs, f *ken.Filter, b Bounds) ([]Focus, Traversal, error) {
 	b = b.withDefaults()
 	w := newWalker(ctx, g.src, f, b)
@@ -101,7 +100,7 @@ func (g *Graph) Look(ctx context.Context, s Signs, f *ken.Filter, b Bounds) ([]F
 	return focal, t, err
 }
 
-// Clause says in words how the step leads to its entity, to stand behind its name:
+// Clause describes how the step leads to its entity, for use after the entity's name:
 // "which payments requires".
 func (s *Step) Clause() string {
 	switch {
@@ -115,10 +114,10 @@ func (s *Step) Clause() string {
 	return "which " + strings.ReplaceAll(s.Type, "_", " ") + " " + s.Focus
 }
 
-// Resolve returns what a name stands for, spelled as analysis.Entity does: the names of
-// each entity, the one that it goes by first, the others sorted. It is one entity unless
-// the name is ambiguous, and the name alone where nobody knows it. Only aliases that
-// pass the filter are followed.
+// Resolve returns the entities that a name stands for, each as the list of its names:
+// the primary one first, the others sorted. The result is one entity unless the name is
+// ambiguous, and only the name itself if it is unknown. name is in the form of
+// analysis.Entity. Only aliases that pass the filter are followed.
 func (g *Graph) Resolve(ctx context.Context, name string, f *ken.Filter) ([][]string, error) {
 	w := newWalker(ctx, g.src, f, Bounds{}.withDefaults())
 	if err := w.known([]string{name}, false); err != nil {
@@ -131,21 +130,20 @@ func (g *Graph) Resolve(ctx context.Context, name string, f *ken.Filter) ([][]st
 	return out, nil
 }
 
-// DependencyTypes lists how one thing may depend on another. The caller owns the
-// slice.
+// DependencyTypes returns the types of dependencies. The caller owns the slice.
 func DependencyTypes() []string {
 	return []string{reading.Uses, reading.Requires, reading.OwnedBy, reading.Blocks, reading.Informs}
 }
 
-// DependencyKey is the key of the claim that source depends on target in that way, so
-// that there is one in each scope, whoever writes it. Both are spelled as
-// analysis.Entity does.
+// DependencyKey returns the key of the claim that source depends on target in that way.
+// There is one such claim in each scope, whoever writes it. Names are in the form of
+// analysis.Entity.
 func DependencyKey(source, typ, target string, scope ken.Scope) string {
 	return Scoped("dependency:"+source+separator+typ+separator+target, scope)
 }
 
-// Scoped is a key within a scope: what one says of a name must not overwrite what
-// another does. Without a scope it is the key itself.
+// Scoped returns a key within a scope: what one scope says about a name must not
+// overwrite what another one says. Without a scope it is the key itself.
 func Scoped(key string, scope ken.Scope) string {
 	if scope.IsZero() {
 		return key
@@ -153,10 +151,10 @@ func Scoped(key string, scope ken.Scope) string {
 	return key + separator + scope.String()
 }
 
-// separator stands between the parts of a key: no name holds it.
+// separator separates the parts of a key. No name contains it.
 const separator = "\x1f"
 
-// Sentence says a dependency in words: payments is owned by ada.
+// Sentence returns a dependency as a sentence: payments is owned by ada.
 func Sentence(source, typ, target string) string {
 	if typ == reading.OwnedBy {
 		typ = "is owned by"
@@ -164,7 +162,7 @@ func Sentence(source, typ, target string) string {
 	return source + " " + typ + " " + target
 }
 
-// known reads the names and all that are names of the same things.
+// known fetches the names and all other names of the same entities.
 func (w *walker) known(names []string, full bool) error {
 	seen := make(map[string]bool, len(names))
 	var round []string
@@ -193,14 +191,14 @@ func (w *walker) known(names []string, full bool) error {
 	return nil
 }
 
-// aliasTargets are the names of what a name is a name of: the ends of its aliases, itself
-// when it is none. A circle of aliases is one thing, by its first name in byte
-// order. They are sorted.
+// aliasTargets returns the primary names of the entities that a name stands for, sorted.
+// These are the ends of its aliases, or the name itself if it is no alias. A cycle of
+// aliases is one entity, whose primary name is the first in byte order.
 func (w *walker) aliasTargets(name string) []string {
 	if w.hasNoAliases(name) {
 		return []string{name}
 	}
-	if ends, ok := w.ends[name]; ok {
+	if ends, ok := w.targets[name]; ok {
 		return ends
 	}
 	reach := w.reach(name, up)
@@ -217,37 +215,37 @@ func (w *walker) aliasTargets(name string) []string {
 		ends = []string{least}
 	}
 	slices.Sort(ends)
-	w.ends[name] = ends
+	w.targets[name] = ends
 	return ends
 }
 
-// names are all names of an entity: itself first, the others sorted.
+// names returns all names of an entity: the primary one first, the others sorted.
 func (w *walker) names(entity string) []string {
 	if w.hasNoAliases(entity) {
 		return []string{entity}
 	}
-	if out, ok := w.whole[entity]; ok {
+	if out, ok := w.allNames[entity]; ok {
 		return out
 	}
 	out := w.reach(entity, down)
 	slices.Sort(out[1:])
-	w.whole[entity] = out
+	w.allNames[entity] = out
 	return out
 }
 
-// hasNoAliases reports a name without aliases, as most are.
+// hasNoAliases reports whether a name has no aliases, which is the usual case.
 func (w *walker) hasNoAliases(name string) bool {
 	o := w.at[name]
 	return o == nil || len(o.aliases) == 0
 }
 
-// Directions of an alias.
+// Directions of an alias. They index the names of its claim.
 const (
-	up   = 0 // to what the name is a name of
-	down = 1 // to the other names
+	up   = 0 // to the entity that the name is an alias of
+	down = 1 // to its other names
 )
 
-// next are the names one alias away.
+// next returns the names one alias away.
 func (w *walker) next(name string, dir int) (out []string) {
 	for l := range w.aliases(name) {
 		if l.Names[1-dir] == name && !slices.Contains(out, l.Names[dir]) {
@@ -257,7 +255,7 @@ func (w *walker) next(name string, dir int) (out []string) {
 	return out
 }
 
-// reach are the names that aliases lead to, the name itself first.
+// reach returns the names that can be reached by aliases, the name itself first.
 func (w *walker) reach(name string, dir int) []string {
 	out, seen := []string{name}, map[string]bool{name: true}
 	for i := 0; i < len(out); i++ {
@@ -271,7 +269,7 @@ func (w *walker) reach(name string, dir int) []string {
 	return out
 }
 
-// focal finds the entities among the mentions.
+// focal returns the entities among the mentions.
 func (g *Graph) focal(w *walker, s *Signs) ([]Focus, error) {
 	ms := mentionsOf(s)
 	names := make([]string, len(ms.list))
@@ -313,8 +311,8 @@ func (g *Graph) focal(w *walker, s *Signs) ([]Focus, error) {
 	return out, nil
 }
 
-// anyPasses reports whether anything that passes the filter carries one of the names: a
-// name that only what is out of scope, or disputed, carries is none.
+// anyPasses reports whether any record that passes the filter has one of the names. A
+// name that only claims out of scope or disputed claims have does not count.
 func (w *walker) anyPasses(names []string) bool {
 	for _, n := range names {
 		if o := w.at[n]; o != nil && o.Records > 0 {
@@ -324,7 +322,7 @@ func (w *walker) anyPasses(names []string) bool {
 	return false
 }
 
-// Understanding says what was understood of a claim, for who wrote it.
+// Understanding says how a claim was understood, for its author.
 type Understanding struct {
 	State string   `json:"state" rule:"enum=rule|candidate|fact" jsonschema:"candidate: it may be a rule, which a person decides; it is shown as a fact until then"`
 	About []string `json:"about,omitempty" jsonschema:"what it is about, the main thing first"`
@@ -338,7 +336,7 @@ const (
 	StateFact      = "fact"
 )
 
-// Understand says what was understood of a claim.
+// Understand returns how a claim was understood.
 func Understand(c *ken.Claim) Understanding {
 	u := Understanding{State: StateFact, About: c.Entities, Reach: "turns that it bears on"}
 	about := ""

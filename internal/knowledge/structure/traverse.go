@@ -11,62 +11,63 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Traversal is what entities bring to a turn. Everything in it passed the filter.
+// Traversal is what the focal entities contribute to a turn. Everything in it passed the
+// filter.
 type Traversal struct {
-	// Constraints are all rules of the focal entities, of what is one dependency away
-	// in either direction, and those of no entity; the nearest first, then in the order
-	// of the focal entities and by the strength of the dependency, then as of
-	// store.Outline. Behind those that carry a name are, at each distance, those that
-	// only say one which is no common word.
+	// Constraints are all rules of the focal entities, of entities one dependency away in
+	// either direction, and of no entity. The nearest come first, then they are in the order
+	// of the focal entities, by the strength of the dependency, and as in store.Outline. At
+	// each distance, rules that have a name as their entity come before those with only the
+	// name in their text; common words do not count there.
 	Constraints []Constraint
-	// Candidates are claims that may be rules of what the turn itself names, in the order of
-	// the focal entities: no rules until a person says so, and facts worth more than others
-	// meanwhile. They are among the Attributes as well.
+	// Candidates are claims that may be rules of entities that the turn itself names, in the
+	// order of the focal entities. They are no rules until a person approves them. Until
+	// then they are facts with a higher rank, and are among the Attributes as well.
 	Candidates []store.Ref
 	Attributes []Attribute // best first
-	// Dependencies are those of the focal entities, strongest first within each.
+	// Dependencies are those of the focal entities, strongest first for each.
 	Dependencies []Step
-	Tasks        []Task // of the focal entities, by name; without those that are over, which have no importance
+	Tasks        []Task // open tasks about the focal entities, by name
 }
 
 // Constraint is a rule that applies.
 type Constraint struct {
 	Ref      store.Ref
-	Entity   string // whose rule it is; "" for a rule of everything
-	Distance int    // 0 for a focal entity and for no entity, 1 for one hop
-	Via      *Step  // the dependency that leads there; nil at distance 0
-	Says     string // the name that is found in its words; "" when it carries one
+	Entity   string // the entity whose rule it is; "" for a rule about everything
+	Distance int    // 0 for a focal entity and for no entity, 1 for an entity one dependency away
+	Via      *Step  // the dependency that connects the entity; nil at distance 0
+	Says     string // the name that its text has; "" if the name is one of its entities
 }
 
 // Attribute is a claim under an aspect of an entity.
 type Attribute struct {
 	Ref      store.Ref
 	Entity   string
-	Aspect   string  // "" for none yet
+	Aspect   string  // "" if it has none
 	Distance int     // 0, or 1 with Bounds.Expand
-	Weight   float64 // of the aspect: see Weight
-	Near     float64 // how near the entity is, 0..1: Origin.Near, and half of it one hop away
-	Named    string  // the name by which the turn says it; "" when it does not
+	Weight   float64 // weight of the aspect, see Weight
+	Near     float64 // how near the entity is, 0..1: Origin.Near, and half of that one dependency away
+	Named    string  // the name with which the turn names it; "" if it does not
 }
 
 // Step is a dependency between a focal entity and another.
 type Step struct {
-	Ref      store.Ref // the claim that says so; zero for a Beside
+	Ref      store.Ref // the claim that states it; zero for a Beside
 	Focus    string
-	Entity   string // the other one
-	Type     string // uses, requires, owned_by, blocks or informs; of a Beside, its own
-	Out      bool   // Focus depends on Entity; else the other way round
+	Entity   string // the other entity
+	Type     string // uses, requires, owned_by, blocks or informs; for a Beside, its Type
+	Out      bool   // Focus depends on Entity; otherwise Entity depends on Focus
 	Strength float64
 }
 
-// Task is a work item that is about a focal entity.
+// Task is a task about a focal entity.
 type Task struct {
 	Ref   store.Ref
-	Name  string // the task's own
+	Name  string // name of the task itself
 	Focus string
 }
 
-// dependencyDecay is what one dependency further is worth.
+// dependencyDecay is the factor by which nearness decreases with a dependency.
 const dependencyDecay = 0.5
 
 func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (Traversal, error) {
@@ -78,7 +79,7 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	if err := w.fetch(names, true); err != nil {
 		return t, err
 	}
-	c := collector{w: w, t: &t, ruled: map[store.Ref]bool{}, had: map[store.Ref]bool{}, general: map[store.Ref]bool{}}
+	c := collector{w: w, t: &t, addedRules: map[store.Ref]bool{}, added: map[store.Ref]bool{}, general: map[store.Ref]bool{}}
 	if o := w.at[""]; o != nil {
 		for _, ref := range o.Constraints {
 			c.general[ref] = true
@@ -117,7 +118,7 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 		if f.From.Named() {
 			said = f.Said
 		}
-		if f.From == FromDeed { // its rules, and nothing else of it
+		if f.From == FromDeed { // only its rules are included
 			continue
 		}
 		g.attributes(&c, f.Name, f.Names, Attribute{Near: f.From.Near(), Named: said}, b)
@@ -130,13 +131,13 @@ func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (T
 	return t, nil
 }
 
-// neighbours tells the dependencies, and where they are to be expanded, the
-// attributes of what they lead to.
+// neighbours adds the dependencies and, if they are to be expanded, the attributes of the
+// entities that they lead to.
 func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) error {
 	told := map[string]int{}
 	var expand []step
 	for _, s := range steps {
-		if s.focus == noFocus { // no claim says so: it is not told
+		if s.focus == noFocus { // no claim states it, so it is not returned
 			if b.Expand && told[""] < b.Dependencies {
 				told[""]++
 				expand = append(expand, s)
@@ -168,8 +169,8 @@ func (g *Graph) neighbours(c *collector, focal []Focus, steps []step, b Bounds) 
 	return nil
 }
 
-// withoutDeeds are the focal entities before those that only what is done has to do with; they
-// keep their places.
+// withoutDeeds returns the focal entities without the names of those that only an action
+// involves. Indices do not change.
 func withoutDeeds(focal []Focus) []Focus {
 	for i := range focal {
 		if focal[i].From == FromDeed {
@@ -185,13 +186,13 @@ func withoutDeeds(focal []Focus) []Focus {
 	return focal
 }
 
-// collector gathers a traversal; what is there already is not added again.
+// collector builds a traversal; it adds each record once.
 type collector struct {
-	w     *walker
-	t     *Traversal
-	ruled map[store.Ref]bool
-	had   map[store.Ref]bool
-	// general are the rules of everything.
+	w          *walker
+	t          *Traversal
+	addedRules map[store.Ref]bool
+	added      map[store.Ref]bool
+	// general holds the rules about everything.
 	general map[store.Ref]bool
 }
 
@@ -207,10 +208,10 @@ func (c *collector) constraints(entity string, names []string, distance int, via
 	}
 }
 
-// maxCandidates is how many candidate rules a turn is given because of what it names.
+// maxCandidates bounds the candidate rules in a turn.
 const maxCandidates = 8
 
-// candidates adds what may be a rule of the entity.
+// candidates adds claims that may be rules of the entity.
 func (c *collector) candidates(names []string) {
 	for _, n := range names {
 		o := c.w.at[n]
@@ -218,15 +219,15 @@ func (c *collector) candidates(names []string) {
 			continue
 		}
 		for _, ref := range o.Candidates {
-			if len(c.t.Candidates) < maxCandidates && !c.ruled[ref] && !slices.Contains(c.t.Candidates, ref) {
+			if len(c.t.Candidates) < maxCandidates && !c.addedRules[ref] && !slices.Contains(c.t.Candidates, ref) {
 				c.t.Candidates = append(c.t.Candidates, ref)
 			}
 		}
 	}
 }
 
-// mentions adds the rules that say a name of the entity. One that names nothing is a
-// rule of everything, whatever it says.
+// mentions adds the rules that have a name of the entity in their text. A rule without
+// entities is a rule about everything, whatever its text says.
 func (c *collector) mentions(entity string, names []string, distance int, via *Step) {
 	for _, n := range names {
 		o := c.w.at[n]
@@ -242,21 +243,20 @@ func (c *collector) mentions(entity string, names []string, distance int, via *S
 }
 
 func (c *collector) constraint(rule Constraint) {
-	if !c.ruled[rule.Ref] {
-		c.ruled[rule.Ref] = true
+	if !c.addedRules[rule.Ref] {
+		c.addedRules[rule.Ref] = true
 		c.t.Constraints = append(c.t.Constraints, rule)
 	}
 }
 
-// step is a dependency of a focal entity, by its place, or noFocus.
+// step is a dependency with the index of its focal entity, or noFocus.
 type step struct {
 	Step
 	focus int
 }
 
-// steps are the dependencies of the focal entities to others, focal ones left out:
-// by focal entity, strongest first. Each leads to an entity, whatever name of it the
-// claim has.
+// steps returns the dependencies between focal entities and others, by focal entity,
+// strongest first. Each has the primary name of its entity, whatever name the claim has.
 func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 	type raw struct {
 		step
@@ -276,7 +276,7 @@ func (c *collector) steps(focal []Focus, b Bounds) ([]step, error) {
 					s.Out, s.other = true, l.Names[1]
 				case l.Names[1]:
 					s.other = l.Names[0]
-				default: // a name of the claim beside its two ends
+				default: // a name of the claim other than its two ends
 					continue
 				}
 				if !slices.Contains(focal[i].Names, s.other) {
@@ -322,14 +322,14 @@ func (c *collector) tasks(f *Focus) {
 	slices.SortFunc(c.t.Tasks[from:], func(a, b Task) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Ref, b.Ref)) })
 }
 
-// allLinks is more links than an entity has: rules are followed over every one.
+// allLinks is more links than any entity has, since rules follow every link.
 const allLinks = 1 << 20
 
-// manyAspects is how many aspects of a name are weighed. The index brings those with
-// most claims, where weight is what counts.
+// manyAspects is how many aspects of a name are weighed. The index returns those with most
+// claims, but the weight decides.
 const manyAspects = 256
 
-// walker reads outlines, each once.
+// walker reads outlines and caches them.
 type walker struct {
 	ctx  context.Context
 	src  Source
@@ -337,28 +337,28 @@ type walker struct {
 	full store.OutlineOptions
 	at   map[string]*outline
 
-	ends  map[string][]string // see meant
-	whole map[string][]string // see names
+	targets  map[string][]string // see aliasTargets
+	allNames map[string][]string // see names
 }
 
-// outline is a name's, and whether all of it was asked for.
+// outline is the outline of a name. full says whether all of it was read.
 type outline struct {
 	store.Outline
 	full    bool
-	aliases []store.Link // of Links
+	aliases []store.Link // part of Links
 }
 
 func newWalker(ctx context.Context, src Source, f *ken.Filter, b Bounds) *walker {
 	if f == nil {
 		f = &ken.Filter{}
 	}
-	return &walker{ctx: ctx, src: src, f: f, at: map[string]*outline{}, ends: map[string][]string{}, whole: map[string][]string{},
+	return &walker{ctx: ctx, src: src, f: f, at: map[string]*outline{}, targets: map[string][]string{}, allNames: map[string][]string{},
 		full: store.OutlineOptions{Aspects: manyAspects, Top: b.Attributes, Links: allLinks}}
 }
 
-// fetch reads the names that are not there yet, in one call. A full outline has more
-// than rules and aliases. A rule may be older than the name that its words have, or be
-// filed under another: so what says a name counts, too, unless any text might say it.
+// fetch reads the outlines that are missing, in one call. A full outline has more than rules
+// and aliases. It includes rules whose text has the name, unless the name is a common word:
+// a rule may be older than a name in its text, or filed under another name.
 func (w *walker) fetch(names []string, full bool) error {
 	var want []string
 	for _, n := range names {
@@ -397,7 +397,7 @@ func (w *walker) fetch(names []string, full bool) error {
 
 func (o *outline) set(got store.Outline) {
 	o.Outline = got
-	for i := range got.Links { // aliases are the last
+	for i := range got.Links { // aliases are last
 		if got.Links[i].Kind == ken.KindAlias {
 			o.aliases = got.Links[i:]
 			break
@@ -405,7 +405,7 @@ func (o *outline) set(got store.Outline) {
 	}
 }
 
-// aliases are a name's, those between two names.
+// aliases yields the aliases of a name that connect two names.
 func (w *walker) aliases(name string) func(yield func(*store.Link) bool) {
 	return func(yield func(*store.Link) bool) {
 		if o := w.at[name]; o != nil {
@@ -414,7 +414,7 @@ func (w *walker) aliases(name string) func(yield func(*store.Link) bool) {
 	}
 }
 
-// dependencies are a name's, those between two names.
+// dependencies yields the dependencies of a name that connect two names.
 func (w *walker) dependencies(name string) func(yield func(*store.Link) bool) {
 	return func(yield func(*store.Link) bool) {
 		if o := w.at[name]; o != nil {
@@ -432,22 +432,22 @@ func each(links []store.Link, kind ken.Kind, yield func(*store.Link) bool) {
 	}
 }
 
-// Beside is a thing that hangs together with one that a turn names, as something other
-// than a claim says: the code does. It counts as one dependency away, for as long as the
-// turn lasts.
+// Beside is a thing that is connected to one that the turn names, by something other than a
+// claim, such as a call in the code. It counts as one dependency away for the duration of
+// the turn.
 type Beside struct {
-	Focus    string   // what the turn names, as it is to be told
-	Names    []string // of the thing, in any spelling; those that claims carry count
-	Type     string   // how they hang together: "calls"
-	Out      bool     // Focus calls it; else the other way round
-	Strength float64  // 0..1, as of a dependency
+	Focus    string   // the thing that the turn names, in the form to show
+	Names    []string // names of the connected thing, in any spelling; those that claims have count
+	Type     string   // kind of connection: "calls"
+	Out      bool     // Focus calls it; otherwise it calls Focus
+	Strength float64  // 0..1, as for a dependency
 }
 
-// noFocus is the place of what is none of the focal entities.
+// noFocus is the index in a step without a focal entity.
 const noFocus = -1
 
-// beside are the steps to what lies beside the turn's names, the strongest first and
-// then in their order; each entity once, and none that is focal itself.
+// beside returns steps to things that are connected to the turn's names, the strongest
+// first, then in their order. Each entity is returned once, and focal ones are left out.
 func (c *collector) beside(list []Beside, focal []Focus, b Bounds) ([]step, error) {
 	type raw struct {
 		at   int
@@ -496,25 +496,25 @@ func (c *collector) beside(list []Beside, focal []Focus, b Bounds) ([]step, erro
 	}), nil
 }
 
-// Weight is what an aspect counts among those of its entity, 0..1:
+// Weight returns the weight of an aspect among those of its entity, 0..1:
 //
 //	weight      = centrality/2 + utility/2
 //	centrality  = degree of the aspect / largest degree of the entity's aspects
 //	degree      = other names that its claims carry + constraints under it
 //	utility     = (used + 1) / (shown + 2)
 //
-// Centrality is degree centrality (L. C. Freeman, Centrality in social networks:
-// conceptual clarification, Social Networks 1, 1979): an aspect that ties its entity
-// to much else, or is ruled by much, is central to it. Freeman divides by the
-// largest degree that the graph admits, this by the largest that there is, so that
-// entities of any size compare. How many claims an aspect has does not count: what
-// is said often is not what matters.
+// Centrality is degree centrality (L. C. Freeman, Centrality in social networks: conceptual
+// clarification, Social Networks 1, 1979). An aspect that connects its entity to many
+// others, or that has many rules, is central to it. Freeman divides by the largest possible
+// degree. This function divides by the largest actual degree, so that entities of any size
+// can be compared. The number of claims of an aspect does not count, since claims that are
+// repeated often are not more important.
 //
-// Utility is the mean of the posterior of a Beta prior with both parameters 1
-// (Laplace's rule of succession): the chance that a model uses what it is shown of
-// the aspect. It is a half for what was never shown.
+// Utility is the posterior mean with a Beta prior with both parameters 1 (Laplace's rule of
+// succession): the probability that a model uses a claim of the aspect that it is shown. It
+// is 0.5 if none was shown.
 //
-// What has no aspect yet has no centrality: it belongs to none.
+// Claims without an aspect have no centrality.
 func Weight(a *store.AspectOutline, largest int, shown, used float64) float64 {
 	centrality := 0.0
 	if d := degree(a); d > 0 && largest > 0 {
@@ -525,7 +525,7 @@ func Weight(a *store.AspectOutline, largest int, shown, used float64) float64 {
 	return centrality/2 + (used+1)/(shown+2)/2
 }
 
-// degree of an aspect: see Weight.
+// degree returns the degree of an aspect; see Weight.
 func degree(a *store.AspectOutline) int {
 	if a.Name == "" {
 		return 0
@@ -533,7 +533,7 @@ func degree(a *store.AspectOutline) int {
 	return a.Others + a.Constraints
 }
 
-// Degree is the largest degree of an entity's aspects, for Weight.
+// Degree returns the largest degree of an entity's aspects, for Weight.
 func Degree(aspects []store.AspectOutline) (largest int) {
 	for i := range aspects {
 		largest = max(largest, degree(&aspects[i]))

@@ -1,9 +1,9 @@
-// Package outcome reads what came of a tool call out of the text that the tool
-// returned: the exit code, whether the call failed, the line that says why, and
-// which tests passed.
+// Package outcome extracts the outcome of a tool call from the text that the
+// tool returned: the exit code, whether the call failed, the line that says why,
+// and which tests passed.
 //
-// Agents frame the output of a command in their own ways, and the command may
-// print anything, a frame's words included. So a frame is read only where frames
-// stand, at the very beginning or the very end, and what is not said is unknown:
-// an exit code that nobody named is no evidence of anything.
+// Agents put frames of different formats around the output of a command, and the
+// command may print anything, even the words of a frame. So a frame is only
+// recognised at the very beginning or the very end. An exit code that is not
+// named there is unknown, and is no evidence of success or failure.
 package outcome

@@ -9,13 +9,13 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// frameLines is how far from either end a frame reaches. The longest one in use
-// has seven lines.
+// frameLines is the maximum number of lines in a frame. The longest frame in use
+// has seven.
 const frameLines = 8
 
-// exitLine is a line of a frame that names the exit code. Frames of Claude Code,
-// Codex, Gemini CLI, OpenHands, Cline, Roo, Cursor, Crush, mini-swe-agent and
-// their like.
+// exitLine matches a line of a frame that names the exit code. It covers the
+// frames of Claude Code, Codex, Gemini CLI, OpenHands, Cline, Roo, Cursor,
+// Crush, mini-swe-agent and similar agents.
 var exitLine = lazyregexp.New(`(?i)^[\[(<]?\s*(?:` +
 	`(?:exit[_ -]?(?:ed|code|status)?|return[_ ]?code)(?:\s+with)?(?:\s+code)?\s*[:=>]?\s*(-?\d{1,10})(?:\s*</\w+>)?` +
 	`|(?:the\s+)?(?:command|process|script|shell)\s+(?:has\s+)?(?:completed|finished|failed|exited|terminated)(?:\s+\w+ly)?\s+with\s+(?:an?\s+)?(?:non-?zero\s+)?(?:exit\s+)?(?:code|status)\s*:?\s*(-?\d{1,10})` +
@@ -23,16 +23,16 @@ var exitLine = lazyregexp.New(`(?i)^[\[(<]?\s*(?:` +
 	`|error:\s+(?:command|process)\s+(?:failed|exited)\s+with\s+(?:exit\s+)?code\s*:?\s*(-?\d{1,10})` +
 	`)\s*[.,]?\s*[\])>]?\s*$`)
 
-// frameLine is a line of a frame that says something else.
+// frameLine matches a line of a frame without an exit code.
 var frameLine = lazyregexp.New(`(?i)^(?:(?:command|directory|cwd|working directory|chunk id|wall time|duration|signal|error|original token count|total output lines|` +
 	`background pids|process group pgid|status|timed out|session id|stderr|script completed)\b[^a-z]?.{0,200}|` +
 	`\[(?:current working directory|python interpreter|command|the command|process|exit|duration|pid|cwd)\b.*\]|</?[\w-]{1,30}>.{0,200}|` + "```)$")
 
-// outputLine ends the frame in front of an output.
+// outputLine matches the last line of the frame before an output.
 var outputLine = lazyregexp.New(`(?i)^(?:command )?output:?|^stdout:`)
 
-// Exit returns the exit code of a command by the output that its tool returned,
-// and false when the output does not name one.
+// Exit returns the exit code of a command from the output that its tool
+// returned. ok is false if the output does not name one.
 func Exit(output string) (code int, ok bool) {
 	text := strings.TrimSpace(output)
 	if strings.HasPrefix(text, "{") && gjson.Valid(text) {
@@ -44,7 +44,7 @@ func Exit(output string) (code int, ok bool) {
 	return exitBelow(text)
 }
 
-// exitAbove reads the frame in front of an output.
+// exitAbove parses the frame before an output.
 func exitAbove(text string) (int, bool) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -59,7 +59,7 @@ func exitAbove(text string) (int, bool) {
 	return 0, false
 }
 
-// exitBelow reads the frame behind an output.
+// exitBelow parses the frame after an output.
 func exitBelow(text string) (int, bool) {
 	for range frameLines {
 		i := strings.LastIndexByte(text, '\n')
@@ -92,7 +92,7 @@ func named(line string) (int, bool) {
 	return 0, false
 }
 
-// exitKeys are the names that structured results give the exit code.
+// exitKeys are the names of the exit code in structured results.
 var exitKeys = []string{"exit_code", "exitCode", "returncode", "return_code", "returnCode", "exit_status", "exitStatus"}
 
 // exitPlaces are the objects of a structured result that may hold it.

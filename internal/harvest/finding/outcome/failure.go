@@ -9,12 +9,12 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// MaxErrorLine is the longest line that ErrorLine and Failed return, in
-// characters.
+// MaxErrorLine is the maximum length of the lines that ErrorLine and Failed
+// return, in characters.
 const MaxErrorLine = 240
 
-// toolFailure is how a tool begins its result when it did not do what it was
-// asked: the agent's own words, or those of the system.
+// toolFailure matches the first line of a result that reports a failed call, in
+// the words of the agent or of the system.
 var toolFailure = lazyregexp.New(`(?i)^(?:<tool_use_error>|<error>|\[?error\b\s*[:\]]|\[?(?:\w+)?error:|failed to\b|could not\b|can(?:no|')t (?:open|read|find|access|stat)\b|unable to\b|` +
 	`(?:no such file|file (?:not found|does not exist|has not been read|has been (?:modified|unexpectedly modified))|path (?:not found|does not exist)|permission denied|access denied)|` +
 	`enoent\b|eacces\b|eisdir\b|string to replace not found|no (?:match|replacement)(?:es)? (?:was |were )?(?:found|performed)|old_string (?:not found|is not unique)|` +
@@ -22,9 +22,9 @@ var toolFailure = lazyregexp.New(`(?i)^(?:<tool_use_error>|<error>|\[?error\b\s*
 	`the (?:user|tool) (?:does ?n[o']t|denied|rejected|refused|call was)|(?:user|tool call|request) (?:rejected|denied|cancelled|canceled|interrupted)|` +
 	`(?:\S+: ){1,3}(?:no such file or directory|permission denied|is a directory|command not found)|(?:bash|sh|zsh): )`)
 
-// Failed reports whether a tool's result says that the call failed, and the line
-// that says why. It reads how a result begins: a file that speaks of errors later
-// on has been read all right.
+// Failed reports whether a tool's result says that the call failed, and returns
+// the line that says why. It checks only the beginning of the result: a file that
+// mentions errors later was still read successfully.
 func Failed(output string) (line string, failed bool) {
 	text := strings.TrimSpace(output)
 	if strings.HasPrefix(text, "{") && gjson.Valid(text) {
@@ -69,7 +69,7 @@ func firstLine(s string) string {
 	return clip(first)
 }
 
-// clip shortens a line to MaxErrorLine.
+// clip shortens a line to MaxErrorLine characters.
 func clip(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= MaxErrorLine {
@@ -78,11 +78,11 @@ func clip(s string) string {
 	return string([]rune(s)[:MaxErrorLine-1]) + "…"
 }
 
-// errorShape is a kind of line that says why something failed; a larger weight is
-// closer to the cause.
+// errorShape is a kind of line that says why something failed. A greater weight
+// is closer to the cause.
 type errorShape struct {
 	weight int
-	last   bool // of several, the last one decides: a traceback ends with its cause
+	last   bool // use the last of several such lines: a traceback ends with its cause
 	re     *lazyregexp.Regexp
 }
 
@@ -99,12 +99,12 @@ var errorShapes = []errorShape{
 	{20, true, lazyregexp.New(`^make(?:\[\d+\])?: \*\*\*`)},
 }
 
-// noise are lines that only repeat that something failed.
+// noise matches lines that only repeat that something failed.
 var noise = lazyregexp.New(`(?i)^(?:FAIL|exit(?:ed)?(?: status| code)?:? -?\d+|exit code.*|process exited.*|npm ERR! (?:A complete log|\s*$).*|\d+ (?:errors?|failures?|problems?|failed).*|error: \(none\)|` +
 	`=+ .*(?:failures|errors|short test summary).* =+|[\[<].*(?:exit code|working directory|returncode).*[\]>]|0 errors?.*|\s*at .*|\S+:\d+ \+0x\w+|\s*File ".*)$`)
 
-// ErrorLine returns the line of an output that says why it failed, "" when none
-// does. Of several equally good ones it takes the first, since what follows is
+// ErrorLine returns the line of an output that says why it failed, "" if there is
+// none. Of several equally good lines it returns the first, since later ones are
 // often its consequence.
 func ErrorLine(output string) string {
 	text := Text(output)

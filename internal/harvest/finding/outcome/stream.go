@@ -7,23 +7,24 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// maxLine is the longest line that a Stream looks at, in bytes.
+// maxLine is the maximum length of a line that a Stream parses, in bytes; a longer one
+// is ignored.
 const maxLine = 1 << 16
 
-// Stream reads test results out of an output while it is being written, as Tests does
-// out of one that is there, but for JUnit's XML. It keeps results and nothing else: at
-// most MaxTests that passed, and as many that did not. The zero value is ready. It is
-// not safe for concurrent use.
+// Stream parses test results while an output is being written. It recognises the same
+// formats as Tests, except JUnit's XML. It keeps at most MaxTests results that passed,
+// and as many that did not. The zero value is ready to use. A Stream is not safe for
+// concurrent use.
 type Stream struct {
-	line   []byte // begun, not ended
-	long   bool   // the line is longer than what is looked at
+	line   []byte // the current, incomplete line
+	long   bool   // the current line is longer than maxLine
 	plain  tests
-	ticked tests // with what build tools print, too
-	ticks  bool  // some were
-	says   bool  // a runner that ticks has said so
+	ticked tests // like plain, and with the ticked lines that build tools print too
+	ticks  bool  // ticked has results of such lines
+	says   bool  // the output has a line of a runner that prints ticks
 }
 
-// Write takes in a part of the output. It never fails.
+// Write implements io.Writer. It never fails.
 func (s *Stream) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -45,7 +46,7 @@ func (s *Stream) add(p []byte) {
 	}
 }
 
-// end looks at a line.
+// end parses the current line.
 func (s *Stream) end() {
 	line := strings.TrimRight(string(s.line), "\r \t")
 	long := s.long
@@ -76,7 +77,7 @@ func (s *Stream) end() {
 	s.ticks = s.ticks || strings.ContainsAny(line, "✓✔√✕×✗❯")
 }
 
-// maySay tells most lines that runnerSays does not match without asking it.
+// maySay is a quick check: runnerSays matches no line for which it returns false.
 func maySay(line string) bool {
 	line = strings.TrimLeft(line, " \t")
 	if line == "" {
@@ -89,11 +90,11 @@ func maySay(line string) bool {
 	return strings.HasPrefix(line[1:], " tests ")
 }
 
-// colours are what terminals colour text by.
+// colours matches the escape sequences for colours in terminals.
 var colours = lazyregexp.New(`\x1b\[[0-9;]*m`)
 
 // Tests returns the results so far, in the order in which the tests were first named.
-// complete is false when there were more than are kept.
+// complete is false if there were more results than it keeps.
 func (s *Stream) Tests() (all []Test, complete bool) {
 	if len(s.line) > 0 {
 		s.end()

@@ -8,39 +8,40 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// MaxTests bounds what Tests returns.
+// MaxTests is the maximum number of tests that Tests returns.
 const MaxTests = 1000
 
-// Test is one test, or one package or file of tests, of a run.
+// Test is the result of one test, or of one package or file of tests.
 type Test struct {
-	Name   string // as its runner names it
+	Name   string // the name that the runner prints
 	Passed bool
 	Group  bool // a package or a file, not a single test
 }
 
-// testLine is how a runner reports a test on a line of its own.
+// testLine is the format in which a runner reports a test on one line.
 type testLine struct {
 	re     *lazyregexp.Regexp // the first group is the name
 	passed bool
 	group  bool
-	tick   bool   // build tools print such lines too
-	has    string // that every such line has; a tick for "" and tick
+	tick   bool   // build tools print such lines, too
+	has    string // substring of every such line; "" with tick means a tick
 }
 
 var testLines = []testLine{
 	// go test: tests with -v, packages always. A package that was not run again
-	// ("(cached)") passed all the same; one without tests says nothing.
+	// ("(cached)") passed as well; one without tests has no result.
 	{lazyregexp.New(`^\s*--- PASS: (\S+) \(`), true, false, false, "--- PASS: "},
 	{lazyregexp.New(`^\s*--- FAIL: (\S+) \(`), false, false, false, "--- FAIL: "},
 	{lazyregexp.New(`^ok\s+\t?(\S+)\s+(?:\(cached\)|[\d.]+m?s)`), true, true, false, "ok"},
 	{lazyregexp.New(`^FAIL\s+(\S+)\s+(?:[\d.]+m?s|\[[\w ]+\])`), false, true, false, "FAIL"},
-	// pytest: with -v a test a line, at the end what failed, else a file a line.
+	// pytest: with -v one line for each test, otherwise one for each file; failed
+	// tests at the end.
 	{lazyregexp.New(`^(\S+\.py::\S+(?: - \S+)?)\s+PASSED\b`), true, false, false, "PASSED"},
 	{lazyregexp.New(`^(\S+\.py::\S+)\s+(?:FAILED|ERROR)\b`), false, false, false, ".py::"},
 	{lazyregexp.New(`^(?:FAILED|ERROR) (\S+\.py::\S+)`), false, false, false, ".py::"},
 	{lazyregexp.New(`^(\S+\.py) [.sx]*\.[.sx]*\s+\[\s*\d+%\]$`), true, true, false, ".py"},
 	{lazyregexp.New(`^(\S+\.py) [.sxFE]*[FE][.sxFE]*\s+\[\s*\d+%\]$`), false, true, false, ".py"},
-	// jest and vitest: a file a line.
+	// jest and vitest: one line for each file.
 	{lazyregexp.New(`^PASS\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), true, true, false, "PASS"},
 	{lazyregexp.New(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), false, true, false, "FAIL"},
 	{lazyregexp.New(`^\s*[✓✔] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?\)`), true, true, false, " test"},
@@ -50,15 +51,15 @@ var testLines = []testLine{
 	// cargo test.
 	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. ok$`), true, false, false, "... ok"},
 	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. FAILED$`), false, false, false, "... FAILED"},
-	// rspec says by name only what failed.
+	// rspec names only failed tests.
 	{lazyregexp.New(`^rspec (\./\S+?:\d+)`), false, false, false, "rspec ./"},
 	// TAP: node --test, bats, prove.
 	{lazyregexp.New(`^\s*ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), true, false, false, "ok "},
 	{lazyregexp.New(`^\s*not ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), false, false, false, "not ok "},
 }
 
-// wanted are the bytes one of which every line of testLines has near its start;
-// the rest is not tried.
+// wanted are substrings one of which is in every line that testLines match. Lines
+// without any are skipped.
 var wanted = []string{"--- ", "ok", "FAIL", "PASS", ".py", "✓", "✔", "√", "✕", "×", "✗", "❯", "test ", "rspec ", "ERROR"}
 
 var (
@@ -66,10 +67,10 @@ var (
 	attribute = lazyregexp.New(`\b(classname|name)="([^"]{1,200})"`)
 )
 
-// Tests returns what the output of a test runner says of each test, in order: the
-// last word on each name counts. It reads go test (plain, -v and -json), pytest,
-// jest, vitest, cargo test, rspec's failures, TAP and JUnit's XML. An output of
-// something else gives nothing.
+// Tests returns the results of the tests in the output of a test runner, in order.
+// The last result for each name counts. It recognises go test (plain, -v and -json),
+// pytest, jest, vitest, cargo test, rspec's failures, TAP and JUnit's XML. For any
+// other output it returns nil.
 func Tests(output string) []Test {
 	output = Text(output)
 	list := tests{ticks: strings.ContainsAny(output, "✓✔√✕×✗❯") && runnerSays.MatchString(output)}
@@ -91,16 +92,16 @@ func Tests(output string) []Test {
 	return list.all
 }
 
-// runnerSays is what a runner that ticks its tests off says elsewhere in its output.
+// runnerSays matches a line by which a runner that prints ticks is recognised.
 var runnerSays = lazyregexp.New(`(?m)^\s*(?:Tests?:?\s|Test (?:Files|Suites)|\d+ (?:passing|failing|tests?|specs?)\b|. tests \d|(?:PASS|FAIL)\s+\S+\.(?:test|spec)\.|[✓✔❯×✗] \S+\.(?:test|spec)\.)`)
 
-// tests collects results without repetition.
+// tests collects results, one for each name.
 type tests struct {
-	ticks bool // the runner ticks tests off
+	ticks bool // the runner prints ticks
 	all   []Test
 	at    map[string]int
-	room  int  // for tests that failed and groups, beyond MaxTests
-	full  bool // some had no room
+	room  int  // number of failed tests and groups that are kept beyond MaxTests
+	full  bool // some results were not kept
 }
 
 func (l *tests) add(t Test) {
@@ -146,7 +147,7 @@ func likely(line string) bool {
 	return false
 }
 
-// goJSON reads a line of go test -json.
+// goJSON parses a line of go test -json.
 func (l *tests) goJSON(line string) {
 	if !strings.Contains(line, `"Action"`) || !gjson.Valid(line) {
 		return
@@ -179,7 +180,7 @@ func (l *tests) junit(xml string) {
 			}
 		}
 		inside := ""
-		if m[4] == m[5] { // not closed in itself
+		if m[4] == m[5] { // not a self-closing tag
 			inside, _, _ = strings.Cut(xml[m[1]:end], "</testcase>")
 		}
 		if name == "" || strings.Contains(inside, "<skipped") {

@@ -6,12 +6,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// textKeys are the fields of a structured result that hold what a command printed,
-// what went wrong first.
+// textKeys are the fields of a structured result that hold the output of a
+// command, errors first.
 var textKeys = []string{"stderr", "error", "error.message", "output", "stdout", "content.0.text", "message", "result"}
 
-// Text returns what a command printed out of a structured result: one JSON object
-// that holds it in a field of a usual name. Any other output is returned as it is.
+// Text extracts the output of a command from a structured result, which is a JSON
+// object that holds it in a field with a usual name. Any other output is returned
+// unchanged.
 func Text(output string) string {
 	text := strings.TrimSpace(output)
 	if !strings.HasPrefix(text, "{") || !gjson.Valid(text) {

@@ -1,4 +1,5 @@
-// Package patch reads the patches that agents write: unified diffs, the envelope
-// of apply_patch, and blocks to search and replace. It applies nothing; it says
-// which files a patch touches and which lines come and go.
+// Package patch parses the patches that agents write: unified diffs, the
+// envelope of apply_patch, and search-and-replace blocks. It does not apply
+// them. It reports which files a patch touches, and which lines it removes and
+// adds.
 package patch

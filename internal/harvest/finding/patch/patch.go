@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Op is what happens to a file.
+// Op is the operation on a file.
 type Op string
 
 // Operations.
@@ -18,17 +18,17 @@ const (
 
 // File is what a patch does to one file.
 type File struct {
-	Path    string // "" in blocks, whose file is named elsewhere
-	To      string // where the file is moved to; "" when it stays
+	Path    string // "" in search-and-replace blocks, which do not name their file
+	To      string // new path of a moved file; "" if it is not moved
 	Op      Op
-	Old     string   // the lines that go, each with its line end
-	New     string   // the lines that come
-	Context []string // what hunks say of their place, such as the head of a function
+	Old     string   // the removed lines, each with its line end
+	New     string   // the added lines
+	Context []string // what hunk headers say about their place, such as the head of a function
 }
 
 // Parse returns the files of a patch in order, nil for a text that is no patch.
-// Lines that belong to nothing are skipped, so a patch that was cut short gives
-// what is left of it.
+// Lines that belong to no hunk are skipped, so a truncated patch gives the part
+// that is there.
 func Parse(text string) []File {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	switch {
@@ -48,7 +48,7 @@ var (
 	unified    = lazyregexp.New(`(?m)^(?:\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+)`)
 )
 
-// context takes in what a hunk says of its place.
+// context records the text of a hunk header.
 func (f *File) context(at string) {
 	if at = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(at), "@@")); at != "" {
 		f.Context = append(f.Context, at)
@@ -70,8 +70,8 @@ var (
 	blockEnd = lazyregexp.New(`^(?:>{5,9}|\+{5,9}) ?REPLACE>?\s*$`)
 )
 
-// parseBlocks reads blocks of what to search and what to put in its place. They
-// name no file, so it is one.
+// parseBlocks parses search-and-replace blocks. They name no file, so all
+// belong to one.
 func parseBlocks(text string) []File {
 	f := File{Op: Update}
 	const outside, searching, replacing = 0, 1, 2
@@ -94,7 +94,7 @@ func parseBlocks(text string) []File {
 	return []File{f}
 }
 
-// parseEnvelope reads the form of apply_patch.
+// parseEnvelope parses the format of apply_patch.
 func parseEnvelope(text string) []File {
 	var out []File
 	var f *File
@@ -129,7 +129,7 @@ func parseEnvelope(text string) []File {
 
 var hunk = lazyregexp.New(`^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@ ?(.*)$`)
 
-// parseUnified reads a unified diff, with or without git's lines.
+// parseUnified parses a unified diff, with or without git's extra lines.
 func parseUnified(text string) []File {
 	var out []File
 	from, in := "", false
@@ -160,7 +160,7 @@ func parseUnified(text string) []File {
 	return out
 }
 
-// named reads the file's name of a header line, "" for no file.
+// named returns the file name in a header line, "" for no file.
 func named(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
 	s = strings.TrimSpace(s)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Verb is what a plain line does to files.
+// Verb is what a command line does to files.
 type Verb string
 
-// Verbs.
+// Verbs of an Act.
 const (
 	Reads    Verb = "read"
 	Searches Verb = "search"
@@ -19,21 +19,21 @@ const (
 	Moves    Verb = "move"
 )
 
-// Act is a line that does what a file tool does: agents without such tools read
-// with cat, search with rg and write with here-documents.
+// Act is a command line that does what a file tool does. Agents without such tools
+// read with cat, search with rg and write with here-documents.
 type Act struct {
 	Verb    Verb
-	Paths   []string // as written; for Moves the old and the new one
-	Pattern string   // of Searches
-	Text    string   // that is written, or the patch
-	Known   bool     // of Writes: Text is all that the file holds
+	Paths   []string // as written; for Moves the old and the new path
+	Pattern string   // search pattern, for Searches
+	Text    string   // the text that is written, or the patch
+	Known   bool     // for Writes: Text is the whole content of the file
 }
 
-// Acts returns what a line does, and false when it is no such line. Only lines
-// with one purpose count: a second command behind it makes it a run like any other.
+// Acts parses a command line. ok is false if the line does anything else than one
+// such action; a second command makes it an ordinary command.
 func Acts(line string) (Act, bool) {
 	p := parse(line)
-	if inner, ok := wrapped(p); ok {
+	if inner, ok := innerCommand(p); ok {
 		p = parse(inner)
 	}
 	cs := p.commands
@@ -57,8 +57,7 @@ func Acts(line string) (Act, bool) {
 	return a, true
 }
 
-// onlyShown reports whether what follows the first command shows less of its
-// output, and does nothing else.
+// onlyShown reports whether the commands after the first only filter its output.
 func onlyShown(cs []simple, v Verb) bool {
 	for i := 1; i < len(cs); i++ {
 		name := cs[i].value(0)
@@ -133,7 +132,7 @@ func reads(c *simple, target string) (Act, bool) {
 	return Act{Verb: Reads, Paths: paths}, target == "" && len(paths) == 1 && !strings.ContainsAny(paths[0], "*?$")
 }
 
-// sed reads with -n and writes with -i; what it writes can't be told.
+// sed reads with -n and writes with -i. The text that it writes is unknown.
 func sed(c *simple) (Act, bool) {
 	paths := operands(c.words[1:], set("-e"))
 	verb := Verb("")
@@ -151,8 +150,8 @@ func sed(c *simple) (Act, bool) {
 	return Act{Verb: verb, Paths: paths[1:]}, verb != ""
 }
 
-// valued are options of search programs that take the next word.
-var valued = set("-A -B -C -g --glob -t --type -T -m --max-count --include --exclude --exclude-dir -M --max-columns -d --max-depth -j -e --regexp")
+// optionsWithValue holds options of search programs that take the next word as their value.
+var optionsWithValue = set("-A -B -C -g --glob -t --type -T -m --max-count --include --exclude --exclude-dir -M --max-columns -d --max-depth -j -e --regexp")
 
 func searches(words []word) (Act, bool) {
 	pattern := ""
@@ -161,7 +160,7 @@ func searches(words []word) (Act, bool) {
 			pattern = words[i+1].value
 		}
 	}
-	ops := operands(unredirected(words), valued)
+	ops := operands(unredirected(words), optionsWithValue)
 	if pattern == "" {
 		if len(ops) == 0 {
 			return Act{}, false
@@ -171,8 +170,8 @@ func searches(words []word) (Act, bool) {
 	return Act{Verb: Searches, Pattern: pattern, Paths: ops}, pattern != ""
 }
 
-// operands are the words that are no options; takes names options that have a
-// value behind them.
+// operands returns the words that are no options. takes names options that are
+// followed by a value.
 func operands(words []word, takes map[string]bool) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -191,7 +190,7 @@ func operands(words []word, takes map[string]bool) []string {
 	return out
 }
 
-// without drops options that have a value behind them.
+// without removes options that are followed by a value, together with it.
 func without(words []word, options ...string) []word {
 	var out []word
 	for i := 0; i < len(words); i++ {
@@ -208,7 +207,7 @@ func without(words []word, options ...string) []word {
 	return out
 }
 
-// redirected returns the file that the output goes to, "" for none.
+// redirected returns the file to which the output is redirected, "" for none.
 func redirected(words []word) (target string, appends bool) {
 	for i, w := range words {
 		rest, ok := strings.CutPrefix(w.raw, ">")
@@ -231,8 +230,8 @@ func redirected(words []word) (target string, appends bool) {
 	return target, appends
 }
 
-// Join writes the words of a command as one line, for callers that have it as a
-// list.
+// Join returns the words of a command as one line, quoted where necessary. It is
+// for callers that have the command as a list.
 func Join(args []string) string {
 	if len(args) == 3 && strings.HasSuffix(args[1], "c") && strings.HasPrefix(args[1], "-") {
 		return args[2] // a shell and its line

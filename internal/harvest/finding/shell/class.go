@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// trivial are programs that look at something or tidy up, whatever they are told.
+// trivial holds programs from whose runs nothing is learned, whatever their
+// arguments: they show something or tidy up.
 var trivial = set(`ls ll cat bat cd pwd echo printf head tail grep egrep fgrep rg ag ack nl wc which whereis type whoami
 	id date true false : sleep clear history file stat du df ps top tree sort uniq cut tr diff cmp less more man test [ export set
 	unset alias mkdir rmdir touch cp mv rm ln chmod chown kill pkill killall jobs wait read xxd hexdump od base64 md5sum sha256sum
 	realpath readlink basename dirname env printenv hostname uname uptime free lsof pgrep jq yq column xargs tee fd exit source .
 	pushd popd apply_patch open code vim nano awk`)
 
-// lookups are subcommands that change nothing, by program.
+// lookups holds subcommands that change nothing, by program.
 var lookups = map[string]map[string]bool{
 	"git": set(`status diff log show branch rev-parse remote blame ls-files ls-tree grep shortlog describe reflog config
 		cat-file for-each-ref rev-list whatchanged worktree stash help version merge-base symbolic-ref check-ignore`),
@@ -32,15 +33,16 @@ var lookups = map[string]map[string]bool{
 	"systemctl": set("status list-units"),
 }
 
-// routine are subcommands that everybody knows to work, by program.
+// routine holds subcommands whose success is nothing to learn, by program.
 var routine = map[string]map[string]bool{
 	"git": set("add commit checkout switch restore pull push fetch merge rebase reset tag cherry-pick rm mv clone init clean apply am"),
 }
 
-// globals are options of a program that take the next word, before the subcommand.
+// globals holds options that take the next word as their value and precede the
+// subcommand.
 var globals = set("-C -c --git-dir --work-tree -n --namespace --context -f --file -H --host")
 
-// class says whether a simple command is trivial or routine.
+// class reports whether a simple command is trivial or routine.
 func class(words []word) (isTrivial, isRoutine bool) {
 	if len(words) == 0 {
 		return true, true
@@ -61,7 +63,8 @@ func class(words []word) (isTrivial, isRoutine bool) {
 	return lookups[name][sub], routine[name][sub]
 }
 
-// asksItself reports an option with which a program only speaks of itself.
+// asksItself reports whether v is an option or subcommand with which a program
+// only prints its version or help.
 func asksItself(v string) bool {
 	return v == "--version" || v == "-version" || v == "-V" || v == "-v" || v == "-h" || v == "version"
 }
@@ -79,18 +82,18 @@ func subcommand(args []word) string {
 	return ""
 }
 
-// interpreters take code as an argument.
+// interpreters holds programs that accept code as an argument.
 var interpreters = set("python python3 python2 node deno bun ruby perl php bash sh zsh lua Rscript psql sqlite3 mysql osascript")
 
-// inline reports whether a command brings its own code: two of them look alike
-// once the code is left out, and have nothing to do with each other.
-func inline(words []word) bool {
+// hasOwnCode reports whether a command contains its own code. Two such commands look
+// alike without the code, but are unrelated.
+func hasOwnCode(words []word) bool {
 	if len(words) == 0 {
 		return false
 	}
 	name := path.Base(words[0].value)
 	if name == "uv" || name == "poetry" || name == "pipenv" {
-		return len(words) > 2 && words[1].value == "run" && inline(words[2:])
+		return len(words) > 2 && words[1].value == "run" && hasOwnCode(words[2:])
 	}
 	if !interpreters[name] {
 		return false
@@ -106,5 +109,5 @@ func inline(words []word) bool {
 			return false
 		}
 	}
-	return len(words) == 1 // reads its code from somewhere else
+	return len(words) == 1 // reads its code from standard input
 }

@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// maxText is the longest command that is remembered, in bytes: longer ones are
-// one-off scripts.
+// maxText is the maximum length of a command that is remembered, in bytes. Longer
+// commands are one-off scripts.
 const maxText = 300
 
-// Command is what a line says about itself.
+// Command is the result of parsing a command line.
 type Command struct {
-	// Text is the line as it is remembered: without the way into the project,
-	// environment, time limit, redirections and filters of the output, and with
-	// what differs from run to run replaced by a name in angle brackets. It is ""
-	// for a script, and for a line of nothing but that.
+	// Text is the line in the form that is remembered. Changes to the project's
+	// folder, environment variables, time limits, redirections and output filters
+	// are removed. Parts that differ from run to run are replaced by a name in
+	// angle brackets. It is "" for a script, and if nothing is left.
 	Text string
-	// Honest says that the exit status is that of Text: not of a filter behind a
+	// Honest says that the exit status is that of Text: not of a filter after a
 	// pipe, of "|| true", or of the last of several commands.
 	Honest bool
-	// Whole says that the output ends with what Text prints last: where its summary
-	// would be.
+	// Whole says that the output ends with what Text prints last, which includes
+	// its summary.
 	Whole bool
-	// Trivial says that nothing is to be learned from it, success or failure: it
-	// looks at something, or is a shell's housekeeping, or code of its own.
+	// Trivial says that nothing is learned from success or failure: the line shows
+	// something, is a shell's housekeeping, or contains its own code.
 	Trivial bool
-	// Filter is the part of the line that has a test runner run some of the tests
-	// alone, such as "-run TestGood"; "" where it runs all that it is pointed at.
+	// Filter is the part of the line that limits a test run to some of the tests,
+	// such as "-run TestGood"; "" if all are run.
 	Filter string
-	// Routine says that its success is nothing to remember, such as that of a
-	// commit; that it keeps failing is.
+	// Routine says that success is not worth remembering, such as that of a commit.
+	// Repeated failure is.
 	Routine bool
 }
 
-// Parse reads a line. root is the project's folder, as the line may spell it,
-// and may be empty: paths below it become relative to it.
+// Parse parses a command line. root is the project's folder as the line may name
+// it, or empty. Paths below root become relative to it.
 func Parse(line, root string) Command {
 	p := parse(line)
-	if inner, ok := wrapped(p); ok {
+	if inner, ok := innerCommand(p); ok {
 		p = parse(inner)
 	}
 	pipefail := strings.Contains(line, "pipefail")
@@ -51,7 +51,7 @@ func Parse(line, root string) Command {
 		}
 		t, r := class(w)
 		c.Trivial, c.Routine = c.Trivial && t, c.Routine && (t || r)
-		c.Trivial = c.Trivial || inline(w)
+		c.Trivial = c.Trivial || hasOwnCode(w)
 	}
 	if p.script || p.hasHeredoc {
 		return Command{Trivial: true, Routine: true}
@@ -66,8 +66,8 @@ func Parse(line, root string) Command {
 	return c
 }
 
-// wrapped returns the line that a line hands to another shell.
-func wrapped(p parsed) (inner string, ok bool) {
+// innerCommand returns the command line that a line passes to another shell.
+func innerCommand(p parsed) (inner string, ok bool) {
 	if len(p.commands) != 1 || p.hasHeredoc {
 		return "", false
 	}
@@ -84,9 +84,9 @@ func wrapped(p parsed) (inner string, ok bool) {
 	return c.value(2), true
 }
 
-// entered drops the commands that prepare the shell: going to the project's
-// folder, exports, options, activating an environment. A cd to a folder within
-// the project stays, since the command means something else there.
+// entered removes the commands that prepare the shell: changing to the project's
+// folder, exports, options, activating an environment. A cd to a folder within the
+// project is kept, since it changes the meaning of the command.
 func entered(cs []simple, root string) []simple {
 	for len(cs) > 1 && (cs[0].op == "&&" || cs[0].op == ";") {
 		switch cs[0].value(0) {
@@ -103,13 +103,13 @@ func entered(cs []simple, root string) []simple {
 	return cs
 }
 
-// inside reports whether dir is a folder below the project's.
+// inside reports whether dir is a folder below the project's folder.
 func inside(dir, root string) bool {
 	dir = relative(path.Clean(dir), root)
 	return dir != "." && !path.IsAbs(dir) && !strings.HasPrefix(dir, "..") && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(dir, "$")
 }
 
-// relative cuts root off a path below it.
+// relative returns p relative to root if p is below it, and p otherwise.
 func relative(p, root string) string {
 	if root = strings.TrimSuffix(root, "/"); root == "" {
 		return p
@@ -120,10 +120,10 @@ func relative(p, root string) string {
 	return strings.TrimPrefix(p, root+"/")
 }
 
-// prefixes are programs that run what stands behind them.
+// prefixes holds programs that run the command in their arguments.
 var prefixes = set("env time nice nohup command exec stdbuf")
 
-// stripped drops what stands before a program's name and where its output goes.
+// stripped removes what precedes a program's name, and redirections.
 func stripped(words []word) []word {
 	for len(words) > 0 {
 		switch v := words[0].value; {
@@ -140,7 +140,7 @@ func stripped(words []word) []word {
 				}
 				words = words[1:]
 			}
-			if len(words) > 0 { // how long
+			if len(words) > 0 { // the duration
 				words = words[1:]
 			}
 		default:
@@ -150,7 +150,7 @@ func stripped(words []word) []word {
 	return nil
 }
 
-// assignment reports whether a word sets a variable for the command behind it.
+// assignment reports whether a word sets an environment variable for a command.
 func assignment(v string) bool {
 	name, _, ok := strings.Cut(v, "=")
 	if !ok || name == "" {
@@ -165,7 +165,7 @@ func assignment(v string) bool {
 	return true
 }
 
-// unredirected drops redirections of the output.
+// unredirected removes redirections of the output.
 func unredirected(words []word) []word {
 	var out []word
 	for i := 0; i < len(words); i++ {
@@ -181,12 +181,12 @@ func unredirected(words []word) []word {
 	return out
 }
 
-// filters show part of what another command prints.
+// filters holds programs that show a part of another command's output.
 var filters = set("tail head less more cat tee grep egrep rg sed awk cut sort uniq wc jq column tr nl xargs fold")
 
-// unfiltered drops what stands behind a command only to look at its output, and
-// says whether the exit status is still that of what is left, and the end of the
-// output too.
+// unfiltered removes commands that only show output of the one before. honest
+// reports whether the exit status is still that of the rest, and whole whether the
+// end of its output is shown.
 func unfiltered(cs []simple, pipefail bool) (rest []simple, honest, whole bool) {
 	honest, whole = true, true
 	for len(cs) > 1 {
@@ -222,7 +222,7 @@ func text(cs []simple, root string) string {
 				b.WriteString(cs[i-1].op + " ")
 			}
 		}
-		b.WriteString(steady(c.words, root))
+		b.WriteString(stableForm(c.words, root))
 		if c.op == ";" && i < len(cs)-1 {
 			b.WriteByte(';')
 		}

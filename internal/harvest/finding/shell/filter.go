@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// anyRunner are options that narrow a test run, whatever the runner.
+// anyRunner holds options that limit a test run with any runner.
 var anyRunner = set(`-run --run -test.run -skip -test.skip --grep --fgrep --filter --filters --tests --only --only-failures --testNamePattern --test-name-pattern
 	--focus --example --lf --last-failed --failed --failed-first-only --deselect --shard --onlyChanged --onlyFailures --changed --related --testcase -Dtest -Dit.test`)
 
-// ofRunner are further ones that mean something else to other programs.
+// ofRunner holds more such options, by runner. They mean something else in other programs.
 var ofRunner = map[string]map[string]bool{
 	"pytest": set("-k -m"), "py.test": set("-k -m"), "jest": set("-t -o"), "vitest": set("-t"), "mocha": set("-g -f"), "playwright": set("-g"),
 	"rspec": set("-e -t"), "ctest": set("-R -E -L -I"), "nextest": set("-E"), "ava": set("-m"), "unittest": set("-k"), "minitest": set("-n"), "phpunit": set("-g"),
 }
 
-// scripted are programs that hand what stands behind "--" to a runner that is not named.
+// scripted holds programs that pass the arguments after "--" to a runner that the line does
+// not name.
 var scripted = set("npm pnpm yarn bun npx")
 
-// testFilter returns the words of a command that narrow a test run: an option with its value,
-// the name of a test, a file of a Go package.
+// testFilter returns the words of a command that limit a test run: an option with its value,
+// the name of a test, or a file of a Go package. It returns "" if there are none.
 func testFilter(words []word) string {
 	if len(words) == 0 {
 		return ""
@@ -70,7 +71,7 @@ func testFilter(words []word) string {
 	return firstWhere(sub, func(v string) bool { return strings.Contains(v, "::") && !strings.HasPrefix(v, "-") }) // file::test
 }
 
-// matchesAll reports a pattern that leaves nothing out.
+// matchesAll reports whether a pattern matches every test.
 func matchesAll(pattern string) bool {
 	return slices.Contains([]string{"", ".", "^", ".*", "Test", "^Test", "*"}, strings.Trim(pattern, `"'`))
 }
@@ -84,7 +85,7 @@ func firstWhere(words []word, is func(string) bool) string {
 	return ""
 }
 
-// cargoFilter returns the name of a test among the arguments of cargo test.
+// cargoFilter returns the name of a test in the arguments of cargo test.
 func cargoFilter(args []word) string {
 	valued := set("-p --package --test --bin --example --bench --features -F --manifest-path --target --target-dir --profile --exclude -j --jobs --config --color --message-format")
 	for i := 0; i < len(args); i++ {

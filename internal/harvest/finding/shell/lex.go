@@ -2,18 +2,18 @@ package shell
 
 import "strings"
 
-// maxLine bounds what is read of a line, in bytes. No command that somebody
-// would want to run again is longer.
+// maxLine is the maximum length of a line that is parsed, in bytes. Nobody
+// would want to run a longer command again.
 const maxLine = 16 << 10
 
 // word is one word of a simple command.
 type word struct {
 	raw   string // as written, with its quotes
-	value string // without them
+	value string // without quotes
 }
 
-// simple is one command of a line and the operator behind it: "&&", "||", ";",
-// "|", "&", or "" at the end.
+// simple is one command of a line. op is the operator after it: "&&", "||",
+// ";", "|", "&", or "" at the end of the line.
 type simple struct {
 	words []word
 	op    string
@@ -26,23 +26,23 @@ func (s *simple) value(i int) string {
 	return ""
 }
 
-// parsed is a whole line.
+// parsed is a parsed line.
 type parsed struct {
 	commands []simple
-	// heredoc is the text of the first here-document, without its last line;
+	// heredoc is the text of the first here-document without its end marker.
 	// hasHeredoc says that there is one.
 	heredoc    string
 	hasHeredoc bool
-	script     bool // more than one line, a loop, a function: not a plain command
+	script     bool // more than one line, a loop or a function: no plain command
 }
 
-// lexer reads a line from left to right.
+// lexer scans a line from left to right.
 type lexer struct {
 	s   string
 	i   int
-	raw strings.Builder // of the word that is being read
+	raw strings.Builder // the current word as written
 	val strings.Builder
-	in  bool // a word is being read, maybe an empty one in quotes
+	in  bool // a word has begun, maybe an empty one in quotes
 	cur simple
 	out parsed
 }
@@ -63,7 +63,7 @@ func parse(line string) parsed {
 	return l.out
 }
 
-// compound are the words that begin what is more than a simple command.
+// compound holds the words that begin a compound command.
 var compound = set("for while until if case select function { ( [[ ((")
 
 func set(words string) map[string]bool {
@@ -116,7 +116,7 @@ func (l *lexer) step() {
 	}
 }
 
-// operator reads what separates commands, or one plain byte.
+// operator scans an operator between commands, or one ordinary byte.
 func (l *lexer) operator(c byte) {
 	rest := l.s[l.i:]
 	switch {
@@ -138,7 +138,7 @@ func (l *lexer) operator(c byte) {
 	}
 }
 
-// double reads text in double quotes.
+// double scans text in double quotes.
 func (l *lexer) double() {
 	var val strings.Builder
 	i := l.i + 1
@@ -159,7 +159,7 @@ func (l *lexer) take(raw, val string) {
 	l.i += len(raw)
 }
 
-// takeAll reads n bytes as they are; n below 2 means the rest.
+// takeAll takes n bytes verbatim; n below 2 means the rest of the line.
 func (l *lexer) takeAll(n int) {
 	if n < 2 || l.i+n > len(l.s) {
 		n = len(l.s) - l.i
@@ -167,7 +167,7 @@ func (l *lexer) takeAll(n int) {
 	l.take(l.s[l.i:l.i+n], l.s[l.i:l.i+n])
 }
 
-// closing returns the length of a substitution $(…), 0 when it is not closed.
+// closing returns the length of a substitution $(…), 0 if it is not closed.
 func closing(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -201,8 +201,8 @@ func (l *lexer) endCommand(op string) {
 	l.cur = simple{}
 }
 
-// heredocBody reads the lines behind a command that has "<<" in it, and reports
-// whether there was one.
+// heredocBody scans the lines of a here-document if one of the commands has
+// "<<", and reports whether there was one.
 func (l *lexer) heredocBody() bool {
 	mark := ""
 	commands := append(l.out.commands, l.cur)

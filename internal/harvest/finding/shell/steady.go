@@ -8,8 +8,9 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// maxLiteral is the longest text in quotes that stays, in characters: a pattern
-// or a name of a test is shorter, a message or a program longer.
+// maxLiteral is the maximum length of a quoted text that is kept, in
+// characters. A pattern or a test's name is shorter, a message or a program
+// longer.
 const maxLiteral = 40
 
 var volatile = []struct {
@@ -27,16 +28,16 @@ var volatile = []struct {
 
 var hexWord = lazyregexp.New(`\b[0-9a-f]{7,64}\b`)
 
-// messages are the options that take a text which is written anew each time, by
-// program.
+// messages holds options that take a text which is new each time, by program.
 var messages = map[string]map[string]bool{
 	"git":  set("-m --message -am -F"),
 	"curl": set("-d --data --data-raw -H"),
 	"gh":   set("--title --body --notes"),
 }
 
-// steady spells a simple command so that the next run of it is spelt the same.
-func steady(words []word, root string) string {
+// stableForm returns a simple command in a form that is the same for each run of
+// it.
+func stableForm(words []word, root string) string {
 	out := make([]string, 0, len(words))
 	for i, w := range words {
 		raw := w.raw

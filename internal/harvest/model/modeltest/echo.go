@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Answer is what an extraction answers; Facts is left out of a merge's.
+// Answer is the answer to an extraction. A merge's answer has no Facts.
 type Answer struct {
 	Summary string `json:"summary"`
 	Facts   []Fact `json:"facts"`
@@ -26,7 +26,7 @@ type Fact struct {
 	Confidence float64  `json:"confidence"`
 }
 
-// Reply answers with an Answer as JSON.
+// Reply returns a Play that answers with a as JSON.
 func Reply(a Answer) Play {
 	if a.Facts == nil {
 		a.Facts = []Fact{}
@@ -34,10 +34,10 @@ func Reply(a Answer) Play {
 	return Says(encode(a))
 }
 
-// Echo answers with what the user says in the request itself, as a plausible model
-// would: statements, and no questions or small talk, in the third person, each
-// with its own words as the quote, at most 12 of them. Its summary is the first and
-// the last thing that the user says. It is deterministic.
+// Echo returns a Play that answers with what the user says in the request, as a
+// plausible model would. Its facts are statements in the third person, at most 12,
+// each with its own words as the quote; questions and small talk are left out. Its
+// summary is the first and the last thing that the user says. It is deterministic.
 func Echo() Play {
 	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
 		a := echo(req)
@@ -83,7 +83,7 @@ func echo(req *Request) Answer {
 	return a
 }
 
-// shown is a message as a request shows it.
+// shown is a message in the form in which a request shows it.
 type shown struct {
 	number int
 	who    string
@@ -92,8 +92,8 @@ type shown struct {
 
 var header = lazyregexp.New(`^=== message (\d+): ([a-z]+)(?:[ ,].*)? ===$`)
 
-// part returns the messages that the request asks to report on; nil for a request
-// that is for something else.
+// part returns the messages that the request asks to report on; nil for other
+// requests.
 func (r *Request) part() []shown {
 	var all []shown
 	for _, line := range r.framed("----- transcript -----", "----- end of transcript -----") {
@@ -119,7 +119,8 @@ func (r *Request) summaries() []string {
 	return all
 }
 
-// framed returns the lines between two lines of the first user message.
+// framed returns the lines between the lines open and end of the first user
+// message.
 func (r *Request) framed(open, end string) []string {
 	for _, m := range r.Messages {
 		if m.Role != "user" {
@@ -161,14 +162,14 @@ var person = strings.NewReplacer(" I prefer ", " the user prefers ", " I like ",
 	" I'll ", " the user will ", " I'd ", " the user would ", " I was ", " the user was ", " I ", " the user ", " my ", " the user's ", " My ", " the user's ",
 	" me ", " the user ", " me.", " the user.", " we ", " the team ", " We ", " the team ", " our ", " the team's ", " Our ", " the team's ")
 
-// third tells a sentence of the user in the third person.
+// third rewrites a sentence of the user in the third person.
 func third(s string) string {
 	s = strings.TrimSpace(person.Replace(" " + s + " "))
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// sortOf guesses what kind of thing a sentence says from its words.
+// sortOf guesses the sort of a statement from its words.
 func sortOf(s string) string {
 	s = " " + strings.ToLower(s) + " "
 	for _, kind := range []struct {
@@ -189,8 +190,8 @@ func sortOf(s string) string {
 	return "fact"
 }
 
-// names picks what looks like a name: a capital within a sentence, or a character
-// that stands in paths and identifiers.
+// names returns the words that look like names: with a capital within a sentence,
+// or with a character that is used in paths and identifiers.
 func names(s string) []string {
 	all := []string{}
 	for i, w := range strings.Fields(s) {

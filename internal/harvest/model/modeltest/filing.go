@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// filing is a request to file facts under the aspects of the things that they are about, and to
-// say what these depend on.
+// filing is a request to file facts under aspects of the things that they are about, and to
+// name dependencies of these things.
 type filing struct {
 	Things []filed `json:"things"`
 	Facts  []struct {
@@ -25,8 +25,7 @@ type filed struct {
 	Suggested []string `json:"suggested"`
 }
 
-// filing returns what the request asks to file; nil for one that asks for something
-// else.
+// filing returns what the request asks to file; nil for other requests.
 func (r *Request) filing() *filing {
 	for _, m := range r.Messages {
 		if m.Role != "user" {
@@ -41,9 +40,9 @@ func (r *Request) filing() *filing {
 	return nil
 }
 
-// file answers a filing as a plausible model would: a fact belongs under an aspect
-// whose word it has, else under the first usual one; must and never make a rule; and
-// what is named after a word such as requires is depended on. It is deterministic.
+// file answers a filing as a plausible model would. A fact is filed under an aspect whose name
+// it contains, or else under the first suggested one. "must" and "never" make it a constraint.
+// A name after a word such as "requires" is a dependency. It is deterministic.
 func file(w http.ResponseWriter, _ *http.Request, req *Request) {
 	f := req.filing()
 	var rows []map[string]any

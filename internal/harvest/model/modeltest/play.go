@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Play answers one request. Those of this package may be played any number of
-// times and by several requests at once.
+// Play answers one request. The plays of this package may be used any number of
+// times and by concurrent requests.
 type Play func(w http.ResponseWriter, r *http.Request, req *Request)
 
-// Says answers with that text as the model's.
+// Says returns a Play that answers with text.
 func Says(text string) Play {
 	return func(w http.ResponseWriter, _ *http.Request, req *Request) { say(w, req, text, "stop") }
 }
@@ -25,8 +25,8 @@ func Says(text string) Play {
 //go:embed testdata/answers.json
 var recorded []byte
 
-// Recorded answers with a text of testdata/answers.json; see there for the names.
-// It panics when there is none of that name.
+// Recorded returns a Play that answers with a text of testdata/answers.json. It
+// panics if the file has no text with that name.
 func Recorded(name string) Play {
 	var answers map[string]json.RawMessage
 	if err := json.Unmarshal(recorded, &answers); err != nil {
@@ -37,47 +37,48 @@ func Recorded(name string) Play {
 		panic("modeltest: nothing is recorded as " + name)
 	}
 	var text string
-	if json.Unmarshal(raw, &text) != nil { // an object stands for its own JSON
+	if json.Unmarshal(raw, &text) != nil { // an object is encoded as JSON
 		text = string(raw)
 	}
 	return Says(text)
 }
 
-// Good answers well about Session: a summary and five facts, all of which stand.
+// Good answers correctly about Session: a summary and five facts, all of which
+// pass the checks.
 func Good() Play { return Recorded("good") }
 
-// Prose answers in words, without JSON.
+// Prose answers in prose, without JSON.
 func Prose() Play { return Recorded("prose") }
 
-// WrongShape answers with valid JSON of another shape.
+// WrongShape answers with valid JSON of another form.
 func WrongShape() Play { return Recorded("wrong shape") }
 
-// Unquoted answers with three facts: their quotes stand nowhere, are too short to
-// tell anything, or are empty.
+// Unquoted answers with three facts whose quotes are in no message, too short to
+// prove anything, or empty.
 func Unquoted() Play { return Recorded("unquoted") }
 
 // Injected answers about Session with an order to the agent's memory among the
-// facts and in the summary, as a model does that obeyed a planted text.
+// facts and in the summary, like a model that obeyed a planted text.
 func Injected() Play { return Recorded("injected") }
 
-// Thinking answers well, behind reasoning in tags that holds JSON of its own.
+// Thinking answers correctly, after tagged reasoning that contains other JSON.
 func Thinking() Play { return Recorded("thinking") }
 
-// Fenced answers well, in a fence between some prose.
+// Fenced answers correctly, in a fence with prose around it.
 func Fenced() Play { return Recorded("fenced") }
 
-// Empty answers with no text at all.
+// Empty answers with an empty text.
 func Empty() Play { return Says("") }
 
-// Truncated answers well, but is cut off in the middle of a fact.
+// Truncated answers correctly, but is cut off in the middle of a fact.
 func Truncated() Play {
 	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
 		say(w, req, `{"summary": "The user asked for", "facts": [{"text": "The user pre`, "length")
 	}
 }
 
-// ManyFacts answers Echo's summary with n facts, all of which have a quote that
-// stands in a message, and no two of which are the same.
+// ManyFacts answers with Echo's summary and n different facts, all of which quote
+// a message.
 func ManyFacts(n int) Play {
 	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
 		a := echo(req)
@@ -96,13 +97,13 @@ func ManyFacts(n int) Play {
 	}
 }
 
-// Fails answers with that status and message.
+// Fails answers with an error of that status and message.
 func Fails(status int, message string) Play {
 	return func(w http.ResponseWriter, _ *http.Request, _ *Request) { refuse(w, status, message) }
 }
 
-// Throttled answers 429, and asks to wait that long, in whole seconds; 0 says
-// nothing of it.
+// Throttled answers 429 with a Retry-After of wait in whole seconds; 0 omits the
+// header.
 func Throttled(wait time.Duration) Play {
 	return func(w http.ResponseWriter, _ *http.Request, _ *Request) {
 		if wait > 0 {
@@ -119,10 +120,10 @@ func UnknownModel() Play {
 	}
 }
 
-// Hangs answers nothing until the client has gone.
+// Hangs sends no answer and returns when the client has closed the connection.
 func Hangs() Play {
 	return func(_ http.ResponseWriter, r *http.Request, _ *Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices only then
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after reading the body
 		<-r.Context().Done()
 	}
 }
@@ -132,8 +133,8 @@ func Drops() Play {
 	return func(http.ResponseWriter, *http.Request, *Request) { panic(http.ErrAbortHandler) }
 }
 
-// RefusesFormat answers 400 to requests with a response_format of one of those
-// types, and plays play for the others.
+// RefusesFormat answers 400 to requests with a response_format of one of these
+// types, and calls play for the others.
 func RefusesFormat(play Play, types ...string) Play {
 	return func(w http.ResponseWriter, r *http.Request, req *Request) {
 		for _, t := range types {
@@ -159,7 +160,7 @@ func say(w http.ResponseWriter, req *Request, text, finish string) {
 	})
 }
 
-// letters spells a number in letters.
+// letters writes a number in letters.
 func letters(n int) string {
 	s := string(rune('a' + n%26))
 	if n >= 26 {
@@ -168,7 +169,7 @@ func letters(n int) string {
 	return s
 }
 
-// talk answers a request that is for no extraction.
+// talk answers a request that is not for an extraction.
 func talk(w http.ResponseWriter, _ *http.Request, req *Request) {
 	text := "Understood."
 	if !req.Stream {
@@ -194,13 +195,13 @@ func refuse(w http.ResponseWriter, status int, message string) {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, encode(body)) // the client has gone: nobody to tell
+	_, _ = io.WriteString(w, encode(body)) // if the client has gone, nobody needs the error
 }
 
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // values of ours
+		panic(err) // all values are from this package
 	}
 	return string(b)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Program answers one prompt as Echo does, for a program that reads it from its standard input
-// and prints the answer. It returns the exit status.
+// Program answers one prompt as Echo does. It is for a program that reads the prompt from its
+// standard input and prints the answer. It returns the exit status.
 func Program(in io.Reader, out io.Writer) int {
 	prompt, err := io.ReadAll(in)
 	if err != nil {

@@ -10,34 +10,34 @@ import (
 	"testing"
 )
 
-// Model is the one model that the server lists at GET /models. It answers for
-// any name; see UnknownModel.
+// Model is the only model that the server lists at GET /models. The server
+// answers requests for any model; see UnknownModel.
 const Model = "auxiliary"
 
-// Server is a running model. It is safe for concurrent use.
+// Server is a running model server. It is safe for concurrent use.
 type Server struct {
-	// URL is the API's address, with its version.
+	// URL is the API's address, including its version.
 	URL string
 
 	http *httptest.Server
 	once sync.Once
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	script   []Play
 	requests []Request
 }
 
-// Request is a chat request as the server read it.
+// Request is a chat request as the server parsed it.
 type Request struct {
 	Key         string // the bearer token
 	Model       string
 	Messages    []Message
-	Format      string          // response_format.type; "" when there is none
+	Format      string          // response_format.type; "" if there is none
 	Schema      json.RawMessage // response_format.json_schema.schema
 	Strict      bool            // response_format.json_schema.strict
 	Temperature *float64
 	Stream      bool
-	Extraction  bool // it is for an extraction and was played from the script
+	Extraction  bool // it is for an extraction and was answered from the script
 }
 
 // Message is a message of a request.
@@ -46,7 +46,7 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Serve starts a server that plays script and stops it when the test ends.
+// Serve starts a server that plays script, and stops it when the test ends.
 func Serve(t testing.TB, script ...Play) *Server {
 	t.Helper()
 	s := Start(script...)
@@ -54,8 +54,8 @@ func Serve(t testing.TB, script ...Play) *Server {
 	return s
 }
 
-// Start is Serve for examples and scripts of a command line: the caller stops the
-// server.
+// Start is like Serve for examples and command-line scripts. The caller must stop
+// the server.
 func Start(script ...Play) *Server {
 	if len(script) == 0 {
 		script = []Play{Echo()}
@@ -71,8 +71,7 @@ func Start(script ...Play) *Server {
 	return s
 }
 
-// Stop ends the server: from then on nothing listens at its URL. It may be called
-// more than once.
+// Stop closes the server. It may be called more than once.
 func (s *Server) Stop() {
 	s.once.Do(func() {
 		s.http.CloseClientConnections()
@@ -80,19 +79,19 @@ func (s *Server) Stop() {
 	})
 }
 
-// Requests returns the chat requests so far, in the order in which they came.
+// Requests returns the chat requests so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Extractions returns those of the requests that the script was played for.
+// Extractions returns the requests that were answered from the script.
 func (s *Server) Extractions() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !r.Extraction })
 }
 
-// Then replaces what is left of the script.
+// Then replaces the rest of the script.
 func (s *Server) Then(script ...Play) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +125,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	s.next(&req)(w, r, &req)
 }
 
-// next records a request and returns what is played for it.
+// next records a request and returns the Play that answers it.
 func (s *Server) next(req *Request) Play {
 	s.mu.Lock()
 	defer s.mu.Unlock()

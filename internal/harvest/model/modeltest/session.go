@@ -12,9 +12,10 @@ import (
 //go:embed testdata/session.json
 var daily []byte
 
-// Session is the transcript that the recorded answers are about: a short session
-// of work on a repository, with tool calls, a suggestion that is accepted, one
-// that is not, and a planted order in a file. Each call returns a new one.
+// Session returns the transcript that the recorded answers are about: a short
+// session of work on a repository, with tool calls, a suggestion that is
+// accepted, one that is not, and a planted order in a file. Each call returns a
+// new copy.
 func Session() *session.Transcript {
 	var messages []struct {
 		Role, Text, Name, Call string

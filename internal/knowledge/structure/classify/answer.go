@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// rows takes the rows of an answer out of a model's text: the object that was asked
-// for, in a fence or behind some prose or reasoning; a bare list; or, of an answer
-// that was cut off, the rows that are whole. What is no row is left out.
+// rows extracts the rows of an answer from a model's text. The text may hold the requested
+// object, in a fence or after prose or reasoning; a list without an object; or a truncated
+// answer, whose complete rows are returned. Anything else is skipped.
 func rows(text string) []json.RawMessage {
 	text = strings.TrimSpace(text)
 	if found, ok := object([]byte(text)); ok {
@@ -27,7 +27,7 @@ func rows(text string) []json.RawMessage {
 	}
 	text = guardrail.StripReasoning(text)
 	var loose []json.RawMessage
-	const tries = 256 // each reads up to the whole text
+	const tries = 256 // each parses up to the whole text
 	braces := 0
 	for i := 0; i < len(text) && braces < tries; i++ {
 		if text[i] != '{' {
@@ -37,18 +37,18 @@ func rows(text string) []json.RawMessage {
 		dec := json.NewDecoder(strings.NewReader(text[i:]))
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
-			continue // what is inside may be whole
+			continue // an object inside may be complete
 		}
 		if found, ok := object(raw); ok {
 			return found
 		}
 		loose = append(loose, raw)
-		i += int(dec.InputOffset()) - 1 // what is inside belongs to it
+		i += int(dec.InputOffset()) - 1 // objects inside belong to this one
 	}
 	return loose
 }
 
-// object reads the form that was asked for.
+// object parses the requested form.
 func object(raw []byte) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil && list != nil {
@@ -63,14 +63,14 @@ func object(raw []byte) ([]json.RawMessage, bool) {
 	return o.Facts, true
 }
 
-// verdict is a row of pass 2a.
+// verdict is a row of the answer of pass 2a.
 type verdict struct {
 	aspect     string
 	constraint bool
 }
 
-// verdicts reads the rows of pass 2a by number, from 1 to n. A number that is given
-// twice, with different verdicts, has none.
+// verdicts parses the rows of pass 2a by number, from 1 to n. A number with two different
+// verdicts is left out.
 func verdicts(text string, n int) map[int]verdict {
 	out, bad := map[int]verdict{}, map[int]bool{}
 	for _, raw := range rows(text) {
@@ -101,11 +101,12 @@ func verdicts(text string, n int) map[int]verdict {
 	return out
 }
 
-// dependencyRow is what a row of pass 2b says: "" for nothing.
+// dependencyRow is a row of the answer of pass 2b. Its fields are "" for a fact that states no
+// dependency.
 type dependencyRow struct{ target, kind string }
 
-// dependencyRows reads the rows of pass 2b by number, from 1 to n; a fact may have several. One
-// that says of nothing is there, empty.
+// dependencyRows parses the rows of pass 2b by number, from 1 to n. A fact may have several
+// rows. A fact without a dependency has an empty one.
 func dependencyRows(text string, n int) map[int][]dependencyRow {
 	out := map[int][]dependencyRow{}
 	for _, raw := range rows(text) {
@@ -128,10 +129,10 @@ func dependencyRows(text string, n int) map[int][]dependencyRow {
 	return out
 }
 
-// maxTies bounds what one fact may tie its subject to.
+// maxTies bounds the dependencies that one fact may state.
 const maxTies = 4
 
-// number is a row's, which some models write as a string.
+// number is a row's number, which some models write as a string.
 type number int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -148,35 +149,35 @@ func (n number) within(most int) bool { return n >= 1 && int(n) <= most }
 
 // Request is one question to a model.
 type Request struct {
-	Name        string // of the answer's form: letters and underscores
+	Name        string // name of the answer's format: letters and underscores
 	System      string // the rules
 	User        string // the data, as JSON
 	Schema      json.RawMessage
 	Temperature float64
 }
 
-// Ask sends a request to a model and returns its text, as it came. An error means
-// that there was no answer. It must be safe for concurrent use.
+// Ask sends a request to a model and returns its text unchanged. An error means that there was
+// no answer. It must be safe for concurrent use.
 type Ask func(ctx context.Context, r Request) (string, error)
 
-// temperature of every request: sorting is no matter of taste.
+// temperature is used for every request. It is low because sorting needs no variety.
 const temperature = 0.1
 
-// reasoningModels are models that think unless they are told not to, and read the switch.
-// Later ones of the same names don't know it, and would take it for a word.
+// reasoningModels matches models that reason unless told not to and that know the switch
+// /no_think. unswitched matches later ones with the same names, which would take it for a word.
 var reasoningModels = lazyregexp.New(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
 
 var unswitched = lazyregexp.New(`2507|coder|next|vl|omni|embed|rerank`)
 
-// NoThink reports whether a model of that name knows the switch /no_think, which
-// keeps it from reasoning before it answers.
+// NoThink reports whether a model of that name knows the switch /no_think, which keeps it from
+// reasoning before it answers.
 func NoThink(model string) bool {
 	model = strings.ToLower(model)
 	return reasoningModels.MatchString(model) && !unswitched.MatchString(model)
 }
 
-// request makes the request of a task. data becomes JSON, in which no text can look
-// like the end of itself.
+// request returns the request for a task. data is encoded as JSON, so that no text in it can
+// look like its end.
 func (c *Classifier) request(t task, data any) (Request, error) {
 	user, err := json.Marshal(data)
 	if err != nil {
@@ -189,26 +190,25 @@ func (c *Classifier) request(t task, data any) (Request, error) {
 	return r, nil
 }
 
-// Pauses after a model that did not answer. They double, so that a model that is
-// down for a night is asked some dozens of times, however many jobs wait.
+// Pauses after a model gave no answer. They double, so that a model that is down for a night
+// gets only some dozens of requests, however many jobs wait.
 const (
 	firstPause = 5 * time.Second
 	lastPause  = 10 * time.Minute
 )
 
-// modelBackoff keeps a pass from asking a model that fails, for a while. The zero value is
-// open.
+// modelBackoff delays requests to a model that fails. The zero value allows requests.
 type modelBackoff struct {
 	mu    sync.Mutex // guards the rest
 	until time.Time
 	pause time.Duration
 
-	refused      error // what asking again would meet again, such as a wrong key
+	refused      error // an error that a retry would repeat, such as a wrong key
 	refusedUntil time.Time
 }
 
-// refusal returns why the model is not asked for now: it refused what can't be mended by asking
-// again. Nil means that it may be asked.
+// refusal returns the error that prevents requests to the model at this time, because a retry
+// would fail in the same way. Nil means that a request is allowed.
 func (g *modelBackoff) refusal() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -218,7 +218,7 @@ func (g *modelBackoff) refusal() error {
 	return nil
 }
 
-// waitUntilAllowed returns when the model may be asked, or ctx ends.
+// waitUntilAllowed waits until the model may be asked, or ctx ends.
 func (g *modelBackoff) waitUntilAllowed(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -233,7 +233,7 @@ func (g *modelBackoff) waitUntilAllowed(ctx context.Context) error {
 	}
 }
 
-// recordOutcome tells what came of it.
+// recordOutcome records the result of a request.
 func (g *modelBackoff) recordOutcome(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -254,7 +254,7 @@ func (g *modelBackoff) recordOutcome(err error) {
 	g.until = time.Now().Add(wait)
 }
 
-// sleep waits, unless ctx ends before.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -266,31 +266,32 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Store is what is read and written: an owner's store.Engine is one.
+// Store is the store that a Classifier reads and writes; store.Engine implements it for one
+// owner.
 type Store interface {
 	structure.Source
 	Writer
 
-	// Get reads a claim by its id; ErrNotFound when there is none.
+	// Get returns a claim by its id, or ErrNotFound.
 	Get(ctx context.Context, id string) (ken.Claim, error)
-	// ByKey reads the claim that holds a key; ErrNotFound when none does.
+	// ByKey returns the claim with a key, or ErrNotFound.
 	ByKey(ctx context.Context, key string) (ken.Claim, error)
-	// Claim reads a record; ErrNotFound when it is gone.
+	// Claim returns a record, or ErrNotFound if it was deleted.
 	Claim(ctx context.Context, ref store.Ref) (ken.Claim, error)
 	// History returns a claim's events, oldest first.
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 
 	// Events yields the log from a sequence number on, oldest first.
 	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
-	// Seq is the number of the log's last event.
+	// Seq returns the number of the log's last event.
 	Seq() uint64
-	// Wait returns when the log holds an event after seq, or ctx ends.
+	// Wait returns when the log has an event after seq, or ctx ends.
 	Wait(ctx context.Context, seq uint64) error
-	// Shelf is the owner's room for what is not knowledge.
+	// Shelf returns the owner's storage for data that is not knowledge.
 	Shelf() store.Shelf
 }
 
-// Writer is what changes in a store.
+// Writer has the methods that change a store.
 type Writer interface {
 	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
 	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
@@ -299,5 +300,5 @@ type Writer interface {
 	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
 }
 
-// actor is who writes what is found out here.
+// actor is recorded as the author of what this package writes.
 var actor = ken.Actor{Type: "system", ID: "structure"}

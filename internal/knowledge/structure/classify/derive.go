@@ -15,11 +15,11 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Derive does by rules what is to be done about these claims after they were
-// written: it files those that nobody has filed, writes the dependencies that they
-// state, and takes those back that they no longer state. Claims that are gone are no
-// error, and doing it again changes nothing. The follower does it for every write;
-// whoever ends right after one calls it.
+// Derive does for these claims by rules what must be done after they were written. It
+// files those that are not filed, writes the dependencies that they state, and retracts
+// those that they no longer state. Deleted claims are no error, and running it again
+// changes nothing. Follow does the same for every write; a process that ends right after
+// a write calls Derive.
 func Derive(ctx context.Context, st Store, ids ...string) error {
 	c := New(st, Options{})
 	for _, id := range ids {
@@ -27,15 +27,15 @@ func Derive(ctx context.Context, st Store, ids ...string) error {
 			return err
 		}
 	}
-	if n := c.take(); n.Filed+n.Dependencies+n.Retracted > 0 { // the rest is for the follower to count
+	if n := c.take(); n.Filed+n.Dependencies+n.Retracted > 0 { // the follower counts everything else
 		c.giveBack(&n)
 		return c.flush(ctx, nil, nil)
 	}
 	return nil
 }
 
-// derive is Derive for one claim. changed says that it may have said something else
-// before.
+// derive is Derive for one claim. changed says that the claim may have stated something
+// else before.
 func (c *Classifier) derive(ctx context.Context, id string, changed bool) error {
 	k, err := c.st.Get(ctx, id)
 	switch {
@@ -47,7 +47,7 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 		return c.forgetOrphan(ctx, &k)
 	case !Atomic(&k):
 		return nil
-	case !stands(&k, c.o.Now()):
+	case !isValid(&k, c.o.Now()):
 		return c.retracted(ctx, &k, nil)
 	}
 	if err := c.backfill(ctx, &k); err != nil {
@@ -91,8 +91,8 @@ func (c *Classifier) derive(ctx context.Context, id string, changed bool) error 
 	return c.retracted(ctx, &k, kept)
 }
 
-// alias writes down that a claim gives another name of something, unless either name has
-// been told about already: what a person merged or split stays so. It returns the key.
+// alias writes a claim that gives another name of a thing, unless a claim about that name
+// exists: what a person merged or split is not changed. It returns the key.
 func (c *Classifier) alias(ctx context.Context, a reading.Alias, from *ken.Claim, v *view) (string, error) {
 	key := structure.Scoped("alias:"+a.Other, from.Scope)
 	switch have, err := c.st.ByKey(ctx, key); {
@@ -109,7 +109,7 @@ func (c *Classifier) alias(ctx context.Context, a reading.Alias, from *ken.Claim
 	case !errors.Is(err, ken.ErrNotFound):
 		return key, err
 	}
-	if from.Support(nil).Trust < ken.TrustOperator { // two names that are one share their rules: an agent's word is not enough
+	if from.Support(nil).Trust < ken.TrustOperator { // names that are merged share their rules, so an agent's statement is not enough
 		return key, nil
 	}
 	name, err := v.meant(ctx, a.Name)
@@ -117,7 +117,7 @@ func (c *Classifier) alias(ctx context.Context, a reading.Alias, from *ken.Claim
 		return key, err
 	}
 	other, err := v.meant(ctx, a.Other)
-	if err != nil || other == "" || other != a.Other || name == other { // it is another thing's name, or one thing already
+	if err != nil || other == "" || other != a.Other || name == other { // the name of another thing, or the same thing already
 		return key, err
 	}
 	claim := ken.Claim{Kind: ken.KindAlias, Key: key, Text: a.Other + " is another name of " + name, Entities: []string{name, a.Other}, Aspect: "alias", Importance: 1,
@@ -134,13 +134,13 @@ func (c *Classifier) retracted(ctx context.Context, k *ken.Claim, kept []string)
 		c.count(func(o *Counts) { o.Retracted += uint64(n) })
 	}
 	if err != nil {
-		return fmt.Errorf("take dependencies back: %w", err)
+		return fmt.Errorf("retract dependencies: %w", err)
 	}
 	return nil
 }
 
-// backfill files a claim that nobody has filed: one from before there was a
-// structure, or of which pass 1 made nothing then.
+// backfill files a claim that is not filed: one from before there was a structure, or one
+// that pass 1 could not file.
 func (c *Classifier) backfill(ctx context.Context, k *ken.Claim) error {
 	if k.AssignedBy != "" || len(k.Entities) > 0 && k.Aspect != "" {
 		return nil
@@ -168,8 +168,8 @@ func (c *Classifier) backfill(ctx context.Context, k *ken.Claim) error {
 	return nil
 }
 
-// forgetOrphan forgets a dependency that was written just when the claims that it was
-// derived from were forgotten: it has their words.
+// forgetOrphan forgets a dependency that was written while the claims that it was derived
+// from were forgotten, because it contains their words.
 func (c *Classifier) forgetOrphan(ctx context.Context, d *ken.Claim) error {
 	if d.SourceType != SourceRules && d.SourceType != SourceModel {
 		return nil
@@ -194,13 +194,13 @@ func (c *Classifier) forgetOrphan(ctx context.Context, d *ken.Claim) error {
 	return nil
 }
 
-// skippable reports an error about one claim, which somebody forgot or moved
-// meanwhile, or which no store takes: the others are filed all the same.
+// skippable reports whether an error is about one claim, which was forgotten or changed
+// meanwhile or which the store refuses. The other claims are filed all the same.
 func skippable(err error) bool {
 	return errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrRefused) || errors.Is(err, ken.ErrInvalid)
 }
 
-// view looks at the structure as one scope sees it.
+// view reads the structure with the filter of one scope.
 type view struct {
 	st    Store
 	f     ken.Filter
@@ -208,12 +208,13 @@ type view struct {
 	sets  map[string][][]string   // by name, as resolved so far
 }
 
-// viewOf looks as claims of that scope do: at its own and at what is unscoped.
+// viewOf returns a view for claims of a scope. It includes claims of that scope and
+// unscoped ones.
 func viewOf(st Store, scope ken.Scope) *view {
 	return &view{st: st, f: ken.Filter{Scopes: []ken.Scope{scope}, Unscoped: true}, links: map[string][]store.Link{}, sets: map[string][][]string{}}
 }
 
-// maxLinks bounds what is read of one name.
+// maxLinks bounds the links that are read for one name.
 const maxLinks = 256
 
 func (v *view) of(ctx context.Context, name string) ([]store.Link, error) {
@@ -228,8 +229,8 @@ func (v *view) of(ctx context.Context, name string) ([]store.Link, error) {
 	return out[0].Links, nil
 }
 
-// resolve returns what a name stands for: the names of each entity, the one that it
-// goes by first.
+// resolve returns the entities that a name stands for. Each is a list of names, the
+// primary one first.
 func (v *view) resolve(ctx context.Context, name string) ([][]string, error) {
 	if sets, ok := v.sets[name]; ok {
 		return sets, nil
@@ -242,7 +243,8 @@ func (v *view) resolve(ctx context.Context, name string) ([][]string, error) {
 	return sets, nil
 }
 
-// meant returns what a name stands for; "" for one that stands for several things.
+// meant returns the primary name of the entity that a name stands for; "" if it stands
+// for several.
 func (v *view) meant(ctx context.Context, name string) (string, error) {
 	sets, err := v.resolve(ctx, name)
 	if err != nil || len(sets) != 1 {
@@ -251,8 +253,8 @@ func (v *view) meant(ctx context.Context, name string) (string, error) {
 	return sets[0][0], nil
 }
 
-// names returns all names of an entity, itself first; of a name that stands for several
-// things, the name.
+// names returns all names of an entity, its own first. For a name that stands for several
+// things, it returns only that name.
 func (v *view) names(ctx context.Context, entity string) ([]string, error) {
 	sets, err := v.resolve(ctx, entity)
 	if err != nil || len(sets) != 1 {
@@ -261,7 +263,7 @@ func (v *view) names(ctx context.Context, entity string) ([]string, error) {
 	return sets[0], nil
 }
 
-// kind returns the type that an entity was described as; "" for none.
+// kind returns the type in an entity's description; "" if there is none.
 func (v *view) kind(ctx context.Context, names []string) (string, error) {
 	for _, n := range names {
 		links, err := v.of(ctx, n)
@@ -277,7 +279,7 @@ func (v *view) kind(ctx context.Context, names []string) (string, error) {
 	return "", nil
 }
 
-// neighbours returns what is tied to an entity by dependencies, in order.
+// neighbours returns the entities that dependencies connect to an entity, in order.
 func (v *view) neighbours(ctx context.Context, names []string) (out []string, err error) {
 	for _, n := range names {
 		links, err := v.of(ctx, n)
@@ -299,19 +301,20 @@ func (v *view) neighbours(ctx context.Context, names []string) (out []string, er
 	return out, nil
 }
 
-// What an aspect may be. A model that makes one for every fact files nothing.
+// Limits of an aspect's name and number. A model that creates an aspect for every fact
+// sorts nothing.
 const (
 	maxWords   = 3
 	maxRunes   = 40
-	maxAspects = 32 // of an entity; beyond, no new ones
+	maxAspects = 32 // of an entity; with more, no new ones are accepted
 )
 
-// vague are names that sort nothing.
+// vague holds names that sort nothing.
 var vague = []string{"other", "others", "misc", "miscellaneous", "general", "generic", "none", "null", "unknown", "n/a", "na", "attribute", "attributes",
 	"constraint", "constraints", "fact", "facts", "info", "information", "aspect", "aspects", "detail", "details", "thing", "things", "new", "true", "false"}
 
-// spellAspect spells the name of an aspect in the one way that aspects are compared
-// in; "" for what is none.
+// spellAspect returns the name of an aspect in the form in which aspects are compared; ""
+// for an unusable name.
 func spellAspect(raw string) string {
 	s := analysis.Entity(raw)
 	words := strings.Fields(s)
@@ -325,16 +328,16 @@ func spellAspect(raw string) string {
 	return s
 }
 
-// aspects are those that facts of an entity may be filed under.
+// aspects are the aspects that an entity's facts may be filed under.
 type aspects struct {
-	have      []string // the entity's
+	have      []string // aspects of the entity
 	suggested []string
-	names     []string // of the entity itself
-	added     int      // new ones, by this answer
+	names     []string // names of the entity itself
+	added     int      // number of new ones in this answer
 }
 
-// take returns the aspect that a model's word stands for, and "" when it stands for
-// none: one that is there already, or nearly, else a new one.
+// take returns the aspect for a model's word: an existing one with the same or a similar
+// name, or else a new one. It returns "" for an unusable word.
 func (a *aspects) take(raw string) string {
 	s := spellAspect(raw)
 	if s == "" || slices.Contains(a.names, s) {
@@ -360,8 +363,8 @@ func (a *aspects) take(raw string) string {
 	return s
 }
 
-// sameAspect reports two spellings of one aspect: the same stems in any order, or one
-// letter that differs in a word long enough for that to be a slip.
+// sameAspect reports whether two names are the same aspect: they have the same stems in
+// any order, or differ in one letter of a long word, which is probably a typing error.
 func sameAspect(a, b string) bool {
 	if slices.Equal(stems(a), stems(b)) {
 		return true
@@ -379,8 +382,8 @@ func stems(s string) []string {
 	return slices.Compact(words)
 }
 
-// withinOneEdit reports at most one letter left out, added or replaced. A digit is never a
-// slip.
+// withinOneEdit reports whether two words differ by at most one letter that was left out,
+// added or replaced. Digits must be equal.
 func withinOneEdit(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -401,25 +404,26 @@ func withinOneEdit(a, b []rune) bool {
 	return slices.Equal(a[i:], b[i+1:])
 }
 
-// Who derived a dependency: the SourceType of its claim.
+// SourceType of a dependency's claim: who derived it.
 const (
 	SourceRules = "structure:rules"
 	SourceModel = "structure:model"
 )
 
-// edge is a dependency that a claim was found to state.
+// edge is a dependency that a claim states.
 type edge struct {
 	source, kind, target string
 	strength             float64
 	by                   ken.Assigner
 }
 
-// key is the edge's in the scope of the claim that it is derived from.
+// key returns the edge's key in the scope of the claim that it is derived from.
 func (e *edge) key(c *ken.Claim) string {
 	return structure.DependencyKey(e.source, e.kind, e.target, c.Scope)
 }
 
-// resolved returns the edge between what its names stand for, and why there is none.
+// resolved returns the edge between the entities that its names stand for, or the reason
+// why it is refused.
 func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
 	if !slices.Contains(structure.DependencyTypes(), e.kind) {
 		return e, refusedType, nil
@@ -443,8 +447,8 @@ func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
 	return e, "", nil
 }
 
-// claim is what the edge is kept as: it says the same as the claim it is derived
-// from, to the same people and for as long, and no louder.
+// claim returns the edge as a claim. It has the scope and expiry of the claim that it is
+// derived from, and no higher trust or confidence.
 func (e *edge) claim(from *ken.Claim, model string) ken.Claim {
 	c := ken.Claim{Kind: ken.KindDependency, Key: e.key(from), Text: structure.Sentence(e.source, e.kind, e.target),
 		Entities: []string{e.source, e.target}, Aspect: e.kind, Importance: min(max(e.strength, 0), 1),
@@ -470,12 +474,13 @@ func (e *edge) evidence(from *ken.Claim, model string) []ken.Evidence {
 	return out
 }
 
-// reasonUnstated is the reason for retracting a dependency that no claim states any more.
+// reasonUnstated is the reason in the log for retracting a dependency that no claim
+// states any more.
 const reasonUnstated = "what it was derived from no longer stands"
 
-// write keeps an edge. One that is kept already gets the evidence, unless that would
-// make it less trusted; one that a person took back stays so. changed is false when
-// nothing was to be done.
+// write stores an edge. An existing one gets the evidence, unless that would lower its
+// trust; one that a person retracted is not changed. changed is false if nothing was
+// written.
 func (c *Classifier) write(ctx context.Context, e *edge, from *ken.Claim) (changed bool, err error) {
 	have, err := c.st.ByKey(ctx, e.key(from))
 	if errors.Is(err, ken.ErrNotFound) {
@@ -505,7 +510,7 @@ func (c *Classifier) write(ctx context.Context, e *edge, from *ken.Claim) (chang
 	return true, c.st.Reinforce(ctx, have.ID, fresh, actor)
 }
 
-// retractedByUs reports whether a dependency was last taken back by us.
+// retractedByUs reports whether this package made the last retraction of a dependency.
 func (c *Classifier) retractedByUs(ctx context.Context, id string) (bool, error) {
 	events, err := c.st.History(ctx, id)
 	if err != nil {
@@ -519,12 +524,12 @@ func (c *Classifier) retractedByUs(ctx context.Context, id string) (bool, error)
 	return false, nil
 }
 
-// retract takes back the dependencies that were derived from a claim and that
-// nothing states any more. kept are the keys of those that it still states; of a
-// claim that stands, a model's stay, which is not asked again.
+// retract retracts the dependencies that were derived from a claim and that no claim
+// states any more. kept holds the keys of those that it still states. If the claim is
+// still valid, dependencies from a model are kept, since the model is not asked again.
 func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string) (n int, err error) {
 	v := viewOf(c.st, from.Scope)
-	standing := stands(from, c.o.Now())
+	standing := isValid(from, c.o.Now())
 	done := map[string]bool{}
 	for _, name := range from.Entities {
 		links, err := v.of(ctx, analysis.Entity(name))
@@ -547,7 +552,7 @@ func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string
 				continue
 			}
 			done[d.ID] = true
-			backed, err := c.backed(ctx, &d, from.ID)
+			backed, err := c.hasOtherEvidence(ctx, &d, from.ID)
 			if err != nil {
 				return n, err
 			}
@@ -555,7 +560,7 @@ func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string
 				continue
 			}
 			err = c.st.Transition(ctx, ken.Transition{ID: d.ID, To: ken.StatusDisputed, Reason: reasonUnstated, Actor: actor})
-			if err != nil && !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrNotFound) { // somebody was faster
+			if err != nil && !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrNotFound) { // somebody else changed it meanwhile
 				return n, err
 			}
 			n++
@@ -568,9 +573,9 @@ func cites(d *ken.Claim, id string) bool {
 	return slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == id })
 }
 
-// backed reports whether a dependency rests on something else: another claim that
-// stands, or what no claim said.
-func (c *Classifier) backed(ctx context.Context, d *ken.Claim, without string) (bool, error) {
+// hasOtherEvidence reports whether a dependency has other evidence than the claim without: another
+// valid claim, or evidence that is no claim.
+func (c *Classifier) hasOtherEvidence(ctx context.Context, d *ken.Claim, without string) (bool, error) {
 	for _, e := range d.Evidence {
 		switch {
 		case e.Kind == ken.EvidenceModelInference && strings.HasPrefix(d.SourceType, "structure:"):
@@ -578,7 +583,7 @@ func (c *Classifier) backed(ctx context.Context, d *ken.Claim, without string) (
 			return true, nil
 		case e.ID != without:
 			o, err := c.st.Get(ctx, e.ID)
-			if err == nil && stands(&o, c.o.Now()) {
+			if err == nil && isValid(&o, c.o.Now()) {
 				return true, nil
 			}
 			if err != nil && !errors.Is(err, ken.ErrNotFound) {

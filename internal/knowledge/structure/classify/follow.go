@@ -15,63 +15,64 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// What is on the shelf.
+// Keys on the shelf.
 const (
 	keyRules  = "classify/rules"
 	keyModel  = "classify/model"
 	keyCounts = "classify/counts"
 )
 
-// Versions of what a mark is of. With another one, the log is gone through again from
-// its beginning.
+// Versions of the positions. After a change of version, the log is processed from the
+// start.
 const (
 	rulesVersion = 1
 	modelVersion = 1
 )
 
-// logPosition is how far a reader of the log has come.
+// logPosition is the position of a reader in the log.
 type logPosition struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
-	Recent  uint64 `json:"recent,omitempty"` // the first event after those that were there when the log was read first; 0 is unknown
-	Forgot  uint64 `json:"forgot,omitempty"` // the last event of a claim that was forgotten, after which all was looked at again
+	Recent  uint64 `json:"recent,omitempty"` // first event after those that existed when the log was first read; 0 if unknown
+	Forgot  uint64 `json:"forgot,omitempty"` // last event of a claim that was forgotten, after which the log was processed again
 }
 
-// eventsPerRead is how many events are looked at in one go.
+// eventsPerRead is how many events are read at a time.
 const eventsPerRead = 64
 
-// changedClaim is a claim that events were about.
+// changedClaim is a claim that events in the log are about.
 type changedClaim struct {
 	id      string
-	changed bool // by more than being written for the first time, or filed
-	recent  bool // written since the reader of the log began
+	changed bool // changed in other ways than being written first or filed
+	recent  bool // written after the reader first read the log
 }
 
-// logReader reads the log for one purpose, and keeps its position.
+// logReader reads the log for one purpose and keeps its position.
 type logReader struct {
 	key     string
 	version int
 	handle  func(ctx context.Context, claims []changedClaim) ([]jobs.New, error)
-	// again has all looked at once more after a claim was forgotten: what rested on it
-	// is gone with it, and may have rested on others as well.
+	// again says that the log is processed again after a claim was forgotten. Dependencies
+	// that had it as evidence were deleted with it, although other claims may state them
+	// too.
 	again bool
 
-	at   *logPosition // nil: not read yet
-	kept uint64       // the mark that is on the shelf
+	at   *logPosition // nil if not read yet
+	kept uint64       // the position on the shelf
 
-	begun bool // at.Recent was set, and is not on the shelf yet
+	begun bool // at.Recent was set, but is not on the shelf yet
 }
 
 func (c *Classifier) walkers() (rules, model *logReader) {
 	rules = &logReader{key: keyRules, version: rulesVersion, handle: c.applyRules, again: true}
-	if c.o.Ask != nil { // a model is not asked about everything because one claim was forgotten
+	if c.o.Ask != nil { // forgetting one claim is no reason to ask the model about all again
 		model = &logReader{key: keyModel, version: modelVersion, handle: c.jobsFor}
 	}
 	return rules, model
 }
 
-// CatchUp does what is to be done about everything that is in the log: the rules, and
-// the jobs for a model where there is one. It returns when the log's end is reached.
+// CatchUp processes the log up to its end: the rules, and the jobs for a model if there is
+// one.
 func (c *Classifier) CatchUp(ctx context.Context) error {
 	rules, model := c.walkers()
 	for _, w := range []*logReader{rules, model} {
@@ -86,8 +87,9 @@ func (c *Classifier) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Follow does what CatchUp does, and then about everything that is written, until
-// ctx ends. A store that fails is told, and tried again. It returns nil then.
+// Follow does the same as CatchUp, and then processes everything that is written, until ctx
+// ends. If the store fails, Follow logs the error and tries again. It returns nil when ctx
+// ends.
 func (c *Classifier) Follow(ctx context.Context) error {
 	rules, model := c.walkers()
 	done := make(chan struct{})
@@ -105,7 +107,7 @@ func (c *Classifier) Follow(ctx context.Context) error {
 func (c *Classifier) follow(ctx context.Context, w *logReader, settle bool) {
 	defer func() {
 		if err := c.flush(context.WithoutCancel(ctx), w, nil); err != nil {
-			c.o.Log.Debug("the mark of what was filed is not kept", "cause", err) // the next start looks at it again
+			c.o.Log.Debug("the mark of what was filed is not kept", "cause", err) // the next start processes these events again
 		}
 	}()
 	for ctx.Err() == nil {
@@ -124,7 +126,7 @@ func (c *Classifier) follow(ctx context.Context, w *logReader, settle bool) {
 	}
 }
 
-// advance goes to the end of the log. between is called between two pages.
+// advance processes the log up to its end. between is called between two pages.
 func (c *Classifier) advance(ctx context.Context, w *logReader, between func() error) error {
 	if w.at == nil {
 		err := c.st.Shelf().View(ctx, func(r store.ShelfReader) error {
@@ -134,7 +136,7 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 		})
 		if err != nil {
 			w.at = nil
-			return fmt.Errorf("read how far the filing is: %w", err)
+			return fmt.Errorf("read the position of the filing: %w", err)
 		}
 	}
 	if w.at.Recent == 0 && w.key == keyModel {
@@ -175,8 +177,8 @@ func (c *Classifier) advance(ctx context.Context, w *logReader, between func() e
 	}
 }
 
-// read reads one page of the log: the claims that it is about, each once, and where
-// it ends.
+// read reads one page of the log. It returns the claims in it, each once, and the last
+// event.
 func (c *Classifier) read(ctx context.Context, from, recent uint64) (claims []changedClaim, last, forgot uint64, err error) {
 	last = from - 1
 	n := 0
@@ -195,7 +197,7 @@ func (c *Classifier) read(ctx context.Context, from, recent uint64) (claims []ch
 		case ken.EventWritten:
 		case ken.EventAssigned:
 			if p, err := ev.Decode(); err == nil && p.Assignment != nil && slices.Equal(p.Assignment.Entities, p.Assignment.Was.Entities) {
-				continue // it is about what it was about: most are a model's own answers
+				continue // the text is unchanged; most such events are a model's own answers
 			}
 		default:
 			changed = true
@@ -213,12 +215,13 @@ func (c *Classifier) read(ctx context.Context, from, recent uint64) (claims []ch
 	return claims, last, forgot, nil
 }
 
-// concurrentClaims is how many claims the rules work on at once: the store commits together
-// what comes together, and a commit is what takes the time.
+// concurrentClaims is how many claims the rules process concurrently. The store groups
+// concurrent writes into one commit, and commits take most of the time.
 const concurrentClaims = 16
 
-// applyRules is what the rules do about claims. The most trusted go first: a dependency is
-// as trusted as who states it first, and others back it only where that costs no trust.
+// applyRules applies the rules to claims. The most trusted claims go first: a dependency
+// has the trust of the first claim that states it, and others are added as evidence only if
+// that does not lower its trust.
 func (c *Classifier) applyRules(ctx context.Context, claims []changedClaim) ([]jobs.New, error) {
 	rounds := map[ken.Trust][]changedClaim{}
 	for _, t := range claims {
@@ -237,7 +240,7 @@ func (c *Classifier) applyRules(ctx context.Context, claims []changedClaim) ([]j
 	return nil, nil
 }
 
-// deriveGroup derives from claims that are trusted alike.
+// deriveGroup derives from claims with equal trust.
 func (c *Classifier) deriveGroup(ctx context.Context, claims []changedClaim) error {
 	errs := make([]error, len(claims))
 	room := make(chan struct{}, concurrentClaims)
@@ -258,8 +261,8 @@ func (c *Classifier) deriveGroup(ctx context.Context, claims []changedClaim) err
 	return errors.Join(errs...)
 }
 
-// skipPanicking tells of claims that made the reader panic, which would do so again, and takes
-// them for done; any other error stays.
+// skipPanicking logs claims for which the rules panicked and treats them as done, since
+// they would panic again. It returns any other error.
 func (c *Classifier) skipPanicking(which string, err error) error {
 	if !caught.Is(err) {
 		return err
@@ -268,7 +271,7 @@ func (c *Classifier) skipPanicking(which string, err error) error {
 	return nil
 }
 
-// jobsFor is which jobs claims need.
+// jobsFor returns the jobs for claims.
 func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []jobs.New, err error) {
 	var file []ken.Claim
 	for _, t := range claims {
@@ -280,12 +283,12 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 			return nil, fmt.Errorf("read a claim to be filed: %w", err)
 		}
 		if t.recent && !t.changed && k.SourceType == harvested && k.Session != "" {
-			continue // its session's end asks about all that it taught, at once
+			continue // the end of its session asks about all its claims at once
 		}
-		if !Atomic(&k) || !stands(&k, c.o.Now()) || !named(&k) || !askable(&k) {
+		if !Atomic(&k) || !isValid(&k, c.o.Now()) || !hasPrimary(&k) || !askable(&k) {
 			continue
 		}
-		ask := unfiled(&k)
+		ask := isUnfiled(&k)
 		if !ask {
 			v := viewOf(c.st, k.Scope)
 			own, err := v.resolve(ctx, spelled(k.Entities)[0])
@@ -312,11 +315,12 @@ func (c *Classifier) jobsFor(ctx context.Context, claims []changedClaim) (out []
 	return out, nil
 }
 
-// harvested is the source type of what the end of a session left.
+// harvested is the source type of claims from the end of a session.
 const harvested = "harvest"
 
-// Begin notes what is in the log before a model is asked for the first time: what sessions
-// leave from then on is asked about at their end, and what was there before as it comes.
+// Begin records the current end of the log before a model is asked for the first time.
+// Claims of later sessions are asked about at the session's end, earlier claims in the
+// order of the log.
 func (c *Classifier) Begin(ctx context.Context) error {
 	if c.o.Ask == nil {
 		return nil
@@ -338,8 +342,8 @@ func (c *Classifier) Begin(ctx context.Context) error {
 	})
 }
 
-// AddSession adds the jobs that ask the model about the claims that a session left: one for
-// each Options.Facts of them. It does nothing without a model.
+// AddSession adds jobs that ask the model about the claims of a session, one job for each
+// Options.Facts claims. It does nothing without a model.
 func (c *Classifier) AddSession(ctx context.Context, ids []string) error {
 	if c.o.Ask == nil || len(ids) == 0 {
 		return nil
@@ -355,8 +359,8 @@ func (c *Classifier) AddSession(ctx context.Context, ids []string) error {
 	return c.flush(ctx, nil, add)
 }
 
-// flush keeps what is pending: the mark, the jobs that were found up to it, and the
-// counts, in one transaction. w may be nil.
+// flush writes the position, the jobs that were found up to it, and the pending counts, in
+// one transaction. w may be nil.
 func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) error {
 	n := c.take()
 	moved := w != nil && w.at != nil && (w.at.Seq != w.kept || w.begun)
@@ -385,7 +389,7 @@ func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) er
 	})
 	if err != nil {
 		c.giveBack(&n)
-		return fmt.Errorf("keep how far the filing is: %w", err)
+		return fmt.Errorf("write the position of the filing: %w", err)
 	}
 	if moved {
 		w.kept, w.begun = w.at.Seq, false
@@ -396,8 +400,8 @@ func (c *Classifier) flush(ctx context.Context, w *logReader, add []jobs.New) er
 	return nil
 }
 
-// moveMark moves a mark on, never back unless that is meant: another process may have
-// been faster.
+// moveMark writes a position. It goes back only for a repeated run, since another process
+// may have advanced it further.
 func moveMark(tx store.ShelfTx, w *logReader) error {
 	have := readMark(tx, w.key, w.version)
 	if have.Seq > w.at.Seq && have.Forgot >= w.at.Forgot {
@@ -416,8 +420,8 @@ func putMark(tx store.ShelfTx, key string, m logPosition) error {
 	return tx.Put(key, b)
 }
 
-// readMark reads a mark: the log's beginning where there is none, one of another
-// version, or one that can't be read.
+// readMark returns a position. It is the start of the log if there is none, if it has
+// another version, or if it can't be parsed.
 func readMark(r store.ShelfReader, key string, version int) (m logPosition) {
 	if readValue(r, key, &m) != nil || m.Version != version {
 		return logPosition{}

@@ -23,26 +23,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// batch is the payload of a job: some facts, of one scope when the job was added. It has none of their words, which may be forgotten before it is.
+// batch is the payload of a job: some facts, of one scope when the job was added. It has no
+// text of them, because a fact may be forgotten before the job is.
 type batch struct {
 	Facts []item `json:"facts"`
 }
 
-// item is a fact, and whether it says what it said then.
+// item is a fact, with a digest of its text to detect changes.
 type item struct {
 	ID   string `json:"id"`
-	Text uint16 `json:"text"` // digest
+	Text uint16 `json:"text"` // digest of the text
 }
 
-// digest tells whether a text was changed, nearly always, and is too short to confirm
-// a guess of what it was.
+// digest returns a checksum that almost always shows whether a text was changed, and that is
+// too short to confirm a guess of the text.
 func digest(text string) uint16 {
 	sum := sha256.Sum256([]byte(text))
 	return uint16(sum[0])<<8 | uint16(sum[1])
 }
 
-// job makes the job of a batch. The same facts, saying the same, are the same job in
-// whichever order.
+// job returns the job of a batch. The same facts with the same texts give the same job in any
+// order.
 func (b batch) job(kind string) (jobs.New, error) {
 	slices.SortFunc(b.Facts, func(x, y item) int { return cmp.Compare(x.ID, y.ID) })
 	h := sha256.New()
@@ -53,14 +54,14 @@ func (b batch) job(kind string) (jobs.New, error) {
 	return jobs.New{Kind: kind, Key: hex.EncodeToString(h.Sum(nil)[:16]), Payload: payload}, err
 }
 
-// group is facts of one entity in one scope, which a model may see together.
+// group holds facts of one entity in one scope, which a model may see together.
 type group struct {
 	scope  ken.Scope
 	entity string
 	facts  []ken.Claim
 }
 
-// groups sorts facts into groups, by scope and entity.
+// groups groups facts by scope and entity.
 func groups(facts []ken.Claim) (out []group) {
 	for i := range facts {
 		k := &facts[i]
@@ -78,8 +79,8 @@ func groups(facts []ken.Claim) (out []group) {
 	return out
 }
 
-// batches cuts facts into batches of up to n of one scope, those of one session and of one
-// entity together.
+// batches splits facts into batches of up to n facts of one scope. Facts of one session and of
+// one entity are kept together.
 func batches(facts []ken.Claim, n int) (out []batch) {
 	byScope := map[string][]ken.Claim{}
 	for i := range facts {
@@ -102,21 +103,22 @@ func batches(facts []ken.Claim, n int) (out []batch) {
 	return out
 }
 
-// addressesModel matches statements that speak to the model which files them. They may well be facts about
-// filing facts, so nothing is refused for it.
+// addressesModel matches statements that address the model which files them. They may be facts
+// about filing, so they are not refused for it.
 var addressesModel = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruct|prompt|rule|above|previous|prior|everything)` +
 	`|\b(?:answer|respond|reply|output|return|classify|label|mark|treat|file|report)\b.{0,60}\b(?:constraints?|attributes?|aspects?|dep_t\w+|json|every|all)\b` +
 	`|\b(?:every|all|each|any)\b.{0,40}\b(?:is|are|as)\b.{0,20}\bconstraints?\b|/no_think|\bsystem prompt\b|IMPORTANT:`)
 
-// askable reports whether a model is asked about a claim at all. Not about what might have it
-// say something about others, because it is from an external source or talks to the model; and
-// not about what Ken itself has worded of tool calls, which the rules file rightly.
+// askable reports whether a model is asked about a claim. It is not asked about claims that
+// might influence the answer about others, because they are from an external source or address
+// the model. Neither is it asked about claims that Ken worded from tool calls, which the rules
+// file correctly.
 func askable(k *ken.Claim) bool {
-	return k.Kind != ken.KindPattern && k.Kind != ken.KindFinding && !external(k) && !addressesModel.MatchString(k.Text)
+	return k.Kind != ken.KindPattern && k.Kind != ken.KindFinding && !isExternal(k) && !addressesModel.MatchString(k.Text)
 }
 
-// load reads a batch's facts as they are now: those that stand, say what they said,
-// and that want lets pass.
+// load returns the current state of a batch's facts: those that are valid, have the same text
+// as before, and that want accepts.
 func (c *Classifier) load(ctx context.Context, b *batch, want func(*ken.Claim) bool) ([]ken.Claim, error) {
 	var out []ken.Claim
 	for _, f := range b.Facts {
@@ -127,17 +129,19 @@ func (c *Classifier) load(ctx context.Context, b *batch, want func(*ken.Claim) b
 		if err != nil {
 			return nil, fmt.Errorf("read a fact: %w", err)
 		}
-		if Atomic(&k) && stands(&k, c.o.Now()) && digest(k.Text) == f.Text && named(&k) && want(&k) {
+		if Atomic(&k) && isValid(&k, c.o.Now()) && digest(k.Text) == f.Text && hasPrimary(&k) && want(&k) {
 			out = append(out, k)
 		}
 	}
 	return out, nil
 }
 
-// named reports whether a claim has a primary entity.
-func named(k *ken.Claim) bool { return len(k.Entities) > 0 && analysis.Entity(k.Entities[0]) != "" }
+// hasPrimary reports whether a claim has a primary entity.
+func hasPrimary(k *ken.Claim) bool {
+	return len(k.Entities) > 0 && analysis.Entity(k.Entities[0]) != ""
+}
 
-// maxText is what a model sees of a fact, in characters. A claim may be a document.
+// maxText is how much of a fact a model sees, in characters. A claim may be a long document.
 const maxText = 600
 
 func excerpt(text string) string {
@@ -151,11 +155,11 @@ func excerpt(text string) string {
 	return text
 }
 
-// ErrLeave is wrapped by an error of Ask that says that the model must not be asked, as where
-// the tokens of a day are used up. The claims are left as the rules filed them.
-var ErrLeave = errors.New("the model is not to be asked")
+// ErrLeave is wrapped by an error of Ask if the model must not be asked, for example because
+// the day's tokens are used up. The claims stay as the rules filed them.
+var ErrLeave = errors.New("the model must not be asked")
 
-// errNoModel is why a job can't run where no model is configured.
+// errNoModel is the error of a job if no model is configured.
 var errNoModel = &ken.Error{Code: ken.CodeUnavailable, Field: "structure.classify", Msg: "no model is configured",
 	Try: "Set harvest.model, or remove the job with ken jobs rm: rules have filed the claims."}
 
@@ -181,7 +185,7 @@ func (c *Classifier) ask(ctx context.Context, g *modelBackoff, t task, data any)
 			n.Failures++
 		}
 	})
-	if ctx.Err() != nil { // that says nothing about the model
+	if ctx.Err() != nil { // the error says nothing about the model
 		return "", ctx.Err()
 	}
 	if errors.Is(err, ErrLeave) {
@@ -194,7 +198,7 @@ func (c *Classifier) ask(ctx context.Context, g *modelBackoff, t task, data any)
 	return text, nil
 }
 
-// parse reads a job's payload.
+// parse parses a job's payload.
 func parse(j *jobs.Job) (b batch, err error) {
 	if err = json.Unmarshal(j.Payload, &b); err != nil {
 		err = jobs.Permanent(fmt.Errorf("read job: %w", err))
@@ -202,47 +206,46 @@ func parse(j *jobs.Job) (b batch, err error) {
 	return b, err
 }
 
-// Kinds of the jobs.
+// Kinds of jobs.
 const (
 	JobClassify   = "structural_classify"
-	JobDependency = "structural_dependency" // as earlier versions added them; run as the other
+	JobDependency = "structural_dependency" // added by earlier versions; runs like JobClassify
 )
 
-// Bounds of the facts that a model is asked about at once. Small models (4B) drop some of more
-// than ten; what they drop stays as the rules filed it.
+// Numbers of facts in one request. Small models (4B) omit some facts of more than ten; omitted
+// facts stay as the rules filed them.
 const (
 	DefaultFacts = 40
 	MaxFacts     = 100
 )
 
-// MinConfidence is what rules need to be sure of, at least, of what an old claim is
-// about, 0..1. Below it the claim is left unfiled, and counted.
+// MinConfidence is the minimum confidence, 0..1, with which rules file an old claim. Below it
+// the claim is left unfiled, and counted.
 const MinConfidence = 0.4
 
 // Options configures a Classifier; the zero value files by rules.
 type Options struct {
-	// Ask asks the model; nil is none, and no jobs are added.
+	// Ask asks the model; nil means no model, and no jobs are added.
 	Ask   Ask
-	Model string // its name, which stands in the evidence of dependencies
-	// NoRules leaves dependencies to the model. What no model is there for, rules do
-	// all the same.
+	Model string // name of the model, for the evidence of dependencies
+	// NoRules leaves dependencies to the model. Without a model, rules find them anyway.
 	NoRules bool
 
-	Facts int // in one request, at most MaxFacts; default DefaultFacts
+	Facts int // maximum number of facts in one request, at most MaxFacts; default DefaultFacts
 
-	// Settle is how long Follow waits after a write before it adds jobs, so that claims
-	// that are written together are asked about together; default 2 s.
+	// Settle is how long Follow waits after a write before it adds jobs, so that one request
+	// asks about claims that are written together; default 2 s.
 	Settle time.Duration
-	// GiveWay is called before each claim, and may wait while there is something more
-	// urgent to do. May be nil.
+	// GiveWay is called before each claim. It may block while there is more urgent work. May
+	// be nil.
 	GiveWay func(context.Context)
-	// Rest is how long Follow rests between two batches of old claims; default 20 ms.
+	// Rest is how long Follow waits between two batches of old claims; default 20 ms.
 	Rest time.Duration
-	// Wake is told when jobs were added; may be nil.
+	// Wake is called when jobs were added; may be nil.
 	Wake func()
 
 	Now func() time.Time // default time.Now
-	Log *slog.Logger     // hears of no text; default: nothing is logged
+	Log *slog.Logger     // receives no text of claims; nil logs nothing
 }
 
 func (o Options) withDefaults() Options {
@@ -274,24 +277,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Classifier files one owner's claims. It is safe for concurrent use; any number of
-// them may work on one store.
+// Classifier files one owner's claims. It is safe for concurrent use, and several classifiers
+// may work on one store.
 type Classifier struct {
 	st Store
 	o  Options
 
-	backoff modelBackoff // of the model
+	backoff modelBackoff // backoff of requests to the model
 
 	mu      sync.Mutex // guards pending
-	pending Counts     // not on the shelf yet
+	pending Counts     // counts that are not on the shelf yet
 }
 
-// New returns a classifier of a store.
+// New returns a classifier for a store.
 func New(st Store, o Options) *Classifier { return &Classifier{st: st, o: o.withDefaults()} }
 
-// Atomic reports whether a claim is a single statement, which belongs under one
-// aspect: no piece of the repository, no summary, no procedure, and none of the
-// structure's own.
+// Atomic reports whether a claim is a single statement, which belongs under one aspect. Pieces
+// of the repository, summaries, procedures and claims of the structure itself are not.
 func Atomic(c *ken.Claim) bool {
 	switch c.Kind {
 	case ken.KindDocument, ken.KindEpisode, ken.KindPlaybook:
@@ -300,8 +302,9 @@ func Atomic(c *ken.Claim) bool {
 	return !c.Kind.Structural()
 }
 
-// stands reports whether a claim is held to be true at now.
-func stands(c *ken.Claim, now time.Time) bool {
+// isValid reports whether a claim is valid at now: its status is one that recall uses, and it
+// has not expired.
+func isValid(c *ken.Claim, now time.Time) bool {
 	switch c.Status {
 	case ken.StatusObserved, ken.StatusInferred, ken.StatusVerified:
 		return !c.Expired(now)
@@ -309,26 +312,26 @@ func stands(c *ken.Claim, now time.Time) bool {
 	return false
 }
 
-// external reports whether a claim is as trusted as an external source at most.
-func external(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.TrustAgent) }
+// isExternal reports whether a claim has at most the trust of an external source.
+func isExternal(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.TrustAgent) }
 
-// Handlers is who runs which job, for a queue over the store's shelf.
+// Handlers returns the handlers of the jobs, for a queue over the store's shelf.
 func (c *Classifier) Handlers() map[string]jobs.Handler {
 	return map[string]jobs.Handler{JobClassify: c.fileJob, JobDependency: c.fileJob}
 }
 
-// Work runs the jobs as they come until ctx ends. It does nothing without a model.
+// Work runs jobs as they are added, until ctx ends. It does nothing without a model.
 func (c *Classifier) Work(ctx context.Context, q *jobs.Queue) {
 	if c.o.Ask != nil {
 		_ = q.Work(ctx, c.Handlers()) // nil when ctx ends
 	}
 }
 
-// errModelFails ends a Drain.
+// errModelFails is the cause with which Drain stops.
 var errModelFails = errors.New("the model does not answer")
 
-// Drain runs the jobs that are due, and returns. Where the model does not answer, the jobs
-// after that one wait as they are.
+// Drain runs the jobs that are due, and returns. If the model does not answer, the remaining
+// jobs are left in the queue.
 func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, error) {
 	if c.o.Ask == nil {
 		return jobs.Report{}, nil
@@ -341,7 +344,7 @@ func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, err
 		handlers[kind] = func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 			if failed {
 				stop(errModelFails)
-				return "", errModelFails // it was told to stop, so that is no attempt
+				return "", errModelFails // the pass was stopped, so this is no attempt
 			}
 			note, err := h(ctx, j, progress)
 			failed = err != nil
@@ -355,8 +358,7 @@ func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, err
 	return r, err
 }
 
-// settle keeps the counts of a job that has ended, and says what to do about its
-// error.
+// settle writes the counts of a job that has ended, and returns its error.
 func (c *Classifier) settle(ctx context.Context, err error) error {
 	if kept := c.flush(context.WithoutCancel(ctx), nil, nil); kept != nil && err == nil {
 		c.o.Log.DebugContext(ctx, "counts are not kept", "cause", kept)
@@ -364,39 +366,38 @@ func (c *Classifier) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// Reasons for which something that a model or a rule proposed is refused: the keys
-// of Counts.Refused.
+// Reasons why a proposal of a model or a rule is refused. They are the keys of Counts.Refused.
 const (
-	refusedRow       = "row"       // not in the answer, or not as it was asked for
-	refusedAspect    = "aspect"    // no name for an aspect
-	refusedExternal  = "external"  // a rule by an external source
-	refusedDoubtful  = "doubtful"  // one of too many rules at once
-	refusedType      = "type"      // no type of dependency
-	refusedName      = "name"      // no name
-	refusedUnknown   = "unknown"   // nothing that is known has that name
+	refusedRow       = "row"       // missing in the answer, or malformed
+	refusedAspect    = "aspect"    // not usable as the name of an aspect
+	refusedExternal  = "external"  // a rule from an external source
+	refusedDoubtful  = "doubtful"  // one of too many rules in one answer
+	refusedType      = "type"      // not a type of dependency
+	refusedName      = "name"      // not a name
+	refusedUnknown   = "unknown"   // no known thing has that name
 	refusedAmbiguous = "ambiguous" // the name stands for several things
-	refusedLoop      = "loop"      // a thing that depends on itself
+	refusedLoop      = "loop"      // a thing would depend on itself
 )
 
-// Counts is what was done with a store's claims, ever. Claims that are looked at
-// several times may count as often.
+// Counts is the total of what was done with a store's claims. A claim that is processed
+// several times may be counted several times.
 type Counts struct {
 	Filed        uint64 `json:"filed"`        // by rules, in the background
 	Unsure       uint64 `json:"unsure"`       // left unfiled: confidence below MinConfidence
-	Unread       uint64 `json:"unread"`       // left unfiled: the rules read nothing in them
-	Dependencies uint64 `json:"dependencies"` // written by rules, or seen again
+	Unread       uint64 `json:"unread"`       // left unfiled: the rules found nothing in them
+	Dependencies uint64 `json:"dependencies"` // written or confirmed by rules
 	Retracted    uint64 `json:"retracted"`    // dependencies that nothing states any more
 
 	Asked     uint64 `json:"asked"`      // facts, in pass 2a
-	Model     uint64 `json:"model"`      // of these, filed as the model said
-	Left      uint64 `json:"left"`       // of these, left as the rules had filed them
+	Model     uint64 `json:"model"`      // of Asked, filed as the model said
+	Left      uint64 `json:"left"`       // of Asked, left as the rules had filed them
 	AskedTies uint64 `json:"asked_ties"` // facts, in pass 2b
-	Ties      uint64 `json:"ties"`       // dependencies that the model found, or saw again
-	LeftTies  uint64 `json:"left_ties"`  // facts of pass 2b that it gave no usable row for
-	Requests  uint64 `json:"requests"`   // to the model
-	Failures  uint64 `json:"failures"`   // of these, without an answer
+	Ties      uint64 `json:"ties"`       // dependencies that the model found or confirmed
+	LeftTies  uint64 `json:"left_ties"`  // facts in pass 2b without a usable row in the answer
+	Requests  uint64 `json:"requests"`   // requests to the model
+	Failures  uint64 `json:"failures"`   // of Requests, without an answer
 
-	Refused map[string]uint64 `json:"refused,omitempty"` // proposals, by reason
+	Refused map[string]uint64 `json:"refused,omitempty"` // refused proposals, by reason
 }
 
 func (n *Counts) refuse(why string) {
@@ -428,7 +429,7 @@ func (n *Counts) numbers() []*uint64 {
 		&n.AskedTies, &n.Ties, &n.LeftTies, &n.Requests, &n.Failures}
 }
 
-// ByOutcome names the counts as metrics do.
+// ByOutcome returns the counts by the names that metrics use.
 func (n *Counts) ByOutcome() map[string]uint64 {
 	out := map[string]uint64{"rules": n.Filed, "model": n.Model, "left": n.Left, "unsure": n.Unsure, "unread": n.Unread,
 		"ties_rules": n.Dependencies, "ties_model": n.Ties, "retracted": n.Retracted, "refused": 0}
@@ -438,15 +439,15 @@ func (n *Counts) ByOutcome() map[string]uint64 {
 	return out
 }
 
-// State is how far the structure of a store has come.
+// State is the progress of filing a store's claims.
 type State struct {
-	Rules  uint64 `json:"rules"` // the last event that the rules have looked at
-	Model  uint64 `json:"model"` // the last event that jobs were added for
+	Rules  uint64 `json:"rules"` // last event that the rules have processed
+	Model  uint64 `json:"model"` // last event for which jobs were added
 	Counts Counts `json:"counts"`
 }
 
-// Status reads how far a store's structure has come. It is quick: no claim is read.
-// Both numbers trail the log by what was written in the last moments.
+// Status returns the progress of filing a store's claims. It is quick, since it reads no
+// claims. Both positions may be some moments behind the log.
 func Status(ctx context.Context, shelf store.Shelf) (State, error) {
 	var s State
 	err := shelf.View(ctx, func(r store.ShelfReader) error {
@@ -463,22 +464,22 @@ func Status(ctx context.Context, shelf store.Shelf) (State, error) {
 	return s, err
 }
 
-// Coverage is how many claims that stand are filed.
+// Coverage counts the valid claims by whether they are filed.
 type Coverage struct {
-	Claims   int `json:"claims"`   // atomic ones that stand
-	Entities int `json:"entities"` // of these, with an entity
-	Filed    int `json:"filed"`    // of these, with an aspect too
+	Claims   int `json:"claims"`   // valid atomic claims
+	Entities int `json:"entities"` // of Claims, with an entity
+	Filed    int `json:"filed"`    // of Entities, with an aspect too
 	Rules    int `json:"rules"`    // filed by rules
 	Model    int `json:"model"`    // filed by a model
 	Operator int `json:"operator"` // filed by an operator
 }
 
-// Scanner reads claims one after another, as store.Claims does.
+// Scanner yields claims; store.Claims implements it.
 type Scanner interface {
 	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
 }
 
-// Share is the part of the claims that are filed, 0..1; 1 for none.
+// Share returns the part of the claims that are filed, 0..1; 1 if there are no claims.
 func (v Coverage) Share() float64 {
 	if v.Claims == 0 {
 		return 1
@@ -486,8 +487,8 @@ func (v Coverage) Share() float64 {
 	return float64(v.Filed) / float64(v.Claims)
 }
 
-// Cover counts claims. It reads every one, which takes about a second for 100,000:
-// for a person who asks, not for a scrape.
+// Cover counts claims. It reads every claim, which takes about a second for 100,000, so it is
+// meant for a person's query and not for a metrics scrape.
 func Cover(ctx context.Context, st Scanner, f *ken.Filter) (Coverage, error) {
 	var v Coverage
 	if f == nil {
@@ -521,14 +522,14 @@ func Cover(ctx context.Context, st Scanner, f *ken.Filter) (Coverage, error) {
 	return v, nil
 }
 
-// count takes something down that flush writes.
+// count changes the pending counts, which flush writes.
 func (c *Classifier) count(change func(*Counts)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.pending)
 }
 
-// take empties what is pending.
+// take returns the pending counts and resets them.
 func (c *Classifier) take() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -546,7 +547,7 @@ func (c *Classifier) giveBack(n *Counts) {
 func addCounts(tx store.ShelfTx, n *Counts) error {
 	var have Counts
 	if err := readValue(tx, keyCounts, &have); err != nil {
-		have = Counts{} // counts that can't be read are no reason to stop
+		have = Counts{} // unreadable counts are no reason to stop
 	}
 	have.Refused = maps.Clone(have.Refused)
 	have.add(n)

@@ -13,26 +13,26 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// subject is the entity that facts are about, as it is now.
+// subject is the current state of the entity that facts are about.
 type subject struct {
 	name    string
 	kind    string
 	aspects aspects
 }
 
-// question holds the facts that a model is shown, and the things that they are about.
+// question is the data of a request: facts, and the things that they are about.
 type question struct {
 	Things []thing `json:"things"`
 	Facts  []fact  `json:"facts"`
 }
 
-// thing is an entity as a model is shown it.
+// thing is an entity in the form in which a model sees it.
 type thing struct {
 	Name      string   `json:"name"`
 	Type      string   `json:"type"`
-	Aspects   []string `json:"aspects"`   // that it has
-	Suggested []string `json:"suggested"` // usual ones
-	Known     []string `json:"known"`     // what its facts may say that it depends on
+	Aspects   []string `json:"aspects"`   // existing aspects
+	Suggested []string `json:"suggested"` // usual aspects for its type
+	Known     []string `json:"known"`     // known things that its facts may depend on
 }
 
 type fact struct {
@@ -41,9 +41,9 @@ type fact struct {
 	Text  string `json:"text"`
 }
 
-// unfiled reports a claim that pass 2a may still move.
-func unfiled(k *ken.Claim) bool {
-	if k.AssignedBy == "" { // what came with an aspect keeps it
+// isUnfiled reports whether pass 2a may still file a claim.
+func isUnfiled(k *ken.Claim) bool {
+	if k.AssignedBy == "" { // a claim that came with an aspect keeps it
 		return k.Aspect == ""
 	}
 	return k.AssignedBy.Rank() < ken.AssignedByModel.Rank()
@@ -52,13 +52,13 @@ func unfiled(k *ken.Claim) bool {
 // filePart is the part of a request about one entity.
 type filePart struct {
 	about *subject
-	pool  *pool // nil where no fact names anything else
+	pool  *pool // nil if no fact names another thing
 	facts []ken.Claim
 }
 
-// fileJob runs a job: one request about all of its facts, their aspects and what they depend
-// on. What the answer has no usable row for stays as the rules filed it. A fact that was filed
-// is not asked about again when the job runs again.
+// fileJob runs a job: one request for the aspects and dependencies of all its facts. A fact
+// without a usable row in the answer stays as the rules filed it. If the job runs again, facts
+// that are filed are not asked about again.
 func (c *Classifier) fileJob(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
 	defer func() { err = c.settle(ctx, err) }()
 	b, err := parse(&j)
@@ -75,7 +75,7 @@ func (c *Classifier) fileJob(ctx context.Context, j jobs.Job, progress func(stag
 	}
 	progress("classify", 0, len(facts))
 	asked, filed, ties, err := c.askAndFile(ctx, parts)
-	if errors.Is(err, ErrLeave) || errors.Is(err, ken.ErrInvalid) { // which would not help later
+	if errors.Is(err, ErrLeave) || errors.Is(err, ken.ErrInvalid) { // a retry would not help
 		c.count(func(n *Counts) { n.Left += uint64(asked) })
 		return "left as the rules had them: " + err.Error(), nil
 	}
@@ -86,7 +86,7 @@ func (c *Classifier) fileJob(ctx context.Context, j jobs.Job, progress func(stag
 	return fmt.Sprintf("%d of %d facts filed, %d left as the rules had them; %d dependencies", filed, asked, asked-filed, ties), nil
 }
 
-// parts sorts facts by scope and entity, and leaves out those with nothing to ask.
+// parts groups facts by scope and entity, and omits groups with nothing to ask.
 func (c *Classifier) parts(ctx context.Context, facts []ken.Claim) (out []filePart, err error) {
 	for _, g := range groups(facts) {
 		p := filePart{}
@@ -97,7 +97,7 @@ func (c *Classifier) parts(ctx context.Context, facts []ken.Claim) (out []filePa
 			return nil, err
 		}
 		for i := range g.facts {
-			if k := &g.facts[i]; unfiled(k) || p.pool.names(k) {
+			if k := &g.facts[i]; isUnfiled(k) || p.pool.names(k) {
 				p.facts = append(p.facts, *k)
 			}
 		}
@@ -108,7 +108,7 @@ func (c *Classifier) parts(ctx context.Context, facts []ken.Claim) (out []filePa
 	return out, nil
 }
 
-// askAndFile sends the one request, and files what came back.
+// askAndFile sends the request, and files the answer.
 func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, filed, ties int, err error) {
 	var q question
 	var all []ken.Claim
@@ -122,7 +122,7 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 		for j := range p.facts {
 			q.Facts = append(q.Facts, fact{len(q.Facts) + 1, t.Name, excerpt(p.facts[j].Text)})
 			all = append(all, p.facts[j])
-			if unfiled(&p.facts[j]) {
+			if isUnfiled(&p.facts[j]) {
 				asked++
 			}
 		}
@@ -140,7 +140,7 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 		for j := range p.facts {
 			n++
 			k := &p.facts[j]
-			if unfiled(k) {
+			if isUnfiled(k) {
 				ok, err := c.fileAs(ctx, p.about, k, found[n], doubt)
 				if err != nil {
 					return asked, filed, ties, err
@@ -163,7 +163,7 @@ func (c *Classifier) askAndFile(ctx context.Context, parts []filePart) (asked, f
 	return asked, filed, ties, nil
 }
 
-// fileAs files a fact by the model's verdict, if it is a usable one.
+// fileAs files a fact by the model's verdict, if the verdict is usable.
 func (c *Classifier) fileAs(ctx context.Context, about *subject, k *ken.Claim, v verdict, doubt bool) (bool, error) {
 	if v == (verdict{}) {
 		c.count(func(n *Counts) { n.refuse(refusedRow) })
@@ -177,14 +177,14 @@ func (c *Classifier) fileAs(ctx context.Context, about *subject, k *ken.Claim, v
 	return true, c.assign(ctx, k, aspect, v.constraint, doubt)
 }
 
-// subject looks the facts' entity up, under the names that it has by now.
+// subject looks up the facts' entity by its current names.
 func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	v := viewOf(c.st, g.scope)
 	name, err := v.meant(ctx, g.entity)
 	if err != nil {
 		return nil, err
 	}
-	if name == "" { // several things by now: what the facts call it
+	if name == "" { // it stands for several things by now: use the facts' name
 		name = g.entity
 	}
 	names, err := v.names(ctx, name)
@@ -215,8 +215,8 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	return s, nil
 }
 
-// doubtful reports an answer that makes a rule of all of several facts, most of
-// which are worded like none: what a model says that has stopped to look.
+// doubtful reports whether an answer makes rules of all of several facts, most of which are
+// not worded like rules. A model that no longer reads the facts answers so.
 func (c *Classifier) doubtful(facts []ken.Claim, found map[int]verdict) bool {
 	const several = 4
 	worded, rules := 0, 0
@@ -224,32 +224,32 @@ func (c *Classifier) doubtful(facts []ken.Claim, found map[int]verdict) bool {
 		if v.constraint {
 			rules++
 		}
-		if c.worded(&facts[i-1]) {
+		if c.readsAsRule(&facts[i-1]) {
 			worded++
 		}
 	}
 	return rules >= several && rules == len(found) && 2*worded < rules
 }
 
-// worded reports whether the rules read a claim as a constraint.
-func (c *Classifier) worded(k *ken.Claim) bool {
+// readsAsRule reports whether the rules read a claim as a constraint.
+func (c *Classifier) readsAsRule(k *ken.Claim) bool {
 	return k.Constraint || reading.Read(k, c.st).Constraint
 }
 
-// assign files a claim as the model said. A rule stays one, whatever it said.
+// assign files a claim as the model said. A rule stays a rule, whatever the model said.
 func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, constraint, doubt bool) error {
 	switch {
-	case constraint && external(k):
+	case constraint && isExternal(k):
 		constraint = false
 		c.count(func(n *Counts) { n.refuse(refusedExternal) })
-	case constraint && doubt && !c.worded(k):
+	case constraint && doubt && !c.readsAsRule(k):
 		constraint = false
 		c.count(func(n *Counts) { n.refuse(refusedDoubtful) })
 	}
 	a := ken.Assignment{ID: k.ID, By: ken.AssignedByModel, Aspect: aspect, Constraint: constraint || k.Constraint, Actor: actor}
 	now, err := c.st.Get(ctx, k.ID)
-	if err == nil && (digest(now.Text) != digest(k.Text) || !unfiled(&now) || !stands(&now, c.o.Now())) {
-		return nil // it was moved while the model thought
+	if err == nil && (digest(now.Text) != digest(k.Text) || !isUnfiled(&now) || !isValid(&now, c.o.Now())) {
+		return nil // it was changed while the model answered
 	}
 	if err == nil {
 		_, err = c.st.Assign(ctx, a)
@@ -263,7 +263,7 @@ func (c *Classifier) assign(ctx context.Context, k *ken.Claim, aspect string, co
 	return nil
 }
 
-// spelled are the names of a claim's entities, each once.
+// spelled returns the normalised names of a claim's entities, each once.
 func spelled(names []string) (out []string) {
 	for _, n := range names {
 		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {

@@ -14,24 +14,24 @@ import (
 // maxKnown bounds the names that a model chooses from.
 const maxKnown = 40
 
-// modelStrength is that of a dependency that a model found. It is followed by a
-// traversal, and weaker than what people say.
+// modelStrength is the strength of a dependency that a model found. It is high enough for a
+// traversal to follow, and lower than that of dependencies that people state.
 const modelStrength = 0.6
 
-// pool is what the facts of a batch may be tied to.
+// pool holds the things that the facts of a batch may depend on.
 type pool struct {
 	v          *view
 	source     string
 	facts      []ken.Claim
-	named      map[string][]string // by fact: what its text names
+	named      map[string][]string // names in its text, by the id of the fact
 	neighbours []string
-	known      []string // all of it, as the model sees it
+	known      []string // all of these names, as the model sees them
 }
 
-// names reports whether a fact names something else; not where there is no pool.
+// names reports whether a fact names another thing. It is false for a nil pool.
 func (p *pool) names(k *ken.Claim) bool { return p != nil && len(p.named[k.ID]) > 0 }
 
-// pool collects the names; nil when no fact names anything else.
+// pool collects the names. It returns nil if no fact names another thing.
 func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 	p := &pool{v: viewOf(c.st, g.scope), named: map[string][]string{}}
 	source, err := p.v.meant(ctx, g.entity)
@@ -84,13 +84,13 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 	return p, nil
 }
 
-// otherNames knows the names that other records carry than the one that is read.
+// otherNames reports names that other records than the one being read have.
 type otherNames struct {
 	ctx context.Context
 	v   *view
 }
 
-// Known implements reading.Names. What can't be looked up is not known.
+// Known implements reading.Names. A name that can't be looked up is not known.
 func (e otherNames) Known(names []string) []bool {
 	out := make([]bool, len(names))
 	ask := e.v.st.Known(names)
@@ -114,8 +114,8 @@ func (e otherNames) Known(names []string) []bool {
 	return out
 }
 
-// others are the known things other than own that a claim's text names: those that
-// something else is filed under, and those that the text writes as a name.
+// others returns the known things other than own that a claim's text names. These are names
+// that something else is filed under, and words that the text writes as names.
 func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []string) (out []string, err error) {
 	bare := *k
 	bare.Entities = nil
@@ -148,8 +148,8 @@ func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []st
 	return out, nil
 }
 
-// tie writes what the rows of an answer say that a fact depends on, and returns how much that
-// is.
+// tie writes the dependencies in the rows of an answer about a fact, and returns their
+// number.
 func (c *Classifier) tie(ctx context.Context, p *pool, k *ken.Claim, rows []dependencyRow) (wrote int, err error) {
 	c.count(func(n *Counts) {
 		n.AskedTies++
@@ -173,9 +173,9 @@ func (c *Classifier) tie(ctx context.Context, p *pool, k *ken.Claim, rows []depe
 	return wrote, nil
 }
 
-// writeDependency writes one dependency that a model named, if it is one.
+// writeDependency writes one dependency that a model named, if it is valid.
 func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim, t dependencyRow) (ok bool, err error) {
-	v := viewOf(c.st, k.Scope) // things may have been renamed while the model thought
+	v := viewOf(c.st, k.Scope) // things may have been renamed while the model answered
 	e, why, err := edge{p.source, t.kind, t.target, modelStrength, ken.AssignedByModel}.resolved(ctx, v)
 	if err != nil {
 		return false, err
@@ -198,8 +198,8 @@ func (c *Classifier) writeDependency(ctx context.Context, p *pool, k *ken.Claim,
 		return false, nil
 	}
 	now, err := c.st.Get(ctx, k.ID)
-	if err == nil && (digest(now.Text) != digest(k.Text) || !stands(&now, c.o.Now())) {
-		return false, nil // it was moved while the model thought
+	if err == nil && (digest(now.Text) != digest(k.Text) || !isValid(&now, c.o.Now())) {
+		return false, nil // it was changed while the model answered
 	}
 	if err == nil {
 		_, err = c.write(ctx, &e, &now)

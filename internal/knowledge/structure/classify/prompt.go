@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// The prompts are files, so that a change to one is reviewed as a change in
-// behaviour.
+// files holds the prompts. They are files, so that a change to one is reviewed
+// as a change in behaviour.
 //
 //go:embed prompts
 var files embed.FS
 
-// task is what a request asks for: rules, and the schema of the answer.
+// task is a kind of request: the rules, and the schema of the answer.
 type task struct {
 	name   string
 	rules  string
@@ -24,7 +24,7 @@ func mustTask(name string) task {
 	read := func(ext string) []byte {
 		b, err := files.ReadFile("prompts/" + name + ext)
 		if err != nil {
-			panic(err) // a name of ours
+			panic(err) // names are constants
 		}
 		return b
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// DOT writes a graph in the language of Graphviz. Nodes have numbers for ids, and
-// names are quoted strings with quotes, backslashes and ampersands escaped: those of
-// escape sequences and character references. change sets Words. Errors are w's.
+// DOT writes a graph in the language of Graphviz. Node ids are numbers. Names are quoted
+// strings, in which quotes, backslashes and ampersands are escaped: they begin escape
+// sequences and character references. change sets Words. Errors are those of w.
 func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	p := newPicture(g, change...)
 	var b bytes.Buffer
@@ -49,14 +49,13 @@ func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 
 var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 
-// quoted writes a text as the inside of a quoted string.
+// quoted escapes a text for a quoted string.
 func quoted(s string) string { return dotEscapes.Replace(s) }
 
-// Mermaid writes a graph as a Mermaid flowchart, for Markdown that is shown by
-// something that knows Mermaid. Nodes have numbers for ids. In labels everything but
-// letters, digits and spaces is written as a character reference, so that nothing in
-// a name ends the label, starts a directive, or is markup. change sets Words. Errors are
-// w's.
+// Mermaid writes a graph as a Mermaid flowchart, for Markdown viewers that support
+// Mermaid. Node ids are numbers. In labels everything except letters, digits and spaces
+// is written as a character reference, so that a name can't end the label, start a
+// directive or contain markup. change sets Words. Errors are those of w.
 func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	p := newPicture(g, change...)
 	var b bytes.Buffer
@@ -91,7 +90,7 @@ func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	return err
 }
 
-// plain writes a text as the label of a flowchart.
+// plain escapes a text for the label of a flowchart.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -104,15 +103,15 @@ func plain(s string) string {
 	return b.String()
 }
 
-// SVG writes a graph as a picture that needs nothing else: no script, no font, no
-// address, no style of the page that it is put into. It follows the reader's choice of
-// light or dark, and says in words what it shows. Names are XML text in it. change
-// sets Words. Errors are w's.
+// SVG writes a graph as a self-contained picture: it uses no script, font, address or
+// style of the page that contains it. It follows the reader's choice of light or dark,
+// and has a text description. Names are written as XML text. change sets Words. Errors
+// are those of w.
 func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	p := newPicture(g, change...)
 	l := layOut(p)
 	var b bytes.Buffer
-	// The ids are in one name space with those of the page.
+	// The ids share a name space with those of the page.
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="ken" viewBox="%d %d %d %d" width="%d" height="%d" role="img" aria-labelledby="ken-title ken-text">`+"\n",
 		l.x, l.y, l.w, l.h, l.w, l.h)
 	fmt.Fprintf(&b, "<title id=\"ken-title\">%s</title>\n<desc id=\"ken-text\">%s</desc>\n<style>%s</style>\n", escaped(p.subject()), escaped(p.text()), style)
@@ -125,7 +124,7 @@ func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
 	for i := range p.nodes {
 		p.drawBox(&b, i, &l.boxes[i])
 	}
-	for i := range p.lines { // over all lines and boxes
+	for i := range p.lines { // labels are drawn over all lines and boxes
 		c := l.curves[i].label
 		fmt.Fprintf(&b, `<text class="small verb" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", c.x, c.y+smallSize/3, escaped(p.lines[i].label))
 	}
@@ -175,7 +174,7 @@ func (p *picture) drawBox(b *bytes.Buffer, i int, at *box) {
 	b.WriteString("</g>\n")
 }
 
-// kind is the class of a type: a type of somebody's own looks like none.
+// kind returns the CSS class for a type; an unknown type has that of entity.Unknown.
 func kind(typ string) string {
 	if entity.IsType(typ) {
 		return typ
@@ -185,6 +184,6 @@ func kind(typ string) string {
 
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never returns an error
 	return b.String()
 }

@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// Measures, in pixels.
+// Sizes, in pixels.
 const (
-	nameSize  = 14 // that names are measured by; they are a pixel smaller, and bold
+	nameSize  = 14 // size by which names are measured; they are drawn one pixel smaller and bold
 	smallSize = 11
 	boxHeight = 44
 	boxLeast  = 96
 	boxPad    = 12
 	rowGap    = 20
-	columnGap = 96 // beside the longest label
-	arc       = 44 // least depth of the arc between two boxes of a column
+	columnGap = 96 // in addition to the width of the longest label
+	arc       = 44 // minimum depth of an arc between two boxes of a column
 	margin    = 24
 )
 
-// box is where a node is drawn.
+// box is the position of a node.
 type box struct {
-	x, y, w, h int // of the upper left corner
-	column     int // 0 is the root's, < 0 is to the left
+	x, y, w, h int // x and y of the upper left corner, width and height
+	column     int // 0 is the root's column; < 0 is to the left
 }
 
 func (b *box) right() int  { return b.x + b.w }
 func (b *box) bottom() int { return b.y + b.h }
 func (b *box) middle() int { return b.y + b.h/2 }
 
-// layout is where everything is; all of it is within the view from (x, y) on.
+// layout holds all positions. The view begins at (x, y) and contains everything.
 type layout struct {
 	x, y, w, h int
-	boxes      []box   // as picture.nodes
-	curves     []curve // as picture.lines
+	boxes      []box   // in the order of picture.nodes
+	curves     []curve // in the order of picture.lines
 }
 
 func layOut(p *picture) *layout {
@@ -64,8 +64,8 @@ func boxWidth(p *picture, i int) int {
 func (p *picture) badge(n int) string   { return plural(n, p.words.Badge) }
 func (p *picture) badgeWidth(n int) int { return pixelWidth(p.badge(n), smallSize) + 12 }
 
-// arrange gives every node its column, and returns the nodes of each in their order
-// from above. There is a column on each side for each distance, which may be empty.
+// arrange sets the column of every node, and returns the nodes of each column from top to
+// bottom. There is a column on each side for each distance, which may be empty.
 func arrange(p *picture, boxes []box) map[int][]int {
 	columns := map[int][]int{}
 	if len(boxes) == 0 {
@@ -93,8 +93,8 @@ func arrange(p *picture, boxes []box) map[int][]int {
 	return columns
 }
 
-// beside tells which of the nodes belong to the left and to the right, each in the
-// order of what they hang on.
+// beside divides nodes between the left and the right side. On each side they have the order
+// of the nodes that they are connected to.
 func beside(p *picture, boxes []box, inner, nodes []int, first bool) map[int][]int {
 	type hung struct{ node, parent, side int }
 	var all []hung
@@ -103,7 +103,7 @@ func beside(p *picture, boxes []box, inner, nodes []int, first bool) map[int][]i
 		best := -1
 		for i := range p.lines {
 			l := &p.lines[i]
-			other, side := l.to, -1 // n depends on it
+			other, side := l.to, -1 // n depends on other
 			if l.to == n {
 				other, side = l.from, 1
 			} else if l.from != n {
@@ -138,7 +138,8 @@ func sign(n int) int {
 	return 1
 }
 
-// maxSideHeight is how many boxes a side may have before the other one takes some of them.
+// maxSideHeight is the maximum number of boxes on a side before some are moved to the other
+// side.
 const maxSideHeight = 12
 
 func balance(sides map[int][]int) {
@@ -151,8 +152,7 @@ func balance(sides map[int][]int) {
 	}
 }
 
-// place puts columns beside each other and their boxes below each other, all around
-// the root, which is at the origin.
+// place sets the positions of columns and boxes around the root, which is at the origin.
 func (l *layout) place(columns map[int][]int, gap int) {
 	if len(l.boxes) == 0 {
 		return
@@ -188,7 +188,7 @@ func (l *layout) place(columns map[int][]int, gap int) {
 	}
 }
 
-// bound finds what of the plane is in view.
+// bound computes the view.
 func (l *layout) bound(p *picture) {
 	left, top, right, bottom := 0, 0, pixelWidth(p.leftOutText(), smallSize), 0
 	for i := range l.boxes {
@@ -213,31 +213,31 @@ func (l *layout) bound(p *picture) {
 
 type point struct{ x, y int }
 
-// curve is a line as it is drawn: a cubic Bézier curve of four points, or several of
-// them, each beginning where the one before ends.
+// curve is a drawn line: a cubic Bézier curve of four points, or several of them, each
+// starting at the end of the one before.
 type curve struct {
 	points []point
-	label  point // the middle of its label
+	label  point // center of the label
 }
 
-// end is where a line leaves or reaches a box.
+// end is one end of a line at a box.
 type end struct {
-	line, which int // which is 0 where it leaves
-	far         int // the middle of the other box
+	line, which int // which is 0 for the start of the line and 1 for its end
+	far         int // y of the middle of the other box
 }
 
-// meeting is a side of a box: -1 is its left.
-type meeting struct{ box, side int }
+// boxSide is a side of a box; side is -1 for the left one and 1 for the right one.
+type boxSide struct{ box, side int }
 
-// route draws lines between boxes: from side to side where they are in neighbouring
-// columns, as an arc beside a column within one, and around the root otherwise.
+// route computes the lines between boxes: from side to side between neighbouring columns, as
+// an arc beside a column within one, and around the root otherwise.
 func route(p *picture, boxes []box) []curve {
-	meets := map[meeting][]end{}
+	meets := map[boxSide][]end{}
 	for i := range p.lines {
 		from, to := p.lines[i].from, p.lines[i].to
 		a, b := sidesFor(&boxes[from], &boxes[to])
-		meets[meeting{from, a}] = append(meets[meeting{from, a}], end{i, 0, boxes[to].middle()})
-		meets[meeting{to, b}] = append(meets[meeting{to, b}], end{i, 1, boxes[from].middle()})
+		meets[boxSide{from, a}] = append(meets[boxSide{from, a}], end{i, 0, boxes[to].middle()})
+		meets[boxSide{to, b}] = append(meets[boxSide{to, b}], end{i, 1, boxes[from].middle()})
 	}
 	ends := make([][2]point, len(p.lines))
 	for at, all := range meets {
@@ -252,7 +252,7 @@ func route(p *picture, boxes []box) []curve {
 		}
 	}
 	out := make([]curve, len(p.lines))
-	labelled := map[int]int{} // lines that have their label beside a box
+	labelled := map[int]int{} // by box: number of lines whose label is near it
 	above := 0
 	for i := range p.lines {
 		from, to := &boxes[p.lines[i].from], &boxes[p.lines[i].to]
@@ -282,7 +282,7 @@ func abs(n int) int {
 	return n
 }
 
-// sidesFor tells at which sides a line leaves one box and reaches the other.
+// sidesFor returns the sides where a line leaves one box and reaches the other.
 func sidesFor(from, to *box) (leaves, reaches int) {
 	switch {
 	case from.column < to.column:
@@ -293,11 +293,11 @@ func sidesFor(from, to *box) (leaves, reaches int) {
 	return sign(from.column), sign(from.column)
 }
 
-// labelPositions are eighths of the way to the outer box at which labels of its lines are put:
-// near it, where lines are apart, then far from each other.
+// labelPositions are positions of labels on the way to the outer box, in eighths. The first is
+// near that box, where lines are apart; the next ones are far from each other.
 var labelPositions = []int{6, 2, 4, 7, 3, 5}
 
-// straightLine is a line between neighbouring columns, the kth of its outer box.
+// straightLine returns a line between neighbouring columns. k is its number at its outer box.
 func straightLine(a, b point, outerFirst bool, k int) curve {
 	half := (b.x - a.x) / 2
 	c := curve{points: []point{a, {a.x + half, a.y}, {b.x - half, b.y}, b}}
@@ -309,7 +309,7 @@ func straightLine(a, b point, outerFirst bool, k int) curve {
 	return c
 }
 
-// outerArc is an arc on the outer side of a column.
+// outerArc returns an arc on the outer side of a column.
 func outerArc(a, b point, side int) curve {
 	out := side * min(arc+abs(a.y-b.y)/6, columnGap)
 	c := curve{points: []point{a, {a.x + out, a.y}, {b.x + out, b.y}, b}}
@@ -317,14 +317,14 @@ func outerArc(a, b point, side int) curve {
 	return c
 }
 
-// aroundRoot is a line that passes at a height.
+// aroundRoot returns a line that passes the root at height y.
 func aroundRoot(a, b point, y int) curve {
 	mid := point{(a.x + b.x) / 2, y}
 	quarter := (b.x - a.x) / 4
 	return curve{label: mid, points: []point{a, {a.x + quarter, a.y}, {mid.x - quarter, y}, mid, {mid.x + quarter, y}, {b.x - quarter, b.y}, b}}
 }
 
-// pointAt is the point of a cubic Bézier curve at so many eighths of its way.
+// pointAt returns the point of a cubic Bézier curve at t eighths of its length.
 func pointAt(p []point, t int) point {
 	u := 8 - t
 	w := [4]int{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t}

@@ -13,16 +13,17 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// line is what one node has to do with another, in one direction: all edges of it.
+// line combines all edges between two nodes in one direction.
 type line struct {
-	from, to int    // places in picture.nodes
-	label    string // its verbs
+	from, to int    // indices in picture.nodes
+	label    string // verbs of the edges
 	said     []string
-	strength int // of the strongest, percent
+	strength int // of the strongest edge, in percent
 	about    bool
 }
 
-// picture is a graph as it is drawn: every name once, no edge without both ends.
+// picture is a graph in the form in which it is drawn: every name once, and no edge without
+// both ends.
 type picture struct {
 	nodes []entity.Node // the root first
 	lines []line        // by from, then to
@@ -77,7 +78,7 @@ func newPicture(g entity.Graph, change ...func(*Words)) *picture {
 	return p
 }
 
-// sortedEdges are the edges by what they say, whatever order they came in.
+// sortedEdges returns the edges sorted by content.
 func sortedEdges(edges []entity.Edge) []entity.Edge {
 	edges = slices.Clone(edges)
 	slices.SortFunc(edges, func(a, b entity.Edge) int {
@@ -87,8 +88,7 @@ func sortedEdges(edges []entity.Edge) []entity.Edge {
 	return edges
 }
 
-// percent is a strength of 0..1 in whole percents, and what is no such number at one
-// of the ends.
+// percent converts a strength of 0..1 to whole percents. Other values give 0 or 100.
 func percent(strength float64) int {
 	switch {
 	case !(strength > 0): // NaN too
@@ -99,7 +99,7 @@ func percent(strength float64) int {
 	return int(strength*100 + 0.5)
 }
 
-// hundredths is a percentage as a strength is written.
+// hundredths formats a percentage as a strength.
 func hundredths(percent int) string {
 	s := strconv.Itoa(percent)
 	for len(s) < 3 {
@@ -108,15 +108,15 @@ func hundredths(percent int) string {
 	return s[:len(s)-2] + "." + s[len(s)-2:]
 }
 
-// tenths is a width as an attribute has it.
+// tenths formats a width in tenths for an attribute.
 func tenths(n int) string { return strconv.Itoa(n/10) + "." + strconv.Itoa(n%10) }
 
-// stroke is how thick a line of this strength is, in tenths of a pixel.
+// stroke returns the width of a line of this strength, in tenths of a pixel.
 func (l *line) stroke() int { return 10 + l.strength*3/10 }
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// subject is what the picture is of.
+// subject returns the title of the picture.
 func (p *picture) subject() string {
 	if len(p.nodes) == 0 {
 		return "An empty graph"
@@ -124,7 +124,7 @@ func (p *picture) subject() string {
 	return named(&p.nodes[0]) + " and what is around it"
 }
 
-// text is the picture in words, for who can't see it.
+// text describes the picture in words, for people who can't see it.
 func (p *picture) text() string {
 	var b strings.Builder
 	for i := range p.nodes {
@@ -142,7 +142,7 @@ func (p *picture) text() string {
 	return strings.TrimSpace(b.String())
 }
 
-// leftOutText says what is not in the picture; nothing when all is.
+// leftOutText says how many nodes are not in the picture; "" if all are.
 func (p *picture) leftOutText() string {
 	switch p.left {
 	case 0:
@@ -153,14 +153,14 @@ func (p *picture) leftOutText() string {
 	return number(p.left) + " more are left out."
 }
 
-// Bounds of names, in columns of a terminal.
+// Maximum lengths of names, in columns of a terminal.
 const (
 	maxName  = 40
 	maxLabel = 24 // of an edge
 )
 
-// clean is a text on one line, without anything that can't be seen and changes how
-// the rest is shown.
+// clean returns a text on one line, without invisible characters that change how the rest
+// is shown.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -176,11 +176,11 @@ func clean(s string) string {
 	return strings.Join(strings.Fields(limitMarks(s)), " ")
 }
 
-// maxMarks is how many marks a letter may have on it: more than any script puts there,
-// and too few to reach into the lines above and below.
+// maxMarks is the maximum number of combining marks on a letter. It is more than any script
+// uses, and too few to reach the lines above and below.
 const maxMarks = 4
 
-// limitMarks is a text without heaps of marks.
+// limitMarks removes combining marks beyond maxMarks.
 func limitMarks(s string) string {
 	marks := 0
 	return strings.Map(func(r rune) rune {
@@ -195,7 +195,8 @@ func limitMarks(s string) string {
 	}, s)
 }
 
-// clipColumns cuts a text to at most n columns, between two letters as people see them.
+// clipColumns shortens a text to at most n columns. It never splits a user-perceived
+// character.
 func clipColumns(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -214,7 +215,7 @@ func clipColumns(s string, n int) string {
 	return strings.TrimRight(s[:cut], " ") + "…"
 }
 
-// extends reports a sign that belongs to the letter before it.
+// extends reports whether r belongs to the character before it.
 func extends(r rune) bool {
 	return unicode.In(r, unicode.M, unicode.Cf) || r >= 0x1f3fb && r <= 0x1f3ff // tones of skin
 }
@@ -237,8 +238,8 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// pixelWidth is about how many pixels a text takes at a size, rather too many than too few:
-// by the widest of the usual sans serif fonts.
+// pixelWidth estimates the width of a text in pixels at a font size, by the widest of the
+// usual sans serif fonts.
 func pixelWidth(s string, size int) int {
 	hundredths := 0
 	for _, r := range s {
@@ -265,7 +266,7 @@ func hundredthsOf(r rune) int {
 	return 65
 }
 
-// named is what a node is called.
+// named returns the name that is shown for a node.
 func named(n *entity.Node) string {
 	for _, s := range []string{n.Display, n.Name} {
 		if s = clean(s); s != "" {
@@ -275,7 +276,7 @@ func named(n *entity.Node) string {
 	return "?"
 }
 
-// typed is what a node is, and how much is known of it.
+// typed returns a node's type and its number of records.
 func (p *picture) typed(n *entity.Node) string {
 	t := clipColumns(clean(n.Type), maxLabel)
 	if t == "" {
@@ -284,7 +285,7 @@ func (p *picture) typed(n *entity.Node) string {
 	return t + " · " + plural(n.Records, p.words.Record)
 }
 
-// verb is an edge's type in words.
+// verb returns an edge's type in words.
 func verb(typ string) string {
 	if v := clipColumns(strings.ReplaceAll(clean(typ), "_", " "), maxLabel); v != "" {
 		return v
@@ -299,8 +300,8 @@ func plural(n int, what string) string {
 	return number(n) + " " + what
 }
 
-// style is the look of an SVG, for light and dark. Everything is below the class ken,
-// so that a page that has the picture in it keeps its own look.
+// style is the CSS of an SVG, for light and dark. All rules are below the class ken, so
+// that they don't affect a page that contains the picture.
 const style = `
 .ken{color:#1f2328;font-family:Helvetica,Arial,"DejaVu Sans",sans-serif}
 .ken text{fill:currentColor;unicode-bidi:isolate}
@@ -339,12 +340,12 @@ const style = `
 }
 `
 
-// Words are what a picture calls what is counted at a node, one of each: an s makes
-// them many.
+// Words are the singular words for what is counted at a node. The plural is formed with an
+// s.
 type Words struct {
 	Record     string // entity.Node.Records
 	Constraint string // entity.Node.Constraints
-	Badge      string // the same, where there is room for a few letters
+	Badge      string // a short word for the same
 }
 
 func wordsFor(change []func(*Words)) Words {

@@ -10,22 +10,22 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// Merge makes one entity another name of a second one: from then on all that is known
-// of either is found under both names. Both must be known. Two that are one already
-// stay so. Errors: ErrInvalid for two names of one spelling; ErrNotFound with the
-// nearest names; ErrRefused for a circle, with the chain of names, and for a name that
-// is another one's already; the store's.
+// Merge makes one entity another name of a second one: from then on, what is known about
+// either is found under both names. Both must be known. Two names of one entity are left
+// unchanged. Errors: ErrInvalid for two equal names; ErrNotFound with the nearest names;
+// ErrRefused for a cycle, with the chain of names, and for a name that is an alias of
+// another entity already; the store's.
 func (e *Editor) Merge(ctx context.Context, from, into, reason string) (ken.Claim, error) {
 	return e.addAlias(ctx, from, into, orElse(reason, "merged"), from, into)
 }
 
-// Alias tells another name of an entity: what people call it beside its own name, be
-// it known as a name or not. The entity must be known. Errors as those of Merge.
+// Alias adds another name to an entity. The entity must be known; the other name may be
+// known or not. Errors are those of Merge.
 func (e *Editor) Alias(ctx context.Context, name, other, reason string) (ken.Claim, error) {
 	return e.addAlias(ctx, other, name, orElse(reason, "another name"), name)
 }
 
-// addAlias makes from another name of into. The names of known must be known.
+// addAlias makes from another name of into. The names in known must be known to the store.
 func (e *Editor) addAlias(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
@@ -40,7 +40,7 @@ func (e *Editor) addAlias(ctx context.Context, from, into, reason string, known 
 		}
 		if chain, err := e.chain(ctx, a); err != nil {
 			return err
-		} else if slices.Contains(chain, b) { // they are one
+		} else if slices.Contains(chain, b) { // they are one entity already
 			have, err := e.aliasClaim(ctx, a)
 			if err == nil {
 				out = *have
@@ -56,9 +56,9 @@ func (e *Editor) addAlias(ctx context.Context, from, into, reason string, known 
 	return out, err
 }
 
-// Rename gives an entity a new name; the old one keeps working. Renaming back takes
-// the first renaming back. Errors as those of Merge; ErrExists for a new name that is
-// known as something else's.
+// Rename gives an entity a new name; the old one keeps working. Renaming back undoes the
+// first renaming. Errors are those of Merge, and ErrExists for a new name that is known as
+// something else.
 func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
@@ -91,9 +91,9 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 			out, err = e.alias(ctx, a, b, text, "renamed")
 			return err
 		}
-		// The new name is another name of the old one, or of what that stands for. The new
-		// alias is written first: in between the two are a circle, which readers take for
-		// one thing, so that no rule of either is missed.
+		// The new name is another name of the old one, or of the entity that this stands
+		// for. The new alias is written first. Until the old one is removed, the two form
+		// a cycle, which readers treat as one entity, so that no rule of either is missed.
 		if len(back.Entities) < 2 || back.Entities[0] != a {
 			return e.aliasCycleError(ctx, a, b)
 		}
@@ -109,9 +109,9 @@ func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error
 	return out, err
 }
 
-// Split takes back what made a name another name of something: from then on it stands
-// for itself again. Errors: ErrNotFound for a name that is no alias; ErrRefused for an
-// agent that takes back what a person has said; the store's.
+// Split removes the alias that makes a name another name of something: from then on it
+// stands for itself again. Errors: ErrNotFound for a name that is no alias; ErrRefused for
+// an agent that undoes what a person said; the store's.
 func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, error) {
 	spelled, err := spell("name", name)
 	if err != nil {
@@ -147,7 +147,7 @@ func (e *Editor) noAliasError(ctx context.Context, name string) error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(clipForError(name)) + " is not another name of anything", Try: try}
 }
 
-// spellTwo spells two names that must differ.
+// spellTwo normalises two names, which must differ.
 func spellTwo(a, b, fieldA, fieldB string) (string, string, error) {
 	x, err := spell(fieldA, a)
 	if err != nil {
@@ -163,7 +163,7 @@ func spellTwo(a, b, fieldA, fieldB string) (string, string, error) {
 	return x, y, nil
 }
 
-// alias says that a is another name of b.
+// alias writes the claim that a is another name of b.
 func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Claim, error) {
 	have, err := e.aliasClaim(ctx, a)
 	if err != nil {
@@ -194,13 +194,13 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	if !stands(&out[0]) { // its text is the old one, so its status is too
+	if !isRecalled(&out[0]) { // its text is unchanged, and so is its status
 		return e.revive(ctx, out[0], reason, evidence)
 	}
 	return out[0], nil
 }
 
-// aliasClaim is the alias claim that makes a name another name; nil when there is none.
+// aliasClaim returns the claim that makes a name an alias; nil if there is none.
 func (e *Editor) aliasClaim(ctx context.Context, name string) (*ken.Claim, error) {
 	out, err := e.source().Outlines(ctx, []string{name}, e.filter(), allOutlines)
 	if err != nil || len(out) == 0 {
@@ -219,8 +219,7 @@ func (e *Editor) aliasClaim(ctx context.Context, name string) (*ken.Claim, error
 	return nil, nil
 }
 
-// checkNoCycle refuses to make a another name of b where b, by whatever way, is another
-// name of a.
+// checkNoCycle returns an error if b is, directly or indirectly, another name of a.
 func (e *Editor) checkNoCycle(ctx context.Context, a, b string) error {
 	chain, err := e.chain(ctx, b)
 	if err != nil {
@@ -241,7 +240,7 @@ func (e *Editor) aliasCycleError(ctx context.Context, a, b string) error {
 		"Split "+strconv.Quote(b)+" off first, or merge the other way round.")
 }
 
-// chain is a name and what it stands for, link by link.
+// chain returns a name and the names that it is an alias of, one after the other.
 func (e *Editor) chain(ctx context.Context, name string) ([]string, error) {
 	chain := []string{name}
 	for {

@@ -13,35 +13,35 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// NewConstraint is a rule to be added. All but the text may be zero.
+// NewConstraint is a rule to add. Only Text is required.
 type NewConstraint struct {
 	Text string
-	// Entities is what it is about, the primary one first; when empty, the text is read.
-	// A rule about nothing in particular holds in every turn.
+	// Entities is what the rule is about, the primary one first. If it is empty, it is derived
+	// from the text. A rule about nothing in particular applies in every turn.
 	Entities []string
-	Aspect   string // of the primary entity; when empty, the text is read
+	Aspect   string // aspect of the primary entity; derived from the text if empty
 
-	Scope     ken.Scope // zero is the editor's
-	Project   string    // "" is the editor's
+	Scope     ken.Scope // zero means the editor's
+	Project   string    // "" means the editor's
 	ExpiresAt time.Time
-	Evidence  []ken.Evidence // nil is the editor's
+	Evidence  []ken.Evidence // nil means the editor's
 }
 
-// Constraint is a rule as it was written.
+// Constraint is a rule that was written.
 type Constraint struct {
 	Claim        ken.Claim
-	Dependencies []ken.Claim // that its text states
-	Changed      bool        // false: all of it was so already
+	Dependencies []ken.Claim // dependencies that its text states
+	Changed      bool        // false if everything existed already
 }
 
-// importance of a rule, where 0.5 is a fact's.
+// importance is that of a rule; a fact has 0.5.
 const importance = 0.8
 
-// AddConstraint adds a rule, and the dependencies that its text states. A claim that
-// says so already becomes a rule instead. From an agent it is a candidate, until an
-// operator approves it: see ken.Claim.RuleCandidate. Errors: ErrInvalid; ErrRefused for
-// what an external source says, unless an operator edits, and for an agent that states
-// again what was disputed; the store's.
+// AddConstraint adds a rule, and the dependencies that its text states. If a claim says the
+// same, that claim becomes a rule instead. From an agent, the rule is a candidate until an
+// operator approves it; see ken.Claim.RuleCandidate. Errors: ErrInvalid; ErrRefused for text of
+// an external source unless an operator edits, and for an agent that repeats a disputed rule;
+// the store's.
 func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint, error) {
 	at := *e
 	if !n.Scope.IsZero() {
@@ -81,7 +81,7 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 	return out, err
 }
 
-// ApproveRule makes a rule of a claim, whoever said it, on the operator's word. Errors:
+// ApproveRule makes a rule of a claim, whoever said it, with the operator as evidence. Errors:
 // ErrRefused if the editor is not an operator's; the store's.
 func (e *Editor) ApproveRule(ctx context.Context, c ken.Claim) (Constraint, error) {
 	word := e.newClaim(c.Kind, "", c.Text, e.evidence(nil))
@@ -105,12 +105,12 @@ func noRule() error {
 	return refused("evidence", "what an external source says is no rule", "Ask the operator to add it as a constraint; until then it can be learned as a fact.")
 }
 
-// minConfidence is how sure a reading must be of a name for a rule to hold for that alone. A
-// rule about nothing in particular is in every turn, which is the safer side: one that
-// is filed under a word which only looked like a name is in none.
+// minConfidence is the minimum confidence of a name in a rule's text for the rule to apply to
+// that entity only. A rule about nothing in particular is in every turn, which is safer than
+// one that is filed under a word that is no name and so is in no turn.
 const minConfidence = reading.ByCapital
 
-// fillConstraint adds what the text says and the caller has left out.
+// fillConstraint sets fields that the caller left empty from the text.
 func fillConstraint(c *ken.Claim, r *reading.Reading) {
 	if len(c.Entities) == 0 {
 		for _, m := range r.Entities {
@@ -144,8 +144,8 @@ func (e *Editor) addConstraint(ctx context.Context, c ken.Claim, given ken.Assig
 	return Constraint{out[0], out[1:], slices.Contains(changed, true)}, nil
 }
 
-// existingConstraint finds the claim that says what c says, in the same scope: the rule itself,
-// whatever its status, or a claim that stands.
+// existingConstraint returns the claim in the same scope that says the same as c: the rule
+// itself, whatever its status, or another valid claim. It returns nil if there is none.
 func (e *Editor) existingConstraint(ctx context.Context, c *ken.Claim) (*ken.Claim, error) {
 	have, err := e.s.ByKey(ctx, c.Key)
 	if err == nil && plain(have.Text) == plain(c.Text) {
@@ -175,10 +175,10 @@ func (e *Editor) existingConstraint(ctx context.Context, c *ken.Claim) (*ken.Cla
 	return nil, nil
 }
 
-// clipped is as much of a text as it is searched by.
+// clipped returns the part of a text that is used to search for it.
 func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), 1000)], "") }
 
-// makeRule makes a rule of a claim that says so already.
+// makeRule makes a rule of a claim that says the same.
 func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, given ken.Assignment, stated []reading.Dependency) (Constraint, error) {
 	operator := c.AssignedBy == ken.AssignedByOperator
 	if !operator && have.Support(nil).Trust < ken.TrustAgent {
@@ -186,7 +186,7 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 	}
 	out, was := Constraint{Claim: have}, have.Status
 	var err error
-	if !stands(&have) {
+	if !isRecalled(&have) {
 		if err := e.mayRevive(&have, c.Evidence); err != nil {
 			return out, err
 		}
@@ -199,7 +199,7 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 	out.Changed = was != out.Claim.Status || len(have.Evidence) != len(out.Claim.Evidence)
 	changed := false
 	if given.ID = have.ID; len(given.Entities) > 0 || given.Aspect != "" || !have.Constraint && (operator || !have.RuleCandidate) {
-		if len(given.Entities) == 0 { // an operator's assignment replaces what it was about
+		if len(given.Entities) == 0 { // an operator's assignment replaces the claim's entities
 			given.Entities = have.Entities
 		}
 		if len(given.Entities) == 0 {
@@ -222,8 +222,8 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 	return out, err
 }
 
-// derived are the claims of dependencies that a claim states, without those that are
-// there, whatever became of them: what was disputed does not come back by being read.
+// derived returns claims for the dependencies that a claim states. Existing ones are left out,
+// whatever their status: a disputed dependency must not come back because a text states it.
 func (e *Editor) derived(ctx context.Context, c *ken.Claim, stated []reading.Dependency) ([]ken.Claim, error) {
 	from := ken.FromRepositoryMemory(c.ID)
 	from.Trust = c.Support(nil).Trust
@@ -232,7 +232,7 @@ func (e *Editor) derived(ctx context.Context, c *ken.Claim, stated []reading.Dep
 	for _, s := range stated {
 		d, err := edgeOf(s.Source, s.Type, s.Target, s.Strength)
 		if err != nil {
-			continue // the text says something odd; the rule stands all the same
+			continue // the text states something unusual; the rule is added all the same
 		}
 		if e.canonicalEnds(ctx, &d) != nil {
 			continue // two names of one thing
@@ -253,7 +253,7 @@ func constraintKey(text string) string {
 	return "constraint:" + hex.EncodeToString(sum[:16])
 }
 
-// plain is a text as two that say the same are compared.
+// plain returns a text in the form in which texts are compared.
 func plain(text string) string {
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), ".! ")
 }

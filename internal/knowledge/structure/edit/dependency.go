@@ -12,18 +12,18 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// DefaultStrength is a dependency's where nobody gives one.
+// DefaultStrength is the strength of a dependency if none is given.
 const DefaultStrength = 0.5
 
-// edge is a dependency as it may be written.
+// edge is a dependency to be written.
 type edge struct {
 	source, typ, target string
 	strength            float64
-	shown               [2]string // the names as they were given
-	sources, targets    []string  // all names of either end, once they are looked up
+	shown               [2]string // the names as given
+	sources, targets    []string  // all names of either end, set by canonicalEnds
 }
 
-// edgeOf checks a dependency. A strength of 0 is the default.
+// edgeOf checks a dependency. A strength of 0 means the default.
 func edgeOf(source, typ, target string, strength float64) (edge, error) {
 	typ = strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(typ)))
 	d := edge{typ: typ, strength: strength, shown: [2]string{oneLine(source), oneLine(target)}}
@@ -47,7 +47,7 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 	return d, nil
 }
 
-// claimOf is the claim that a dependency is.
+// claimOf returns the claim for a dependency.
 func (e *Editor) claimOf(d edge, evidence []ken.Evidence) ken.Claim {
 	key := structure.DependencyKey(d.source, d.typ, d.target, e.o.Scope)
 	c := e.newClaim(ken.KindDependency, key, structure.Sentence(d.shown[0], d.typ, d.shown[1]), evidence)
@@ -55,10 +55,10 @@ func (e *Editor) claimOf(d edge, evidence []ken.Evidence) ken.Claim {
 	return c
 }
 
-// AddDependency says that source depends on target; the two need not be known yet. A
-// strength of 0 means DefaultStrength. One that is there gets the strength, and the
-// evidence that it lacks; one that was removed stands again. Errors: ErrInvalid,
-// ErrRefused for an agent that revives what a person has removed, the store's.
+// AddDependency adds a dependency of source on target. The two need not be known yet. A
+// strength of 0 means DefaultStrength. An existing dependency gets the strength, and the
+// evidence that it lacks; a removed one becomes valid again. Errors: ErrInvalid; ErrRefused for
+// an agent that restores what a person removed; the store's.
 func (e *Editor) AddDependency(ctx context.Context, source, typ, target string, strength float64, evidence ...ken.Evidence) (ken.Claim, error) {
 	d, err := edgeOf(source, typ, target, strength)
 	if err != nil {
@@ -75,8 +75,8 @@ func (e *Editor) AddDependency(ctx context.Context, source, typ, target string, 
 	return out, err
 }
 
-// canonicalEnds puts the names that entities go by in the place of their other names, so that a
-// dependency is one whatever its ends are called. An ambiguous name stays what it is.
+// canonicalEnds replaces the names of both ends by the entities' primary names, so that a
+// dependency is the same whatever its ends are called. An ambiguous name is not changed.
 func (e *Editor) canonicalEnds(ctx context.Context, d *edge) error {
 	for _, end := range []struct {
 		name *string
@@ -97,8 +97,8 @@ func (e *Editor) canonicalEnds(ctx context.Context, d *edge) error {
 	return nil
 }
 
-// existingDependency finds the claim of a dependency under whatever names: one that stands, or
-// else the one under the names that its ends go by; nil when there is none.
+// existingDependency returns the claim of a dependency under any names of its ends: a valid
+// one, or else the one under the primary names; nil if there is none.
 func (e *Editor) existingDependency(ctx context.Context, d *edge) (*ken.Claim, error) {
 	var first *ken.Claim
 	for _, source := range d.sources {
@@ -107,7 +107,7 @@ func (e *Editor) existingDependency(ctx context.Context, d *edge) (*ken.Claim, e
 			if err != nil {
 				return nil, err
 			}
-			if c != nil && stands(c) {
+			if c != nil && isRecalled(c) {
 				return c, nil
 			}
 			if first == nil {
@@ -131,7 +131,7 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 		return out[0], nil
 	}
 	have := *found
-	if stands(&have) {
+	if isRecalled(&have) {
 		have, err = e.addEvidence(ctx, have, evidence)
 	} else if err = e.mayRevive(&have, evidence); err == nil {
 		have, err = e.revive(ctx, have, "stated again", evidence)
@@ -148,13 +148,13 @@ func (e *Editor) addDependency(ctx context.Context, d edge, strong bool, evidenc
 	return out[0], nil
 }
 
-// outranks reports evidence that is trusted as far as what a claim has.
+// outranks reports whether the evidence is at least as trusted as the claim's.
 func (e *Editor) outranks(c *ken.Claim, evidence []ken.Evidence) bool {
 	return (&ken.Claim{Evidence: evidence}).Support(nil).Trust >= c.Support(nil).Trust
 }
 
-// mayRevive refuses to let an agent bring back what was disputed: a person decided
-// that, or has to. What was replaced nobody brings back.
+// mayRevive returns an error if an agent would restore a disputed claim, which only a person
+// may decide. A superseded claim can't be restored by anybody.
 func (e *Editor) mayRevive(c *ken.Claim, evidence []ken.Evidence) error {
 	if c.Status == ken.StatusSuperseded {
 		return refused("", "it was replaced: claim "+c.ID+" is superseded by "+c.SupersededBy, "Look at what replaced it.")
@@ -165,9 +165,9 @@ func (e *Editor) mayRevive(c *ken.Claim, evidence []ken.Evidence) error {
 	return refused("", "it was removed or is disputed: claim "+c.ID, "Ask the operator to decide about it.")
 }
 
-// RemoveDependency disputes a dependency; its history stays. Errors: ErrInvalid;
-// ErrNotFound for one that is not there, with those that are between the two;
-// ErrRefused for an agent that removes what a person has said; the store's.
+// RemoveDependency disputes a dependency; its history is kept. Errors: ErrInvalid; ErrNotFound
+// for one that does not exist, with those between the two; ErrRefused for an agent that removes
+// what a person said; the store's.
 func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reason string) (ken.Claim, error) {
 	d, err := edgeOf(source, typ, target, 0)
 	if err != nil {
@@ -182,7 +182,7 @@ func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reas
 		switch {
 		case err != nil:
 			return err
-		case have == nil || !stands(have):
+		case have == nil || !isRecalled(have):
 			return e.noDependency(ctx, d)
 		}
 		if err := e.mayUndo(have); err != nil {
@@ -194,7 +194,7 @@ func (e *Editor) RemoveDependency(ctx context.Context, source, typ, target, reas
 	return out, err
 }
 
-// mayUndo refuses to let an agent undo what a person has said.
+// mayUndo returns an error if an agent would undo what a person said.
 func (e *Editor) mayUndo(c *ken.Claim) error {
 	if e.outranks(c, e.o.Evidence) {
 		return nil
@@ -210,7 +210,7 @@ func (e *Editor) noDependency(ctx context.Context, d edge) error {
 	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(clipForError(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
 }
 
-// between says which dependencies two names have, either way.
+// between lists the dependencies between two names in either direction.
 func (e *Editor) between(ctx context.Context, a, b string) ([]string, error) {
 	out, err := e.source().Outlines(ctx, []string{a}, e.filter(), allOutlines)
 	if err != nil || len(out) == 0 {
@@ -226,7 +226,7 @@ func (e *Editor) between(ctx context.Context, a, b string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// spell spells a name, and says which field it stood in.
+// spell normalises a name. An error names the field that held it.
 func spell(field, name string) (string, error) {
 	s, err := entity.Spell(name)
 	var bad *ken.Error

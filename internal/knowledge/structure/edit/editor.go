@@ -18,20 +18,21 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options says who edits, and for whom. Evidence must be there; all else may be zero.
+// Options says who edits, and for whom. Evidence is required; other fields may be zero.
 type Options struct {
 	Now   func() time.Time // default time.Now
-	NewID func() string    // of claims, and of locks; default a UUID of version 7
+	NewID func() string    // returns ids of claims and locks; default a UUID of version 7
 
 	Actor    ken.Actor
-	Evidence []ken.Evidence // of what is written without evidence of its own
-	// By is whose assignments they are; the default is the operator's where all of the
-	// evidence is, and the model's elsewhere. An agent that calls a tool is a model.
+	Evidence []ken.Evidence // evidence of claims that have none of their own
+	// By is the assigner of the changes. The default is the operator if all of the
+	// evidence is the operator's, and the model otherwise. An agent that calls a tool is
+	// a model.
 	By ken.Assigner
 
-	// Scope is what a change applies to; zero is everywhere.
+	// Scope is the scope of the changes; zero means everywhere.
 	Scope ken.Scope
-	// Scopes are what is seen besides what has no scope; nil sees all.
+	// Scopes are the scopes that are visible besides unscoped claims; nil means all.
 	Scopes  []ken.Scope
 	Project string
 	Session string
@@ -39,22 +40,22 @@ type Options struct {
 
 	Source, SourceType string
 
-	// Retention is how long a task is kept once it is over; default DefaultRetention,
-	// < 0 for ever.
+	// Retention is how long a closed task is kept; default DefaultRetention, < 0 for
+	// ever.
 	Retention time.Duration
 }
 
 // DefaultRetention is how long a task that is done or cancelled is kept.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// Editor changes one owner's structure. It is safe for concurrent use, and so are any
-// number of them, in any number of processes.
+// Editor changes one owner's structure. It is safe for concurrent use, and several
+// editors in several processes may work on one store.
 type Editor struct {
 	s store.Engine
 	o Options
 }
 
-// New returns an editor of a store, which stays the caller's to close.
+// New returns an editor of a store. The caller must close the store.
 func New(s store.Engine, o Options) *Editor {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -70,7 +71,7 @@ func New(s store.Engine, o Options) *Editor {
 
 func (e *Editor) now() time.Time { return e.o.Now().Round(0).UTC() }
 
-// filter admits what stands and is seen.
+// filter returns a filter for valid claims in visible scopes.
 func (e *Editor) filter() *ken.Filter {
 	return &ken.Filter{Scopes: e.o.Scopes, Unscoped: true, Now: e.now()}
 }
@@ -98,17 +99,17 @@ func (e *Editor) assigner(evidence []ken.Evidence) ken.Assigner {
 	return ken.AssignedByModel
 }
 
-// newClaim is a new one of the editor's.
+// newClaim returns a claim with the editor's scope, actor and source.
 func (e *Editor) newClaim(kind ken.Kind, key, text string, evidence []ken.Evidence) ken.Claim {
 	return ken.Claim{Kind: kind, Key: key, Text: text, Evidence: evidence, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: e.o.Scope, Project: e.o.Project, Session: e.o.Session, Branch: e.o.Branch, Actor: e.o.Actor,
 		Source: e.o.Source, SourceType: e.o.SourceType, CreatedAt: e.now(), AssignedBy: e.assigner(evidence)}
 }
 
-// key is a key within the editor's scope.
+// key returns a key within the editor's scope.
 func (e *Editor) key(key string) string { return structure.Scoped(key, e.o.Scope) }
 
-// claimByKey returns the claim that holds a key, whatever its status; nil when none does.
+// claimByKey returns the claim with a key, whatever its status; nil if there is none.
 func (e *Editor) claimByKey(ctx context.Context, key string) (*ken.Claim, error) {
 	c, err := e.s.ByKey(ctx, key)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -117,7 +118,8 @@ func (e *Editor) claimByKey(ctx context.Context, key string) (*ken.Claim, error)
 	return &c, err
 }
 
-// write writes claims in one transaction and returns them as they are now, in order.
+// write writes claims in one transaction. It returns their state after it, in order, and
+// which of them changed.
 func (e *Editor) write(ctx context.Context, claims ...ken.Claim) ([]ken.Claim, []bool, error) {
 	in := make([]store.Incoming, len(claims))
 	for i := range claims {
@@ -140,10 +142,11 @@ func (e *Editor) write(ctx context.Context, claims ...ken.Claim) ([]ken.Claim, [
 	return out, changed, nil
 }
 
-func stands(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
+func isRecalled(c *ken.Claim) bool { return slices.Contains(ken.RecallStatuses(), c.Status) }
 
-// addEvidence adds evidence to a claim that stands: what it has not yet, is more than words,
-// and does not make it less trusted. Told again is not surer.
+// addEvidence adds evidence to a valid claim. It adds only evidence that is new, is more
+// than a statement, and does not lower the claim's trust. A repeated statement does not
+// make a claim more certain.
 func (e *Editor) addEvidence(ctx context.Context, c ken.Claim, evidence []ken.Evidence) (ken.Claim, error) {
 	trust := c.Support(nil).Trust
 	more := slices.DeleteFunc(slices.Clone(evidence), func(p ken.Evidence) bool {
@@ -160,7 +163,7 @@ func (e *Editor) addEvidence(ctx context.Context, c ken.Claim, evidence []ken.Ev
 	return e.s.Get(ctx, c.ID)
 }
 
-// revive makes a disputed claim stand again.
+// revive makes a disputed claim valid again.
 func (e *Editor) revive(ctx context.Context, c ken.Claim, reason string, evidence []ken.Evidence) (ken.Claim, error) {
 	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusVerified, Reason: reason, Evidence: evidence, Actor: e.o.Actor})
 	if err != nil {
@@ -178,7 +181,7 @@ func (e *Editor) dispute(ctx context.Context, c ken.Claim, reason string) (ken.C
 	return e.s.Get(ctx, c.ID)
 }
 
-// source is the store as views read it.
+// source returns the store in the form in which views read it.
 func (e *Editor) source() store.Projections { return e.s }
 
 func invalid(field, msg, try string) error {
@@ -189,14 +192,14 @@ func refused(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: field, Msg: msg, Try: try}
 }
 
-// What the package keeps on the shelf.
+// Keys on the shelf.
 const (
-	shelfLock = "structure/edit/lock/" // and what is locked
+	shelfLock = "structure/edit/lock/" // followed by what is locked
 	shelfTask = "structure/edit/task"  // the number of the newest task
 )
 
-// lease is how long a change that reads before it writes may take; a lock of a process
-// that died is void after it. What runs under it gets half of that.
+// lease is how long a lock is valid, so that the lock of a process that died expires. A
+// change under the lock must take at most half of it.
 const lease = 20 * time.Second
 
 type lock struct {
@@ -204,9 +207,9 @@ type lock struct {
 	Until time.Time `json:"until"`
 }
 
-// exclusive runs fn while nobody else runs one for the same thing, in this process or
-// another: the store writes a claim whatever it was before, so that of two who change
-// what they have read one would be lost.
+// exclusive runs fn while no other change to the same thing runs, in this process or
+// another. Without it, one of two concurrent changes would be lost, since the store
+// writes a claim whatever it was before.
 func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	key, me := shelfLock+what, e.o.NewID()
 	if err := e.acquireLock(ctx, key, me); err != nil {
@@ -224,7 +227,7 @@ func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context
 		}
 		return tx.Delete(key)
 	}); err == nil && gone == nil && !mine {
-		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else's may have come in between", Try: "Look at what is there now, and try again."}
+		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else may have made one meanwhile", Try: "Check the current state, and try again."}
 	}
 	return err
 }
@@ -234,7 +237,7 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		free := false
 		if err := e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
-			free = e.releaseLock(r, key)
+			free = e.lockIsFree(r, key)
 			return nil
 		}); err != nil {
 			return err
@@ -242,7 +245,7 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 		if free {
 			took := false
 			if err := e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
-				if took = e.releaseLock(tx, key); !took {
+				if took = e.lockIsFree(tx, key); !took {
 					return nil
 				}
 				b, err := json.Marshal(lock{me, e.now().Add(lease)})
@@ -264,9 +267,10 @@ func (e *Editor) acquireLock(ctx context.Context, key, me string) error {
 	}
 }
 
-func (e *Editor) releaseLock(r store.ShelfReader, key string) bool {
+// lockIsFree reports whether nobody holds the lock: its lease expired, or its expiry is implausible.
+func (e *Editor) lockIsFree(r store.ShelfReader, key string) bool {
 	until, now := readLock(r, key).Until, e.now()
-	// One that is further away than a lease was taken by a clock that was wrong.
+	// An expiry that is more than a lease away was written by a wrong clock.
 	return !now.Before(until) || until.Sub(now) > lease
 }
 
@@ -277,13 +281,13 @@ func readLock(r store.ShelfReader, key string) (l lock) {
 	return l
 }
 
-// allOutlines outline is wanted whole.
+// allOutlines requests outlines with all links.
 var allOutlines = store.OutlineOptions{Aspects: 1, Top: 1, Links: 1 << 20}
 
-// oneLine makes one line of what somebody gave as a name.
+// oneLine returns a given name on one line, without unsafe characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(guardrail.Sanitize(s)), " ") }
 
-// clipForError bounds what somebody gave, for an error.
+// clipForError shortens a given text for an error.
 func clipForError(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:79]) + "…"
@@ -298,10 +302,10 @@ func orElse(s, other string) string {
 	return s
 }
 
-// Describe says what an entity is: its type, of entity.Types, and its name as people
-// write it with what it is, such as "Payments: moves the money". What is empty stays
-// as it was; the name need not be known yet. Errors: ErrInvalid; ErrRefused for an
-// agent that describes what a person has described; the store's.
+// Describe sets what an entity is: its type, which is one of entity.Types, and a text
+// with its name and description, such as "Payments: moves the money". An empty argument
+// leaves the value unchanged; the name need not be known yet. Errors: ErrInvalid;
+// ErrRefused for an agent that changes a person's description; the store's.
 func (e *Editor) Describe(ctx context.Context, name, typ, text string) (ken.Claim, error) {
 	spelled, err := spell("name", name)
 	if err != nil {
@@ -333,7 +337,7 @@ func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string)
 	}
 	c := e.newClaim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
 	c.Entities, c.Aspect = []string{spelled}, typ
-	if have != nil && stands(have) {
+	if have != nil && isRecalled(have) {
 		c.Text, c.Aspect = orElse(text, have.Text), orElse(typ, have.Aspect)
 	}
 	c.Text, c.Aspect = orElse(c.Text, shown), orElse(c.Aspect, entity.Unknown)

@@ -10,11 +10,11 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
-// Refile files a claim anew and makes it a rule or none, on an operator's word: about
-// is nil, or the names in place of those that it has; rule is nil, or whether it is one. A
-// claim that was a rule or a candidate and is none is a fact. changed is false when all of
-// that was so. Errors: ErrInvalid for what is no name; ErrRefused if the editor is not an
-// operator's, and for a part of the structure; the store's.
+// Refile changes what a claim is about and whether it is a rule, on an operator's behalf.
+// about replaces the claim's entities and rule says whether it is a rule; nil leaves either
+// unchanged. A claim that was a rule or a candidate and is not any more becomes a fact.
+// changed is false if nothing was different. Errors: ErrInvalid for an invalid name;
+// ErrRefused if the editor is not an operator's, and for a structural claim; the store's.
 func (e *Editor) Refile(ctx context.Context, c ken.Claim, about []string, rule *bool) (out ken.Claim, changed bool, err error) {
 	if e.assigner(e.evidence(nil)) != ken.AssignedByOperator {
 		return c, false, refused("rule", "only an operator decides that", "Ask the operator.")
@@ -34,7 +34,7 @@ func (e *Editor) Refile(ctx context.Context, c ken.Claim, about []string, rule *
 		}
 	}
 	if rule == nil && about != nil && a.Constraint && len(a.Entities) == 0 {
-		a.Constraint, a.RuleCandidate = false, true // a rule about nothing is in every turn: somebody has to say so
+		a.Constraint, a.RuleCandidate = false, true // a rule about nothing would be in every turn, so a person must approve it
 	}
 	if changed, err = e.s.Assign(ctx, a); err != nil {
 		return c, false, err
@@ -43,10 +43,10 @@ func (e *Editor) Refile(ctx context.Context, c ken.Claim, about []string, rule *
 	return out, changed, err
 }
 
-// Drop takes a name off everything that carries it: it was none. Claims keep their words and
-// other names; what the structure says of the name is disputed. It returns how many were
-// changed. Errors: ErrNotFound with the nearest names; ErrRefused if the editor is not an
-// operator's; the store's.
+// Drop removes a word that is no name from all claims that have it as a name. Claims keep
+// their text and other names; structural claims about the name are disputed. It returns the
+// number of changed claims. Errors: ErrNotFound with the nearest names; ErrRefused if the
+// editor is not an operator's; the store's.
 func (e *Editor) Drop(ctx context.Context, name, reason string) (int, error) {
 	spelled, err := spell("name", name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (e *Editor) Drop(ctx context.Context, name, reason string) (int, error) {
 				return err
 			}
 			if c.Kind == ken.KindEntity && analysis.Entity(c.Entities[0]) != spelled {
-				continue // such as a task that is about it: no statement of the name
+				continue // such as a task about it, which says nothing about the name
 			}
 			if slices.ContainsFunc(c.Entities, func(o string) bool { return analysis.Entity(o) == spelled }) {
 				carriers = append(carriers, c)

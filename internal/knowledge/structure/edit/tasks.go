@@ -16,23 +16,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// NewTask is a task to be created. All but the title may be zero.
+// NewTask is a task to create. Only Title is required.
 type NewTask struct {
 	Title string
-	// About is what it is about; when empty, the names in the title that are known.
+	// About is what the task is about; if it is empty, the known names in the title.
 	About     []string
 	ExpiresAt time.Time
-	Retention time.Duration // how long it is kept once it is over; 0 is the editor's, < 0 for ever
+	Retention time.Duration // how long it is kept once it is closed; 0 means the editor's, < 0 for ever
 
-	Scope   ken.Scope // zero is the editor's
-	Project string    // "" is the editor's
+	Scope   ken.Scope // zero means the editor's
+	Project string    // "" means the editor's
 }
 
-// maxTitle bounds a task's title, in code points: what is longer is a document.
+// maxTitle is the maximum length of a task's title, in code points.
 const maxTitle = 1000
 
-// CreateTask creates an open task with an id of its own. Errors: ErrInvalid; the
-// store's.
+// CreateTask creates an open task with a new id. Errors: ErrInvalid; the store's.
 func (e *Editor) CreateTask(ctx context.Context, n NewTask) (task.Task, error) {
 	at := *e
 	if !n.Scope.IsZero() {
@@ -61,16 +60,16 @@ func (e *Editor) CreateTask(ctx context.Context, n NewTask) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, err
 	}
-	// A task has one key whatever its scope: its id is the owner's.
+	// The key of a task does not depend on its scope, because ids are unique for an
+	// owner.
 	c.Key, c.Aspect, c.Entities = task.Key(id), task.Type, append([]string{task.Name(id)}, names...)
 	return at.writeTask(ctx, c, b)
 }
 
-// body is what the editor keeps of a task: its body, and how long it is to be kept
-// where that differs from the default.
+// body is the stored body of a task, with its retention if that is not the default.
 type body struct {
 	task.Body
-	Keep *time.Duration `json:"keep,omitempty"` // nanoseconds; < 0 for ever
+	Keep *time.Duration `json:"keep,omitempty"` // in nanoseconds; < 0 for ever
 }
 
 func keepOf(d time.Duration) *time.Duration {
@@ -82,9 +81,9 @@ func keepOf(d time.Duration) *time.Duration {
 
 func (e *Editor) writeTask(ctx context.Context, c ken.Claim, b body) (task.Task, error) {
 	var err error
-	c.ExpiresAt = b.RetentionUntil // from then on it is no longer found, and garbage collection archives it
+	c.ExpiresAt = b.RetentionUntil // then it is no longer found, and garbage collection archives it
 	if c.Importance = 0.5; b.Status.Over() {
-		c.Importance = 0 // so that turns pass it over unread
+		c.Importance = 0 // so that turns skip it without reading it
 	}
 	if c.Body, err = json.Marshal(b); err != nil {
 		return task.Task{}, err
@@ -111,7 +110,7 @@ func titleOf(s string) (string, error) {
 	return title, nil
 }
 
-// aboutOf are names as they were given and as they are spelled, each once.
+// aboutOf returns the names as given and in normalised form, each once.
 func aboutOf(given []string) (shown, spelled []string, err error) {
 	for _, g := range given {
 		s, err := spell("about", g)
@@ -125,7 +124,8 @@ func aboutOf(given []string) (shown, spelled []string, err error) {
 	return shown, spelled, nil
 }
 
-// mentioned are the known names in a task's title: a title alone makes no entity.
+// mentioned returns the known names in a task's title. A title alone creates no
+// entity.
 func (e *Editor) mentioned(c *ken.Claim) (shown, spelled []string) {
 	read := reading.Read(c, e.source())
 	for _, m := range read.Entities {
@@ -141,14 +141,14 @@ func (e *Editor) mentioned(c *ken.Claim) (shown, spelled []string) {
 	return slices.Clone(kept), kept
 }
 
-// newTaskID draws the next number of the owner's. One that is drawn for a task that is
-// never written is left out.
+// newTaskID returns the owner's next task id. The id of a task that is then not
+// written stays unused.
 func (e *Editor) newTaskID(ctx context.Context) (string, error) {
 	least := uint64(0)
 	for {
 		var n uint64
 		if err := e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
-			last, _ := strconv.ParseUint(string(tx.Get(shelfTask)), 10, 64) // 0 when there is none
+			last, _ := strconv.ParseUint(string(tx.Get(shelfTask)), 10, 64) // 0 if there is none
 			n = max(last, least) + 1
 			return tx.Put(shelfTask, strconv.AppendUint(nil, n, 10))
 		}); err != nil {
@@ -161,7 +161,8 @@ func (e *Editor) newTaskID(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// Tasks came in otherwise, such as by an import: go on behind them.
+		// There are tasks with higher numbers, for example from an import: continue
+		// after them.
 		if least, err = e.lastTask(ctx); err != nil {
 			return "", err
 		}
@@ -190,9 +191,9 @@ type TaskChange struct {
 	Retention *time.Duration
 }
 
-// UpdateTask changes a task. Of two changes at once, in any processes, both are kept
-// as far as they are about different fields. Errors: ErrInvalid; ErrNotFound;
-// ErrRefused for a step that task.Check forbids; the store's.
+// UpdateTask changes a task. Of two concurrent changes, in any processes, both are
+// kept as far as they concern different fields. Errors: ErrInvalid; ErrNotFound;
+// ErrRefused for a change of status that task.Check forbids; the store's.
 func (e *Editor) UpdateTask(ctx context.Context, id string, change TaskChange) (task.Task, error) {
 	id, err := task.ParseID(id)
 	if err != nil {
@@ -223,7 +224,7 @@ func (e *Editor) change(ctx context.Context, have task.Task, change TaskChange) 
 		if err != nil {
 			return have, err
 		}
-		if title != c.Text { // other words are whose they are
+		if title != c.Text { // a new title has the evidence of its author
 			c.Text, c.Evidence = title, e.evidence(nil)
 		}
 	}
@@ -251,7 +252,7 @@ func (e *Editor) change(ctx context.Context, have task.Task, change TaskChange) 
 	return e.writeTask(ctx, c, b)
 }
 
-// complete sets the times that follow from a task's state.
+// complete sets the times that follow from a task's status.
 func (e *Editor) complete(b *body, was task.Status) {
 	if !b.Status.Over() {
 		b.CompletedAt, b.RetentionUntil = time.Time{}, time.Time{}
@@ -277,7 +278,7 @@ func utc(t time.Time) time.Time {
 	return t.Round(0).UTC()
 }
 
-// Task returns a task by its id. Errors: ErrInvalid; ErrNotFound, with the newest one.
+// Task returns a task by its id. Errors: ErrInvalid; ErrNotFound, with the newest id.
 func (e *Editor) Task(ctx context.Context, id string) (task.Task, error) {
 	id, err := task.ParseID(id)
 	if err != nil {
@@ -295,16 +296,16 @@ func (e *Editor) Task(ctx context.Context, id string) (task.Task, error) {
 	return task.Task{}, &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "there is no task " + id, Try: "List the tasks to see which there are."}
 }
 
-// TaskFilter says which tasks are wanted. The zero value wants all that are not over.
+// TaskFilter selects tasks. The zero value selects all open ones.
 type TaskFilter struct {
-	Statuses []task.Status // nil is all that are not over
-	About    string        // only those that are about this entity, under any of its names
-	Expired  *bool         // only those that are expired, or are not
-	Contains string        // only those whose title has these words, in any case
+	Statuses []task.Status // nil means all that are not closed
+	About    string        // only tasks about this entity, under any of its names
+	Expired  *bool         // only tasks that are expired (true) or are not (false); nil means both
+	Contains string        // only tasks with this text in their title, in any case
 }
 
-// Tasks lists tasks by their numbers. Errors: ErrInvalid; ErrNotFound for an entity
-// that is not known, with the nearest names; the store's.
+// Tasks lists tasks by number. Errors: ErrInvalid; ErrNotFound for an unknown entity,
+// with the nearest names; the store's.
 func (e *Editor) Tasks(ctx context.Context, want TaskFilter) ([]task.Task, error) {
 	for _, s := range want.Statuses {
 		if !s.Valid() {

@@ -16,20 +16,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// DefaultNodes is how many nodes a graph has at most, where nothing else is said.
+// DefaultNodes is the default maximum number of nodes of a graph.
 const DefaultNodes = 60
 
-// MaxDepth is how far a graph goes.
+// MaxDepth is the maximum depth of a graph.
 const MaxDepth = 3
 
-// Graph is an entity with what is around it.
+// Graph is an entity with its neighbourhood.
 type Graph struct {
 	Root  string `json:"root"`
 	Depth int    `json:"depth"`
 	Nodes []Node `json:"nodes"` // by depth, then by name; the root first
 	Edges []Edge `json:"edges"` // by source, target and type
-	// Left is how many more nodes there are within the depth, next to those that are
-	// here: the bound left them out, the weakest first.
+	// Left is the number of nodes within the depth that are adjacent to those in the
+	// graph but were left out by the limit, the weakest first.
 	Left int `json:"left,omitempty"`
 }
 
@@ -38,29 +38,29 @@ type Node struct {
 	Name        string `json:"name"`
 	Display     string `json:"display"`
 	Type        string `json:"type"`
-	Depth       int    `json:"depth"` // dependencies away from the root
+	Depth       int    `json:"depth"` // number of dependencies between it and the root
 	Records     int    `json:"records"`
 	Constraints int    `json:"constraints"` // its own
 }
 
-// Edge is a dependency, or what a task is about.
+// Edge is a dependency, or the relation of a task to what it is about.
 type Edge struct {
 	Source   string  `json:"source"`
 	Target   string  `json:"target"`
-	Type     string  `json:"type"` // a dependency's, or about
+	Type     string  `json:"type"` // type of the dependency, or About
 	Strength float64 `json:"strength"`
 	ClaimID  string  `json:"claim_id"`
 }
 
-// About is the type of the edge from a task to what it is about.
+// About is the type of the edge from a task to the entity that it is about.
 const About = "about"
 
-// Neighbourhood returns the graph around the entity that a name stands for: what
-// depends on what, in both directions, up to depth steps away, 1 to MaxDepth, and the
-// tasks about it that are not over. Names of one entity are one node. Of what does not
-// fit, the nearest and then the strongest is taken. change sets Options; Links bounds
-// the nodes, and is DefaultNodes unless it is set. Errors as those of Show, ErrInvalid
-// for a depth that there is not.
+// Neighbourhood returns the graph around the entity that a name stands for. It has
+// dependencies in both directions, up to depth steps away, and the open tasks about
+// the entity. depth is 1 to MaxDepth. All names of an entity are one node. If not all
+// nodes fit, the nearest and then the strongest are taken. change sets Options; Links
+// is the maximum number of nodes, and is DefaultNodes unless it is set. Errors are
+// those of Show, and ErrInvalid for an invalid depth.
 func Neighbourhood(ctx context.Context, p store.Projections, name string, depth int, f *ken.Filter, change ...func(*Options)) (Graph, error) {
 	if depth < 1 || depth > MaxDepth {
 		return Graph{}, &ken.Error{Code: ken.CodeInvalid, Field: "depth", Msg: strconv.Itoa(depth) + " is outside 1.." + strconv.Itoa(MaxDepth),
@@ -80,7 +80,7 @@ func Neighbourhood(ctx context.Context, p store.Projections, name string, depth 
 
 type edgeKey struct{ source, target, typ string }
 
-// graphBuilder makes a graph, one step at a time.
+// graphBuilder builds a graph step by step.
 type graphBuilder struct {
 	ctx   context.Context
 	p     store.Projections
@@ -88,7 +88,7 @@ type graphBuilder struct {
 	o     Options
 	nodes map[string]*Node
 	edges map[edgeKey]Edge
-	of    map[string]string // what names stand for
+	of    map[string]string // the entity that a name stands for, by name
 }
 
 func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
@@ -96,7 +96,7 @@ func (g *graphBuilder) grow(root Found, depth int) (Graph, error) {
 	g.nodes[root.Name] = &Node{Name: root.Name, Display: root.Name, Type: Unknown}
 	ring := []string{root.Name}
 	for at := 0; ; at++ {
-		near := map[string]float64{} // strongest link to it
+		near := map[string]float64{} // strength of the strongest link, by node
 		for _, n := range ring {
 			if err := g.visit(n, at < depth, near); err != nil {
 				return Graph{}, err
@@ -141,7 +141,8 @@ func byStrength(near map[string]float64) []string {
 	})
 }
 
-// visit fills a node in and notes its edges; with follow, what they lead to as well.
+// visit sets the fields of a node and records its edges. With follow, it also records
+// the nodes at their ends.
 func (g *graphBuilder) visit(name string, follow bool, near map[string]float64) error {
 	node := g.nodes[name]
 	sets, err := structure.New(g.p, nil).Resolve(g.ctx, name, g.f)
@@ -189,7 +190,7 @@ func (g *graphBuilder) link(name string, names []string, l *store.Link, follow b
 		}
 	case l.Kind == ken.KindEntity && l.Type == task.Type && follow && len(l.Names) > 1 && !slices.Contains(names, l.Names[0]):
 		c, err := g.p.Claim(g.ctx, l.Ref)
-		if errors.Is(err, ken.ErrNotFound) { // gone meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
 			return nil
 		}
 		if err != nil {
@@ -224,7 +225,7 @@ func (g *graphBuilder) link(name string, names []string, l *store.Link, follow b
 	return nil
 }
 
-// end is the node that the end of a dependency belongs to.
+// end returns the node for one end of a dependency.
 func (g *graphBuilder) end(n, name string, names []string) (string, error) {
 	if slices.Contains(names, n) {
 		return name, nil
@@ -240,9 +241,9 @@ func (g *graphBuilder) end(n, name string, names []string) (string, error) {
 	return g.of[n], nil
 }
 
-// Tasks yields the tasks that pass the filter, whatever their state at now, by their
-// numbers: those about one of the names, which are spelled already, or all when there
-// are none.
+// Tasks yields the tasks that pass the filter, whatever their state at now, by number.
+// If about is not empty, only tasks about one of these names are yielded. The names
+// must be in normalised form.
 func Tasks(ctx context.Context, p store.Projections, about []string, f *ken.Filter, now time.Time) iter.Seq2[task.Task, error] {
 	return func(yield func(task.Task, error) bool) {
 		refs, err := taskRefs(ctx, p, about, f)

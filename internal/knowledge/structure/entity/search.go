@@ -19,54 +19,54 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// How a name matches, the best first.
+// How a name matches the text of a search, the best first.
 const (
 	MatchExact  = "exact"
-	MatchPrefix = "prefix" // the name starts with it
-	MatchWord   = "word"   // a word of the name does
-	MatchPart   = "part"   // it is somewhere in the name
-	MatchNear   = "near"   // it is spelled much like the name
-	MatchAny    = "any"    // nothing was asked for
+	MatchPrefix = "prefix" // the name starts with the text
+	MatchWord   = "word"   // a word of the name starts with the text
+	MatchPart   = "part"   // the text is anywhere in the name
+	MatchNear   = "near"   // the spelling is similar
+	MatchAny    = "any"    // the text is empty
 )
 
 var matches = []string{MatchExact, MatchPrefix, MatchWord, MatchPart, MatchNear, MatchAny}
 
 // Hit is an entity that a search found.
 type Hit struct {
-	Name    string   `json:"name"` // as it was found; an alias is one of Of's names
+	Name    string   `json:"name"` // the name that matches; for an alias, a name of an entity in Of
 	Display string   `json:"display"`
 	Type    string   `json:"type"`
-	Of      []string `json:"of,omitempty"` // what the name is another name of
+	Of      []string `json:"of,omitempty"` // entities that the name is an alias of
 	Match   string   `json:"match"`
 	Records int      `json:"records"`
-	// Constraints is how many rules carry the name.
+	// Constraints is the number of rules about the name.
 	Constraints int `json:"constraints"`
-	// Alike are names that differ from Name only in their form, such as "ledgers" from "ledger".
-	// Only a folded search has them.
+	// Alike holds names that differ from Name only in their form, such as "ledgers" from
+	// "ledger". Only a folded search sets it.
 	Alike []store.NameCount `json:"-"`
 }
 
-// Matches are what a search found, best first.
+// Matches is the result of a search, best hits first.
 type Matches struct {
 	Hits  []Hit `json:"hits"`
-	Total int   `json:"total"` // hits without the limit
+	Total int   `json:"total"` // number of hits without the limit
 }
 
-// Search finds names by the way they match, then by how many records carry them, then
-// by length and in byte order. An empty text finds all. Names of tasks are found by
-// what starts like one, such as T-00; see Tasks. limit is at least 1. Errors:
-// ErrInvalid for a text that is too long for a name; the store's.
+// Search finds names, ordered by how they match, then by the number of records, then by length
+// and in byte order. An empty text finds all names. Names of tasks are found only by a text that
+// starts like one, such as T-00; see Tasks. limit is at least 1. Errors: ErrInvalid for a text
+// that is too long for a name; the store's.
 func Search(ctx context.Context, p store.Projections, text string, f *ken.Filter, limit int) (Matches, error) {
 	return SearchFrom(ctx, p, text, f, 0, limit)
 }
 
-// SearchFrom is Search without the first hits.
+// SearchFrom is like Search, but skips the first hits.
 func SearchFrom(ctx context.Context, p store.Projections, text string, f *ken.Filter, skip, limit int) (Matches, error) {
 	return search(ctx, p, text, f, skip, limit, false)
 }
 
-// SearchFolded is SearchFrom with near duplicates folded: of names that differ only in their form,
-// the first is a hit, and has the others.
+// SearchFolded is like SearchFrom, but combines near duplicates: of names that differ only in
+// their form, the first is a hit, and Alike has the others.
 func SearchFolded(ctx context.Context, p store.Projections, text string, f *ken.Filter, skip, limit int) (Matches, error) {
 	return search(ctx, p, text, f, skip, limit, true)
 }
@@ -110,7 +110,7 @@ type match struct {
 	alike []store.NameCount
 }
 
-// fold leaves the first of the names of one form.
+// fold combines names with the same form into the first one.
 func fold(found []match) []match {
 	at := map[string]int{}
 	var out []match
@@ -126,8 +126,8 @@ func fold(found []match) []match {
 	return out
 }
 
-// formOf is what names have in common that differ in plurals, hyphens and spaces alone: the stems
-// of their words. A path or an identifier is only itself.
+// formOf returns what names have in common that differ only in plurals, hyphens and spaces: the
+// stems of their words. For a path or an identifier it returns the name itself.
 func formOf(name string) string {
 	if strings.ContainsAny(name, "/.:@#<>()") {
 		return name
@@ -142,8 +142,8 @@ func formOf(name string) string {
 	return b.String()
 }
 
-// find ranks the names that match. Spelling is looked at where less than enough are
-// found otherwise.
+// find returns the names that match, ranked. Similar spellings are searched only if fewer than
+// enough names match otherwise.
 func find(ctx context.Context, p store.Projections, want string, f *ken.Filter, enough int) ([]match, error) {
 	tasks := strings.HasPrefix(want, "t ")
 	var found []match
@@ -191,7 +191,7 @@ func classOf(name, want string) (int, bool) {
 	return slices.Index(matches, class), true
 }
 
-// describe fills in what is said of the name itself.
+// describe sets the fields of a hit that describe the name.
 func describe(ctx context.Context, p store.Projections, h *Hit, f *ken.Filter) error {
 	sets, err := structure.New(p, nil).Resolve(ctx, h.Name, f)
 	if err != nil {
@@ -219,7 +219,8 @@ func describe(ctx context.Context, p store.Projections, h *Hit, f *ken.Filter) e
 	return nil
 }
 
-// typed sets the type and, if it is to, the display name by the entity's own claim.
+// typed sets the type from the claim that describes the entity and, if own is set, the display
+// name.
 func typed(ctx context.Context, p store.Projections, o *store.Outline, name string, typ, shown *string, own bool) error {
 	for _, l := range o.Links {
 		if l.Kind != ken.KindEntity || len(l.Names) == 0 || l.Names[0] != name {
@@ -229,7 +230,7 @@ func typed(ctx context.Context, p store.Projections, o *store.Outline, name stri
 			*typ = l.Type
 		}
 		c, err := p.Claim(ctx, l.Ref)
-		if errors.Is(err, ken.ErrNotFound) { // gone meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
 			return nil
 		}
 		if err != nil {
@@ -255,7 +256,7 @@ func Types() []string {
 	return out
 }
 
-// guessed is the type of an entity that nobody has described, as far as its name tells it.
+// guessed returns the type of an entity without a description, guessed from its name.
 func guessed(typ, name string) string {
 	if typ == Unknown {
 		return string(reading.TypeOf(name))
@@ -263,14 +264,14 @@ func guessed(typ, name string) string {
 	return typ
 }
 
-// Unknown is the type of an entity that nobody has described, and whose name tells nothing.
+// Unknown is the type of an entity without a description whose name does not tell the type.
 const Unknown = string(reading.Unknown)
 
 // IsType reports whether t is one of Types.
 func IsType(t string) bool { return slices.Contains(Types(), t) }
 
-// Spell is the name as entities are compared by. Errors: ErrInvalid, with the field
-// "name", for one that has no letters, or more than a name has.
+// Spell returns the name in the form in which entities are compared. Errors: ErrInvalid, with the
+// field "name", for a name without letters or one that is too long.
 func Spell(name string) (string, error) {
 	if s := spelled(name); s != "" {
 		return s, nil
@@ -283,10 +284,10 @@ func Spell(name string) (string, error) {
 		Try: "Name the thing in a few words, such as payments service."}
 }
 
-// spelled is the name as a store keeps it: without marks that turn a line around.
+// spelled returns the name as a store keeps it, without marks that change the direction of text.
 func spelled(name string) string { return analysis.Entity(guardrail.Sanitize(name)) }
 
-// maxShownName bounds a name in an error, in code points.
+// maxShownName is the maximum length of a name in an error, in code points.
 const maxShownName = 80
 
 func clip(s string) string {
@@ -305,17 +306,17 @@ func clip(s string) string {
 
 // Found is an entity that a name stands for.
 type Found struct {
-	Name    string   // that it goes by, as analysis.Entity spells it
+	Name    string   // its primary name, in the form of analysis.Entity
 	Aliases []string // its other names, sorted
 }
 
-// Names are all its names, the one that it goes by first.
+// Names returns all names of the entity, the primary one first.
 func (f *Found) Names() []string { return append([]string{f.Name}, f.Aliases...) }
 
-// Resolve finds what a name stands for, aliases followed. It is ambiguous when there
-// is more than one; they are in byte order. Errors: ErrInvalid for what is no name;
-// ErrNotFound, with the nearest names, for one that no record that passes the filter
-// carries; the store's.
+// Resolve returns the entities that a name stands for, following aliases. The name is ambiguous
+// if there is more than one; they are in byte order. Errors: ErrInvalid for an invalid name;
+// ErrNotFound, with the nearest names, if no record that passes the filter has the name; the
+// store's.
 func Resolve(ctx context.Context, p store.Projections, name string, f *ken.Filter) ([]Found, error) {
 	own, err := Spell(name)
 	if err != nil {
@@ -339,9 +340,9 @@ func Resolve(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	return out, nil
 }
 
-// Find is Resolve for a reader, as a turn would understand the name: where nothing is
-// known of it as it stands, the first of its variants is meant that something is known
-// of. Who writes means the very name.
+// Find is like Resolve, but understands a name as a turn does: if nothing is known about the name
+// itself, the first of its variants counts about which something is known. It is for readers; a
+// writer means the exact name.
 func Find(ctx context.Context, p store.Projections, name string, f *ken.Filter) ([]Found, error) {
 	found, err := Resolve(ctx, p, name, f)
 	if !errors.Is(err, ken.ErrNotFound) {
@@ -359,8 +360,8 @@ func Find(ctx context.Context, p store.Projections, name string, f *ken.Filter) 
 	return nil, err
 }
 
-// Known reports whether a record that passes the filter carries the name, which is
-// spelled already.
+// Known reports whether a record that passes the filter has the name, which must be in normalised
+// form.
 func Known(ctx context.Context, p store.Projections, spelled string, f *ken.Filter) (bool, error) {
 	got, err := p.Outlines(ctx, []string{spelled}, f, store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
 	return len(got) == 1 && got[0].Records > 0, err
@@ -377,8 +378,7 @@ func unknown(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "nothing is known of " + strconv.Quote(clip(guardrail.Sanitize(name))), Try: try}
 }
 
-// nearest returns the known names that are spelled most like one, at most so many,
-// the nearest first; none when nothing is near.
+// nearest returns at most limit known names with a similar spelling, the nearest first.
 func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filter, limit int) []string {
 	want := spelled(name)
 	if want == "" {
@@ -408,9 +408,9 @@ func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	return out
 }
 
-// editDistance is how many letters lie between two names, and false when too many do: a
-// third of the shorter, at least one. One that is in the other, by whole words, is
-// near too.
+// editDistance returns the number of letters in which two names differ. ok is false if these are
+// more than a third of the shorter name, at least one. A name that is part of the other, by whole
+// words, also counts as near.
 func editDistance(a, b string) (int, bool) {
 	most := max(1, min(len(a), len(b))/3)
 	if containsWords(a, b) {
@@ -423,7 +423,7 @@ func editDistance(a, b string) (int, bool) {
 	return d, d <= most
 }
 
-// containsWords reports that one of the names is a run of the other's words.
+// containsWords reports whether one of the names is a sequence of the other's words.
 func containsWords(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

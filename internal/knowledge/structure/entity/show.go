@@ -15,10 +15,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Show returns what is known of the entity that a name stands for: of the first one
-// in byte order when the name is ambiguous. Constraints are all there, whatever the
-// bounds. change sets options. Errors: ErrInvalid; ErrNotFound with the nearest names;
-// the store's.
+// Show returns what is known about the entity that a name stands for. If the name is
+// ambiguous, it is the first entity in byte order. All constraints are returned,
+// whatever the limits. change sets options. Errors: ErrInvalid; ErrNotFound with the
+// nearest names; the store's.
 func Show(ctx context.Context, p store.Projections, name string, f *ken.Filter, change ...func(*Options)) (View, error) {
 	if f == nil {
 		f = &ken.Filter{Unscoped: true}
@@ -44,7 +44,7 @@ func Show(ctx context.Context, p store.Projections, name string, f *ken.Filter, 
 	return v.view, nil
 }
 
-// viewer makes a view.
+// viewer builds a view.
 type viewer struct {
 	ctx   context.Context
 	p     store.Projections
@@ -52,10 +52,10 @@ type viewer struct {
 	o     Options
 	names []string
 	view  View
-	seen  map[string]bool // claims whose evidence was counted
+	seen  map[string]bool // ids of claims whose evidence was counted
 }
 
-// allLinks is more links than there are: tasks and descriptions are among them.
+// allLinks is a limit that includes all links, which tasks and descriptions are among.
 const allLinks = 1 << 20
 
 func (v *viewer) fill() error {
@@ -71,7 +71,7 @@ func (v *viewer) fill() error {
 	return nil
 }
 
-// read reads a record once more for the view; false for one that is gone.
+// read reads a record for the view. ok is false if it was deleted.
 func (v *viewer) read(ref store.Ref) (Claim, bool, error) {
 	c, err := v.p.Claim(v.ctx, ref)
 	if errors.Is(err, ken.ErrNotFound) {
@@ -96,7 +96,7 @@ func (v *viewer) links(outlines []store.Outline) error {
 		v.view.Records += outlines[i].Records
 		for _, l := range outlines[i].Links {
 			if refs[l.Ref] {
-				continue // it carries two of the names
+				continue // the record has two of the names
 			}
 			refs[l.Ref] = true
 			switch {
@@ -125,7 +125,7 @@ func (v *viewer) links(outlines []store.Outline) error {
 	return err
 }
 
-// described takes in what is said of the entity itself, and tasks about it.
+// described adds descriptions of the entity itself, and tasks about it.
 func (v *viewer) described(l store.Link) error {
 	c, ok, err := v.read(l.Ref)
 	if err != nil || !ok || len(l.Names) == 0 {
@@ -139,8 +139,8 @@ func (v *viewer) described(l store.Link) error {
 	if !own || l.Kind == ken.KindDependency {
 		return nil
 	}
-	// The description of the name that it goes by counts; those of other names do
-	// where it has none.
+	// The description of the primary name counts. If there is none, that of another name
+	// does.
 	if l.Kind == ken.KindEntity && (l.Names[0] == v.view.Name || v.view.Type == Unknown && v.view.About == "") {
 		v.view.Type = cmp.Or(l.Type, Unknown)
 		v.view.Display, v.view.About = display(c.Text, l.Names[0])
@@ -149,7 +149,7 @@ func (v *viewer) described(l store.Link) error {
 	return nil
 }
 
-// display tells the name from what it is, as in "Payments: moves the money".
+// display splits a description into name and text, as in "Payments: moves the money".
 func display(text, name string) (shown, about string) {
 	first, rest, both := strings.Cut(text, ":")
 	if s, err := Spell(first); err == nil && s == name {
@@ -171,7 +171,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// depends makes dependencies of links: strongest first, then by name.
+// depends converts links to dependencies, the strongest first, then by name.
 func (v *viewer) depends(links []store.Link, other int) ([]Dependency, error) {
 	slices.SortFunc(links, func(a, b store.Link) int {
 		return cmp.Or(cmp.Compare(b.Strength, a.Strength), cmp.Compare(a.Names[other], b.Names[other]), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Ref, b.Ref))
@@ -189,8 +189,8 @@ func (v *viewer) depends(links []store.Link, other int) ([]Dependency, error) {
 	return out, nil
 }
 
-// rules are those that a turn about the entity has, those of everything apart, and what
-// is behind dependencies that are too weak for a turn.
+// rules collects the rules that a turn about the entity gets, without those about
+// everything, and the rules behind dependencies that are too weak for a turn.
 func (v *viewer) rules([]store.Outline) error {
 	focal := []structure.Focus{{Name: v.view.Name, Names: v.names}}
 	t, err := structure.New(v.p, nil).Traverse(v.ctx, focal, v.f, structure.Bounds{Aspects: 1, Attributes: 1, Dependencies: 1, MinStrength: -1})
@@ -217,7 +217,7 @@ func (v *viewer) rules([]store.Outline) error {
 	return nil
 }
 
-// replaced are claims about the entity that something else has replaced.
+// replaced collects claims about the entity that were superseded.
 func (v *viewer) replaced([]store.Outline) error {
 	if !v.o.Superseded {
 		return nil
@@ -255,67 +255,68 @@ func (v *viewer) replaced([]store.Outline) error {
 	return nil
 }
 
-// View is what is known of an entity. Lists are never nil.
+// View is what is known about an entity. Lists are never nil.
 type View struct {
-	Name    string   `json:"name"`    // that it goes by, as names are compared
+	Name    string   `json:"name"`    // primary name, in the form in which names are compared
 	Display string   `json:"display"` // as people write it
-	Type    string   `json:"type"`    // of Types
+	Type    string   `json:"type"`    // one of Types
 	About   string   `json:"about,omitempty"`
 	Aliases []string `json:"aliases"`
-	// Others are other entities that the name asked for stands for as well.
+	// Others holds other entities that the requested name stands for as well.
 	Others  []string `json:"others,omitempty"`
-	Records int      `json:"records"` // that carry its names, links included; one that carries two counts twice
+	Records int      `json:"records"` // records with its names, links included; a record with two of its names counts twice
 
-	Constraints  []Constraint `json:"constraints"` // its own first, then those of what is one dependency away; without those of everything
+	Constraints  []Constraint `json:"constraints"` // its own first, then those of entities one dependency away; without rules about everything
 	Aspects      []Aspect     `json:"aspects"`     // by weight
 	Dependencies []Dependency `json:"dependencies"`
 	Dependents   []Dependency `json:"dependents"`
-	Tasks        []task.Task  `json:"tasks"` // that are about it, those that are over last
-	// Evidence counts the pieces, by kind, behind the claims shown.
+	Tasks        []task.Task  `json:"tasks"` // tasks about it; those that are over are last
+	// Evidence counts the pieces of evidence of the claims shown, by kind.
 	Evidence map[ken.EvidenceKind]int `json:"evidence"`
-	// Superseded are claims that were replaced, where they were asked for.
+	// Superseded holds claims that were superseded, if Options asks for them.
 	Superseded []Claim `json:"superseded,omitempty"`
 
-	// Descriptions are the claims that say what it is and what else it is called.
+	// Descriptions holds the claims that say what it is and which other names it has.
 	Descriptions []Claim `json:"descriptions"`
 }
 
-// Constraint is a rule that holds for an entity.
+// Constraint is a rule that applies to an entity.
 type Constraint struct {
 	Claim
-	Distance int    `json:"distance"`      // 0 its own, 1 of what it depends on or what depends on it
-	Via      string `json:"via,omitempty"` // the entity that the rule is about, at distance 1
-	// Says is the name in its words by which it is here, where it is filed under others.
+	Distance int    `json:"distance"`      // 0 for its own; 1 for rules of entities that it depends on or that depend on it
+	Via      string `json:"via,omitempty"` // at distance 1, the entity that the rule is about
+	// Says is the name in the rule's text that matches the entity, if the rule is filed
+	// under other names.
 	Says string `json:"says,omitempty"`
 }
 
-// Aspect is a side of an entity, with claims.
+// Aspect is one aspect of an entity, with its claims.
 type Aspect struct {
-	Name        string  `json:"name"` // "" is of what has no aspect yet
+	Name        string  `json:"name"` // "" for claims without an aspect
 	Weight      float64 `json:"weight"`
-	Claims      int     `json:"claims"`      // constraints included
-	Constraints int     `json:"constraints"` // of these; they are not among the attributes
+	Claims      int     `json:"claims"`      // number of claims, constraints included
+	Constraints int     `json:"constraints"` // number of constraints, which are not among the attributes
 	Attributes  []Claim `json:"attributes"`
 }
 
 // Dependency is a dependency of an entity, or on it.
 type Dependency struct {
-	Name     string  `json:"name"` // of the other end
+	Name     string  `json:"name"` // the other entity
 	Type     string  `json:"type"`
 	Strength float64 `json:"strength"`
 	Claim    Claim   `json:"claim"`
 }
 
-// Options configure a view; the zero value works.
+// Options configures a view; the zero value is valid.
 type Options struct {
 	Now       func() time.Time  // default time.Now
-	DecayDays int               // as of ken.Support.At
-	Utility   structure.Utility // for the weight of aspects; nil counts nothing
+	DecayDays int               // as for ken.Support.At
+	Utility   structure.Utility // for the weight of aspects; may be nil
 
-	Aspects    int // most aspects; default DefaultAspects
-	Attributes int // most attributes of an aspect; default DefaultAttributes
-	Links      int // most dependencies of each direction; default DefaultLinks
-	// Superseded also shows claims that were replaced, at most Links.
+	Aspects    int // maximum number of aspects; default DefaultAspects
+	Attributes int // maximum number of attributes per aspect; default DefaultAttributes
+	Links      int // maximum number of dependencies in each direction; default DefaultLinks
+	// Superseded also shows claims that were superseded, at most Links.
 	Superseded bool
 }
 
@@ -353,8 +354,8 @@ type Claim struct {
 	Scope      string       `json:"scope,omitempty"`
 	CreatedAt  time.Time    `json:"created_at"`
 	ExpiresAt  time.Time    `json:"expires_at,omitzero"`
-	Evidence   int          `json:"evidence"` // pieces
-	// SupersededBy is the claim that replaced it.
+	Evidence   int          `json:"evidence"` // number of pieces of evidence
+	// SupersededBy is the id of the claim that replaced it.
 	SupersededBy string `json:"superseded_by,omitempty"`
 
 	// Whole is the claim itself.
@@ -369,7 +370,8 @@ func (v *viewer) claim(c ken.Claim) Claim {
 		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, Evidence: len(c.Evidence), SupersededBy: c.SupersededBy, Whole: c}
 }
 
-// aspects are those of all names of the entity, by weight, each with its claims.
+// aspects collects the aspects of all names of the entity, by weight, each with its
+// claims.
 func (v *viewer) aspects(outlines []store.Outline) error {
 	merged := merge(outlines)
 	largest := structure.Degree(merged)
@@ -406,8 +408,8 @@ func (v *viewer) aspects(outlines []store.Outline) error {
 	return nil
 }
 
-// merge joins the aspects of outlines of one entity's names, by name. The counts of
-// other names are added up, so one that two names share counts twice.
+// merge merges the aspects of one entity's names. Counts are added, so a claim with two
+// of the names counts twice.
 func merge(outlines []store.Outline) []store.AspectOutline {
 	at := map[string]int{}
 	var out []store.AspectOutline

@@ -2,17 +2,17 @@ package reading
 
 import "strings"
 
-// Alias is a pair of names that a text gives one thing.
+// Alias is a pair of names for one thing, as a text gives them.
 type Alias struct {
-	Name  string // as analysis.Entity spells it; what the thing is called
-	Other string // its other name
+	Name  string // the thing's name in the text, in the form of analysis.Entity
+	Other string // another name for it, in the same form
 }
 
-// maxAliases bounds the aliases of a reading.
+// maxAliases bounds the aliases of one text.
 const maxAliases = 4
 
-// aliases finds sentences that give another name: "the ledger, also called bookkeeper",
-// "bookkeeper aka the ledger", "continuous delivery service (CDS)".
+// aliases returns the pairs of names in phrases such as "the ledger, also called
+// bookkeeper", "bookkeeper aka the ledger" and "continuous delivery service (CDS)".
 func (r *reader) aliases() (out []Alias) {
 	if r.external || r.voice == person || !r.mayRegulate() {
 		return nil
@@ -52,8 +52,9 @@ func (r *reader) aliases() (out []Alias) {
 	return out
 }
 
-// aliasCue reports words at i that join two names: where the first ends, where the other
-// begins, and whether it is the other one that the thing is called.
+// aliasCue reports whether the words at i join two names. The first name ends before
+// word before, and the other begins at word after. after is 0 if there are no such
+// words. swap is true if the second is the thing's own name.
 func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 	switch r.words[i].low {
 	case "aka", "a.k.a", "alias":
@@ -114,7 +115,7 @@ func (r *reader) aliasCue(from, i, to int) (before, after int, swap bool) {
 	return 0, 0, false
 }
 
-// nameBefore is the name that ends before word i.
+// nameBefore returns the name that ends before word i.
 func (r *reader) nameBefore(from, i int) string {
 	if i <= from {
 		return ""
@@ -133,7 +134,7 @@ func (r *reader) nameBefore(from, i int) string {
 	return name
 }
 
-// nameAfter is the name that begins at word i, behind its article.
+// nameAfter returns the name that begins at word i, after its article.
 func (r *reader) nameAfter(i, to int) string {
 	for i < to && (r.words[i].entry.is(determiner) || r.words[i].low == "it" || r.words[i].low == "simply" || r.words[i].low == "just") {
 		i++
@@ -163,7 +164,7 @@ func (r *reader) nameAfter(i, to int) string {
 	return name
 }
 
-// abbreviates reports a name made of the first letters of another one's words.
+// abbreviates reports whether short consists of the first letters of long's words.
 func abbreviates(short, long string) bool {
 	words := strings.Fields(long)
 	if len(words) < 2 || len(words) != len(short) {

@@ -2,16 +2,17 @@ package reading
 
 import "strings"
 
-// likely reports whether the text may set a rule without the words of one: it says how
-// things are done, and not how they were. "The ledger stays on PostgreSQL 15 until the
-// audit is over", "we keep amounts in cents". A person decides.
+// likely reports whether the text may set a rule without the usual words for one: it says
+// how things are done, not how they were. Examples are "The ledger stays on PostgreSQL 15
+// until the audit is over" and "we keep amounts in cents". A person decides whether it is
+// one.
 func (r *reader) likely() bool {
 	if !r.mayRegulate() || r.voice == person {
 		return false
 	}
 	for from := r.body; from < len(r.words); {
 		to := r.end(from)
-		if s := r.words[to-1].stop; s != '?' && s != '!' && (r.norm(from, to) || r.foreignNorm(from, to)) {
+		if s := r.words[to-1].stop; s != '?' && s != '!' && (r.isPractice(from, to) || r.foreignNorm(from, to)) {
 			return true
 		}
 		from = to
@@ -19,12 +20,12 @@ func (r *reader) likely() bool {
 	return false
 }
 
-// norm reports a sentence that tells a practice.
-func (r *reader) norm(from, to int) bool {
+// isPractice reports whether the sentence words[from:to] describes a practice.
+func (r *reader) isPractice(from, to int) bool {
 	if r.guesses(from, to) || r.supposes(from, to) || r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
 	}
-	if r.marked(from, to) {
+	if r.setsRuleFromNow(from, to) {
 		return true
 	}
 	for i := from; i < to; i++ {
@@ -49,14 +50,14 @@ func (r *reader) norm(from, to int) bool {
 	return false
 }
 
-// clauseEnd is where the clause that begins at word i ends.
+// clauseEnd returns the end of the clause that begins at word i.
 func (r *reader) clauseEnd(i, to int) int {
 	for i++; i < to && !r.words[i].broken; i++ {
 	}
 	return i
 }
 
-// isLead reports a word that leads to a clause and is no part of it.
+// isLead reports whether a word introduces a clause without being part of it.
 func isLead(low string) bool {
 	switch low {
 	case "and", "so", "but", "also", "that", "because", "since", "btw", "fyi", "well", "ok", "okay", "yes", "no,", "here", "then":
@@ -65,7 +66,7 @@ func isLead(low string) bool {
 	return false
 }
 
-// supposes reports a sentence about what might be.
+// supposes reports whether a sentence is about a possibility.
 func (r *reader) supposes(from, to int) bool {
 	for i := from; i < to; i++ {
 		switch r.words[i].low {
@@ -81,7 +82,8 @@ func (r *reader) supposes(from, to int) bool {
 	return false
 }
 
-// reports reports a sentence about what was, what is right now, or about who says it.
+// reports reports whether a sentence is about the past, about the current moment, or about
+// the speaker.
 func (r *reader) reports(from, to int) bool {
 	until := false
 	for i := from; i < to; i++ {
@@ -111,8 +113,8 @@ func (r *reader) reports(from, to int) bool {
 	return false
 }
 
-// marked reports words that say of a sentence that it is a rule from here on.
-func (r *reader) marked(from, to int) bool {
+// setsRuleFromNow reports whether a sentence has words that make it a rule from now on.
+func (r *reader) setsRuleFromNow(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].quoted {
 			continue
@@ -156,8 +158,8 @@ func (r *reader) marked(from, to int) bool {
 	return false
 }
 
-// opening reports a clause whose first word, at i, lays something down: every, nothing,
-// only, no, and we.
+// opening reports whether the first word of a clause, at i, sets a rule: every, nothing,
+// only, no, we.
 func (r *reader) opening(i, to int) bool {
 	next := i + 1
 	if next >= to {
@@ -194,24 +196,24 @@ func (r *reader) opening(i, to int) bool {
 			}
 		}
 	case "nothing", "nobody", "none":
-		return r.acted(next, to)
+		return r.isPresentAct(next, to)
 	case "no":
 		if r.is(next, "one") {
-			return r.acted(next+1, to)
+			return r.isPresentAct(next+1, to)
 		}
 		if !r.bans(next, to) {
 			return false
 		}
 		return true
 	case "only":
-		return r.exclusive(next, to)
+		return r.isExclusiveRule(next, to)
 	case "we":
-		return r.habit(next, to)
+		return r.isHabit(next, to)
 	}
 	return false
 }
 
-// isDuty reports a verb of what each of some things is to have or to do.
+// isDuty reports whether a word is a verb for what things must have or do.
 func isDuty(low string) bool {
 	switch low {
 	case "gets", "get", "needs", "need", "goes", "go", "carries", "carry", "requires", "require", "starts", "start", "ends", "passes", "uses", "use", "has", "have", "ships", "ship", "waits", "wait", "stays", "stay", "begins", "begin":
@@ -220,7 +222,8 @@ func isDuty(low string) bool {
 	return false
 }
 
-// practised reports a participle of what people do to things in one fixed way.
+// practised reports whether word i is a participle of something that people do in one fixed
+// way.
 func (r *reader) practised(i, to int) bool {
 	if i >= to {
 		return false
@@ -233,8 +236,9 @@ func (r *reader) practised(i, to int) bool {
 	return false
 }
 
-// acted reports a present verb at i of what nobody does: goes, touches, pushes.
-func (r *reader) acted(i, to int) bool {
+// isPresentAct reports whether word i is a present verb of something that nobody is to do: goes,
+// touches, pushes.
+func (r *reader) isPresentAct(i, to int) bool {
 	if i >= to {
 		return false
 	}
@@ -251,8 +255,8 @@ func (r *reader) acted(i, to int) bool {
 	return false
 }
 
-// bans reports "no merges after four", "no new dependencies", after a "no" that opens a
-// sentence.
+// bans reports whether the words after a "no" at the start of a sentence forbid something:
+// "no merges after four", "no new dependencies".
 func (r *reader) bans(i, to int) bool {
 	if i >= to || r.words[i].broken {
 		return false
@@ -276,9 +280,9 @@ func (r *reader) bans(i, to int) bool {
 	return false
 }
 
-// exclusive reports "only the release bot pushes tags", behind an "only" that opens a
-// clause.
-func (r *reader) exclusive(i, to int) bool {
+// isExclusiveRule reports whether the words after an "only" at the start of a clause set a rule:
+// "only the release bot pushes tags".
+func (r *reader) isExclusiveRule(i, to int) bool {
 	if i >= to || isFigure(r.words[i].low) {
 		return false
 	}
@@ -291,7 +295,7 @@ func (r *reader) exclusive(i, to int) bool {
 		if w.broken {
 			return false
 		}
-		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.acted(j, to) {
+		if (w.low == "is" || w.low == "are") && r.practised(j+1, to) || r.isPresentAct(j, to) {
 			return true
 		}
 		switch w.low {
@@ -302,8 +306,8 @@ func (r *reader) exclusive(i, to int) bool {
 	return false
 }
 
-// habit reports what we do, as at word i behind "we".
-func (r *reader) habit(i, to int) bool {
+// isHabit reports whether the words at i, after "we", describe a habit.
+func (r *reader) isHabit(i, to int) bool {
 	for r.is(i, "all") || r.is(i, "also") || r.is(i, "generally") {
 		i++
 	}
@@ -313,7 +317,7 @@ func (r *reader) habit(i, to int) bool {
 	negated := false
 	switch r.words[i].low {
 	case "only", "strictly", "exclusively":
-		return i+1 < to && r.base(i+1) && !chat(r.words[i+1].low) && !r.dated(i, to)
+		return i+1 < to && r.isBaseVerb(i+1) && !isConversational(r.words[i+1].low) && !r.isSingleDate(i, to)
 	case "don't", "never":
 		negated, i = true, i+1
 	case "do":
@@ -334,9 +338,9 @@ func (r *reader) habit(i, to int) bool {
 		case "remember", "understand", "expect", "agree", "recall", "mean", "live", "work", "meet", "talk", "speak":
 			return false
 		}
-		return r.base(i) && !chat(low) && i+1 < to
+		return r.isBaseVerb(i) && !isConversational(low) && i+1 < to
 	}
-	if r.dated(i, to) {
+	if r.isSingleDate(i, to) {
 		return false
 	}
 	if i+1 < to && strings.HasSuffix(r.words[i+1].low, "ing") {
@@ -355,8 +359,8 @@ func (r *reader) habit(i, to int) bool {
 	return false
 }
 
-// dated reports one day or month, rather than days that come again.
-func (r *reader) dated(from, to int) bool {
+// isSingleDate reports whether words[from:to] name a single day or month, and not recurring days.
+func (r *reader) isSingleDate(from, to int) bool {
 	for i := from; i < to; i++ {
 		if w := &r.words[i]; w.entry.is(calendar) && (!strings.HasSuffix(w.low, "s") || w.low == "christmas") && w.low != "may" && w.low != "utc" && w.low != "am" && w.low != "pm" && w.low != "cet" && w.low != "gmt" {
 			return true
@@ -365,7 +369,7 @@ func (r *reader) dated(from, to int) bool {
 	return false
 }
 
-// anyOf reports one of the words in words[from:to].
+// anyOf reports whether one of the words is in words[from:to].
 func (r *reader) anyOf(from, to int, lows ...string) bool {
 	for i := from; i < to; i++ {
 		for _, low := range lows {
@@ -377,7 +381,8 @@ func (r *reader) anyOf(from, to int, lows ...string) bool {
 	return false
 }
 
-// everyOne reports a subject words[at:i] that is any of its sort: bare plurals, "a release".
+// everyOne reports whether the subject words[at:i] means any of its kind: a bare plural, or
+// "a release".
 func (r *reader) everyOne(at, i int) bool {
 	if i <= at || i-at > 4 {
 		return false
@@ -399,15 +404,15 @@ func (r *reader) everyOne(at, i int) bool {
 	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") || r.words[i-1].capitals && strings.HasSuffix(r.text[r.words[i-1].start:r.words[i-1].end], "s") || low == "prs" || low == "data" || low == "code"
 }
 
-// cue reports a verb or an adverb at word i that makes a rule of what stands around it,
-// in the clause that begins at at.
+// cue reports whether the verb or adverb at word i makes a rule of the clause that begins at
+// at.
 func (r *reader) cue(at, i, to int) bool {
 	w := &r.words[i]
 	switch w.low {
 	case "until", "till":
-		return r.holds(at, i)
+		return r.lastsUntil(at, i)
 	case "stays", "stay", "remains", "remain":
-		if !r.noun(at, i) || !r.regulated(at, i) || i+1 >= to {
+		if !r.isNounSubject(at, i) || !r.regulated(at, i) || i+1 >= to {
 			return false
 		}
 		switch r.words[i+1].low {
@@ -424,11 +429,11 @@ func (r *reader) cue(at, i, to int) bool {
 			return f != nil && f.Type != Person || number(r.words[i+1].low)
 		}
 	case "staying", "sticking", "keeping":
-		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on") || r.is(i+1, "with") || r.is(i+1, "to") && w.low != "keeping") && !r.dated(i, to)
+		return i > at && i-at <= 3 && (r.words[at].low == "we're" || r.words[at].low == "we" && r.is(i-1, "are")) && (r.is(i+1, "on") || r.is(i+1, "with") || r.is(i+1, "to") && w.low != "keeping") && !r.isSingleDate(i, to)
 	case "allowed", "permitted": // the only thing that is allowed to
 		return (r.is(i+1, "to") || r.is(i+1, "in")) && r.anyOf(at, i, "only") && !r.has(at, i, past)
 	case "agreed":
-		return i == at+1 && r.words[at].entry.is(plural) && (r.is(i+1, "not") || r.is(i+1, "that") || r.is(i+1, "to") || r.is(i+1, "on")) && !r.dated(i, to)
+		return i == at+1 && r.words[at].entry.is(plural) && (r.is(i+1, "not") || r.is(i+1, "that") || r.is(i+1, "to") || r.is(i+1, "on")) && !r.isSingleDate(i, to)
 	case "left":
 		return (r.is(i-1, "are") || r.is(i-1, "is")) && (r.is(i+1, "as") && r.is(i+3, "are") || r.is(i+1, "as") && r.is(i+3, "is") || r.is(i+1, "alone"))
 	case "approval":
@@ -436,7 +441,7 @@ func (r *reader) cue(at, i, to int) bool {
 	case "no":
 		return i > at && r.words[i-1].low == "so" || i == at && r.bans(i+1, to)
 	case "only":
-		return i > at && r.confined(at, i, to)
+		return i > at && r.isRestriction(at, i, to)
 	case "need", "needs", "require", "requires", "get", "gets", "take", "takes":
 		if !r.everyOne(at, i) || i+1 >= to {
 			return false
@@ -445,7 +450,7 @@ func (r *reader) cue(at, i, to int) bool {
 		single := r.words[at].low == "a" || r.words[at].low == "an"
 		switch {
 		case w.low[0] == 'n' || w.low[0] == 'r':
-			return isFigure(next.low) || consent(next.low) || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && (r.is(i+2, "least"))
+			return isFigure(next.low) || isConsent(next.low) || single && (next.entry.is(determiner) || next.low == "at") || r.is(i+1, "at") && (r.is(i+2, "least"))
 		case w.low[0] == 'g':
 			return r.practised(i+1, to) || isFigure(next.low) && !strings.HasPrefix(r.word(i+2), "year")
 		}
@@ -467,9 +472,9 @@ func (r *reader) cue(at, i, to int) bool {
 		}
 	case "are":
 		return r.everyOne(at, i) && r.practised(i+1, to) && (r.anyOf(i+2, to, "only", "as", "never", "not", "instead", "unless", "before") || i+2 < to && r.words[i+2].entry.is(preposition) && r.words[i+2].low != "of") ||
-			r.closed(at, i, to)
+			r.saysClosed(at, i, to)
 	case "is":
-		return r.closed(at, i, to) || r.words[at].low == "a" && r.everyOne(at, i) && r.practised(i+1, to)
+		return r.saysClosed(at, i, to) || r.words[at].low == "a" && r.everyOne(at, i) && r.practised(i+1, to)
 	case "doesn't", "don't", "never":
 		return r.withheld(at, i, to)
 	case "not":
@@ -483,21 +488,22 @@ func (r *reader) cue(at, i, to int) bool {
 	case "leave", "keep":
 		return r.voice != person && r.orders(at, i) && (r.is(to-1, "alone") || r.is(to-1, "untouched") || r.is(to-1, "intact") || r.is(to-1, "is") && r.is(to-2, "as"))
 	case "most", "more", "longer":
-		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.limit(i+1, to) {
+		if !(w.low == "most" && r.is(i-1, "at") || w.low != "most" && r.is(i-1, "no") && r.is(i+1, "than")) || !r.numberFollows(i+1, to) {
 			return false
 		}
 		for j := at + 1; j < i; j++ {
 			switch r.words[j].low {
 			case "take", "takes", "get", "gets", "hold", "holds", "allow", "allows", "stay", "stays", "last", "have", "has", "carry", "keep", "retry", "contain":
-				return r.everyOne(at, j) || r.regulated(at, j) && r.noun(at, j) && r.words[j].low[0] == 's'
+				return r.everyOne(at, j) || r.regulated(at, j) && r.isNounSubject(at, j) && r.words[j].low[0] == 's'
 			}
 		}
 	}
 	return false
 }
 
-// holds reports a state that is to hold until something: what stays, waits, is frozen.
-func (r *reader) holds(at, i int) bool {
+// lastsUntil reports whether the clause describes a state that lasts until something: what stays,
+// waits, is frozen.
+func (r *reader) lastsUntil(at, i int) bool {
 	if i == at || r.words[at].low == "no" && i-at >= 2 {
 		return i > at
 	}
@@ -507,11 +513,11 @@ func (r *reader) holds(at, i int) bool {
 		}
 		switch r.words[j].low {
 		case "stay", "stays", "remain", "remains", "keep", "keeps", "wait", "waits", "hold", "holds":
-			return r.noun(at, j) && r.regulated(at, j) && !r.is(j+1, "open")
+			return r.isNounSubject(at, j) && r.regulated(at, j) && !r.is(j+1, "open")
 		case "is", "are", "be":
 			switch r.word(j + 1) {
 			case "frozen", "locked", "blocked", "paused", "pinned", "reserved", "read-only", "off", "on", "not", "closed", "kept", "disabled":
-				return r.noun(at, j) && r.regulated(at, j) && (!r.is(j+1, "on") || r.is(j+2, "hold")) && (!r.is(j+1, "closed") || r.everyOne(at, j))
+				return r.isNounSubject(at, j) && r.regulated(at, j) && (!r.is(j+1, "on") || r.is(j+2, "hold")) && (!r.is(j+1, "closed") || r.everyOne(at, j))
 			}
 			return false
 		}
@@ -519,8 +525,9 @@ func (r *reader) holds(at, i int) bool {
 	return r.opensWith(at, "keep") || r.opensWith(at, "hold") || r.opensWith(at, "freeze") || r.opensWith(at, "stay")
 }
 
-// confined reports "go out only on Tuesdays", "are for admins only".
-func (r *reader) confined(at, i, to int) bool {
+// isRestriction reports whether "only" or "for" at word i restricts something: "go out only on
+// Tuesdays", "are for admins only".
+func (r *reader) isRestriction(at, i, to int) bool {
 	if r.is(i-1, "not") || r.is(i-1, "the") || r.is(i-1, "if") || !r.regulated(at, i) || r.words[at].entry.is(plural|neuter) && !r.words[at].entry.is(determiner) {
 		return false
 	}
@@ -546,16 +553,16 @@ func (r *reader) confined(at, i, to int) bool {
 	return r.practised(i+1, to) || r.participle(i+1) && i+2 < to && r.words[i+2].entry.is(preposition)
 }
 
-// closed reports a thing that is frozen, deprecated, reserved for something.
-func (r *reader) closed(at, i, to int) bool {
-	if !r.noun(at, i) || !r.regulated(at, i) {
+// saysClosed reports whether the clause says that a thing is frozen, deprecated or reserved.
+func (r *reader) saysClosed(at, i, to int) bool {
+	if !r.isNounSubject(at, i) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.word(i + 1) {
 	case "frozen", "deprecated", "embargoed", "confidential", "untouchable", "sacred", "taboo":
 		return true
 	case "reserved":
-		return r.is(i+2, "for") && !r.figure(i, to) && !r.dated(i, to)
+		return r.is(i+2, "for") && !r.figure(i, to) && !r.isSingleDate(i, to)
 	case "capped":
 		return r.is(i+2, "at")
 	case "not":
@@ -568,10 +575,10 @@ func (r *reader) closed(at, i, to int) bool {
 	return false
 }
 
-// withheld reports what a thing does not do on purpose, with the negation at i: leave
-// the EU, ship without a review.
+// withheld reports whether the clause, with the negation at i, says what a thing does not do
+// on purpose: leave the EU, ship without a review.
 func (r *reader) withheld(at, i, to int) bool {
-	if i+2 >= to || !r.noun(at, i) && !(r.is(i, "not") && r.noun(at, i-1)) || !r.regulated(at, i) {
+	if i+2 >= to || !r.isNounSubject(at, i) && !(r.is(i, "not") && r.isNounSubject(at, i-1)) || !r.regulated(at, i) {
 		return false
 	}
 	switch r.words[i+1].low {

@@ -2,9 +2,9 @@ package reading
 
 import "strings"
 
-// normWords are, by language in the order of tongue, turns of phrase that lay a practice down, and those that
-// say that a sentence tells of something else. Each is looked for between word bounds;
-// of Chinese and Japanese, anywhere.
+// normWords holds, for each tongue after English, phrases that establish a practice (cues), and phrases of
+// sentences about something else (other). They match whole words; in Chinese and Japanese they match
+// anywhere.
 var normWords = []struct {
 	unspaced    bool
 	cues, other []string
@@ -40,7 +40,7 @@ var normWords = []struct {
 	},
 }
 
-// foreignNorm is norm for the languages of normWords.
+// foreignNorm is like isPractice, for the languages of normWords.
 func (r *reader) foreignNorm(from, to int) bool {
 	if r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
@@ -74,7 +74,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// containsPhrase reports one of the phrases, whole words only where words have spaces.
+// containsPhrase reports whether text contains one of the phrases. Only whole words match, except in unspaced
+// languages.
 func containsPhrase(text string, phrases []string, unspaced bool) bool {
 	for _, p := range phrases {
 		for at := 0; ; {
@@ -92,7 +93,7 @@ func containsPhrase(text string, phrases []string, unspaced bool) bool {
 	return false
 }
 
-// boundary reports that no letter stands at byte i.
+// boundary reports whether there is no letter at byte i.
 func boundary(s string, i int) bool {
 	return i < 0 || i >= len(s) || s[i] < 0x80 && !letter(s[i]) && (s[i] < '0' || s[i] > '9')
 }

@@ -24,8 +24,8 @@ func (r *reader) constraint() bool {
 	return false
 }
 
-// mayRegulate reports a claim that can set a rule: no account of something, whatever words
-// it has, and nothing that an external source says.
+// mayRegulate reports whether a claim can set a rule. Accounts of events and text from
+// external sources can't, whatever their words are.
 func (r *reader) mayRegulate() bool {
 	if r.external || len(r.claim.Text) > maxRule || r.claim.Kind.Structural() {
 		return false
@@ -37,7 +37,7 @@ func (r *reader) mayRegulate() bool {
 	return true
 }
 
-// rules reports whether the sentence words[from:to] regulates.
+// rules reports whether the sentence words[from:to] sets a rule.
 func (r *reader) rules(from, to int) bool {
 	if r.guesses(from, to) || r.jokes(from, to) || r.retells(from, to) || r.addressesModels(from, to) || r.cites(from, to) {
 		return false
@@ -62,19 +62,19 @@ func (r *reader) rules(from, to int) bool {
 			if r.opensWith(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
 				return true
 			}
-			if r.nobody(from, i, to) {
+			if r.forbidsEverybody(from, i, to) {
 				return true
 			}
 		case "has", "have":
-			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.noun(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
+			if r.is(i+1, "to") && !r.due(i, to) && r.regulated(from, i) && !r.is(i+2, "do") && r.isNounSubject(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
 				return true
 			}
 		case "is", "are":
-			if r.states(from, i, to) {
+			if r.statesInvariant(from, i, to) {
 				return true
 			}
 		case "never", "always":
-			if r.standing(from, i, to) {
+			if r.isStandingOrder(from, i, to) {
 				return true
 			}
 		case "not", "don't", "dont":
@@ -93,15 +93,15 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
-			if r.present(from, i) && r.voice != person && !r.negated(from, i) {
+			if r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) {
 				return true
 			}
 		case "allowed", "permitted":
-			if r.present(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
+			if r.hasPresentVerb(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
 				return true
 			}
 		case "required":
-			if r.clause(from, i) == from && r.present(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
+			if r.clause(from, i) == from && r.hasPresentVerb(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
 				return true
 			}
 		case "no":
@@ -109,11 +109,11 @@ func (r *reader) rules(from, to int) bool {
 				return true
 			}
 		case "most", "least":
-			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.bounded(from, to) {
+			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.hasLimit(from, to) {
 				return true
 			}
 		case "stays", "stay":
-			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.noun(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
+			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.isNounSubject(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
 				return true
 			}
 		case "keep":
@@ -133,7 +133,7 @@ func (r *reader) rules(from, to int) bool {
 	return false
 }
 
-// jokes reports a sentence that is not meant as it stands.
+// jokes reports whether a sentence is a joke.
 func (r *reader) jokes(from, to int) bool {
 	for i := from; i < to; i++ {
 		low := r.words[i].low
@@ -158,8 +158,8 @@ func (r *reader) jokes(from, to int) bool {
 	return false
 }
 
-// retells reports a sentence that tells what somebody else says, not for the first time: "my
-// old boss used to say …", "mi madre siempre dice que …".
+// retells reports whether a sentence tells what somebody else says repeatedly: "my old
+// boss used to say …", "mi madre siempre dice que …".
 func (r *reader) retells(from, to int) bool {
 	own := false
 	for i := from; i < to; i++ {
@@ -183,8 +183,8 @@ func (r *reader) retells(from, to int) bool {
 	return false
 }
 
-// addressesModels reports a sentence that tells machines what to do, rather than the one
-// that it was told to: nobody speaks so of their own project.
+// addressesModels reports whether a sentence tells AI models in general what to do. Nobody
+// writes so about their own project.
 func (r *reader) addressesModels(from, to int) bool {
 	for i := from; i+1 < to; i++ {
 		switch r.words[i].low {
@@ -212,24 +212,25 @@ func (r *reader) addressesModels(from, to int) bool {
 	return false
 }
 
-// cites reports a sentence that stands between backquotes: somebody's text, or a command.
+// cites reports whether a sentence is within backquotes, that is, a quoted text or a
+// command.
 func (r *reader) cites(from, to int) bool {
 	a, b := r.words[from].start, r.words[to-1].end
 	return a > 0 && r.text[a-1] == '`' && strings.IndexByte(r.text[b:], '`') >= 0 && strings.IndexByte(r.text[a:b], '`') < 0 && to-from > 2
 }
 
-// due reports something to be done once, by a day that is named behind word i.
+// due reports whether the words after i name a day by which something is to be done once.
 func (r *reader) due(i, to int) bool {
 	for j := i; j+1 < to; j++ {
-		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.dated(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
+		if w := r.words[j].low; (w == "before" || w == "by" || w == "on") && (r.isSingleDate(j+1, min(to, j+5)) || w == "before" && (r.is(j+1, "that") || r.is(j+1, "then"))) {
 			return true
 		}
 	}
 	return false
 }
 
-// moved reports a word of how somebody feels or something strikes one: thrilled, amazing.
-func (r *reader) moved(i int) bool {
+// isFeeling reports whether word i is an adjective of feeling: thrilled, amazing.
+func (r *reader) isFeeling(i int) bool {
 	switch r.word(i) {
 	case "thrilled", "amazing", "stunning", "exciting", "excited", "proud", "happy", "exhausted", "exhausting", "delighted", "relieved", "relieving", "lovely", "wonderful", "beautiful", "incredible", "gorgeous", "joking", "kidding",
 		"delicious", "scary", "terrifying", "frustrating", "frustrated", "furious", "annoying", "annoyed", "rewarding", "inspiring", "nervous", "awful", "terrible", "worried", "starving", "freezing", "crazy", "insane", "awesome", "tough", "nerve-wracking", "overwhelming", "challenging", "interesting", "fascinating", "satisfying", "weird", "strange", "wrong", "right", "mistaken", "missing":
@@ -238,7 +239,7 @@ func (r *reader) moved(i int) bool {
 	return false
 }
 
-// isRuleHeading reports a text that says of itself that it is a rule: "The rules are: …".
+// isRuleHeading reports whether the text announces rules: "The rules are: …".
 func (r *reader) isRuleHeading() bool {
 	if r.voice != nobody {
 		return false
@@ -263,8 +264,9 @@ func ruling(low string) bool {
 	return false
 }
 
-// nobody reports "nobody may delete a row", "nothing else may write to it".
-func (r *reader) nobody(from, i, to int) bool {
+// forbidsEverybody reports whether a sentence says that nobody may do something: "nobody may delete
+// a row", "nothing else may write to it".
+func (r *reader) forbidsEverybody(from, i, to int) bool {
 	if r.voice == person || i+1 >= to || !r.words[i+1].entry.is(verb) && !r.is(i+1, "be") {
 		return false
 	}
@@ -283,9 +285,9 @@ func (r *reader) nobody(from, i, to int) bool {
 	return false
 }
 
-// states reports an invariant of a thing, with is or are at i: "entries are
-// append-only", "references are always ten characters".
-func (r *reader) states(from, i, to int) bool {
+// statesInvariant reports whether a sentence, with is or are at i, states an invariant of a thing:
+// "entries are append-only", "references are always ten characters".
+func (r *reader) statesInvariant(from, i, to int) bool {
 	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.before(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
 		return false
 	}
@@ -294,13 +296,13 @@ func (r *reader) states(from, i, to int) bool {
 	}
 	next := i + 1
 	if r.is(next, "always") && next+1 < to {
-		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || invariant(r.words[next+1].low)
+		return isFigure(r.words[next+1].low) || r.is(next+1, "exactly") || isInvariant(r.words[next+1].low)
 	}
-	return invariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
+	return isInvariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
 }
 
-// invariant reports a quality that something has because it was laid down so.
-func invariant(low string) bool {
+// isInvariant reports whether a word is a property that something has by a rule.
+func isInvariant(low string) bool {
 	switch low {
 	case "append-only", "read-only", "write-once", "immutable", "insert-only", "write-only":
 		return true
@@ -308,7 +310,7 @@ func invariant(low string) bool {
 	return false
 }
 
-// isBan reports a word that forbids or prescribes what stands before it.
+// isBan reports whether a word forbids or requires what precedes it.
 func isBan(low string) bool {
 	switch low {
 	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "required":
@@ -317,7 +319,7 @@ func isBan(low string) bool {
 	return false
 }
 
-// isFigure reports a number in digits or as a word.
+// isFigure reports whether a word is a number, in digits or letters.
 func isFigure(low string) bool {
 	switch low {
 	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "zero", "twenty", "thirty", "hundred":
@@ -331,7 +333,7 @@ func (r *reader) is(i int, low string) bool {
 	return i >= 0 && i < len(r.words) && r.words[i].low == low
 }
 
-// before reports whether low stands in words[from:i].
+// before reports whether low is in words[from:i].
 func (r *reader) before(from, i int, low string) bool {
 	for j := max(from, 0); j < i; j++ {
 		if r.words[j].low == low {
@@ -341,10 +343,10 @@ func (r *reader) before(from, i int, low string) bool {
 	return false
 }
 
-// later reports whether low stands behind word i.
+// later reports whether low is after word i.
 func (r *reader) later(i, to int, low string) bool { return r.before(i+1, to, low) }
 
-// has reports a word of the class in words[from:to].
+// has reports whether words[from:to] has a word of the class.
 func (r *reader) has(from, to int, c class) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].entry.is(c) {
@@ -356,7 +358,7 @@ func (r *reader) has(from, to int, c class) bool {
 
 func (r *reader) negated(from, i int) bool { return r.has(max(from, i-3), i, negative) }
 
-// figure reports a number behind word i.
+// figure reports whether there is a number after word i.
 func (r *reader) figure(i, to int) bool {
 	for j := i + 1; j < to; j++ {
 		if c := r.text[r.words[j].start]; c >= '0' && c <= '9' {
@@ -366,7 +368,7 @@ func (r *reader) figure(i, to int) bool {
 	return false
 }
 
-// clause is where the clause of word i begins.
+// clause returns the start of the clause that contains word i.
 func (r *reader) clause(from, i int) int {
 	for i > from && !r.words[i].broken {
 		i--
@@ -374,7 +376,7 @@ func (r *reader) clause(from, i int) int {
 	return i
 }
 
-// guesses reports a sentence that supposes: "I think we must have …".
+// guesses reports whether a sentence is a supposition: "I think we must have …".
 func (r *reader) guesses(from, to int) bool {
 	for i := from; i < to && i < from+4; i++ {
 		switch r.words[i].low {
@@ -389,14 +391,14 @@ func (r *reader) guesses(from, to int) bool {
 	return false
 }
 
-// must reports whether the modal at i regulates: not "must have been", "you must be
-// tired", "I must admit".
+// must reports whether the modal at i sets a rule. It does not in "must have been", "you
+// must be tired" and "I must admit".
 func (r *reader) must(from, i, to int) bool {
 	if r.is(i+1, "have") || r.is(i+1, "feel") || r.is(i+1, "admit") || r.is(i+1, "say") || r.is(i+1, "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
 		return false
 	}
 	at := r.clause(from, i)
-	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.moved(i+2)) || r.due(i, to) {
+	if r.is(i+1, "be") && (r.words[r.end(i)-1].stop == '!' || r.isFeeling(i+2)) || r.due(i, to) {
 		return false
 	}
 	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
@@ -436,8 +438,8 @@ func (r *reader) must(from, i, to int) bool {
 	return r.voice != person || r.regulated(from, i) && !be
 }
 
-// regulated reports a subject before i that rules are made for: a thing or we, and
-// in a talk among people only a thing that is named.
+// regulated reports whether the subject before i is one that rules are made for: a thing,
+// or "we". Between people it must be a named thing.
 func (r *reader) regulated(from, i int) bool {
 	at := r.clause(from, i)
 	for j := i - 1; j >= at; j-- {
@@ -465,8 +467,8 @@ func (r *reader) regulated(from, i int) bool {
 	return false
 }
 
-// noun reports a subject that is no pronoun right before i.
-func (r *reader) noun(from, i int) bool {
+// isNounSubject reports whether the word before i is a subject that is no pronoun.
+func (r *reader) isNounSubject(from, i int) bool {
 	if i <= from {
 		return false
 	}
@@ -474,8 +476,8 @@ func (r *reader) noun(from, i int) bool {
 	return !w.entry.is(function) || w.low == "which" || w.low == "that"
 }
 
-// present reports that the clause before i has a verb of the present: is, are.
-func (r *reader) present(from, i int) bool {
+// hasPresentVerb reports whether the clause before i has a present verb: is, are.
+func (r *reader) hasPresentVerb(from, i int) bool {
 	at := r.clause(from, i)
 	if r.has(at, i, past) || r.has(at, i, first|third) {
 		return false
@@ -483,13 +485,13 @@ func (r *reader) present(from, i int) bool {
 	return r.before(at, i, "is") || r.before(at, i, "are") || r.before(at, i, "isn't") || r.before(at, i, "aren't") || r.before(at, i, "ist") || r.before(at, i, "est") || r.before(at, i, "es") || r.before(at, i, "está")
 }
 
-// adverbFree reports "is required", without a word that weakens it.
+// adverbFree reports whether the word before i does not weaken it, as in "is required".
 func (r *reader) adverbFree(i int) bool {
 	return i > 0 && !r.words[i-1].entry.is(hedge) && r.words[i-1].low != "longer"
 }
 
-// permits reports a verb of what is allowed or not, at i or behind "be": may not be
-// shared. "May not open" supposes.
+// permits reports whether the words at i, or after "be" at i, say what may or may not be
+// done: "may not be shared". "May not open" is a supposition.
 func (r *reader) permits(i, to int) bool {
 	if r.is(i, "be") {
 		return r.participle(i + 1)
@@ -497,22 +499,22 @@ func (r *reader) permits(i, to int) bool {
 	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open") && !r.is(i, "close") && !r.is(i, "load") && !r.is(i, "need") && !r.is(i, "get") && !r.is(i, "render") && !r.is(i, "see")
 }
 
-// opensWith reports the first word of a sentence.
+// opensWith reports whether low is the first word of a sentence.
 func (r *reader) opensWith(from int, low string) bool { return r.is(from, low) }
 
-// bounded reports a sentence whose "at most 3" is a limit, rather than a count of what
+// hasLimit reports whether "at most 3" in a sentence is a limit, and not a count of what
 // there was.
-func (r *reader) bounded(from, to int) bool {
+func (r *reader) hasLimit(from, to int) bool {
 	if r.voice == person || r.has(from, to, past|first) {
 		return false
 	}
 	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.before(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
 }
 
-// conduct reports an order of how to behave rather than of what to do about a thing:
-// "always answer in English", "never use emojis", "call me Mo". It is about nothing
-// that a turn could name, so that it has to hold in every one.
-func (r *reader) conduct(primary *found) bool {
+// isConduct reports whether the text says how to behave and not what to do with a thing:
+// "always answer in English", "never use emojis", "call me Mo". Such a rule is about
+// nothing that a turn could name, so it must apply in every turn.
+func (r *reader) isConduct(primary *found) bool {
 	if !r.rule || r.voice == person || primary.Known || primary.Type != Unknown || len(r.claim.Entities) > 0 {
 		return false
 	}
@@ -529,7 +531,8 @@ func (r *reader) conduct(primary *found) bool {
 	return false
 }
 
-// forbidden reports "don't" or "do not" right before the order at i.
+// forbidden reports whether the order at i has a "don't", "do not", "never" or "always"
+// right before it.
 func (r *reader) forbidden(from, i int) bool {
 	switch {
 	case r.is(i-1, "don't"), r.is(i-1, "never"), r.is(i-1, "always"):
@@ -540,7 +543,7 @@ func (r *reader) forbidden(from, i int) bool {
 	return false
 }
 
-// behaves reports a verb of what an assistant does in any conversation.
+// behaves reports whether a verb is something that an assistant does in any conversation.
 func behaves(low string) bool {
 	switch low {
 	case "answer", "reply", "respond", "write", "speak", "talk", "say", "ask", "explain", "format", "address", "greet", "call", "translate", "summarise",
@@ -550,7 +553,7 @@ func behaves(low string) bool {
 	return false
 }
 
-// language reports the name of a language that people speak.
+// language reports whether name is that of a human language.
 func language(name string) bool {
 	switch name {
 	case "english", "german", "french", "spanish", "italian", "portuguese", "dutch", "polish", "russian", "ukrainian", "turkish", "chinese", "mandarin",

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// deeds are, by what one does, the names of what it is done with or to: whoever installs a
-// package has to know the rule on the package manager. The first words are verbs, the second
-// nouns; a text that has one of each is about the names. Without verbs, a noun is enough, and
-// without nouns a verb. A word ends with * where anything may follow.
+// deeds maps actions to the names of things that they involve: a rule on the package manager
+// matters to a request to install a package. A text with one of the verbs and one of the
+// nouns is about the names. If a row has no verbs or no nouns, a word of the other list is
+// enough. A word that ends with * matches as a prefix.
 var deeds = []struct{ verbs, nouns, names string }{
 	{"install* add* upgrade* bump* update* remove* uninstall*", "package packages dependency dependencies library libraries module pandas numpy react django", "npm|pnpm|yarn|bun|pip|uv|poetry|conda|cargo|composer|bundler|go modules|homebrew|nuget|maven|gradle|dependencies|packages|lockfile"},
 	{"install* uninstall*", "", "npm|pnpm|yarn|bun|pip|uv|poetry|conda|cargo|composer|bundler|homebrew|dependencies|packages|lockfile"},
@@ -31,13 +31,13 @@ var deeds = []struct{ verbs, nouns, names string }{
 	{"restart* reboot* scal* fail*", "service server node cluster broker pod pods database replica replicas", "restart|restarts|failover|on call|maintenance|maintenance window"},
 }
 
-// deed is a row of deeds, ready to be looked up.
+// deed is a parsed row of deeds.
 type deed struct {
 	verbs, nouns []stem
 	names        []string
 }
 
-// stem is a word that is looked for, or with open the beginning of one.
+// stem is a word to match; if open is set, it matches as a prefix.
 type stem struct {
 	text string
 	open bool
@@ -63,12 +63,12 @@ var deedIndex = sync.OnceValue(func() []deed {
 	return out
 })
 
-// maxDeedWords bounds the words of a text that are looked at for what is done.
+// maxDeedWords bounds the words of a text that Deeds matches.
 const maxDeedWords = 400
 
-// Deeds returns the names that what is done in a text has to do with, spelled as
-// analysis.Entity does, each once: packages and their managers for "install pandas". They
-// are only names that something may be filed under; the text need not have them.
+// Deeds returns the names of things that the actions in a text involve, in the form of
+// analysis.Entity, each once. "install pandas" gives packages and their managers. Claims may
+// be filed under these names; the text need not contain them.
 func Deeds(text string) (names []string) {
 	words := strings.FieldsFunc(strings.ToLower(text[:min(len(text), MaxBytes)]), func(c rune) bool { return (c < 'a' || c > 'z') && c < 0x80 })
 	words = words[:min(len(words), maxDeedWords)]

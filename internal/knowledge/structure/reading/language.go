@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// tongue is a language whose little words the rules know, beside English.
+// tongue is a language whose function words the rules know.
 type tongue uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	tongues
 )
 
-// littleWords are words that are part of no name, by language. Articles and the like come
-// first: a noun stands behind them.
+// littleWords holds function words, which are part of no name, by language. A noun follows
+// those in articles.
 var littleWords = [tongues]struct{ articles, others string }{
 	german: {`der die das den dem des ein eine einen einem einer eines unser unsere unseren unserem unserer mein meine meinen meinem dein deine sein seine ihr ihre kein keine keinen jeder jede jedes jeden alle allen dieser diese dieses diesen diesem beide beides`,
 		`und oder aber denn weil dass daß wenn als wie wo was wer ich du er sie es wir ihr mich mir dich dir ihn ihm uns euch ist sind war waren wird werden wurde wurden hat haben hatte hatten bin bist kann können konnte muss müssen soll sollen sollte darf dürfen
@@ -38,8 +38,8 @@ var littleWords = [tongues]struct{ articles, others string }{
 		à ao aos às de do da dos das em no na nos nas num numa com por pelo pela para pra pro sem sobre entre desde até contra durante não nem nunca nada ninguém sempre também já muito mais menos bem só apenas ainda agora hoje ontem amanhã aqui aí ali lá sim obrigado obrigada olá então depois antes assim além gente lo beleza`},
 }
 
-// foreignWords holds, by word, in which languages it is one of the little words, and in which
-// an article.
+// foreignWords maps a word to the set of languages in which it is a function word, and to the
+// set of those in which it is an article.
 var foreignWords = sync.OnceValue(func() map[string][2]uint8 {
 	m := map[string][2]uint8{}
 	for t := german; t < tongues; t++ {
@@ -57,8 +57,8 @@ var foreignWords = sync.OnceValue(func() map[string][2]uint8 {
 	return m
 })
 
-// recognise tells the language of the text by its little words, and marks them: they are no
-// part of a name.
+// recognise determines the language of the text by its function words, and marks them, so
+// that they are no part of a name.
 func (r *reader) recognise() {
 	var hits [tongues]int
 	for i := range r.words {
@@ -104,7 +104,7 @@ func (r *reader) recognise() {
 	}
 }
 
-// head is a word up to its apostrophe: l'équipe is of l', c'est of c'.
+// head returns a word up to its apostrophe: l' for l'équipe, c' for c'est.
 func head(low string) string {
 	if i := strings.IndexByte(low, '\''); i > 0 && i <= 2 {
 		return low[:i]
@@ -112,11 +112,11 @@ func head(low string) string {
 	return low
 }
 
-// maxTopic is the length in runes of a topic in a script without spaces.
+// maxTopic is the maximum length of a topic in a script without spaces, in runes.
 const maxTopic = 8
 
-// unspacedNames replaces a stretch of a script without spaces by the names in it: what is
-// written in Latin letters, and the topic that a particle or a verb ends.
+// unspacedNames returns the name in word i if the word is text in a script without spaces: a
+// word in Latin letters, or the topic that ends at a particle or a verb.
 func (r *reader) unspacedNames(i int) (Mention, bool) {
 	w := &r.words[i]
 	text := r.text[w.start:w.end]
@@ -149,12 +149,13 @@ func (r *reader) unspacedNames(i int) (Mention, bool) {
 	return Mention{}, true
 }
 
-// counting reports a digit, or a character that counts.
+// counting reports whether r is a digit or a numeral.
 func counting(r rune) bool {
 	return r >= '0' && r <= '9' || strings.ContainsRune("一二三四五六七八九十百千万两", r)
 }
 
-// topic is what a sentence in Chinese or Japanese begins with, up to what ends a topic.
+// topic returns the beginning of a sentence in Chinese or Japanese up to the word that ends
+// its topic.
 func topic(text string) string {
 	for clause := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("，,、。！？；：「」", c) }) {
 		for _, lead := range []string{"あと", "それと", "ちなみに", "对了", "另外", "还有", "それから"} {

@@ -7,11 +7,11 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// class is what the rules know about a word; a word may have several.
+// class is a set of properties that the rules know about a word.
 type class uint32
 
 const (
-	common      class = 1 << iota // too common to be a name by itself
+	common      class = 1 << iota // too common to be a name without more
 	function                      // a function word: no part of a noun phrase
 	determiner                    // the, our, this: a noun phrase follows
 	first                         // I, my, me
@@ -19,33 +19,33 @@ const (
 	second                        // you, your
 	third                         // he, she, they, him
 	neuter                        // it, this, that as a subject
-	auxiliary                     // is, has, must: a finite verb without meaning of its own
-	verb                          // a base form that opens an order
-	finite                        // a verb in another form
-	adjective                     // says nothing about which thing it is: new, main
+	auxiliary                     // is, has, must: a finite verb without a meaning of its own
+	verb                          // a base form that can begin an order
+	finite                        // another form of a verb
+	adjective                     // does not say which thing is meant: new, main
 	calendar                      // days and months
 	product                       // a known product, written in any case
 	hedge                         // may, sometimes, probably
 	negative                      // not, never, without
-	label                         // what stands before a colon and is nobody: note, fix
+	label                         // a word before a colon that is no speaker: note, fix
 	past                          // an irregular past: went, was
 	preposition                   // in, with, of
-	generic                       // of the common ones, those that are no name whatever is known
-	faint                         // a weak hint at an aspect
-	relating                      // the first word of a phrase of relations
+	generic                       // a common word that is no name even if records have it
+	weakCue                       // a weak hint at an aspect
+	relating                      // the first word of a phrase that expresses a relation
 )
 
-// entry is what the rules know about a word.
+// entry is what the lexicon holds about a word.
 type entry struct {
 	class  class
-	aspect uint8 // of aspects; 0 is none
-	head   uint8 // of headTypes; 0 is none
-	drop   bool  // a head that is left out of the name: the payments service
+	aspect uint8 // index into aspects; 0 is none
+	head   uint8 // index into heads plus 1; 0 is none
+	drop   bool  // a head that is not part of the name: "the payments service"
 }
 
 func (e entry) is(c class) bool { return e.class&c != 0 }
 
-// lexicon holds every word that a rule knows, so that a word is looked up once.
+// lexicon holds every word that a rule knows, so that each word is looked up once.
 var lexicon = sync.OnceValue(func() map[string]entry {
 	m := make(map[string]entry, 2600)
 	add := func(words string, set func(*entry)) {
@@ -80,9 +80,9 @@ var lexicon = sync.OnceValue(func() map[string]entry {
 	return m
 })
 
-// commonWords are words that stand in texts of every kind, and are names of things
-// now and then: files, commands, products, columns. Without more than the word
-// nothing can be said about which is meant.
+// commonWords are words that are in texts of every kind, and sometimes names of
+// things: files, commands, products, columns. The word alone does not tell which is
+// meant.
 const commonWords = `
 	ability able access adr adrs rfc account action activity add address admin advice agent agents air alert alerts amount answer answers api apis app application applications apps archive area args
 	argument art article assistant attempt author auth avatar backend backup bar base batch bit block blocks blog board body book books boot bot box branch branches break bridge browser buffer bug bugs build builds
@@ -114,10 +114,7 @@ const commonWords = `
 	ai cd ci cors crud db dns dom eof fk gpu gui ide iot jwt kpi lan ml mvp nlp null oauth ok orm os pc pk qa ram rbac rest rfc saas sla sms smtp ssh sso ssl tcp tls todo tti udp utf uuid vm vpn wasm wcag wip
 	anybody anything best bunch couple evening everybody everyone fun half hand hands heart hope kid kids kind luck man mom dad men nothing someone something sense smile somewhere spot tons tough vibes woman women`
 
-// products are names that are written in any case, and are no other word. What is a
-// word as well (go, swift, chrome, slack) needs its capital.
-
-// isWordToo reports a product's name that is a word as well: it is one only with its
+// isWordToo reports whether a product's name is also a word, so that it needs a
 // capital.
 func isWordToo(name string) bool {
 	switch name {
@@ -131,10 +128,10 @@ func isWordToo(name string) bool {
 	return false
 }
 
-// genericWords are the nouns of any talk about a project: what carries one of these
-// as its name is called by more words than that. The other common words ("search",
-// "scheduler", "reports") are names of things where a rule or a dependency speaks of
-// them, or where a record carries them already.
+// genericWords are nouns of any text about a project. A thing with such a name is
+// always called by more words than that. The other common words ("search",
+// "scheduler", "reports") are names where a rule or a dependency is about them, or if
+// records have them already.
 const genericWords = `
 	main test tests tester testing file files data code codes coding error errors thing things system systems service services user users value values case cases way ways time times
 	set sets get run runs use usage put call calls change changes fix update updates check checks build builds start stop open close add edit work works try turn look play show talk talks need needs help
@@ -159,11 +156,11 @@ const genericWords = `
 	new old good bad real important trouble luck fun hand hands heart hope smile spot tons tough vibes use business company customer customers member members owner owners people author
 	ai cd ci cors crud dns dom eof fk gpu gui ide iot jwt kpi lan ml mvp nlp oauth ok orm os pc pk qa rbac rest rfc saas sla sms smtp ssh sso ssl tcp tls todo tti udp utf uuid vm vpn wasm wcag wip`
 
-// Common reports a word that is too common to be a name by itself, whatever is known:
-// "go", "set", "main", "service". A name is spelled as analysis.Entity does. So are
-// words of one letter, numbers, verbs, days and function words; names of several words
-// never are. A noun that things are called by as well ("search", "orders") is not: it
-// is a name once a record carries it.
+// Common reports whether a word is too common to be a name, even if records have it:
+// "go", "set", "main", "service". name is in the form of analysis.Entity. Words of one
+// letter, numbers, verbs, days and function words are common, too; names of several
+// words never are. A noun that is also used as a name ("search", "orders") is not: it
+// is a name once a record has it.
 func Common(name string) bool {
 	if len(name) < 2 || number(name) {
 		return true
@@ -175,11 +172,11 @@ func Common(name string) bool {
 	return e.is(verb) && !e.is(common) || !e.is(common) && analysis.IsStopWord(name)
 }
 
-// isUsual reports a word that is no name unless something else tells so: one that is
-// Common, and nouns that stand in texts of every kind.
+// isUsual reports whether a word is no name unless something else says so. Common
+// words and nouns in texts of every kind are usual.
 func isUsual(name string) bool { return Common(name) || lexicon()[name].is(common) }
 
-// number reports digits with dots and commas between them, also 3rd and v2.
+// number reports whether s consists of digits, dots and commas; also 3rd and v2.
 func number(s string) bool {
 	if len(s) > 1 && s[0] == 'v' {
 		s = s[1:]
@@ -199,14 +196,14 @@ func number(s string) bool {
 	return digits > 0
 }
 
-// lists are the words of each class.
+// lists holds the words of each class.
 var lists = []struct {
 	class class
 	words string
 }{
 	{common, commonWords},
 	{generic, genericWords},
-	{faint, faintCues},
+	{weakCue, weakCues},
 	{product, products},
 	{function | determiner, `the a an this that these those each every any all some no both either neither another such`},
 	{function | determiner | first, `my mine`},
@@ -253,7 +250,7 @@ var lists = []struct {
 		policy constraint fact goal result results conclusion observation proposed accepted reason step steps info plan remember background issue task output input error chapter section`},
 }
 
-// verbs in their base form: what an order begins with.
+// verbs are verbs in their base form, with which an order begins.
 const verbs = `use deploy run call build create make add remove delete drop keep keep put send write read open close start stop restart merge push pull commit rebase squash release ship roll rollback
 	avoid ensure check test verify validate update upgrade downgrade bump pin install configure set enable disable store save log print return include exclude provide give show explain answer respond reply
 	format cite mention ask tell remind remember forget treat prefer allow deny forbid require need depend rely expose share skip ignore follow apply change modify edit touch rename move copy replace
@@ -261,9 +258,9 @@ const verbs = `use deploy run call build create make add remove delete drop keep
 	say speak talk translate list generate suggest offer feed notify publish introduce choose pick adopt split extract own handle break assume trust expire retry cache query connect access
 	put refer rank order sort paginate render load mount reset migrate back seed hand ping page escalate contact email call invite describe summarize summarise highlight focus begin end confirm reduce improve increase decrease optimize optimise debug handle manage implement integrate refactor monitor prevent identify detect fetch display double-check doublecheck`
 
-// heads are nouns that tell what sort of thing a noun phrase names. What is kept is
-// part of the name ("staging database", "release checklist"); what is dropped is
-// not ("the payments service" is payments), unless what is left is common.
+// heads are nouns that tell the type of the thing that a noun phrase names. Those in
+// kept are part of the name ("staging database", "release checklist"). Those in
+// dropped are not ("the payments service" is payments), unless the rest is common.
 var heads = []struct {
 	typ           Type
 	kept, dropped string
@@ -280,6 +277,8 @@ var heads = []struct {
 	{Task, `ticket milestone sprint epic migration rollout backlog`, `task`},
 }
 
+// products are names that count in any case, because they are no other words. Products
+// that are words as well (go, swift, chrome, slack) need a capital.
 const products = `
 	activemq airflow airtable ansible apache argocd auth0 aws azure bazel bitbucket bootstrap cassandra chatgpt chromadb circleci clickhouse cloudflare cloudfront cloudwatch cockroachdb
 	confluence couchbase couchdb css3 dagster datadog debian deno django docker dockerhub duckdb dynamodb ec2 ecs eks elasticsearch eslint etcd expressjs fastapi

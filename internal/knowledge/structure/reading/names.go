@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// name finds what the text names, in order of place: known names first, since they
-// may have more words, then what is written as a name.
+// name finds the names in the text, in their order. Known names come first, since
+// they may have more words, then words that are written as names.
 func (r *reader) name(known Names) {
 	r.known(known)
 	for i := 0; i < len(r.words); i++ {
@@ -23,7 +23,7 @@ func (r *reader) name(known Names) {
 	r.heads()
 }
 
-// at is the mention that covers word i.
+// at returns the mention that covers word i, nil for none.
 func (r *reader) at(i int) *found {
 	for k := range r.found {
 		if f := &r.found[k]; f.from <= i && i < f.to {
@@ -33,7 +33,7 @@ func (r *reader) at(i int) *found {
 	return nil
 }
 
-// insert keeps the order of place.
+// insert adds a mention and keeps the order of positions.
 func (r *reader) insert(f found) {
 	if own := Product(f.Name); own != "" && !Common(own) && f.Type != Person { // one name for all its spellings
 		if f.Name = own; f.Type == Unknown || f.Type == System {
@@ -47,12 +47,12 @@ func (r *reader) insert(f found) {
 	r.found = slices.Insert(r.found, i, f)
 }
 
-// gram is a group of words that might be a known name.
+// gram is a range of words that may be a known name.
 type gram struct{ from, to int }
 
-// known looks up every group of one to four words, each word in its other number, and
-// the words of identifiers, at once. Of two groups that overlap, the one that begins
-// earlier wins, then the longer, then the literal one.
+// known looks up all known names in one call: every group of one to four words, each
+// in singular and plural, and the words of identifiers. If two groups overlap, the
+// one that begins first wins, then the longer one, then the literal one.
 func (r *reader) known(known Names) {
 	if known == nil || len(r.words) == 0 {
 		return
@@ -102,8 +102,8 @@ func (r *reader) known(known Names) {
 	}
 }
 
-// numbers notes the other spelling of a word that was found: both numbers are one
-// thing, and what is filed under either is found under both.
+// numbers records the other number of a name that was found. Singular and plural are
+// one thing, and claims that are filed under one are found under both.
 func (r *reader) numbers(literal, name string, l *lookup, answers []bool, at int) {
 	other := literal
 	if name != literal && l.grams[at].to < len(r.words) && !r.words[l.grams[at].to].broken && nominal(&r.words[l.grams[at].to], true) { // the invoice of "invoice layout" has no number
@@ -120,7 +120,7 @@ func (r *reader) numbers(literal, name string, l *lookup, answers []bool, at int
 	}
 }
 
-// lookup collects the names to ask for, and the words that they are of.
+// lookup collects the names to look up, and the word range of each.
 type lookup struct {
 	r     *reader
 	names []string
@@ -132,7 +132,7 @@ func (l *lookup) add(name string, from, to int) {
 	l.grams = append(l.grams, gram{from, to})
 }
 
-// groups adds what the text has.
+// groups adds the groups of words in the text.
 func (l *lookup) groups() {
 	r := l.r
 	size := 0
@@ -182,7 +182,7 @@ func (l *lookup) groups() {
 	}
 }
 
-// file are the names that the file which the claim rests on may be called after.
+// file returns names that the file in the claim's evidence may be named after.
 func (r *reader) file() []string {
 	for i := range r.claim.Evidence {
 		if p := r.claim.Evidence[i].Path; p != "" {
@@ -196,14 +196,14 @@ func (r *reader) file() []string {
 	return nil
 }
 
-// marked reports a word that is written as a name: as code, or with a capital inside
-// a sentence.
+// marked reports whether a word is written as a name: as code, or with a capital
+// inside a sentence.
 func (w *word) marked() bool {
 	return w.code || w.path || w.upper && !w.opens && !w.capitals && w.entry.class&(calendar|first) == 0 && !w.aside
 }
 
-// distinct reports a word that may be a name by itself: one that is not common, or is
-// written as a name, or stands before a head that tells its type.
+// distinct reports whether a word may be a name without more: it is not common, or is
+// written as a name, or is followed by a head that tells its type.
 func (r *reader) distinct(i int) bool {
 	w := &r.words[i]
 	if !Common(w.name) || w.marked() {
@@ -212,7 +212,7 @@ func (r *reader) distinct(i int) bool {
 	return !w.entry.is(function|adjective) && i+1 < len(r.words) && r.words[i+1].entry.drop && !r.words[i+1].broken
 }
 
-// kind guesses the type of what stands at a mention.
+// kind guesses the type of the thing at a mention.
 func (r *reader) kind(f *found) Type {
 	w := &r.words[f.to-1]
 	switch {
@@ -230,12 +230,13 @@ func (r *reader) kind(f *found) Type {
 	return Unknown
 }
 
-// person reports a name that does what persons do: "Ada said", "told Ada".
+// person reports whether a name is used like that of a person: "Ada said", "told
+// Ada".
 func (r *reader) person(f *found) bool {
 	if !r.words[f.from].upper {
 		return false
 	}
-	if f.to < len(r.words) && personal(r.words[f.to].low) {
+	if f.to < len(r.words) && takesPerson(r.words[f.to].low) {
 		return true
 	}
 	if f.from == 0 {
@@ -248,8 +249,8 @@ func (r *reader) person(f *found) bool {
 	return false
 }
 
-// personal reports a verb that has a person for its subject.
-func personal(low string) bool {
+// takesPerson reports whether a verb has a person as its subject.
+func takesPerson(low string) bool {
 	switch low {
 	case "said", "says", "told", "asked", "asks", "thinks", "thought", "wants", "wanted", "likes", "liked", "loves", "loved", "prefers", "preferred", "hates", "lives", "lived", "moved", "went", "knows",
 		"owns", "maintains", "leads", "reviews", "reviewed", "joined", "left", "decided", "agreed", "suggested", "mentioned", "explained", "believes", "feels", "felt", "enjoys", "works", "worked", "wrote", "bought":
@@ -258,7 +259,8 @@ func personal(low string) bool {
 	return false
 }
 
-// written is what at word i is written as a name, and how many words it has.
+// written returns the name at word i and its number of words; 0 if the word is not
+// written as a name.
 func (r *reader) written(i int) (Mention, int) {
 	w := &r.words[i]
 	if w.aside || w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
@@ -299,7 +301,8 @@ func (r *reader) written(i int) (Mention, int) {
 	return Mention{}, 0
 }
 
-// numbered counts the words of a document's number: ADR 0027, RFC 9110.
+// numbered returns the number of words of a document's number, such as ADR 0027 or
+// RFC 9110; 0 for none.
 func (r *reader) numbered(i int) int {
 	if w := &r.words[i]; !w.capitals || w.possessive || i+1 >= len(r.words) || r.words[i+1].broken {
 		return 0
@@ -311,9 +314,9 @@ func (r *reader) numbered(i int) int {
 	return 2
 }
 
-// capitals counts the words of a name in capitals that begins at i. The first word of
-// a sentence has a capital anyway: alone it is a name only when a person's verb or a
-// second capital follows.
+// capitals returns the number of words of a capitalised name that begins at i. The
+// first word of a sentence has a capital anyway: it is a name only if a second
+// capital, or a verb for persons, follows.
 func (r *reader) capitals(i int) int {
 	w := &r.words[i]
 	if !w.upper || w.entry.class&(calendar|first|plural|second|third|neuter) != 0 || len(w.name) < 2 || w.quoted && w.opens {
@@ -339,7 +342,7 @@ func (r *reader) capitals(i int) int {
 	case w.capitals && isUsual(w.name), number(w.name): // API, JSON; v8
 		return 0
 	case !w.opens && r.tongue == german: // every noun has a capital
-		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && personal(r.words[i+1].low) {
+		if w.capitals || w.entry.is(product) || !r.determined(i) && i+1 < len(r.words) && takesPerson(r.words[i+1].low) {
 			return 1
 		}
 		return 0
@@ -350,13 +353,13 @@ func (r *reader) capitals(i int) int {
 		return 1
 	case w.entry.is(common):
 		return 0
-	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && personal(r.words[i+1].low):
+	case w.entry.is(product), w.capitals, w.possessive, i+1 < len(r.words) && takesPerson(r.words[i+1].low):
 		return 1
 	}
 	return 0
 }
 
-// heads finds noun phrases whose last word tells what they name.
+// heads finds noun phrases whose last word tells the type of what they name.
 func (r *reader) heads() {
 	for i := range r.words {
 		w := &r.words[i]
@@ -398,8 +401,8 @@ func (r *reader) heads() {
 	}
 }
 
-// phrase is where the noun phrase that ends with word i begins, behind its
-// determiner and what only grades it, and whether it has a determiner.
+// phrase returns the start of the noun phrase that ends with word i, after its
+// determiner and its adjectives, and whether it has a determiner.
 func (r *reader) phrase(i int) (from int, determined bool) {
 	from = i
 	for from > 0 && i-from < 3 && !r.words[from].broken && !r.words[from].opens {
@@ -424,13 +427,13 @@ func (r *reader) phrase(i int) (from int, determined bool) {
 	return from, determined
 }
 
-// determined reports an article or the like right before word i: what follows is no
-// verb.
+// determined reports whether an article or another determiner is right before word i.
+// Then the word is no verb.
 func (r *reader) determined(i int) bool {
 	return i > 0 && !r.words[i].broken && r.words[i-1].entry.is(determiner)
 }
 
-// verbal reports a form that stands before a noun as a verb more often than not:
+// verbal reports whether a word before a noun is probably a verb form or an adverb:
 // "using", "deployed", "quickly".
 func verbal(w *word) bool {
 	n := len(w.low)
@@ -444,12 +447,13 @@ func verbal(w *word) bool {
 	return w.low[n-3:] == "ing" && !w.entry.is(common) && w.low != "staging" && w.low != "billing" && w.low != "pricing" && w.low != "onboarding" && w.low != "shipping" && w.low != "logging" && w.low != "routing" && w.low != "messaging"
 }
 
-// Variants returns the names under which a thing may be filed that a text calls
-// name, the most literal first, each spelled by analysis.Entity and once: itself; an
-// identifier's words ("PaymentsService" is payments service); a path's end and its
-// folder; each without a head that tells the type (payments service is payments).
-// The last are these in their other number, as OtherNumber tells it. What is common by
-// itself is left out. At most 8; none for a name that is empty.
+// Variants returns the names under which a thing may be filed that a text calls name.
+// They are distinct, in the form of analysis.Entity, the most literal first: the name
+// itself; the words of an identifier ("PaymentsService" is payments service); the end
+// of a path and its folder; and each without a head that tells the type (payments
+// service is payments). The same names in their other number follow; see OtherNumber.
+// Names that are Common are left out. There are at most 8, and none for an empty
+// name.
 func Variants(name string) []string {
 	out := literal(name)
 	for _, s := range out[:min(len(out), 4)] {
@@ -460,7 +464,7 @@ func Variants(name string) []string {
 	return out
 }
 
-// literal are the variants but for other numbers.
+// literal returns the variants without those in other numbers.
 func literal(name string) []string {
 	out := make([]string, 0, 4)
 	add := func(s string) {
@@ -493,8 +497,8 @@ func literal(name string) []string {
 	return out
 }
 
-// headless is a spelled name without a last word that tells its type: payments for
-// payments service. It is empty when there is none, or what is left is common.
+// headless returns a name without a last word that tells its type: payments for
+// payments service. It returns "" if there is no such word, or if the rest is common.
 func headless(name string) string {
 	i := strings.LastIndexByte(name, ' ')
 	if i < 0 {
@@ -506,7 +510,7 @@ func headless(name string) string {
 	return name[:i]
 }
 
-// humps parts an identifier into its words: PaymentsService, HTTPServer.
+// humps splits an identifier into its words: PaymentsService, HTTPServer.
 func humps(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
 		return s
@@ -527,11 +531,11 @@ func humps(s string) string {
 	return b.String()
 }
 
-// OtherNumber returns the singular of a spelled name whose last word looks like a
-// plural, else its plural: invoices for invoice, and back. It is empty for what has
-// none, for paths and identifiers with a dot, and where the result would be Common.
-// English rules only; what is no word comes out too ("redi"), so use it to look
-// names up and never to make one.
+// OtherNumber returns the singular of a name whose last word looks like a plural, or
+// else its plural: invoices for invoice, and back. It returns "" for words without
+// another number, for paths and identifiers with a dot, and if the result is Common.
+// It knows English rules only and may return strings that are no words ("redi"). So
+// use it to look names up, never to create one.
 func OtherNumber(name string) string {
 	n := len(name)
 	if n < 4 || strings.ContainsAny(name, "/.") || !letter(name[n-1]) {

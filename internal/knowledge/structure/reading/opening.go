@@ -2,10 +2,12 @@ package reading
 
 import "strings"
 
-// pastNotes begin what consolidation adds to a text about what was so before.
+// pastNotes are the beginnings of notes that consolidation adds to a text about what was true
+// before.
 var pastNotes = []string{" (until ", " (was ", " (previously", " (no longer, now "}
 
-// skipNotes marks "(until 3 May 2026: the port is 80)": it is no longer so.
+// skipNotes marks notes such as "(until 3 May 2026: the port is 80)", since their content is
+// no longer true.
 func (r *reader) skipNotes() {
 	for _, p := range pastNotes {
 		for from := 0; ; {
@@ -28,7 +30,7 @@ func (r *reader) skipNotes() {
 	}
 }
 
-// skipOpening leaves out the words with which people begin to talk: "Hm, …", "By the way: …",
+// skipOpening skips words that begin a message without content: "Hm, …", "By the way: …",
 // "Pour le contexte, …".
 func (r *reader) skipOpening() {
 	for range 3 {

@@ -1,7 +1,7 @@
 package reading
 
-// orders reports that word i begins a clause, but for "please", "and", a condition,
-// or "I want you to".
+// orders reports whether word i begins a clause. "please", "and", a condition or "I
+// want you to" may precede it.
 func (r *reader) orders(from, i int) bool {
 	j := i - 1
 	for j >= from {
@@ -21,7 +21,8 @@ func (r *reader) orders(from, i int) bool {
 	return j < from || r.words[j+1].broken
 }
 
-// wish reports "I want you to", "I'd like you to", "you are to" before word j.
+// wish reports whether "I want you to", "I'd like you to", "remember to" or a similar
+// phrase is before word j.
 func (r *reader) wish(from, j int) bool {
 	if j-2 >= from && r.is(j-1, "you") {
 		switch r.words[j-2].low {
@@ -32,8 +33,9 @@ func (r *reader) wish(from, j int) bool {
 	return j-1 >= from && (r.is(j-1, "remember") || r.is(j-1, "sure"))
 }
 
-// chat are orders that are said to be kind, or to go on.
-func chat(low string) bool {
+// isConversational reports whether a verb is used in orders that only express kindness or continue
+// a conversation.
+func isConversational(low string) bool {
 	switch low {
 	case "mind", "worry", "know", "think", "forget", "get", "give", "be", "let", "stop", "seen", "been", "say", "ever", "again", "even", "really", "care", "have", "miss", "hesitate", "want", "need", "had", "feel",
 		"like", "love", "see", "believe", "wanna", "a", "an", "the", "in", "on", "to", "have to", "sweat", "underestimate":
@@ -42,8 +44,8 @@ func chat(low string) bool {
 	return false
 }
 
-// base reports a word that can be a verb in its base form.
-func (r *reader) base(i int) bool {
+// isBaseVerb reports whether word i can be a verb in its base form.
+func (r *reader) isBaseVerb(i int) bool {
 	if i >= len(r.words) {
 		return false
 	}
@@ -62,15 +64,15 @@ func (r *reader) base(i int) bool {
 	return true
 }
 
-// standing reports whether never or always at i is an order or an agreement, rather
-// than a report: "never deploy", "we always squash", "secrets are never logged".
-func (r *reader) standing(from, i, to int) bool {
+// isStandingOrder reports whether never or always at i is part of an order or an agreement,
+// and not of a report: "never deploy", "we always squash", "secrets are never logged".
+func (r *reader) isStandingOrder(from, i, to int) bool {
 	next := i + 1
 	if r.is(next, "again") || next >= to {
 		return false
 	}
 	if r.orders(from, i) { // "never deploy"
-		return r.voice != person && r.base(next) && !chat(r.words[next].low) && r.ordered(from, i, next)
+		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low) && r.ordered(from, i, next)
 	}
 	prev := &r.words[i-1]
 	switch {
@@ -79,7 +81,7 @@ func (r *reader) standing(from, i, to int) bool {
 	case prev.low == "may" || prev.low == "can":
 		return r.words[i].low == "never" && r.regulated(from, i-1)
 	case prev.entry.is(plural) && !prev.entry.is(determiner): // we never deploy
-		return r.voice != person && r.base(next) && !chat(r.words[next].low)
+		return r.voice != person && r.isBaseVerb(next) && !isConversational(r.words[next].low)
 	case r.words[i].low == "never" && (prev.code || prev.path) && r.words[next].entry.is(verb): // `a` and `b` never import `c`
 		return r.voice != person
 	case prev.low == "are" || prev.low == "is" || prev.low == "be": // secrets are never logged
@@ -92,8 +94,8 @@ func (r *reader) standing(from, i, to int) bool {
 	return false
 }
 
-// ordered reports that word next is the verb of an order: one that the rules know, or
-// one with an object, at the start of a sentence.
+// ordered reports whether word next is the verb of an order: a verb that the rules
+// know, or one with an object at the start of a sentence.
 func (r *reader) ordered(from, i, next int) bool {
 	if r.words[next].entry.is(verb) {
 		return true
@@ -101,7 +103,7 @@ func (r *reader) ordered(from, i, next int) bool {
 	return i <= from+1 && next+1 < len(r.words) && !r.words[next+1].broken && r.words[next+1].entry.is(determiner|preposition)
 }
 
-// participle reports a form such as logged, written.
+// participle reports whether word i is a participle: logged, written.
 func (r *reader) participle(i int) bool {
 	if i >= len(r.words) {
 		return false
@@ -123,14 +125,14 @@ func (r *reader) forbids(from, i, to int) bool {
 	at, next := i, i+1
 	if r.words[i].low == "not" {
 		if !r.is(i-1, "do") {
-			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.base(next)
+			return r.words[i].low == "not" && r.is(i-1, "to") && r.voice == user && r.is(i-2, "you") && r.isBaseVerb(next)
 		}
 		at = i - 1
 	}
 	if r.is(next, "ever") { // do not ever
 		next++
 	}
-	if next >= to || r.voice == person || !r.base(next) || chat(r.words[next].low) {
+	if next >= to || r.voice == person || !r.isBaseVerb(next) || isConversational(r.words[next].low) {
 		return false
 	}
 	if r.orders(from, at) {
@@ -149,10 +151,10 @@ func (r *reader) forbids(from, i, to int) bool {
 	return prev.entry.is(plural) && !prev.entry.is(determiner) && r.words[next].entry.is(verb) && r.voice == nobody && (r.later(i, to, "without") || r.later(i, to, "before"))
 }
 
-// regulates reports a turn of phrase with which records and instructions lay a rule
-// down, at word i, beside the modal verbs: "are not to be shared", "requires the
-// sign-off of", "under no circumstances", "we don't let". Talk among people has them
-// too, about themselves, so that nothing of it counts.
+// regulates reports whether the words at i are a phrase other than a modal verb with
+// which records and instructions set a rule: "are not to be shared", "requires the
+// sign-off of", "under no circumstances", "we don't let". People also use these
+// phrases about themselves, so it is false for talk between people.
 func (r *reader) regulates(from, i, to int) bool {
 	if r.voice == person {
 		return false
@@ -167,27 +169,27 @@ func (r *reader) regulates(from, i, to int) bool {
 		if r.is(next, "not") {
 			next++
 		}
-		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.noun(from, i)
+		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "cannot", "can't":
-		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.noun(from, i)
+		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.isNounSubject(from, i)
 	case "requires", "require", "needs", "need":
 		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
-			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.noun(from, i)
+			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.isNounSubject(from, i)
 		}
-		return consent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && consent(r.word(i+2)) && r.regulated(from, i)
+		return isConsent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || isFigure(r.word(i+1))) && isConsent(r.word(i+2)) && r.regulated(from, i)
 	case "under", "in", "on":
 		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
 	case "let", "allow", "permit":
 		return r.voice == nobody && (r.is(i-1, "don't") || r.is(i-1, "never") || r.is(i-1, "not")) && (r.is(i-2, "we") || r.is(i-2, "do"))
 	case "may":
-		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.limit(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.limit(i+4, to)) ||
+		return r.is(i+1, "be") && (r.is(i+2, "no") && r.is(i+3, "more") && r.is(i+4, "than") && r.numberFollows(i+5, to) || r.is(i+2, "at") && r.is(i+3, "most") && r.numberFollows(i+4, to)) ||
 			r.figure(at, i) && (r.is(at, "at") && r.is(at+1, "most") || r.is(at, "no") && r.is(at+1, "more"))
 	case "permitted", "allowed":
-		return r.is(i-1, "longer") && r.is(i-2, "no") && r.present(from, i)
+		return r.is(i-1, "longer") && r.is(i-2, "no") && r.hasPresentVerb(from, i)
 	case "limited":
-		return r.is(i+1, "to") && r.present(from, i) && r.limit(i+2, to)
+		return r.is(i+1, "to") && r.hasPresentVerb(from, i) && r.numberFollows(i+2, to)
 	case "limits":
-		return r.is(i-1, "off") && r.present(from, i)
+		return r.is(i-1, "off") && r.hasPresentVerb(from, i)
 	case "whoever", "anybody", "anyone", "everybody", "everyone":
 		return i == at && r.voice == nobody && r.obligesWhoever(i, to)
 	case "refrain":
@@ -203,7 +205,8 @@ func (r *reader) regulates(from, i, to int) bool {
 	return false
 }
 
-// obligesWhoever reports what who is meant has to do: "whoever merges has to …".
+// obligesWhoever reports whether a sentence says what anybody who does something must
+// do: "whoever merges has to …".
 func (r *reader) obligesWhoever(i, to int) bool {
 	for j := i + 1; j < to; j++ {
 		switch r.words[j].low {
@@ -214,8 +217,8 @@ func (r *reader) obligesWhoever(i, to int) bool {
 	return false
 }
 
-// recurs reports a sentence that ends with days that come again and again: on Fridays,
-// at weekends. On Friday is one day, about which there may be something to report.
+// recurs reports whether a sentence ends with recurring days: "on Fridays", "at
+// weekends". "On Friday" is a single day, which a report may be about.
 func (r *reader) recurs(i, to int) bool {
 	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
 		return false
@@ -227,8 +230,8 @@ func (r *reader) recurs(i, to int) bool {
 	return false
 }
 
-// limit reports a number among the next words.
-func (r *reader) limit(i, to int) bool {
+// numberFollows reports whether one of the next three words is a number.
+func (r *reader) numberFollows(i, to int) bool {
 	for j := i; j < min(to, i+3); j++ {
 		if isFigure(r.words[j].low) {
 			return true
@@ -237,7 +240,7 @@ func (r *reader) limit(i, to int) bool {
 	return false
 }
 
-// word is word i, in lower case, "" beyond the last.
+// word returns word i in lower case, "" if it does not exist.
 func (r *reader) word(i int) string {
 	if i < 0 || i >= len(r.words) {
 		return ""
@@ -245,7 +248,7 @@ func (r *reader) word(i int) string {
 	return r.words[i].low
 }
 
-// alters reports what is done to a thing that may have been closed against it.
+// alters reports whether a participle is an action that a thing may be protected from.
 func alters(low string) bool {
 	switch low {
 	case "changed", "edited", "altered", "modified", "deleted", "removed", "overwritten", "reopened", "reused", "bypassed", "skipped", "undone":
@@ -254,8 +257,8 @@ func alters(low string) bool {
 	return false
 }
 
-// consent reports what somebody has to give first.
-func consent(low string) bool {
+// isConsent reports whether a word is something that somebody must give first.
+func isConsent(low string) bool {
 	switch low {
 	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization", "approvals", "sign-offs", "signoffs":
 		return true
@@ -263,8 +266,8 @@ func consent(low string) bool {
 	return false
 }
 
-// foreign reports the common forms of must, must not, always and never in German,
-// French and Spanish.
+// foreign reports whether word i is part of a common form of must, must not, always or
+// never in German, French or Spanish.
 func (r *reader) foreign(from, i, to int) bool {
 	if r.voice == person {
 		return false
@@ -302,7 +305,7 @@ func (r *reader) foreign(from, i, to int) bool {
 	return false
 }
 
-// around reports one of the pronouns right before or behind word i.
+// around reports whether one of the words is right before or after word i.
 func (r *reader) around(from, i int, lows ...string) bool {
 	for _, low := range lows {
 		if i > from && r.is(i-1, low) || r.is(i+1, low) {
@@ -312,8 +315,8 @@ func (r *reader) around(from, i int, lows ...string) bool {
 	return false
 }
 
-// german reports an infinitive or an imperative: words end in -en, or are e as in
-// antworte.
+// german reports whether word i may be a German infinitive or imperative: it ends in
+// -en, -rn or -e.
 func (r *reader) german(i int) bool {
 	if i < 0 || i >= len(r.words) {
 		return false

@@ -11,8 +11,8 @@ import (
 //go:embed products.txt
 var productTable string
 
-// productNames are the products of products.txt: by each spelled name the product, and by
-// product all its names, its own first.
+// productNames holds the products of products.txt: of maps each name to the product, and
+// names maps a product to all its names, its own first.
 type productNames struct {
 	of    map[string]string
 	names map[string][]string
@@ -39,9 +39,9 @@ var productIndex = sync.OnceValue(func() productNames {
 	return p
 })
 
-// Product returns the product that a name, spelled by analysis.Entity, stands for, with or
-// without a version behind it: postgresql for postgres and for postgres 15. It is empty for
-// what is none of the table's.
+// Product returns the product that a name stands for, with or without a version: postgresql
+// for postgres and for postgres 15. name is in the form of analysis.Entity. The result is
+// "" for a name that is not in the table.
 func Product(name string) string {
 	p := productIndex()
 	if own, ok := p.of[name]; ok {
@@ -54,7 +54,7 @@ func Product(name string) string {
 }
 
 // ProductNames returns all names of the product that a name stands for, its own first; nil
-// for what is no product. The caller must not change it.
+// if it is no product. The caller must not change the result.
 func ProductNames(name string) []string {
 	if own := Product(name); own != "" {
 		return productIndex().names[own]
@@ -62,7 +62,7 @@ func ProductNames(name string) []string {
 	return nil
 }
 
-// versionless is a name without the version behind it; empty when it has none.
+// versionless returns a name without the version at its end; "" if it has none.
 func versionless(name string) string {
 	end := len(name)
 	for end > 0 && (name[end-1] >= '0' && name[end-1] <= '9' || name[end-1] == '.' || name[end-1] == 'x') {

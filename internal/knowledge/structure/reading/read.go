@@ -10,55 +10,55 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Bounds of what is looked at.
+// Bounds of what is read.
 const (
-	maxWords = 640 // of a text
-	maxCode  = 96  // bytes between two backquotes
+	maxWords = 640 // words of a text
+	maxCode  = 96  // maximum number of bytes between two backquotes
 )
 
-// reader reads one claim.
+// reader holds the state of reading one claim.
 type reader struct {
 	claim *ken.Claim
-	text  string // as far as it is read
+	text  string // the part of the text that is read
 	low   string // the same with ASCII letters in lower case
 	words []word
-	found []found // by place
+	found []found // in order of position
 
-	speaker  found // who says it; no name: nobody in particular
+	speaker  found // the speaker; without a name if nobody is named
 	voice    voice
 	tongue   tongue
-	body     int // the first word of what is said
+	body     int // index of the first word after the speaker and openings
 	external bool
 	rule     bool      // the text sets a rule
-	parts    []Mention // of compounds: the ledger of "ledger entries"
-	filed    found     // the known thing that the evidence's file is called after
+	parts    []Mention // modifiers of compounds: the ledger of "ledger entries"
+	filed    found     // the known thing that the file in the evidence is named after
 }
 
-// voice is who speaks, as far as rules care.
+// voice says who speaks to whom, as far as it matters for rules.
 type voice uint8
 
 const (
-	nobody voice = iota // the text stands by itself
-	user                // to the agent
-	person              // to another person
+	nobody voice = iota // the text has no speaker
+	user                // the user speaks to the agent
+	person              // a person speaks to another person
 )
 
-// found is a mention and where it stands: words[from:to].
+// found is a mention and its position words[from:to].
 type found struct {
 	Mention
 	from, to int
-	weak     bool // the head of some noun phrase, rather than a name
+	weak     bool // the head of a noun phrase, and no name
 }
 
-// Read reads a claim's text. known tells which names records carry already; nil
-// knows none. It asks once, for all word groups of the text. The claim is not
-// changed, and nothing of it is kept but substrings of its texts.
+// Read analyses a claim's text. known reports which names records already have; nil means none.
+// It is called once, with all word groups of the text. The claim is not changed, and only
+// substrings of its texts are kept.
 //
-// Its time is linear in what it reads of the text, at most MaxBytes: some 30
+// The time is linear in the length of the text, of which at most MaxBytes are read: about 30
 // microseconds of one core for a sentence of 25 words.
 func Read(c *ken.Claim, known Names) Reading { return read(c, known, false) }
 
-// read is Read. With judged, a trained judgement may say what the text is about.
+// read is Read. If judged is set, a trained judgement may decide what the text is about.
 func read(c *ken.Claim, known Names, judged bool) Reading {
 	var words [48]word
 	var list [16]found
@@ -71,37 +71,37 @@ func read(c *ken.Claim, known Names, judged bool) Reading {
 	r.rule = r.constraint()
 	r.stated()
 	primary := r.primary()
-	if r.filed.Name != "" && !primary.Known && primary.weak && !r.rule { // of a noun that nobody knows, the file's subject says more
+	if r.filed.Name != "" && !primary.Known && primary.weak && !r.rule { // the file's subject says more than an unknown noun
 		if f := primary; f.Confidence >= ByObject {
 			r.parts = append([]Mention{f.Mention}, r.parts...)
 		}
 		primary = r.filed
 	}
 	out := Reading{Dependencies: r.dependencies(&primary), Aliases: r.aliases()}
-	if judged && !r.rule && c.Session != "" { // who writes by hand says what it is about
+	if judged && !r.rule && c.Session != "" { // the author of a hand-written claim states what it is about
 		primary = r.judged(primary)
 	}
-	if out.Entities = r.entities(&primary); r.conduct(&primary) {
+	if out.Entities = r.entities(&primary); r.isConduct(&primary) {
 		out.Entities = nil
 	}
-	if r.claim.Kind == ken.KindEpisode { // an account, in words of Ken's own: it gives nothing a name
+	if r.claim.Kind == ken.KindEpisode { // an account in Ken's own words: its words are no names
 		out.Entities = slices.DeleteFunc(out.Entities, func(m Mention) bool { return !m.Known && m.Confidence != ByGiven && Product(m.Name) == "" })
 	}
 	kind, thing := Unknown, false
 	if len(out.Entities) > 0 {
 		m := &out.Entities[0]
 		out.Confidence, kind = m.Confidence, m.Type
-		thing = m.Known && m.Display != "" && m.Display[0] >= 'a' && m.Display[0] <= 'z' // nobody's name is written so
+		thing = m.Known && m.Display != "" && m.Display[0] >= 'a' && m.Display[0] <= 'z' // nobody writes names without a capital
 	}
 	out.Constraint = r.rule
 	out.Candidate = !r.rule && r.likely()
 	if out.Aspect = r.aspect(kind, thing); out.Constraint && len(out.Entities) > 0 && out.Entities[0].Name == "user" {
-		out.Aspect = "preferences" // how the agent is to behave towards them
+		out.Aspect = "preferences" // how the agent must behave towards the user
 	}
 	return out
 }
 
-// open cuts the text to what is read.
+// open cuts the text to the part that is read.
 func (r *reader) open() {
 	text := r.claim.Text
 	if len(text) > MaxBytes {
@@ -115,7 +115,7 @@ func (r *reader) open() {
 	r.external = !r.claim.Support(nil).Trust.AtLeast(ken.TrustAgent)
 }
 
-// lower is s with ASCII letters in lower case, so that offsets stay.
+// lower returns s with ASCII letters in lower case; offsets do not change.
 func lower(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c >= 'A' && c <= 'Z' {
@@ -131,8 +131,8 @@ func lower(s string) string {
 	return s
 }
 
-// speak finds who says it: "User: …", "Ana: …". Another label before a colon, as in
-// "Decision: …", is left out of what is read.
+// speak finds the speaker: "User: …", "Ana: …". Another label before a colon, as in "Decision:
+// …", is skipped.
 func (r *reader) speak() {
 	r.skipQuestion()
 	r.skipNotes()
@@ -150,7 +150,7 @@ func (r *reader) speak() {
 	w := &r.words[0]
 	display := r.text[w.start:r.words[n].end]
 	switch {
-	case openings[strings.ToLower(display)]: // "Übrigens: …" is nobody's name
+	case openings[strings.ToLower(display)]: // "Übrigens: …" is no name
 	case n == 0 && w.low == "user":
 		r.voice = user
 		r.speaker = found{Mention: Mention{Name: "user", Display: display, Type: Person, Confidence: BySpeaker}}
@@ -169,8 +169,8 @@ func (r *reader) speak() {
 	r.begin(n + 1)
 }
 
-// speaks tells a speaker from a topic before a colon: words of a talk follow, or the
-// claim came with the name.
+// speaks reports whether the words before a colon are a speaker and not a topic: words of a
+// conversation follow, or the claim came with that name.
 func (r *reader) speaks(from int) bool {
 	for i := from; i < len(r.words); i++ {
 		if r.words[i].entry.is(first | second | plural) {
@@ -185,7 +185,7 @@ func (r *reader) speaks(from int) bool {
 	return false
 }
 
-// begin leaves the first words out of what is said.
+// begin skips the first n words.
 func (r *reader) begin(n int) {
 	for i := range n {
 		r.words[i].aside = true
@@ -196,8 +196,8 @@ func (r *reader) begin(n int) {
 	}
 }
 
-// named reports words that can be a person's name: each with a capital, none that
-// is common or a product.
+// named reports whether words can be a person's name: each has a capital, and none is common or
+// a product.
 func (r *reader) named(from, to int) bool {
 	for i := from; i < to; i++ {
 		w := &r.words[i]
@@ -209,8 +209,8 @@ func (r *reader) named(from, to int) bool {
 	return true
 }
 
-// skipQuestion marks "(asked by Ana: …)" at the end, which extraction adds: it is
-// somebody else's question.
+// skipQuestion marks "(asked by Ana: …)" at the end, which extraction adds: it is somebody
+// else's question.
 func (r *reader) skipQuestion() {
 	at := strings.LastIndex(r.low, "(asked by ")
 	if at < 0 || !strings.HasSuffix(r.text, ")") {
@@ -221,7 +221,7 @@ func (r *reader) skipQuestion() {
 	}
 }
 
-// join spells words[from:to] as one name.
+// join returns words[from:to] as one name.
 func (r *reader) join(from, to int) string {
 	if to-from == 1 {
 		return r.words[from].name
@@ -236,13 +236,13 @@ func (r *reader) join(from, to int) string {
 	return canonical(b.String())
 }
 
-// canonical spells a name of spelled words: two words may be less than their sum, when
-// the first is an article or a mark stands between them.
+// canonical returns the form of a name that consists of several spelled words. It may have
+// fewer words, if the first is an article or there is a mark between them.
 func canonical(s string) string {
 	if len(s) > 120 { // analysis.Entity's limit
 		return analysis.Entity(s)
 	}
-	joint := 0 // dots and slashes inside of one word stay
+	joint := 0 // dots and slashes inside a word are kept
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
@@ -259,7 +259,7 @@ func canonical(s string) string {
 	return s
 }
 
-// display is words[from:to] as the text has them.
+// display returns words[from:to] as written in the text.
 func (r *reader) display(from, to int) string {
 	last := &r.words[to-1]
 	end := last.end
@@ -269,10 +269,10 @@ func (r *reader) display(from, to int) string {
 	return r.text[r.words[from].start:min(end, last.end)]
 }
 
-// entities lists the primary, then the rest of what the claim came with, then what
-// else the text names, by place. A name that the claim came with goes first when the
-// rules read it as the primary, or found none that they are as sure of as of an
-// order's object.
+// entities returns the primary, then the other names that the claim came with, then the other
+// names in the text by position. A name that the claim came with comes first if the rules found
+// it to be the primary, or if they found none with at least the confidence of an order's
+// object.
 func (r *reader) entities(primary *found) []Mention {
 	out := make([]Mention, 0, min(MaxEntities, len(r.found)+2))
 	add := func(m *Mention) {
@@ -307,19 +307,19 @@ func (r *reader) entities(primary *found) []Mention {
 	return out
 }
 
-// maxRule is the length in bytes of the longest text that is a rule by itself. What
-// is longer has rules in it.
+// maxRule is the maximum length of a text that is a rule itself, in bytes. A longer text has
+// rules in it.
 const maxRule = 600
 
-// Assign files a claim as rules do: it spells the names that the claim came with,
-// adds what the text names, in the order of [Reading], and fills in the aspect and the constraint flag where
-// they are empty. What sets a rule about nothing, which would be in every turn, and what only
-// may set one, becomes a candidate. It reports whether it changed the claim, which then carries
-// AssignedByRules. A claim that somebody assigned already, a structural one and a
-// piece of the repository are left alone.
+// Assign files a claim by rules. It normalises the names that the claim came with, adds those
+// in the text in the order of [Reading], and sets the aspect and the constraint flag if they
+// are empty. A rule about nothing, which would be in every turn, and a text that may be a rule
+// become rule candidates. Assign reports whether it changed the claim; then AssignedBy is
+// AssignedByRules. Claims that are assigned already, structural ones and pieces of the
+// repository are not changed.
 //
-// What an external source says never becomes a constraint here; a flag that is set
-// stays as it is. Assign changes no slice that the claim shares with others.
+// The text of an external source never becomes a constraint here, but a flag that is set is
+// kept. Assign changes no slice that the claim shares with others.
 func Assign(c *ken.Claim, known Names) bool {
 	if c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return false
@@ -331,13 +331,13 @@ func Assign(c *ken.Claim, known Names) bool {
 			names = append(names, n)
 		}
 	}
-	first := 0 // the primary of the reading goes before what was given, where there is room
+	first := 0 // the primary of the reading precedes the given names if there is room
 	if len(out.Entities) > 0 && len(c.Entities) < MaxEntities {
 		add(out.Entities[0].Name, 1)
 		first = len(names)
 	}
 	most := max(MaxEntities, len(c.Entities)+first)
-	for _, e := range c.Entities { // all of them: what was given is never dropped
+	for _, e := range c.Entities { // all of them: given names are never dropped
 		add(analysis.Entity(e), most)
 	}
 	for i := range out.Entities {
@@ -360,7 +360,7 @@ func Assign(c *ken.Claim, known Names) bool {
 	case c.Constraint:
 	case out.Constraint && (len(names) > 0 || everywhere):
 		c.Constraint, c.RuleCandidate, changed = true, false, true
-	case (out.Constraint || out.Candidate) && !c.RuleCandidate && !everywhere: // a rule of everything is for an operator to set
+	case (out.Constraint || out.Candidate) && !c.RuleCandidate && !everywhere: // only an operator may set a rule about everything
 		c.RuleCandidate, changed = true, true
 	}
 	if changed {
@@ -378,7 +378,7 @@ func (r *reader) addGivenNames(add func(*Mention)) {
 	}
 }
 
-// addGivenName is a name that the claim came with.
+// addGivenName returns the mention for a name that the claim came with.
 func (r *reader) addGivenName(e string) (Mention, bool) {
 	name := analysis.Entity(e)
 	if name == "" {
@@ -393,7 +393,8 @@ func (r *reader) addGivenName(e string) (Mention, bool) {
 	return m, true
 }
 
-// givenSpelling is the name that the claim came with that is another spelling of the primary.
+// givenSpelling returns the name that the claim came with that is another spelling of the
+// primary.
 func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 	for _, e := range r.claim.Entities {
 		m, ok := r.addGivenName(e)
@@ -404,7 +405,7 @@ func (r *reader) givenSpelling(primary *found) (Mention, bool) {
 	return Mention{}, false
 }
 
-// typeOf guesses the type of a name without its text.
+// typeOf guesses the type of a name without its context.
 func (r *reader) typeOf(name string) Type {
 	if name == r.speaker.Name {
 		return Person
@@ -412,8 +413,9 @@ func (r *reader) typeOf(name string) Type {
 	return TypeOf(name)
 }
 
-// TypeOf guesses the type of a spelled name by itself: a product is a tool, a file a system,
-// the staging database a system. It is Unknown where the name says nothing.
+// TypeOf guesses the type from the name alone: a product is a tool, a file a system, the
+// staging database a system. It is Unknown if the name says nothing. name is in the form of
+// analysis.Entity.
 func TypeOf(name string) Type {
 	if name == "user" {
 		return Person
@@ -434,7 +436,7 @@ func TypeOf(name string) Type {
 	return Unknown
 }
 
-// evidence is the file that the claim rests on, where it names one.
+// evidence returns the file in the claim's evidence, if there is one.
 func (r *reader) evidence() found {
 	for _, e := range r.claim.Evidence {
 		if e.Path == "" {
@@ -447,7 +449,7 @@ func (r *reader) evidence() found {
 	return found{}
 }
 
-// project is what the claim was said in.
+// project returns the project of the claim.
 func (r *reader) project() found {
 	c := r.claim
 	for _, p := range [...]string{c.Project, c.Scope.ID} {
@@ -462,15 +464,15 @@ func (r *reader) project() found {
 	return found{}
 }
 
-// Type is what sort of thing an entity is.
+// Type is the type of an entity.
 type Type string
 
-// The types, of which a task and a skill have a life of their own elsewhere.
+// The types. Tasks and skills are also objects of their own in other packages.
 const (
 	Person  Type = "person" // also a team
 	Project Type = "project"
-	System  Type = "system" // what runs or is part of what runs: services, databases, files, identifiers
-	Tool    Type = "tool"   // what one builds with or works with: languages, frameworks, products
+	System  Type = "system" // something that runs, or a part of it: services, databases, files, identifiers
+	Tool    Type = "tool"   // something to build or work with: languages, frameworks, products
 	Concept Type = "concept"
 	Skill   Type = "skill"
 	Task    Type = "task"
@@ -480,7 +482,7 @@ const (
 // Types returns every type, in the order above.
 func Types() []Type { return []Type{Person, Project, System, Tool, Concept, Skill, Task, Unknown} }
 
-// Types of dependencies: "payments requires ledger" has the source first.
+// Types of dependencies. The source comes first in "payments requires ledger".
 const (
 	Uses     = "uses"
 	Requires = "requires"
@@ -489,63 +491,63 @@ const (
 	Informs  = "informs"
 )
 
-// Names tells which names something is filed under; store.Structure is one.
+// Names reports which names something is filed under; store.Structure implements it.
 type Names interface {
-	// Known reports for each name, spelled as analysis.Entity does, whether a record
-	// that stands carries it. The result is as long as names.
+	// Known reports for each name whether an active record has it. Names are in the form of
+	// analysis.Entity. The result is as long as names.
 	Known(names []string) []bool
 }
 
-// Bounds of a reading. A text longer than MaxBytes is read up to there.
+// Bounds of a reading. Only the first MaxBytes of a text are read.
 const (
 	MaxBytes        = 4096
 	MaxEntities     = 8
 	MaxDependencies = 8
 )
 
-// Mention is a thing that a text speaks of.
+// Mention is a thing that a text names.
 type Mention struct {
-	Name    string // as analysis.Entity spells it
-	Display string // as the text spells it; shares the text's memory
+	Name    string // in the form of analysis.Entity
+	Display string // as written in the text; shares the text's memory
 	Type    Type
-	Known   bool // records carry the name already
-	// Confidence that this is the name of one thing, 0..1: see the constants.
+	Known   bool // records have the name already
+	// Confidence is how likely this is the name of one thing, 0..1; see the constants.
 	Confidence float64
 }
 
-// Confidence by how a name was found. The numbers are set by judgement, to order the
-// ways; nothing was measured to calibrate them.
+// Confidence by how a name was found. The numbers are chosen to order the ways; they are not
+// calibrated by measurements.
 const (
 	ByGiven      = 1.0  // the claim came with it
-	ByKnown      = 0.9  // records carry the name
-	BySpeaker    = 0.9  // who says it, of themselves
+	ByKnown      = 0.9  // records have the name
+	BySpeaker    = 0.9  // the speaker, who speaks about themselves
 	ByPath       = 0.85 // a file's path
 	ByIdentifier = 0.85 // written as code: PascalCase, snake_case, dotted, in backquotes
 	ByHead       = 0.8  // a noun phrase whose head tells its type: the payments service
 	ByProduct    = 0.8  // a product of the built-in list: postgresql
 	ByCapital    = 0.7  // a capital inside the sentence, an acronym, a person who said it
-	BySpeech     = 0.6  // who says it, of something without a name
+	BySpeech     = 0.6  // the speaker, who speaks about something without a name
 	BySubject    = 0.55 // the head of the subject
 	ByObject     = 0.5  // the object of an order
-	ByEvidence   = 0.45 // the file that the claim rests on
-	ByProject    = 0.3  // the project that it was said in, for want of anything else
+	ByEvidence   = 0.45 // the file in the claim's evidence
+	ByProject    = 0.3  // the project of the claim, if there is nothing else
 )
 
-// Dependency is what the text says about how one thing stands to another.
+// Dependency is a relation between two things that the text states.
 type Dependency struct {
-	Source, Type, Target string  // names, spelled by analysis.Entity; Type is one of Uses, Requires, OwnedBy, Blocks, Informs
-	Strength             float64 // 0..1, by the verb; half of it where the text hedges
+	Source, Type, Target string  // names in the form of analysis.Entity; Type is one of Uses, Requires, OwnedBy, Blocks, Informs
+	Strength             float64 // 0..1, by the verb; half of it if the text hedges
 }
 
-// Reading is what a claim's text says by rules.
+// Reading is the result of analysing a claim's text.
 type Reading struct {
-	// Entities is what the text is about, the primary one first, then what else it
-	// names, at most MaxEntities, each once. Empty when nothing was found.
+	// Entities is what the text is about, the primary one first, then the other names in it,
+	// each once and at most MaxEntities. It is empty if nothing was found.
 	Entities     []Mention
-	Aspect       string // of the primary entity; General when no rule fits, never empty
+	Aspect       string // aspect of the primary entity; General if no rule fits, never empty
 	Constraint   bool   // the text sets a rule
-	Candidate    bool   // it sets none in so many words, and may mean one
+	Candidate    bool   // the text sets no rule explicitly, but may mean one
 	Dependencies []Dependency
-	Aliases      []Alias // names that the text says are of one thing
-	Confidence   float64 // of the primary entity, 0..1; 0 when there is none
+	Aliases      []Alias // pairs of names that the text gives one thing
+	Confidence   float64 // of the primary entity, 0..1; 0 if there is none
 }

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// relation is a phrase that says how what stands before it stands to what follows.
+// relation is a phrase that relates the thing before it to the thing after it.
 type relation struct {
 	words    []string
 	typ      string
 	strength float64
-	reversed bool // what follows is the source
-	passive  bool // a participle: needs is, are or which before it
-	infinite bool // a base form: needs we, a modal, or a plural before it
+	reversed bool // the thing after it is the source
+	passive  bool // a participle: requires is, are or which before it
+	infinite bool // a base form: requires we, a modal or a plural before it
 	within   string
 }
 
-// relations are the phrases by their first word, the longer ones first. The strength
-// says how much of the source fails with the target: what is required fails whole,
-// what is used often has a way around. The scale is ours.
+// relations holds the phrases by their first word, the longer ones first. strength is the
+// share of the source that fails with the target: all of it for a requirement, less for a
+// thing that can be replaced. The numbers are chosen, not measured.
 var relations = sync.OnceValue(func() map[string][]relation {
 	m := map[string][]relation{}
 	add := func(typ string, strength float64, reversed, passive, infinite bool, phrases string) {
@@ -70,14 +70,14 @@ var relations = sync.OnceValue(func() map[string][]relation {
 	return m
 })
 
-// made is the thing that stands right before "using" at i, as in "a budget tracker
-// using Flask": a noun phrase with an article and two words.
-func (r *reader) made(i int) found {
+// builtThing returns the thing right before "using" at i, as in "a budget tracker using
+// Flask": a noun phrase of an article and two words.
+func (r *reader) builtThing(i int) found {
 	if i < 2 || r.words[i].broken || r.words[i-1].possessive || r.words[i-1].name == "" || r.words[i-1].entry.is(function|calendar) {
 		return found{}
 	}
 	switch r.words[i-1].low {
-	case "problem", "problems", "issue", "issues", "error", "errors", "question", "bug": // looked at with it, not made of it
+	case "problem", "problems", "issue", "issues", "error", "errors", "question", "bug": // examined with it, and not made of it
 		return found{}
 	}
 	from, _ := r.phrase(i - 1)
@@ -92,7 +92,7 @@ func (r *reader) made(i int) found {
 	return found{Mention: Mention{Name: name, Display: r.display(from, i), Type: System, Confidence: ByObject}, from: from, to: i, weak: true}
 }
 
-// relation is the phrase at word i.
+// relation returns the relation phrase at word i, nil for none.
 func (r *reader) relation(i, to int) *relation {
 	list := relations()[r.words[i].low]
 	for k := range list {
@@ -111,8 +111,8 @@ func (r *reader) relation(i, to int) *relation {
 	return nil
 }
 
-// several reports a list that ends with word j: "tracking and Dock".
-func (r *reader) several(from, j int) bool {
+// endsList reports whether word j is the end of a list: "tracking and Dock".
+func (r *reader) endsList(from, j int) bool {
 	for k := j - 1; k > from && k >= j-4 && !r.words[k+1].broken; k-- {
 		if r.words[k].low == "and" {
 			return true
@@ -121,8 +121,8 @@ func (r *reader) several(from, j int) bool {
 	return false
 }
 
-// stands reports whether the words before i let the phrase be a verb.
-func (r *reader) stands(p *relation, from, i int) bool {
+// allowsVerb reports whether the words before i allow the phrase to be a verb.
+func (r *reader) allowsVerb(p *relation, from, i int) bool {
 	j := i - 1
 	for j >= from && (r.words[j].low == "also" || r.words[j].low == "only" || r.words[j].low == "currently" || r.words[j].low == "now" || r.words[j].low == "already" || r.words[j].low == "still" ||
 		r.words[j].low == "heavily" || r.words[j].low == "mainly" || r.words[j].low == "therefore" || r.words[j].low == "always" || r.words[j].entry.is(hedge) && !r.words[j].entry.is(auxiliary)) {
@@ -144,7 +144,7 @@ func (r *reader) stands(p *relation, from, i int) bool {
 			return f.to == j+1 && (f.Type == System || f.Type == Project)
 		}
 		if p.words[0] == "using" {
-			return r.made(i).Name != ""
+			return r.builtThing(i).Name != ""
 		}
 		return f != nil && !f.weak && f.to == j+1 && p.words[len(p.words)-1] != "using" && len(p.words) > 1
 	case p.infinite:
@@ -154,17 +154,16 @@ func (r *reader) stands(p *relation, from, i int) bool {
 		case "must", "should", "will", "shall", "may", "might", "can", "could", "would", "and", "do":
 			return true
 		}
-		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.several(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
+		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.endsList(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
 	}
 	return !w.entry.is(determiner|preposition|adjective) || w.low == "that" || w.low == "this" || w.low == "it"
 }
 
-// General is the aspect of what no rule files elsewhere.
+// General is the aspect of claims that fit no other aspect.
 const General = "general"
 
-// aspects are the aspects that rules tell, with the words that hint at each. Of two
-// that hint equally often, the earlier one wins; a word hints at one aspect. Words
-// stand in the forms in which they are met, for the rules do not stem.
+// aspects holds the aspects that rules assign, with the words that hint at each, in all their
+// forms. A word hints at one aspect. Of aspects with equally many hints the first one wins.
 var aspects = []struct{ name, cues string }{
 	{"security", `security secure secret secrets credential credentials password passwords encrypt encrypted encryption tls ssl auth authentication authorization authorize authorized permission permissions token tokens vulnerability
 		csrf xss oauth jwt rbac audit sandbox sandboxed privilege privileges trust trusted untrusted firewall cve login lockout hashing bcrypt`},
@@ -207,7 +206,7 @@ var aspects = []struct{ name, cues string }{
 	{"documentation", `documentation docs document documents readme guide wiki markdown docstring comment comments`},
 }
 
-// suggested are the aspects that things of a type usually have, the most telling
+// suggested holds the aspects that things of a type usually have, the most typical
 // first.
 var suggested = map[Type][]string{
 	Person: {"preferences", "relationships", "work", "health", "travel", "hobbies", "education", "feelings", "home", "pets", "finance", "events", "identity", "schedule"},
@@ -222,9 +221,9 @@ var suggested = map[Type][]string{
 }
 
 // SuggestedAspects returns the aspects that things of a type usually have, the most
-// telling first, General last. Rules choose among all aspects and favour these; a
-// model is shown them. An unknown type has those of Unknown. The slice is the
-// caller's.
+// typical first, General last. Rules choose among all aspects and prefer these; a
+// model is shown only these. An unknown type has those of Unknown. The caller owns the
+// slice.
 func SuggestedAspects(t Type) []string {
 	list, ok := suggested[t]
 	if !ok {
@@ -245,11 +244,11 @@ var suits = func() map[Type]*[64]bool {
 	return m
 }()
 
-// faintCues hint at their aspect half as strongly: they stand in texts about others.
-const faintCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
+// weakCues count half as hints: they are also in texts about other aspects.
+const weakCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
 	change trust working delivered table tables client clients default header port version versions parameter package publish published`
 
-// private are the aspects of a person's life: no rule for a thing is under one.
+// private holds the aspects of a person's life, under which no rule for a thing is filed.
 var private = func() (out [64]bool) {
 	for i, a := range aspects {
 		switch a.name {
@@ -260,10 +259,10 @@ var private = func() (out [64]bool) {
 	return out
 }()
 
-// aspect files the text under the aspect that most of its words hint at. A word of
-// an aspect that suits the primary's type counts twice, so that a person's "class"
-// is education and a project's is not; of a rule and of a thing, which thing says that
-// the primary is, nothing is private.
+// aspect returns the aspect that most words of the text hint at. A hint at an aspect
+// that suits the primary's type counts twice, so that a person's "class" is education
+// and a project's is not. Private aspects are excluded for a rule and for a thing;
+// thing says that the primary is one.
 func (r *reader) aspect(t Type, thing bool) string {
 	fits := suits[t]
 	if fits == nil {
@@ -279,7 +278,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 			continue
 		}
 		n := 2
-		if w.entry.is(faint) {
+		if w.entry.is(weakCue) {
 			n = 1
 		}
 		if fits[a] {
@@ -299,7 +298,7 @@ func (r *reader) aspect(t Type, thing bool) string {
 	return aspects[best-1].name
 }
 
-// dependencies finds what the text says about how things stand to each other.
+// dependencies returns the relations between things that the text states.
 func (r *reader) dependencies(primary *found) []Dependency {
 	var out []Dependency
 	for from := r.body; from < len(r.words); {
@@ -312,19 +311,20 @@ func (r *reader) dependencies(primary *found) []Dependency {
 	return out
 }
 
-// related appends the dependencies of the sentence words[from:to].
+// related appends the dependencies in the sentence words[from:to].
 func (r *reader) related(out []Dependency, from, to int, primary *found) []Dependency {
 	var lasts []found
-	var last found // the source before, for a verb without a subject of its own
+	var last found // the previous source, for a verb without a subject
 	begin := from
 	for i := from; i < to; i++ {
 		w := &r.words[i]
-		// What lies before begin is a target already, though it may read as a verb: "uses calls redis".
+		// The words before begin are a target already, even if one looks like a verb:
+		// "uses calls redis".
 		if i < begin || !w.entry.is(relating) || w.quoted || w.aside || w.code || w.path {
 			continue
 		}
 		p := r.relation(i, to)
-		if p == nil || !r.stands(p, from, i) || r.at(i) != nil {
+		if p == nil || !r.allowsVerb(p, from, i) || r.at(i) != nil {
 			continue
 		}
 		clause := max(begin, r.clause(from, i))
@@ -340,7 +340,7 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 		if p.words[0] == "using" && i > from {
 			if f := r.at(i - 1); f != nil {
 				source = *f
-			} else if f := r.made(i); f.Name != "" {
+			} else if f := r.builtThing(i); f.Name != "" {
 				if source = f; targets[0].weak {
 					continue
 				}
@@ -371,8 +371,8 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 	return out
 }
 
-// members adds to the source before the phrase at word i the other members of its
-// list: "Payments, the ledger and invoices are owned by …".
+// members adds the other members of a list to the source before the phrase at word i:
+// "Payments, the ledger and invoices are owned by …".
 func (r *reader) members(from, i int, sources []found, p *relation) []found {
 	if f := &sources[0]; f.to > i || f.to < i-3 || !p.infinite && !(p.passive && (r.is(i-1, "are") || r.is(i-2, "are"))) {
 		return sources
@@ -391,8 +391,8 @@ func (r *reader) members(from, i int, sources []found, p *relation) []found {
 	return sources
 }
 
-// link appends one dependency, unless it says nothing: a thing of itself, or a person
-// who uses something.
+// link appends one dependency, unless it has no meaning: one of a thing on itself, or
+// of a person who uses something.
 func (r *reader) link(out []Dependency, p *relation, source, target *found, strength float64) []Dependency {
 	a, b := source, target
 	if p.reversed {
@@ -473,7 +473,7 @@ func (r *reader) targets(i, to int, p *relation) (out []found, end int) {
 	return out, end
 }
 
-// headed is the name that the noun phrase at word j ends with.
+// headed returns the name at the end of the noun phrase at word j.
 func (r *reader) headed(j, to int) *found {
 	for k := j; k < to && k < j+2 && nominal(&r.words[k], true); k++ {
 		if k+1 >= to || r.words[k+1].broken {
@@ -486,8 +486,8 @@ func (r *reader) headed(j, to int) *found {
 	return nil
 }
 
-// definite is the thing behind an article: "the ledger". What is common, or has a
-// piece behind it ("the size of"), is none.
+// definite returns the thing after an article: "the ledger". A common word, and one
+// with "of" after it ("the size of"), is none.
 func (r *reader) definite(j, to int) found {
 	low := r.words[j-1].low
 	if low != "the" && low != "our" && low != "its" {
@@ -501,7 +501,7 @@ func (r *reader) definite(j, to int) found {
 	return f
 }
 
-// source finds what the verb at i is said of.
+// source returns the subject of the verb at i.
 func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) found {
 	at := begin
 	for j := i - 1; j > begin; j-- {
@@ -560,7 +560,7 @@ func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) f
 	return found{}
 }
 
-// nearest is the last name in words[from:to], or the noun behind an article.
+// nearest returns the last name in words[from:to], or the noun after an article.
 func (r *reader) nearest(from, to int) found {
 	for k := len(r.found) - 1; k >= 0; k-- {
 		if f := &r.found[k]; f.from >= from && f.to <= to && f.to >= to-2 {
@@ -578,8 +578,8 @@ func (r *reader) nearest(from, to int) found {
 	return found{}
 }
 
-// purpose is what somebody uses something for: "I use Redis in the payments
-// service"; else the project.
+// purpose returns the thing that something is used for, as in "I use Redis in the
+// payments service", or else the project.
 func (r *reader) purpose(end, to int) found {
 	for j := end; j+1 < to && j < end+12; j++ {
 		if low := r.words[j].low; low != "for" && low != "in" && low != "on" {

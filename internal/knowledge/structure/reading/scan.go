@@ -10,28 +10,28 @@ import (
 
 // word is one word of the text, without the marks around it.
 type word struct {
-	start, end int    // of text
+	start, end int    // byte offsets in text
 	low        string // lower case (of ASCII letters), without a possessive
-	name       string // as analysis.Entity spells it
-	entry      entry  // of low
-	stop       byte   // the mark behind it that ends a sentence or a clause: . ? ! ; : , ( or 0
+	name       string // in the form of analysis.Entity
+	entry      entry  // lexicon entry of low
+	stop       byte   // the mark after it that ends a sentence or a clause: . ? ! ; : , ( or 0
 	sentence   int
 	opens      bool // first of its sentence
-	upper      bool // begins with a capital
-	capitals   bool // all of it
+	upper      bool // it begins with a capital
+	capitals   bool // it has only capitals
 	code       bool // in backquotes, or written as an identifier
 	path       bool
 	possessive bool
 	quoted     bool // within double quotes
-	broken     bool // a mark stands before it: no phrase crosses that
-	aside      bool // part of "(asked by …)", or the speaker's name: not what is said
+	broken     bool // a mark is before it, so that no phrase continues here
+	aside      bool // it is part of "(asked by …)" or of the speaker's name, and is not analysed
 }
 
-// scan cuts text into words.
+// scan splits the text into words.
 func (r *reader) scan() {
 	text, low := r.text, r.low
 	quoted, sentence, opens, broken := false, 0, true, false
-	cited := false // the line is a quotation: it begins with >
+	cited := false // the line is a quotation that begins with >
 	for i := 0; i < len(text) && len(r.words) < maxWords; {
 		c := text[i]
 		if c == '\n' {
@@ -64,7 +64,7 @@ func (r *reader) scan() {
 			j++
 		}
 		a, b := i, j
-		var marks byte // before
+		var marks byte // marks before the word
 		for a < b {
 			n, m := opening(text[a:b])
 			if n == 0 || code && text[a] == '`' {
@@ -132,7 +132,7 @@ func (r *reader) scan() {
 	}
 }
 
-// bodyStart is where what a user says begins behind "User: ".
+// bodyStart returns the offset of the user's words after "User: ".
 func (r *reader) bodyStart() int {
 	if strings.HasPrefix(r.text, "User: ") {
 		return len("User: ")
@@ -140,8 +140,8 @@ func (r *reader) bodyStart() int {
 	return 0
 }
 
-// quotes reports text behind a single quotation mark that another one ends soon: not the
-// 'em of "get 'em".
+// quotes reports whether the text after a single quotation mark is a quotation, that is,
+// whether another mark soon ends it. It does not in "get 'em".
 func quotes(s string) bool {
 	s = s[:min(len(s), maxQuote)]
 	for i := 1; i < len(s); i++ {
@@ -152,13 +152,13 @@ func quotes(s string) bool {
 	return false
 }
 
-// maxQuote is the length in bytes of what single quotation marks may be around.
+// maxQuote is the maximum length in bytes of a text in single quotation marks.
 const maxQuote = 160
 
-// blank reports a byte that parts words.
+// blank reports whether a byte separates words.
 func blank(c byte) bool { return c <= ' ' || c == 0x7f }
 
-// spell fills in what a word is.
+// spell sets the fields of a word from its text.
 func (r *reader) spell(w *word, low string) {
 	text := r.text[w.start:w.end]
 	if n := len(text); !w.code && n > 2 {
@@ -226,7 +226,8 @@ func (r *reader) spell(w *word, low string) {
 	}
 }
 
-// dotted reports a name such as log.go or ken.Claim: letters on both sides of a dot.
+// dotted reports whether s is a name such as log.go or ken.Claim, with letters on both
+// sides of a dot.
 func dotted(s string) bool {
 	i := strings.IndexByte(s, '.')
 	if i <= 0 || i+1 >= len(s) || strings.Contains(s, "..") || strings.ContainsAny(s, "/@:") {
@@ -237,8 +238,8 @@ func dotted(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// isPath reports a file's path: with a file's ending, a leading slash or dot, or two
-// slashes. "and/or" is none, and neither is an address on the web.
+// isPath reports whether s is the path of a file: it has a file's extension, a leading
+// slash or dot, or two slashes. "and/or" and web addresses are not.
 func isPath(s string) bool {
 	if strings.Contains(s, "://") || strings.Contains(s, "//") || strings.HasPrefix(s, "www.") || len(s) < 3 {
 		return false
@@ -255,7 +256,7 @@ func isPath(s string) bool {
 	return dot > 0 && len(base)-dot <= 6 && len(base)-dot > 1 && letter(base[dot+1]) || s[0] == '/' && letter(s[1]) || s[0] == '.' || strings.Count(s, "/") >= 2 && !strings.ContainsAny(s, "<>{}*")
 }
 
-// opening returns the length of a mark at the start of a word, and what it does.
+// opening returns the length of a mark at the start of a word, and its kind.
 func opening(s string) (int, byte) {
 	if c := s[0]; letter(c) || c >= '0' && c <= '9' { // most words, at once
 		return 0, 0
@@ -284,7 +285,7 @@ func opening(s string) (int, byte) {
 	return 0, 0
 }
 
-// closing returns the length of a mark at the end of a word, and what it does.
+// closing returns the length of a mark at the end of a word, and its kind.
 func closing(s string) (int, byte) {
 	if c := s[len(s)-1]; letter(c) || c >= '0' && c <= '9' {
 		return 0, 0
@@ -321,7 +322,8 @@ func closing(s string) (int, byte) {
 	return 0, 0
 }
 
-// wideMark is the length of the mark of Chinese or Japanese that s begins with, 0 for none.
+// wideMark returns the length of the Chinese or Japanese mark at the start of s, 0 for
+// none.
 func wideMark(s string) int {
 	if s[0] < utf8.RuneSelf {
 		return 0
@@ -335,7 +337,7 @@ func wideMark(s string) int {
 func markLen(s string) int { _, n := utf8.DecodeRuneInString(s); return n }
 func lastLen(s string) int { _, n := utf8.DecodeLastRuneInString(s); return n }
 
-// abbreviated reports a word whose full stop ends no sentence.
+// abbreviated reports whether the full stop after a word ends no sentence.
 func abbreviated(low string) bool {
 	switch low {
 	case "e.g", "i.e", "eg", "ie", "etc", "vs", "dr", "mr", "mrs", "ms", "st", "cf", "approx", "no", "inc":

@@ -2,10 +2,9 @@ package reading
 
 import "strings"
 
-// stated finds names by where they stand: on both sides of what says how things stand
-// to each other ("Booking depends on search and on identity"), and as what a rule is
-// made for ("jobs in the scheduler must be idempotent"). There a common noun is a
-// name, and so is a gerund.
+// stated finds names by their position: on both sides of a relation phrase ("Booking depends
+// on search and on identity"), and as what a rule is made for ("jobs in the scheduler must be
+// idempotent"). There, a common noun or a gerund is a name.
 func (r *reader) stated() {
 	if r.voice == person {
 		return
@@ -26,7 +25,7 @@ func (r *reader) stated() {
 			if i+1 < to && r.words[i+1].entry.is(auxiliary) { // "external calls must"
 				continue
 			}
-			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.stands(p, from, i)) {
+			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.allowsVerb(p, from, i)) {
 				if !r.subjects(from, i, p) && !r.is(i-1, "and") && !r.is(i-1, "which") {
 					continue
 				}
@@ -39,7 +38,7 @@ func (r *reader) stated() {
 	}
 }
 
-// behind is where the objects of the phrase at word i begin.
+// behind returns the start of the objects of the phrase at word i.
 func (r *reader) behind(i, to int, p *relation) int {
 	after := i + len(p.words)
 	if p.within == "" {
@@ -54,7 +53,7 @@ func (r *reader) behind(i, to int, p *relation) int {
 	return after + 1
 }
 
-// governs reports a word that what a rule is made for stands before.
+// governs reports whether word i follows the thing that a rule is made for.
 func (r *reader) governs(i, to int) bool {
 	switch r.words[i].low {
 	case "must", "shall", "may", "mustn't", "cannot":
@@ -62,13 +61,13 @@ func (r *reader) governs(i, to int) bool {
 	case "has", "have":
 		return r.is(i+1, "to")
 	case "is", "are", "should", "can":
-		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || invariant(r.words[i+1].low) || isBan(r.words[i+1].low))
+		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || isInvariant(r.words[i+1].low) || isBan(r.words[i+1].low))
 	}
 	return false
 }
 
-// governed names the noun phrase before word i; one behind a preposition in it, too:
-// the scheduler of "jobs in the scheduler", and then the jobs only when they are no
+// governed finds the name in the noun phrase before word i. A name after a preposition in it
+// counts, too: in "jobs in the scheduler" that is the scheduler, and jobs only if it is no
 // usual word.
 func (r *reader) governed(from, i int) {
 	if r.words[i].broken {
@@ -100,16 +99,16 @@ func (r *reader) governed(from, i int) {
 	}
 }
 
-// span is a noun phrase, words[from:to].
+// span is the noun phrase words[from:to].
 type span struct {
 	from, to   int
-	determined bool // an article or the like stands before it
+	determined bool // an article or another determiner is before it
 	opens      bool // it begins a clause
-	usual      bool // one word, which is a usual one
-	named      bool // a name that was found stands in it
+	usual      bool // it is one word, which is a usual one
+	named      bool // it contains a name that was found
 }
 
-// span is the noun phrase that ends before word end; to is 0 where there is none.
+// span returns the noun phrase that ends before word end; to is 0 if there is none.
 func (r *reader) span(from, end int) span {
 	j := end - 1
 	if j < from || r.words[j].possessive {
@@ -145,8 +144,8 @@ func (r *reader) span(from, end int) span {
 	return s
 }
 
-// nominal reports a word that may be part of a bare noun phrase. free says that no
-// verb can stand there.
+// nominal reports whether a word may be part of a noun phrase without an article. free says
+// that there can't be a verb in that place.
 func nominal(w *word, free bool) bool {
 	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
 		return false
@@ -165,7 +164,7 @@ func nominal(w *word, free bool) bool {
 	return n < 5 || w.low[n-2:] != "ly" && w.low[n-2:] != "ed" || w.upper && !w.opens
 }
 
-// insertSpan makes a name of a noun phrase, and notes the parts of a compound.
+// insertSpan adds a noun phrase as a name, and records the parts of a compound.
 func (r *reader) insertSpan(s *span, confidence float64) bool {
 	name := r.join(s.from, s.to)
 	if name == "" || s.to-s.from == 1 && Common(name) {
@@ -185,8 +184,8 @@ func (r *reader) insertSpan(s *span, confidence float64) bool {
 	return true
 }
 
-// compound notes the modifiers of the noun phrase words[from:to] that can be names:
-// the invoice of "invoice numbers".
+// compound records the modifiers of the noun phrase words[from:to] that can be names: the
+// invoice of "invoice numbers".
 func (r *reader) compound(from, to int) {
 	for k := from; k+1 < to && len(r.parts) < 3; k++ {
 		w := &r.words[k]
@@ -197,7 +196,7 @@ func (r *reader) compound(from, to int) {
 	}
 }
 
-// graded reports a word with the ending of an adjective.
+// graded reports whether a word has the ending of an adjective or adverb.
 func graded(low string) bool {
 	for _, end := range [...]string{"ed", "ly", "al", "ous", "ive", "ful", "less", "able", "ible", "ic", "ary", "ate", "ent", "ant"} {
 		if strings.HasSuffix(low, end) {
@@ -207,8 +206,8 @@ func graded(low string) bool {
 	return false
 }
 
-// subjects names what stands before the phrase at word i, every member of a list. It
-// reports whether a name is there.
+// subjects finds the names before the phrase at word i, including every member of a list. It
+// reports whether there is a name.
 func (r *reader) subjects(from, i int, p *relation) bool {
 	j, be := i-1, false
 	many := p.infinite
@@ -242,8 +241,8 @@ func (r *reader) subjects(from, i int, p *relation) bool {
 	return n > 0
 }
 
-// joint is where the member of a list ends that stands before the one which begins at
-// word i; -1 when there is none.
+// joint returns the end of the list member before the one that begins at word i; -1 if there
+// is none.
 func (r *reader) joint(from, i int) int {
 	for i > from && r.words[i-1].entry.is(determiner) && !r.words[i].broken {
 		i--
@@ -257,7 +256,7 @@ func (r *reader) joint(from, i int) int {
 	return -1
 }
 
-// adverb reports a word that stands between a subject and its verb.
+// adverb reports whether a word can be between a subject and its verb.
 func adverb(low string) bool {
 	switch low {
 	case "also", "only", "currently", "now", "already", "still", "heavily", "mainly", "therefore", "always", "both", "all", "never", "not":
@@ -266,7 +265,7 @@ func adverb(low string) bool {
 	return false
 }
 
-// objects names what stands behind a phrase, every member of a list.
+// objects finds the names after a phrase, including every member of a list.
 func (r *reader) objects(i, to int, p *relation) {
 	prep := p.words[len(p.words)-1]
 	for n := 0; i < to && n < 6; n++ {
@@ -309,9 +308,9 @@ func (r *reader) objects(i, to int, p *relation) {
 	}
 }
 
-// isNameable reports a noun phrase words[from:to] that the phrase p makes a name. What has no
-// article may be stuff or a deed ("uses caching", "requires approval"): a usual word is
-// a name then only behind what joins things to things.
+// isNameable reports whether the phrase p makes the noun phrase words[from:to] a name. A noun
+// without an article may be a substance or an action ("uses caching", "requires approval").
+// Then a usual word is a name only after a phrase that relates things to things.
 func (r *reader) isNameable(from, to int, bare bool, p *relation) bool {
 	w := &r.words[from]
 	if to-from == 1 && Common(w.name) || !bare && r.words[from-1].low != "the" && r.words[from-1].low != "our" && r.words[from-1].low != "its" {
@@ -327,7 +326,7 @@ func (r *reader) isNameable(from, to int, bare bool, p *relation) bool {
 	return joins || !isUsual(w.name) && !verbal(w) && !isDeed(w.low) && (to == len(r.words) || r.words[to].broken || r.words[to].entry.is(function))
 }
 
-// isDeed reports a noun of what is done or of a quality, by its ending.
+// isDeed reports whether a noun names an action or a quality, by its ending.
 func isDeed(low string) bool {
 	for _, end := range [...]string{"tion", "sion", "ment", "ance", "ence", "ness", "ity", "al", "ing", "ism", "ship"} {
 		if strings.HasSuffix(low, end) {

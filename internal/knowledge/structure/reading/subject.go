@@ -6,11 +6,11 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// subject is what stands before the verb of a sentence.
+// subject is the kind of the subject of a sentence.
 type subject uint8
 
 const (
-	absent  subject = iota // an order, or a piece of a sentence
+	absent  subject = iota // an order, or an incomplete sentence
 	self                   // I, my
 	ourself                // we, our
 	other                  // you
@@ -18,7 +18,7 @@ const (
 	thing                  // a noun phrase
 )
 
-// primary finds what the text is about.
+// primary returns what the text is about.
 func (r *reader) primary() found {
 	best := found{}
 	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.after(from) {
@@ -57,7 +57,7 @@ func (r *reader) primary() found {
 	return best
 }
 
-// possessor is what something in a rule belongs to: the importer of "the importer's
+// possessor returns the owner of something in a rule: the importer in "the importer's
 // logs".
 func (r *reader) possessor() found {
 	if !r.rule {
@@ -73,8 +73,8 @@ func (r *reader) possessor() found {
 	return found{}
 }
 
-// permitted is what a rule for nobody in particular is about: the price of "nobody may
-// change a price".
+// permitted returns what a rule for everybody is about: the price in "nobody may change a
+// price".
 func (r *reader) permitted() found {
 	if !r.rule || r.voice != nobody {
 		return found{}
@@ -99,11 +99,13 @@ func (r *reader) permitted() found {
 	return found{}
 }
 
-// said reports that somebody says it to another person, or that a name stands before
-// a colon: what has no name of its own is then about that one.
-func (r *reader) said() bool { return r.voice == person || r.voice == nobody && r.speaker.Name != "" }
+// saidToPerson reports whether a person says the text to another person, or there is a name before
+// a colon. Then a sentence without a name is about that one.
+func (r *reader) saidToPerson() bool {
+	return r.voice == person || r.voice == nobody && r.speaker.Name != ""
+}
 
-// after is the first word of the next sentence.
+// after returns the index of the first word of the next sentence.
 func (r *reader) after(i int) int {
 	s := r.words[i].sentence
 	for i < len(r.words) && r.words[i].sentence == s {
@@ -112,10 +114,10 @@ func (r *reader) after(i int) int {
 	return i
 }
 
-// end is where the sentence of word i ends.
+// end returns the end of the sentence of word i.
 func (r *reader) end(i int) int { return r.after(i) }
 
-// about is what the sentence that begins at from is about, as far as it says so.
+// about returns what the sentence that begins at from is about, if it says so.
 func (r *reader) about(from int) found {
 	to := r.end(from)
 	if body := r.introduced(from, to); body > from { // "Quick intro: the ledger is …"
@@ -126,8 +128,8 @@ func (r *reader) about(from int) found {
 	return r.aboutClause(from, to)
 }
 
-// introduced is where what is said begins behind a colon, in a sentence whose first words
-// only lead to it; from where there is no such.
+// introduced returns the start of the statement after a colon, if the words before the
+// colon only introduce it; otherwise it returns from.
 func (r *reader) introduced(from, to int) int {
 	for i := from; i < min(to-2, from+12); i++ {
 		if r.words[i].stop == ':' && !r.words[i].quoted {
@@ -145,7 +147,7 @@ func (r *reader) aboutClause(from, to int) found {
 	sub, f := r.subject(from, to)
 	switch sub {
 	case self:
-		if r.undone() { // who is to do it says less than what
+		if r.isOpenTask() { // the task says more than the person who is to do it
 			if f := r.firstNamed(from, to); f.Name != "" {
 				return f
 			}
@@ -172,7 +174,7 @@ func (r *reader) aboutClause(from, to int) found {
 		return r.speech(BySpeech)
 	case thing:
 		switch {
-		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
+		case r.saidToPerson() && f.weak, r.saidToPerson() && f.Confidence <= ByCapital && f.Type == Unknown && r.firstPerson(from, to):
 			return r.speech(BySpeaker)
 		case r.voice == user && f.weak && r.has(from, f.from, first):
 			return r.speech(BySpeech)
@@ -180,7 +182,7 @@ func (r *reader) aboutClause(from, to int) found {
 		return f
 	}
 	if f.Name != "" {
-		if r.voice == person || r.said() && f.weak {
+		if r.voice == person || r.saidToPerson() && f.weak {
 			return r.speech(BySpeech)
 		}
 		f.Confidence = min(f.Confidence, ByCapital)
@@ -189,13 +191,13 @@ func (r *reader) aboutClause(from, to int) found {
 	return r.spoken()
 }
 
-// undone reports what a session left to do.
-func (r *reader) undone() bool {
+// isOpenTask reports whether the text is a task that a session left open.
+func (r *reader) isOpenTask() bool {
 	return strings.HasPrefix(strings.TrimPrefix(r.low, "user: "), "still to do: ")
 }
 
-// done is what somebody does something with: the rejection mails of "I haven't written the
-// rejection mails".
+// done returns the object of somebody's action: the rejection mails in "I haven't written
+// the rejection mails".
 func (r *reader) done(from, to int) found {
 	for i := from; i+1 < to; i++ {
 		w := &r.words[i]
@@ -214,8 +216,8 @@ func (r *reader) done(from, to int) found {
 	return found{}
 }
 
-// spoken is the speaker of what names nothing: of what a user says of other things
-// nobody, but for how they want things to be.
+// spoken returns the speaker, for a sentence that names nothing. For a user it returns
+// none, unless the sentence says how the user wants things to be.
 func (r *reader) spoken() found {
 	if r.voice == user && !r.rule {
 		return found{}
@@ -223,7 +225,7 @@ func (r *reader) spoken() found {
 	return r.speech(BySpeech)
 }
 
-// speech is the speaker, found with confidence c.
+// speech returns the speaker with confidence c.
 func (r *reader) speech(c float64) found {
 	f := r.speaker
 	if f.Name != "" {
@@ -232,7 +234,8 @@ func (r *reader) speech(c float64) found {
 	return f
 }
 
-// speakerMention is who says I. A rule of theirs about a thing is about the thing.
+// speakerMention returns the person who says "I". A speaker's rule about a thing is about
+// the thing.
 func (r *reader) speakerMention() found {
 	if r.speaker.Name != "" {
 		return r.speaker
@@ -240,7 +243,7 @@ func (r *reader) speakerMention() found {
 	return found{Mention: Mention{Name: "user", Display: "I", Type: Person, Confidence: ByCapital}}
 }
 
-// firstPerson reports words of the first person in words[from:to].
+// firstPerson reports whether words[from:to] has words of the first person.
 func (r *reader) firstPerson(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.words[i].entry.is(first | plural) {
@@ -250,7 +253,7 @@ func (r *reader) firstPerson(from, to int) bool {
 	return false
 }
 
-// firstNamed is the first name in words[from:to].
+// firstNamed returns the first name in words[from:to].
 func (r *reader) firstNamed(from, to int) found {
 	for i := range r.found {
 		if f := r.found[i]; f.from >= from && f.from < to && !f.weak {
@@ -261,7 +264,7 @@ func (r *reader) firstNamed(from, to int) found {
 	return found{}
 }
 
-// subject finds the subject of words[from:to].
+// subject returns the subject of words[from:to].
 func (r *reader) subject(from, to int) (subject, found) {
 	i := from
 	for i < to { // openings: "please", "but", "when asked, "
@@ -269,7 +272,7 @@ func (r *reader) subject(from, to int) (subject, found) {
 		switch {
 		case r.at(i) != nil:
 			f := r.at(i)
-			if f.to <= to && r.said() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
+			if f.to <= to && r.saidToPerson() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
 				i = f.to
 				continue
 			}
@@ -321,8 +324,8 @@ func (r *reader) subject(from, to int) (subject, found) {
 	return r.nouns(i, to)
 }
 
-// order reports a base form that opens an order rather than a noun phrase: no finite
-// verb follows before the next mark.
+// order reports whether a base form begins an order and no noun phrase: no finite verb
+// follows before the next mark.
 func (r *reader) order(i, to int) bool {
 	for j := i + 1; j < to && j < i+5; j++ {
 		w := &r.words[j]
@@ -336,9 +339,9 @@ func (r *reader) order(i, to int) bool {
 	return true
 }
 
-// nouns reads the noun phrase at i up to its verb.
+// nouns returns the noun phrase at i, up to its verb.
 func (r *reader) nouns(i, to int) (subject, found) {
-	if r.tongue > german { // whose verbs the rules don't know: a noun has its article
+	if r.tongue > german { // the rules don't know these languages' verbs, so a noun must have an article
 		for i < to && !(i > 0 && r.words[i-1].entry.is(determiner) && !r.words[i].entry.is(function) && !r.words[i].broken) {
 			if i++; i < to && r.at(i) != nil && !r.at(i).weak {
 				return thing, *r.at(i)
@@ -396,7 +399,7 @@ func (r *reader) nouns(i, to int) (subject, found) {
 	return thing, f
 }
 
-// isQuantity reports an amount rather than a name: 32 megs, €35, takes 50 min.
+// isQuantity reports whether a name is an amount: 32 megs, €35, takes 50 min.
 func isQuantity(name string) bool {
 	for w := range strings.FieldsSeq(name) {
 		if number(w) || strings.ContainsAny(w, "€$£¥%~") {
@@ -406,8 +409,9 @@ func isQuantity(name string) bool {
 	return false
 }
 
-// isPlainWord reports one word that is no name as a subject or an object. In a rule, which
-// is always about something, fewer are; but jobs of "jobs in the scheduler" is none.
+// isPlainWord reports whether a single word is no name as a subject or an object. In a
+// rule, which is always about something, fewer words are plain; but "jobs" in "jobs in the
+// scheduler" is.
 func (r *reader) isPlainWord(f *found, to int) bool {
 	if !r.rule || r.voice != nobody || f.to < to && (r.is(f.to, "in") || r.is(f.to, "of") || r.is(f.to, "on")) {
 		return isUsual(f.Name)
@@ -415,7 +419,8 @@ func (r *reader) isPlainWord(f *found, to int) bool {
 	return Common(f.Name)
 }
 
-// acts reports a word in -s with an object behind it: "the substrate schedules a job".
+// acts reports whether word j ends in -s and has an object after it, so that it is a verb:
+// "the substrate schedules a job".
 func (r *reader) acts(j, to int) bool {
 	low := r.words[j].low
 	n := len(low)
@@ -426,8 +431,8 @@ func (r *reader) acts(j, to int) bool {
 	return next.entry.is(determiner) || next.code || next.path
 }
 
-// object is what an order that begins at i is about: the first name in it, else the
-// noun phrase behind the verb.
+// object returns what an order that begins at i is about: the first name in it, or else
+// the noun phrase after the verb.
 func (r *reader) object(i, to int) found {
 	if f := r.firstNamed(i, to); f.Name != "" {
 		return f

@@ -1,3 +1,3 @@
-// Package structuretest makes random structures for tests, and computes in the simplest
-// way which of their constraints apply.
+// Package structuretest makes random structures for tests, and computes by brute force
+// which of their constraints apply.
 package structuretest

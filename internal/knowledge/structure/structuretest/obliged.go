@@ -8,11 +8,11 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Obliged says which of the claims, by their place, are constraints that a turn must
-// be told which names these entities, spelled by analysis.Entity as the claims' own
-// are: those that stand and name no entity, one of these, or one that a dependency of
-// at least this strength ties to one of these, be it among their entities or in their
-// words. It goes over all claims again and again until nothing new comes up.
+// Obliged returns the indices of the constraints that must be in a turn that names
+// the entities in said. These are valid constraints that name no entity, one of
+// these, or one that a dependency of at least this strength connects to one of these.
+// A constraint names an entity in its entities or in its text. Names are in the form
+// of analysis.Entity. Obliged repeats over all claims until nothing changes.
 func Obliged(claims []ken.Claim, said []string, f *ken.Filter, strength float64) map[int]bool {
 	m := model{claims, f, *f}
 	m.links.Kinds = []ken.Kind{ken.KindAlias, ken.KindDependency, ken.KindEntity}
@@ -41,7 +41,7 @@ func Obliged(claims []ken.Claim, said []string, f *ken.Filter, strength float64)
 	return out
 }
 
-// Carries says whether a claim that passes has the name.
+// Carries reports whether a claim that passes the filter has the name.
 func Carries(claims []ken.Claim, name string, f *ken.Filter) bool {
 	m := model{claims, f, *f}
 	m.links.Kinds = []ken.Kind{ken.KindAlias, ken.KindDependency, ken.KindEntity}
@@ -61,7 +61,7 @@ func (m *model) passes(c *ken.Claim) bool {
 	return m.f.Reject(c.Facts()) == ""
 }
 
-// words are those of a text, in small letters, without the marks between them.
+// words returns the words of a text in lower case, without punctuation.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
@@ -74,8 +74,8 @@ func set(names []string) map[string]bool {
 	return out
 }
 
-// closed are the names that aliases lead to from these: up to what they are names of,
-// or down to other names.
+// closed returns the names that can be reached from these by aliases: with up, the
+// names that they are aliases of, otherwise their aliases.
 func (m *model) closed(names map[string]bool, up bool) map[string]bool {
 	for again := true; again; {
 		again = false
@@ -96,8 +96,8 @@ func (m *model) closed(names map[string]bool, up bool) map[string]bool {
 	return names
 }
 
-// whole are all names of what the names are names of: of where their aliases end,
-// which is a name from which every further alias leads back.
+// whole returns all names of the entities that the names stand for. An entity's
+// primary name is the end of its aliases: every further alias leads back to it.
 func (m *model) whole(names map[string]bool) map[string]bool {
 	ends := map[string]bool{}
 	for n := range names {

@@ -8,20 +8,20 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// day is when the claims were made.
+// day is the creation time of the claims.
 var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// Scopes are those of the claims that Random makes.
+// Scopes returns the scopes of the claims that Random makes.
 func Scopes() []ken.Scope {
 	return []ken.Scope{{Type: ken.ScopeRepo, ID: "first"}, {Type: ken.ScopeRepo, ID: "second"}}
 }
 
-// Random returns n claims of every sort about some entities, which are called e0 and so
-// on: constraints of one, of several and of no entity, with and without an aspect,
-// facts, dependencies in circles and to themselves, and aliases in chains and circles.
-// A third of the constraints says the name of some entity, be it theirs or another.
-// Some are scoped, disputed, superseded, external or verified. No two say the same.
-// The same seed gives the same claims; each is valid, and assigned by an operator.
+// Random returns n different claims of every kind about entities called e0, e1 and so
+// on: constraints of one, several and no entity, with and without an aspect; facts;
+// dependencies in cycles and on themselves; and aliases in chains and cycles. A third
+// of the constraints has the name of an entity in its text, its own or another. Some
+// claims are scoped, disputed, superseded, external or verified. The same seed gives
+// the same claims. Each claim is valid, and assigned by an operator.
 func Random(seed uint64, n int) []ken.Claim {
 	rnd, words := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	entities := 2 + n/20
@@ -35,7 +35,7 @@ func Random(seed uint64, n int) []ken.Claim {
 			c.Constraint, c.Entities = true, []string{name(), name()}[:1+sort]
 			c.Aspect = []string{"", "deploys"}[rnd.IntN(2)]
 		case 2:
-			if c.Entities = []string{name(), name()}; rnd.IntN(4) == 0 { // else half of them would be one
+			if c.Entities = []string{name(), name()}; rnd.IntN(4) == 0 { // otherwise half of the names would be one entity
 				c.Kind, c.Importance = ken.KindAlias, 1
 			}
 		case 3, 4:

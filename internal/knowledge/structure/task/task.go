@@ -11,17 +11,17 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// Type is the aspect of the claim that a task is: the type of the entity.
+// Type is the type of a task entity, which is the aspect of its claim.
 const Type = "task"
 
 // Body is the body of a task's claim.
 type Body struct {
 	Status    Status    `json:"status"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it is no use any more; zero is never
-	// RetentionUntil is until when a task that is over is kept; zero while it is not.
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when the task expires; zero means never
+	// RetentionUntil is until when a closed task is kept; zero for an open one.
 	RetentionUntil time.Time `json:"retention_until,omitzero"`
-	CompletedAt    time.Time `json:"completed_at,omitzero"` // when it became done or cancelled
-	About          []string  `json:"about,omitempty"`       // as people write it
+	CompletedAt    time.Time `json:"completed_at,omitzero"` // when it was done or cancelled
+	About          []string  `json:"about,omitempty"`       // names as people write them
 }
 
 // Task is a work item.
@@ -29,16 +29,17 @@ type Task struct {
 	ID    string `json:"id"` // T-0001
 	Title string `json:"title"`
 	Body
-	Expired   bool      `json:"expired,omitempty"` // it is not over, and its time is
+	Expired   bool      `json:"expired,omitempty"` // it is not closed, and ExpiresAt has passed
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	ClaimID   string    `json:"claim_id"`
 
-	// Claim is what the task is kept as.
+	// Claim is the claim that stores the task.
 	Claim ken.Claim `json:"-"`
 }
 
-// Of reads the task that a claim is, as it stands at now; false for any other claim.
+// Of returns the task that a claim stores, in its state at now. It returns false for
+// other claims.
 func Of(c ken.Claim, now time.Time) (Task, bool) {
 	id, isKey := strings.CutPrefix(c.Key, keyPrefix)
 	if c.Kind != ken.KindEntity || c.Aspect != Type || !isKey || !IsID(id) {
@@ -46,7 +47,7 @@ func Of(c ken.Claim, now time.Time) (Task, bool) {
 	}
 	t := Task{ID: id, Title: c.Text, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ClaimID: c.ID, Claim: c}
 	if json.Unmarshal(c.Body, &t.Body) != nil || !t.Status.Valid() {
-		t.Body = Body{Status: Open} // somebody else's: it is a task all the same
+		t.Body = Body{Status: Open} // the claim was written by another program, but is a task all the same
 	}
 	if t.About == nil && len(c.Entities) > 1 {
 		t.About = slices.Clone(c.Entities[1:])
@@ -60,14 +61,14 @@ const (
 	idPrefix  = "T-"
 )
 
-// ID is the id of an owner's nth task, n > 0: T-0001, and T-10000 when four digits
-// don't do.
+// ID returns the id of an owner's nth task, n > 0: T-0001, or T-10000 if four digits
+// are not enough.
 func ID(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	return idPrefix + strings.Repeat("0", max(0, 4-len(s))) + s
 }
 
-// Number is the n that ID made an id of, 0 for what is no id.
+// Number returns the number in an id, 0 if it is no id.
 func Number(id string) uint64 {
 	digits, ok := strings.CutPrefix(id, idPrefix)
 	n, err := strconv.ParseUint(digits, 10, 64)
@@ -80,8 +81,8 @@ func Number(id string) uint64 {
 // IsID reports whether s is the id of a task.
 func IsID(s string) bool { return Number(s) > 0 }
 
-// ParseID reads an id as people write it: in any case, without the zeros, or the
-// number alone. Errors: ErrInvalid.
+// ParseID parses an id as people write it: in any case, without the zeros, or only
+// the number. Errors: ErrInvalid.
 func ParseID(s string) (string, error) {
 	digits := strings.TrimSpace(s)
 	if rest, ok := strings.CutPrefix(strings.ToUpper(digits), "T"); ok {
@@ -102,13 +103,14 @@ func clip(s string) string {
 	return s
 }
 
-// Key is the key of the claim that the task of this id is.
+// Key returns the key of the claim of the task with this id.
 func Key(id string) string { return keyPrefix + id }
 
-// Name is the task's name among entities.
+// Name returns the task's name as an entity.
 func Name(id string) string { return analysis.Entity(id) }
 
-// IDOf is the id of the task that an entity's name stands for; false for other names.
+// IDOf returns the id of the task with this entity name. It returns false for other
+// names.
 func IDOf(name string) (string, bool) {
 	digits, ok := strings.CutPrefix(name, "t ")
 	if !ok {
@@ -118,7 +120,7 @@ func IDOf(name string) (string, bool) {
 	return id, IsID(id)
 }
 
-// Status is where a task stands.
+// Status is the state of a task.
 type Status string
 
 // The states of a task.
@@ -130,16 +132,14 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Statuses lists every state, in the order of a task's life. The caller owns the
-// slice.
+// Statuses returns every state, in the usual order. The caller owns the slice.
 func Statuses() []Status { return []Status{Open, InProgress, Blocked, Done, Cancelled} }
 
 var transitions = map[Status][]Status{
 	Open:       {InProgress, Blocked, Done, Cancelled},
 	InProgress: {Open, Blocked, Done, Cancelled},
 	Blocked:    {Open, InProgress, Done, Cancelled},
-	// What was over is taken up again by saying so: it is open first, so that its
-	// history shows that somebody decided that.
+	// A closed task must be reopened first, so that its history shows this decision.
 	Done:      {Open},
 	Cancelled: {Open},
 }
@@ -150,12 +150,12 @@ func (s Status) Valid() bool {
 	return ok
 }
 
-// Over reports a state in which nobody works on the task any more.
+// Over reports whether a task with this status is closed.
 func (s Status) Over() bool { return s == Done || s == Cancelled }
 
-// Check returns nil when a task may go from one state to another, or stay, and
-// otherwise an error that names both: ErrInvalid for a state that there is not,
-// ErrRefused for a step that is not allowed.
+// Check returns nil if a task may change from one status to another, or if they are
+// equal. Otherwise the error names both: ErrInvalid for an unknown status, ErrRefused
+// for a change that is not allowed.
 func Check(from, to Status) error {
 	if !to.Valid() {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: "unknown status " + strconv.Quote(string(to)),
