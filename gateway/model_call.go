@@ -157,7 +157,7 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 	if c.exchange != nil {
 		c.setHeaders(resp.Header)
 		c.exchange.Guard(resp, c.settings.cfg.Taint, g.countTaint)
-		var heard func(middleware.ObservedAnswer) // nil costs nothing
+		var heard func(wire.Observed) // nil costs nothing
 		if c.client != nil {
 			heard = spanEnder(c.client, resp.StatusCode)
 		}
@@ -252,8 +252,8 @@ func headerSafe(s string) bool {
 }
 
 // spanEnder returns a function that ends the call's span with the model's answer.
-func spanEnder(span *trace.Span, status int) func(middleware.ObservedAnswer) {
-	return func(h middleware.ObservedAnswer) {
+func spanEnder(span *trace.Span, status int) func(wire.Observed) {
+	return func(h wire.Observed) {
 		u := h.Answer.Usage
 		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
 		if h.Answer.Finish != "" {

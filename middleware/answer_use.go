@@ -427,7 +427,7 @@ func (l *learners) drop(owner string) {
 
 // Learner returns what an owner's answers used, "" for the configured owner, and the order of
 // items learned from it.
-func (l Operator) Learner(owner string) *scorer.Learner {
+func (l operator) Learner(owner string) *scorer.Learner {
 	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
 	defer l.learners.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // session's handle: the command line, the console, the API, a harvest. event is one of those of
 // the package session. The claim is as it is to be, or as it is where that is not known. A
 // write that fails costs the entry, which the layer's log tells of.
-func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
+func (l operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
 	if l.events == nil {
 		return
 	}
@@ -35,7 +35,7 @@ func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ke
 
 // DistrustUser ends that what the user of a session says may be a rule, whatever the configuration
 // says: a gateway that has keys now serves others as well.
-func (l Operator) DistrustUser() { l.distrusts.Store(true) }
+func (l operator) DistrustUser() { l.distrusts.Store(true) }
 
 // auditedStore is an owner's store whose changes are in the event log: a harvest's.
 type auditedStore struct{ ownerStore }

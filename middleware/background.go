@@ -95,7 +95,7 @@ func (l *Layer) requestFiling(owner string) {
 // File files an owner's claims that are not filed yet, "" for the configured owner, and runs
 // the jobs that ask a model for it, in this goroutine. It returns the jobs that ran. The layer
 // does this by itself in the background, unless Options.Foreground is set.
-func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
+func (l operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 	if !l.filesClaims() {
 		return jobs.Report{}, nil
 	}
@@ -115,7 +115,7 @@ func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 // Derive does at once, by rules, what follows from claims that were just written, such as
 // dependencies that they state. It is for programs that end right after; a layer with a
 // background does it by itself.
-func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error {
+func (l operator) Derive(ctx context.Context, owner string, ids ...string) error {
 	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id strin
 }
 
 // Filing returns how many of an owner's claims are filed, "" for the configured owner.
-func (l Operator) Filing(ctx context.Context, owner string) (classify.State, error) {
+func (l operator) Filing(ctx context.Context, owner string) (classify.State, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return classify.State{}, err

@@ -85,14 +85,14 @@ func (l *Layer) closeCode() error {
 
 // Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until
 // it was read: see ReadCode.
-func (l Operator) Codebase() *codebase.Codebase { return l.code.base }
+func (l operator) Codebase() *codebase.Codebase { return l.code.base }
 
 // Objectives returns the project's objectives; nil if middleware.objectives is off.
-func (l Operator) Objectives() *objective.Store { return l.code.objectives }
+func (l operator) Objectives() *objective.Store { return l.code.objectives }
 
 // CodeRead reports whether ReadCode returns at once, for callers that can't wait. Until then,
 // so is the progress of reading, if that has begun.
-func (l Operator) CodeRead() (so repository.Progress, read bool) {
+func (l operator) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
 	if p := c.progress.Load(); p != nil {
 		so = *p
@@ -109,7 +109,7 @@ func errNoCode() error {
 // ReadCode returns the project's code. If nobody has read it yet, it reads what was saved and
 // what has changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's
 // error.
-func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
+func (l operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
 		return nil, errNoCode()
@@ -282,14 +282,18 @@ const (
 // ruleNames returns the names of symbols under which a rule may be filed.
 func ruleNames(symbols []symbol) (names []string) {
 	for i := range symbols {
-		names = append(names, CalledBy(&symbols[i].Node)...)
+		names = append(names, calledBy(&symbols[i].Node)...)
 	}
 	return names
 }
 
-// CalledBy returns the names under which something may be known of a node of the code, the
+// CodeNames returns the names under which something may be known of a node of the code, the
+// surest first.
+func (operator) CodeNames(n *codegraph.Node) []string { return calledBy(n) }
+
+// calledBy returns the names under which something may be known of a node of the code, the
 // surest first: with its package or type, whole, and bare if that is not a common word.
-func CalledBy(n *codegraph.Node) []string {
+func calledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
 	case codegraph.KindFile:
@@ -365,12 +369,12 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 		if n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Kind == codegraph.Tests || n.Test {
 			continue
 		}
-		b := structure.Beside{Focus: focusName(symbols, n.Of), Names: CalledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: exactStepScore}
+		b := structure.Beside{Focus: focusName(symbols, n.Of), Names: calledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: exactStepScore}
 		if n.How == codegraph.Guess {
 			b.Strength = guessStepScore
 		}
 		if of, ok := ownerType(&n.Node); ok {
-			b.Names = append(b.Names, CalledBy(&of)...)
+			b.Names = append(b.Names, calledBy(&of)...)
 		}
 		add(b)
 	}
@@ -380,7 +384,7 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 // enclosingNames returns the names of a node's type, file and package.
 func enclosingNames(n *codegraph.Node) (names []string) {
 	if of, ok := ownerType(n); ok {
-		names = append(names, CalledBy(&of)...)
+		names = append(names, calledBy(&of)...)
 	}
 	if n.Path == "" || n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace {
 		return names

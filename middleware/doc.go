@@ -9,8 +9,7 @@
 // Insertions are blocks of text and their places in the conversation. The conversation itself
 // is never rewritten. Package goopenai inserts the blocks into the requests of a go-openai
 // client. Layer.Transport is an http.RoundTripper for any SDK of OpenAI's or Anthropic's API. A
-// gateway that forwards model calls uses Operator.Begin and Exchange.Listen, of which a Transport
-// is made.
+// gateway that forwards model calls is made of Exchange, and so is a Transport.
 //
 // A block is composed once a turn. The later requests of that turn, and of the turns after it,
 // carry the block at the same place, byte for byte, so that the provider's prompt cache stays

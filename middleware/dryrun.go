@@ -72,7 +72,7 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 //
 // Errors: ErrInvalid for a cfg that can't be used, with the key as the field; ctx's error,
 // because a trial that was cut short shows nothing.
-func (l Operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
+func (l operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
 	tr, err := l.newDryRun(&cfg)
 	if err != nil {

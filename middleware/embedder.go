@@ -230,7 +230,7 @@ func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.v
 
 // Calibration returns how well the embedder does on an owner's store, "" for the configured
 // owner; nil if that was not measured or is switched off. Do not change it.
-func (l Operator) Calibration(owner string) *calibrate.Calibration {
+func (l operator) Calibration(owner string) *calibrate.Calibration {
 	if !l.usesCalibration() {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (l *Layer) ownerDir(owner string) string {
 //
 // It takes up to a second, and with an embedding service also the time for some 200 questions.
 // No turn waits for it.
-func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
+func (l operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
 	if !l.usesCalibration() {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -77,7 +78,7 @@ func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten
 // claimPrints adds the fingerprints of what a claim says, except of an episode whose rest is
 // written again.
 func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
-	if why == BlastRedacted {
+	if why == inspect.Redacted {
 		return have, short
 	}
 	texts := []string{c.Text}

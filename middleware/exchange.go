@@ -46,15 +46,6 @@ type Exchange struct {
 	taints     *sessionTaints   // see Guard
 }
 
-// ObservedAnswer is the model's answer to an Exchange.
-type ObservedAnswer struct {
-	Answer wire.Answer
-	// OK is false if nothing was said or called, or the answer could not be read: it is an
-	// error, has an unknown compression, is longer than 4 MiB, or broke off before the first
-	// word. Answer may have its Err and Usage even then.
-	OK bool
-}
-
 // Begin assembles the turn of a request. turnOf returns whose request it is, from what the caller
 // knows and, if it likes, from the request: owner, project, session, agent, branch, scopes,
 // weight and the rest. Its ID, Model, Messages and Tools are not used. Nil means the configured
@@ -71,7 +62,7 @@ type ObservedAnswer struct {
 // Nothing else fails: the receipt lists what was left out. Begin does not change body and
 // returns when ctx ends at the latest. Nobody may change body until the answer was observed,
 // because the turn's messages are parts of it.
-func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
+func (l operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
@@ -121,7 +112,7 @@ func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn
 //
 // Only an answer with status 200 is journaled, none of an incognito turn, and none in an
 // encoding other than gzip and deflate.
-func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
+func (x *Exchange) Listen(resp *http.Response, observed func(wire.Observed)) {
 	good := resp.StatusCode == http.StatusOK
 	e := responseObserver{x: x, onAnswer: observed, encoding: wire.ContentEncoding(resp.Header), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
@@ -174,7 +165,7 @@ func (x *Exchange) Answer() func(ken.Message) {
 // trace, as Trial does. The model call that follows composes its own block, which is the same
 // unless something was learned in between. If composing takes longer than a turn may, the new
 // block is left out.
-func (l Operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
+func (l operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {

@@ -15,63 +15,29 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
-// Verdict is the outcome of a claim in a turn.
-type Verdict string
-
-// Verdicts.
-const (
-	VerdictInjected Verdict = "injected" // it is in the block
-	VerdictCut      Verdict = "cut"      // it was considered and left out
-	VerdictUnseen   Verdict = "unseen"   // no source found it
-	VerdictUnknown  Verdict = "unknown"  // it was written after the turn, or forgotten before it
-	VerdictSilent   Verdict = "silent"   // that turn searched nothing
-)
-
-// Explanation says why a claim is in a turn's block or not, from the turn's receipt and the
-// claim's history.
-type Explanation struct {
-	Turn    string    `json:"turn"`
-	At      time.Time `json:"at"`
-	Session string    `json:"session,omitempty"`
-	Mode    ken.Mode  `json:"mode"`
-	Cause   string    `json:"cause"` // why the mode is not the configured one
-	Claim   string    `json:"claim"`
-
-	Verdict Verdict       `json:"verdict"`
-	Reason  ken.CutReason `json:"reason,omitempty"` // of a claim that was cut
-	Detail  string        `json:"detail,omitempty"` // for example, the item that it repeats
-	Why     string        `json:"why"`              // in a sentence
-	Try     string        `json:"try,omitempty"`    // what would change it
-
-	// Status is the claim's status at the turn; "" if it did not exist, and for a piece of the
-	// repository.
-	Status   ken.Status `json:"status,omitempty"`
-	Degraded []string   `json:"degraded,omitempty"` // what failed in that turn
-	Item     *KeptItem  `json:"item,omitempty"`     // of an injected claim
-}
-
 // Explain says why a claim, given by its whole id, was injected in one of the owner's turns, or
 // why not. It searches nothing again and changes nothing. It returns ErrNotFound for a turn
 // without a receipt, and for an id that is neither in the receipt nor the owner's.
-func (l Operator) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
+func (l operator) Explain(ctx context.Context, owner, turn, claim string) (inspect.Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
 	defer release()
 	rec, err := l.Receipts(owner).Get(ctx, turn)
 	if err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
-	e := Explanation{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: rec.Mode, Cause: rec.Cause, Claim: claim, Degraded: rec.Degraded}
+	e := inspect.Explanation{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: rec.Mode, Cause: rec.Cause, Claim: claim, Degraded: rec.Degraded}
 	x := explainer{record: &rec, out: &e}
 	then, err := claimLifeAt(ctx, s, claim, rec.At)
 	if err != nil {
@@ -168,13 +134,13 @@ func isID(id string) bool {
 // explainer turns a receipt into sentences.
 type explainer struct {
 	record *receipt.Record
-	out    *Explanation
+	out    *inspect.Explanation
 }
 
 // relation says how an item relates to what its turn was about, as far as it still does; "" if
 // the structure did not bring it. A receipt keeps the entities and their distance; the
 // dependency is looked up.
-func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
+func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *inspect.Item) string {
 	if _, ok := it.Legs[retriever.SourceStructure]; !ok {
 		return ""
 	}
@@ -277,9 +243,9 @@ func foundBy(legs map[string]ken.LegScore) string {
 
 // injected explains an item of the block. relation is how it relates to what the turn was
 // about.
-func (x *explainer) injected(it *KeptItem, i int, relation string) {
+func (x *explainer) injected(it *inspect.Item, i int, relation string) {
 	e := x.out
-	e.Verdict, e.Item = VerdictInjected, it
+	e.Verdict, e.Item = inspect.Injected, it
 	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.record.Items))
 	switch {
 	case it.Kind == "":
@@ -292,7 +258,7 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 		e.Why = place + ", and says what the project aims at: files of the project say so."
 	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
 		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is a decision about a symbol that the turn names."
-	case it.State == ItemMade:
+	case it.State == inspect.Made:
 		e.Why = place + ", and says where the session stands: the conversation had lost it."
 	case it.Memory:
 		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryReason(it.Legs) + "."
@@ -306,7 +272,7 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	if x.record.Reused {
 		e.Why += " An earlier request of the same turn had composed the block."
 	}
-	if it.State == ItemChanged {
+	if it.State == inspect.Changed {
 		e.Why += " It has changed since: the text is the present one."
 	}
 }
@@ -342,7 +308,7 @@ var cutReasons = map[ken.CutReason]struct{ why, try string }{
 // cut explains a claim that was left out.
 func (x *explainer) cut(reason ken.CutReason, detail string) {
 	e := x.out
-	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
+	e.Verdict, e.Reason, e.Detail = inspect.Cut, reason, detail
 	says, ok := cutReasons[reason]
 	if !ok {
 		says.why = "It was left out: " + string(reason) + "."
@@ -353,14 +319,14 @@ func (x *explainer) cut(reason ken.CutReason, detail string) {
 // absent explains a claim that the receipt does not name.
 func (x *explainer) absent(then *claimLife) {
 	e := x.out
-	e.Verdict = VerdictUnknown
+	e.Verdict = inspect.Unknown
 	switch {
 	case then.forgotten:
 		e.Why = "It had been forgotten before the turn."
 	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
 	case x.record.Mode == ken.ModeNone:
-		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+causeOrUnknown(x.record.Cause)+"."
+		e.Verdict, e.Why = inspect.Silent, "Nothing was looked for in that turn: "+causeOrUnknown(x.record.Cause)+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -370,7 +336,7 @@ func (x *explainer) absent(then *claimLife) {
 	case then.expired:
 		x.cut(ken.CutExpired, "")
 	default:
-		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.searchDescription()
+		e.Verdict, e.Why = inspect.Unseen, "No leg found it among the best: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
 }

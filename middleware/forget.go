@@ -15,7 +15,9 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -180,7 +182,7 @@ func (e *erasure) eraseFiles(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("erase from evaluation sets: %w", err)
 	}
-	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+	return walkFiles(ctx, filepath.Join(e.l.o.Root, memoryfile.Dir), func(path string) error {
 		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
 		if errors.Is(err, projectfile.ErrTooLarge) { // no file that a person reads
 			return nil
@@ -257,7 +259,7 @@ func removeLines(path string, says func([]byte) bool) error {
 // the claims by their ids. It changes nothing. What somebody said again later is found as well,
 // and reported apart where it is a claim. Texts of one or two words have no fingerprint, and
 // single words, as in the keyword index, are not recognized. After an error nothing is known.
-func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
+func (l operator) CheckAllForgotten(ctx context.Context, owner string) ([]inspect.Check, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -277,8 +279,8 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 	if err != nil {
 		return nil, err
 	}
-	erased := Check{Name: "erased", Where: "what is noted of each of them"}
-	claims := Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
+	erased := inspect.Check{Name: "erased", Where: "what is noted of each of them"}
+	claims := inspect.Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
 	var pending, there, again, in []string
 	short := 0
 	for i := range all {
@@ -333,9 +335,9 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 			return nil, err
 		}
 	}
-	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
+	bytes := inspect.Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
 	bytes.Clean = bytes.Detail == ""
-	return []Check{erased, claims, bytes}, nil
+	return []inspect.Check{erased, claims, bytes}, nil
 }
 
 // Bytes of a file that are read at once, and of them those that are read twice because a text

@@ -16,41 +16,18 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
 
-// Why a claim is forgotten with another one.
-const (
-	BlastItself   = "the claim itself"
-	BlastDerived  = "derived from it"
-	BlastSame     = "says the same"
-	BlastRedacted = "an episode that tells it; its rest is written anew"
-)
-
-// BlastClaim is a claim that would be forgotten.
-type BlastClaim struct {
-	ClaimView
-	Why string `json:"why"` // one of the Blast constants
-}
-
-// Blast is everything that forgetting a claim would erase.
-type Blast struct {
-	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would be deleted
-	Messages int               `json:"messages"`           // messages of journals
-	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages, sorted
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim itself, oldest first, as far as receipts tell
-	Receipts int               `json:"receipts"`           // receipts that would be deleted, or lose what they say of the claims
-	Memory   bool              `json:"memory"`             // MEMORY.md would be written again
-}
-
 // WouldForget returns what Forget would erase, for a claim by its id, and changes nothing. It
 // does not include what is written between the two. It reads every claim and every journal, as
 // Forget does, and returns the same errors.
-func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
-	var out Blast
+func (l operator) WouldForget(ctx context.Context, owner, id string) (inspect.Blast, error) {
+	var out inspect.Blast
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return out, err
@@ -80,7 +57,7 @@ func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, err
 	}
 	out.Memory = l.inMemoryFile(s.Owner(), r.claims)
 	for i := range r.claims {
-		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.reasons[i]})
+		out.Claims = append(out.Claims, inspect.BlastClaim{Claim: l.View(r.claims[i]), Why: r.reasons[i]})
 	}
 	return out, nil
 }
@@ -161,17 +138,17 @@ func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.Clai
 		return nil, fmt.Errorf("look for what else says so: %w", err)
 	}
 	taken := map[string]bool{}
-	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {
+	if err := r.addDerived(ctx, s, root, inspect.Itself, children, taken); err != nil {
 		return nil, err
 	}
 	for i := range r.others {
 		c := &r.others[i]
-		why := BlastSame
+		why := inspect.SaysSame
 		if _, ok := matcher.Redact(c); ok {
-			why = BlastRedacted
+			why = inspect.Redacted
 		}
 		if taken[c.ID] {
-			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {
+			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == inspect.Redacted {
 				r.reasons[at] = why
 			}
 			continue
@@ -200,7 +177,7 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 		if err != nil {
 			return err
 		}
-		if err := r.addDerived(ctx, s, next, BlastDerived, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, next, inspect.Derived, children, taken); err != nil {
 			return err
 		}
 	}

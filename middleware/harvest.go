@@ -27,10 +27,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// KnowledgeDir is the folder, below the project's root, of knowledge that a team commits: text
-// that people read and edit, such as MEMORY.md and lifecycle.yaml.
-const KnowledgeDir = ".ken/knowledge"
-
 // auxiliaryModel returns the client of the model that harvests an owner's sessions and files
 // its claims; nil where rules do it alone.
 func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
@@ -106,8 +102,8 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 
 // SyncMemory reads what people changed in MEMORY.md and writes the file again. by is the person
 // who edited it; "" if unknown. Only the configured owner has the file.
-func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
-	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
+func (l operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
+	path := filepath.Join(l.o.Root, memoryfile.Dir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
 		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
 	}
@@ -177,7 +173,7 @@ func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path stri
 // lifecyclePolicy returns how long things are kept. A file that can't be read is logged, and
 // the defaults hold until it is repaired.
 func (l *Layer) lifecyclePolicy() lifecycle.Policy {
-	p, err := lifecycle.Load(filepath.Join(l.o.Root, KnowledgeDir, lifecycle.FileName))
+	p, err := lifecycle.Load(filepath.Join(l.o.Root, memoryfile.Dir, lifecycle.FileName))
 	if err != nil {
 		l.o.Log.Warn("read the lifecycle policy", "cause", err, "try", ken.Hint(err))
 		p = lifecycle.Default()
@@ -321,15 +317,11 @@ func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	return here
 }
 
-// Sampler asks the model of a client that is connected. most is how many tokens the answer may
-// have.
-type Sampler func(ctx context.Context, system, user string, most int) (text, model string, err error)
-
 // samplers are the connected clients whose models may be asked, by owner. The zero value is
 // ready.
 type samplers struct {
 	mu      sync.Mutex // guards byOwner
-	byOwner map[string][]*Sampler
+	byOwner map[string][]*model.Sampler
 }
 
 // errNoSampler is why a session is harvested by rules.
@@ -338,20 +330,20 @@ var errNoSampler = &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.samplin
 
 // AddSampler has sessions of an owner harvested by the model of a client, where harvest.sampling
 // is on and no other model is configured, until remove is called. "" is the configured owner.
-func (l Operator) AddSampler(owner string, s Sampler) (remove func()) {
+func (l operator) AddSampler(owner string, s model.Sampler) (remove func()) {
 	owner = l.ownerOrDefault(owner)
 	p := &s
 	all := &l.samplers
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byOwner == nil {
-		all.byOwner = map[string][]*Sampler{}
+		all.byOwner = map[string][]*model.Sampler{}
 	}
 	all.byOwner[owner] = append(all.byOwner[owner], p)
 	return sync.OnceFunc(func() {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		all.byOwner[owner] = slices.DeleteFunc(all.byOwner[owner], func(o *Sampler) bool { return o == p })
+		all.byOwner[owner] = slices.DeleteFunc(all.byOwner[owner], func(o *model.Sampler) bool { return o == p })
 	})
 }
 

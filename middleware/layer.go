@@ -24,6 +24,7 @@ import (
 	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/middleware/engines"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
@@ -43,9 +44,9 @@ const rememberedTurns = 4096
 //
 // A chat loop needs Transport, or Assemble and Answered. A program that has something to say or
 // to ask itself calls Remember and Recall. The rest is for programs that manage sessions and
-// claims; what looks behind the scenes is in Operator.
+// claims; what looks behind the scenes is in operator.
 type Layer struct {
-	distrusts atomic.Bool // see Operator.DistrustUser
+	distrusts atomic.Bool // see operator.DistrustUser
 	o         Options
 	cfg       config.Config
 	now       func() time.Time
@@ -264,10 +265,10 @@ func (l *Layer) Config() config.Config { return l.cfg }
 // Retrieval returns how the configured owner's turns search, without the sources, for programs
 // that search by themselves. The second result says why there is no vector search; "" if there
 // is.
-func (l Operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
+func (l operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
 // RetrievalOf is Retrieval for an owner, with the calibration of that owner's store.
-func (l Operator) RetrievalOf(owner string) (retriever.Options, string) {
+func (l operator) RetrievalOf(owner string) (retriever.Options, string) {
 	return l.searchOptions(owner)
 }
 
@@ -277,7 +278,7 @@ func (l *Layer) Root() string { return l.o.Root }
 // RootOf returns Root for the owner of the project's files, which is the configured owner, also
 // named "". It returns "" for others: comparing evidence with files would reveal to them what
 // is there.
-func (l Operator) RootOf(owner string) string {
+func (l operator) RootOf(owner string) string {
 	if owner != "" && owner != l.cfg.Knowledge.Owner {
 		return ""
 	}
@@ -285,7 +286,7 @@ func (l Operator) RootOf(owner string) string {
 }
 
 // Embedder returns the embedder of turns, behind its circuit breaker.
-func (l Operator) Embedder() *guard.Guard { return l.embedder }
+func (l operator) Embedder() *guard.Guard { return l.embedder }
 
 // start starts the background work, which runs until Close.
 func (l *Layer) start() {
@@ -487,17 +488,6 @@ func (l *Layer) Close() error {
 	return err
 }
 
-// Counts are totals of background work since the layer was opened.
-type Counts struct {
-	Written uint64 // records of turns and answers that were written to journals and receipts
-	Lost    uint64 // records that were dropped because they came too fast
-	Waiting int    // records that are still to be written
-
-	Harvested uint64 // jobs that succeeded
-	Retried   uint64 // runs of jobs that failed and will run again
-	Dead      uint64 // jobs that were given up
-}
-
 // counts are the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
 
@@ -509,8 +499,8 @@ func (c *counts) addHarvest(r *jobs.Report) {
 }
 
 // Counts returns the totals so far.
-func (l Operator) Counts() Counts {
-	c := Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
+func (l operator) Counts() inspect.Counts {
+	c := inspect.Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
 	r := l.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -519,11 +509,12 @@ func (l Operator) Counts() Counts {
 	return c
 }
 
-// Operator is the view of somebody who answers for a layer: what turns were told and why,
+// operator is the view of somebody who answers for a layer: what turns were told and why,
 // what is kept, what runs in the background, and how well it works. The command line, the
-// console, the REST interface and the gateway are made of it. A chat loop needs only the Layer.
-type Operator struct{ *Layer }
+// console, the REST interface and the gateway are made of it. Its methods belong to Ken and may
+// change with any version.
+type operator struct{ *Layer }
 
-// Operator returns the operator's view of the layer. It is a value over the same layer:
-// there is nothing to close.
-func (l *Layer) Operator() Operator { return Operator{l} }
+// Operator returns the view of Ken's own programs. A program of a user's own cannot rely on it:
+// a chat loop needs only the Layer. There is nothing to close.
+func (l *Layer) Operator() operator { return operator{l} }

@@ -112,10 +112,10 @@ func (l *Layer) maintainedOwners(want func(*ownerSessions) bool) (owners []strin
 
 // Journal returns the journal of an owner's sessions, "" for the configured owner. It keeps
 // them until they were harvested.
-func (l Operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
+func (l operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
 // Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
-func (l Operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
+func (l operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
 // Session returns the handle of a turn's session. What a program learns, recalls, verifies and
 // disputes through it carries the session, the branch and the actor, and is written to the
@@ -186,7 +186,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 // ForgetSession deletes what the journal holds of a session, including what was said just now,
 // and the receipts of its turns, so that nothing more is learned from it. What was learned
 // before stays. A session that does not exist is no error.
-func (l Operator) ForgetSession(ctx context.Context, owner, id string) error {
+func (l operator) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
@@ -448,7 +448,7 @@ func (l *Layer) endSessions() error {
 
 // HarvestAgain harvests a session once more, found by its id or a unique part of it. It returns
 // ErrNotFound if the session's messages are gone.
-func (l Operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
+func (l operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Outcome{}, err

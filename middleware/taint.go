@@ -37,7 +37,7 @@ const maxTaints = 16
 // user, system or developer, or a claim that a person stands for. It is for programs that run
 // tools by themselves, before they do. t is the turn as it was given to Assemble; without a
 // session there is nothing to compare with. Nothing is recorded.
-func (l Operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
+func (l operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}

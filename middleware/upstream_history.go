@@ -129,7 +129,7 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
-	read   func() ObservedAnswer // reads the answer
+	read   func() wire.Observed // reads the answer
 	once   sync.Once
 	usable bool // the answer can be continued
 
@@ -223,7 +223,7 @@ func (ts *threads) get(key string) *thread {
 
 // put adds a thread under a response's id and its conversation's. read is called at most once,
 // and may take a while.
-func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
+func (ts *threads) put(t *thread, id string, read func() wire.Observed) {
 	t.read = read
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
@@ -171,8 +172,8 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 // sessionView is a session with the claims that came of it, as they are now.
 type sessionView struct {
 	session.Info
-	Checkpoint *session.Checkpoint    `json:"checkpoint,omitempty"` // while its messages are there
-	Claims     []middleware.ClaimView `json:"claims"`
+	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // while its messages are there
+	Claims     []inspect.Claim     `json:"claims"`
 }
 
 func (a *commands) showSession(ctx context.Context, id string) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/receipt"
@@ -257,7 +258,7 @@ func TestTurns(t *testing.T) {
 	}
 	// What the first task is about: somebody was told what is wrong.
 	e, err := l.Operator().Explain(t.Context(), "", p.Turns["today 2"], p.Claims[wrong])
-	if err != nil || e.Verdict != middleware.VerdictInjected {
+	if err != nil || e.Verdict != inspect.Injected {
 		t.Errorf("%s: %+v, %v", wrong, e, err)
 	}
 }

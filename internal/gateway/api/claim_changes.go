@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -58,7 +59,7 @@ func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 // claimChangeRoute returns a route that changes a claim; these routes are alike.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
-		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), usesIfMatch: true,
+		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), usesIfMatch: true,
 		fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: serveClaimChange(fn)}
 }
 

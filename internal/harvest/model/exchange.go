@@ -243,6 +243,10 @@ func label(name string) string {
 	return name
 }
 
+// Sampler asks the model of a client that is connected. most is how many tokens the answer may
+// have. It returns the model's name beside its text.
+type Sampler func(ctx context.Context, system, user string, most int) (text, model string, err error)
+
 // Options configures a Client. It needs a BaseURL and a Model, a Command, or Sample. Zero is
 // the default of the rest.
 type Options struct {
@@ -257,9 +261,8 @@ type Options struct {
 	// Command is a program with its arguments that is asked in place of an address: see
 	// command.go.
 	Command []string
-	// Sample asks the model of somebody who is connected, in place of an address. most is how
-	// many tokens the answer may have. It returns the model's name beside its text.
-	Sample func(ctx context.Context, system, user string, most int) (text, model string, err error)
+	// Sample asks the model of somebody who is connected, in place of an address.
+	Sample Sampler
 	// Budget bounds the tokens of the requests; nil is no bound.
 	Budget *Budget
 	// Timeout of one call; <= 0 means 2 minutes. A session may take several.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/harvest/model"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -29,7 +29,7 @@ type Options struct {
 	Structured bool
 	// OnSampler is told of a connection whose client offers to have its model asked, by the
 	// owner whose knowledge it works with; gone is called when the connection ends. May be nil.
-	OnSampler func(owner string, ask middleware.Sampler) (gone func())
+	OnSampler func(owner string, ask model.Sampler) (gone func())
 }
 
 func (o Options) withDefaults() Options {
