@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/projectfile"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
@@ -290,20 +290,20 @@ func TestStructure(t *testing.T) {
 
 func TestSweeps(t *testing.T) {
 	p, _ := look(t)
-	var reports []*evals.Report
+	var reports []*sweep.Report
 	for _, name := range p.Sweeps {
 		f, err := os.Open(filepath.Join(p.Dir, Sweeps, name+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := evals.Read(f)
+		r, err := sweep.Read(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		reports = append(reports, r)
 	}
-	c, err := evals.Compare(reports[0], reports[1], 1)
+	c, err := sweep.Compare(reports[0], reports[1], 1)
 	if err != nil || c.Questions != 10 {
 		t.Errorf("%+v, %v", c, err)
 	}

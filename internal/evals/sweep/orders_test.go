@@ -1,4 +1,4 @@
-package evals_test
+package sweep_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/internal/run/receipt"
 )
@@ -49,7 +49,7 @@ func logged(turns int, noise bool) (log []receipt.Record) {
 
 func TestOrdersAreComparedOnLoggedTurns(t *testing.T) {
 	log := logged(400, false)
-	o := evals.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1)
+	o := sweep.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1)
 	if c := o.Overall; o.Turns != 400 || o.Judged != 400 || o.Telling < 300 || c.CI[0] <= 0 || c.Wins < 3*c.Losses || c.Learned["hit@1"] < c.Plain["hit@1"]+0.2 {
 		t.Errorf("%+v", o)
 	}
@@ -60,13 +60,13 @@ func TestOrdersAreComparedOnLoggedTurns(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	slices.Reverse(log) // the order in which they are listed does not matter
-	if again := evals.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1); !reflect.DeepEqual(o, again) {
+	if again := sweep.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1); !reflect.DeepEqual(o, again) {
 		t.Errorf("%+v\n%+v", o, again)
 	}
 }
 
 func TestOrdersThatDifferByChanceAreNoBetter(t *testing.T) {
-	o := evals.CompareOrders(logged(400, true), scorer.Standing{Mode: scorer.ModeAuto}, 1)
+	o := sweep.CompareOrders(logged(400, true), scorer.Standing{Mode: scorer.ModeAuto}, 1)
 	if o.Overall.CI[0] > 0 || !strings.HasPrefix(o.Verdict, "off: 0 of the 200 turns") {
 		t.Errorf("%+v", o)
 	}
@@ -84,7 +84,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		all[i].Explored = nil
 	}
 	for want, log := range map[string][]receipt.Record{"no receipts are kept": nil, "no turn has a judged answer": {bare}, "nothing tells the orders apart": all} {
-		o := evals.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1)
+		o := sweep.CompareOrders(log, scorer.Standing{Mode: scorer.ModeAuto}, 1)
 		if len(o.Notes) == 0 || !strings.Contains(o.Notes[0], want) || o.Entities == nil || o.Overall.Turns != 0 {
 			t.Errorf("%s: %+v", want, o)
 		}
@@ -100,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 		"off: 0 of the 200":            {Mode: scorer.ModeAuto},
 		"off: the evidence for the learned order is 2.72, and must be 100": {Mode: scorer.ModeAuto, Gate: far},
 	} {
-		if o := evals.CompareOrders(nil, s, 1); !strings.HasPrefix(o.Verdict, want) {
+		if o := sweep.CompareOrders(nil, s, 1); !strings.HasPrefix(o.Verdict, want) {
 			t.Errorf("%q, want %q", o.Verdict, want)
 		}
 	}

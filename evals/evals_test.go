@@ -1,4 +1,4 @@
-package casestest_test
+package evals_test
 
 import (
 	"os"
@@ -6,19 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/evals/cases"
-	"github.com/kenlayer/ken/evals/cases/casestest"
+	"github.com/kenlayer/ken/evals"
 )
 
 func TestRun(t *testing.T) {
-	casestest.Run(t, cases.Options{}, "testdata/green.yaml")
+	evals.Run(t, evals.Options{}, "testdata/green.yaml")
 }
 
 // A red case must fail the test that runs it, and say why: the test runs itself
 // again on files that fail.
 func TestRunFails(t *testing.T) {
-	if file := os.Getenv("CASESTEST_FILE"); file != "" {
-		casestest.Run(t, cases.Options{}, strings.Fields(file)...)
+	if file := os.Getenv("EVALS_FILE"); file != "" {
+		evals.Run(t, evals.Options{}, strings.Fields(file)...)
 		return
 	}
 	for file, want := range map[string]string{
@@ -27,7 +26,7 @@ func TestRunFails(t *testing.T) {
 		" ":                  "no files of cases",
 	} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRunFails$")
-		cmd.Env = append(os.Environ(), "CASESTEST_FILE="+file)
+		cmd.Env = append(os.Environ(), "EVALS_FILE="+file)
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%q: %v, output lacks %q:\n%s", file, err, want, out)

@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"cmp"
@@ -123,7 +123,7 @@ type answer struct {
 
 // WriteAnswers writes one JSON line for each mode and question: what was asked,
 // what is relevant, what was ranked and what was in the block. It needs a report
-// from Sweep: one that was read back holds no answers, and yields no lines.
+// from Run: one that was read back holds no answers, and yields no lines.
 func (r *Report) WriteAnswers(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func BenchmarkSweep(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r, err := Sweep(b.Context(), Options{Data: set, Embedder: embedtest.Bag{}, Root: dir, Temp: dir, Seed: 1})
+		r, err := Run(b.Context(), Options{Data: set, Embedder: embedtest.Bag{}, Root: dir, Temp: dir, Seed: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package evals_test
+package sweep_test
 
 import (
 	"context"
@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // Two notes, two questions: one that a note answers, one that none does.
-func ExampleSweep() {
+func ExampleRun() {
 	dir, err := os.MkdirTemp("", "notes")
 	if err != nil {
 		panic(err)
@@ -32,7 +32,7 @@ func ExampleSweep() {
 	if err != nil {
 		panic(err)
 	}
-	report, err := evals.Sweep(ctx, evals.Options{Data: set, Modes: []evals.Mode{evals.ModeKeyword}, Seed: 1, Root: dir})
+	report, err := sweep.Run(ctx, sweep.Options{Data: set, Modes: []sweep.Mode{sweep.ModeKeyword}, Seed: 1, Root: dir})
 	if err != nil {
 		panic(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/middleware"

@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Sweep remembers o.Data in a temporary store, asks every question in every mode
+// Run remembers o.Data in a temporary store, asks every question in every mode
 // and setting, and reports how well each did. Same data, same seed, same figures,
 // latencies apart. The store is removed when it returns, also after an error and
 // at ctx's end.
@@ -31,7 +31,7 @@ import (
 // Errors: ErrInvalid for a setting or a line of the data that can't be used; ctx's
 // own. A leg that isn't there is no error: its mode runs as a turn would, and the
 // report's notes say so.
-func Sweep(ctx context.Context, o Options) (report *Report, err error) {
+func Run(ctx context.Context, o Options) (report *Report, err error) {
 	start := time.Now()
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 	return nil
 }
 
-// Options configures Sweep. Data is needed.
+// Options configures Run. Data is needed.
 type Options struct {
 	Data *dataset.Set
 	// Config is the configuration that every variant starts from. Nil: the defaults.

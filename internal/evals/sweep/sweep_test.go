@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"context"
@@ -181,7 +181,7 @@ func cmp2(x, y string) int { return len(x)*100 + int(x[0]) - len(y)*100 - int(y[
 // A mode without its leg runs as a turn does, and the report says why.
 func TestModeWithoutItsLeg(t *testing.T) {
 	set := small(t, dataset.Options{})
-	r, err := Sweep(t.Context(), Options{Data: set, Modes: []Mode{ModeKeyword, ModeVector}, Root: t.TempDir(), Temp: t.TempDir(),
+	r, err := Run(t.Context(), Options{Data: set, Modes: []Mode{ModeKeyword, ModeVector}, Root: t.TempDir(), Temp: t.TempDir(),
 		Set: []Setting{{"knowledge.embeddings", "false"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestFaultyData(t *testing.T) {
 		{"a broken line", "corpus.jsonl", smallCorpus + `{`, "corpus.jsonl, line 7"},
 	} {
 		o := Options{Data: small(t, dataset.Options{}, map[string]string{tt.file: tt.text}), Temp: t.TempDir(), Root: t.TempDir(), Modes: []Mode{ModeKeyword}}
-		_, err := Sweep(t.Context(), o)
+		_, err := Run(t.Context(), o)
 		if !errors.Is(err, ken.ErrInvalid) || !strings.Contains(err.Error(), tt.want) || ken.Hint(err) == "" {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
@@ -234,7 +234,7 @@ func TestStopped(t *testing.T) {
 					stop(errors.New("interrupted")) // as signal.NotifyContext does
 				}
 			}}
-		if _, err := Sweep(ctx, o); !errors.Is(err, context.Canceled) {
+		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped at %s: %v", stage, err)
 		}
 		if left, err := os.ReadDir(o.Temp); err != nil || len(left) > 0 {

@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"os"
@@ -67,7 +67,7 @@ func sweepOf(t testing.TB, o Options) *Report {
 	if o.Seed == 0 {
 		o.Seed = 1
 	}
-	r, err := Sweep(t.Context(), o)
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 )
 
 // The documents' example is a file like any other, and its red twin says what the
 // document shows.
 func TestDocumentedExample(t *testing.T) {
-	b, err := os.ReadFile("../../docs/memory-tests.md")
+	b, err := os.ReadFile("../../../docs/memory-tests.md")
 	if err != nil {
 		t.Fatal(err)
 	}

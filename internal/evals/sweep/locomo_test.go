@@ -1,4 +1,4 @@
-package evals
+package sweep
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestLoCoMo(t *testing.T) {
 	model := evaldata.Dir(t, "model2vec-tiny")
 	o := Options{Data: set, Modes: []Mode{ModeKeyword, ModeVector, ModeHybrid}, Seed: 1, Temp: t.TempDir(), Root: t.TempDir(),
 		Set: []Setting{{"knowledge.embed_provider", "static"}, {"knowledge.embed_path", model}}}
-	r, err := Sweep(t.Context(), o)
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

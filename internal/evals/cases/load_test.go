@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 )
 
 func TestParse(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package evals measures recall: it remembers a data set in a real store, asks
+// Package sweep measures recall: it remembers a data set in a real store, asks
 // every question as a turn would, and compares modes and settings on the same
 // questions.
 //
@@ -9,7 +9,7 @@
 // user's in everything that is not varied, and what is read is the turn's own
 // state: the order of its candidates, and its block.
 //
-// Sweep runs, Compare says which differences between two runs are real, package
+// Run runs, Compare says which differences between two runs are real, package
 // dataset reads data, package metric has the formulas, package report draws.
 // docs/evals.md defines every figure.
-package evals
+package sweep

@@ -13,7 +13,7 @@
 //
 // [Load] reads a file, [Run] runs its cases, each as a turn of
 // middleware.Layer.Assemble, and [WriteText] and [WriteJUnit] tell what came of
-// it. Go programs test their memory beside their code with package casestest. The
+// it. Go programs test their memory beside their code with package evals. The
 // language is described in docs/memory-tests.md.
 //
 // A case runs on a store of its own in a temporary folder. What it stands on, a

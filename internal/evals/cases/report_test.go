@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 )
 
 // Scores are the ranker's affair: a golden file must not stand in its way.
