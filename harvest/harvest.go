@@ -33,7 +33,7 @@ type harvestRun struct {
 // Harvest writes what a transcript teaches and returns what came of it, what an
 // earlier run wrote of it included. It does not mark the session. An error means
 // that the harvest is not complete; running it again completes it.
-func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress Progress) (out session.Outcome, err error) {
+func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		out, err = h.harvest(ctx, tr, progress)
 		return err
@@ -42,7 +42,7 @@ func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // harvest is Harvest for who has the turn.
-func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progress Progress) (session.Outcome, error) {
+func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (session.Outcome, error) {
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
@@ -79,7 +79,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // draft asks the model, and the rules where there is none or it failed.
-func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
+func (r *harvestRun) draft(ctx context.Context, progress func(stage string, done, total int)) (draft.Draft, error) {
 	if r.o.Model != nil && len(r.tr.Entries) > 1 { // one message that nobody has answered is no session to pay for
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
@@ -137,10 +137,6 @@ type Store interface {
 	// History returns a claim's events, oldest first.
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 }
-
-// Progress is told how far a harvest is: done of total, in the stage's unit. A
-// total of 0 is unknown.
-type Progress func(stage string, done, total int)
 
 // Model drafts what a session taught. Its error is no reason to lose the session:
 // rules draft then.
@@ -303,7 +299,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 			return nil
 		}
 		out, err := h.complete(ctx, &tr, p.Upto, progress)
-		note = Describe(&out)
+		note = out.Describe()
 		return err
 	})
 	switch {
@@ -320,7 +316,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 // Reharvest harvests a session whose messages are still there, whether it was
 // harvested before or not. What is known of it already changes nothing. Errors:
 // ErrNotFound when the messages are gone.
-func (h *Harvester) Reharvest(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
+func (h *Harvester) Reharvest(ctx context.Context, id string, progress func(stage string, done, total int)) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		tr, err := h.o.Journal.Read(ctx, id)
 		if err != nil {
@@ -355,7 +351,7 @@ func (h *Harvester) Pause(ctx context.Context) (release func(), err error) {
 
 // complete harvests a transcript and marks the session. upto is how far the
 // journal went when the harvest was asked for.
-func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress Progress) (session.Outcome, error) {
+func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress func(stage string, done, total int)) (session.Outcome, error) {
 	out, err := h.harvest(ctx, tr, progress)
 	if err != nil {
 		return out, err

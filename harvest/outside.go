@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/guardrail/taint"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 )
 
 // outsideTexts are the external claims that a session's model was shown. What the session left
@@ -92,7 +93,7 @@ func (o *outsideTexts) withoutFlagged(summary string) string {
 			lines = append(lines, line)
 			continue
 		}
-		kept := slices.DeleteFunc(sentences(line), o.tellsFlagged)
+		kept := slices.DeleteFunc(matcher.Sentences(line), o.tellsFlagged)
 		if rest := strings.Join(kept, " "); rest != "" && !o.tellsFlagged(rest) {
 			lines = append(lines, rest)
 		}

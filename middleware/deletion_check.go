@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
@@ -43,7 +43,7 @@ func (l operator) CheckForgotten(ctx context.Context, owner string, was []ken.Cl
 	c := deletionChecker{l: l.Layer, s: s, before: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
-			c.matcher = harvest.NewClaimMatcher(&was[i])
+			c.matcher = matcher.New(&was[i])
 		}
 	}
 	for _, look := range []func(context.Context) (inspect.Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
@@ -64,7 +64,7 @@ type deletionChecker struct {
 	s              store.Engine
 	before         []ken.Claim
 	ids            []string
-	matcher        *harvest.ClaimMatcher // nil if the forgotten text is not known
+	matcher        *matcher.Claim // nil if the forgotten text is not known
 	journalHolding *session.Holding
 	checks         []inspect.Check
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
@@ -31,8 +31,8 @@ type erasure struct {
 	s        store.Engine
 	sessions *ownerSessions
 	record   forgotten.Record
-	matcher  *harvest.ClaimMatcher // nil once the record has no text any more
-	seq      uint64                // the log's event up to which claims were examined
+	matcher  *matcher.Claim // nil once the record has no text any more
+	seq      uint64         // the log's event up to which claims were examined
 	out      Forgotten
 }
 
@@ -121,7 +121,7 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 		return e.out, nil
 	}
 	if len(rec.Pending.Claims) > 0 {
-		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
+		e.matcher = matcher.New(&rec.Pending.Claims[0])
 		if err := e.giveWords(ctx); err != nil {
 			return Forgotten{}, err
 		}

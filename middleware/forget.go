@@ -14,7 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
@@ -93,7 +93,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer resume()
-	e := &erasure{l: l, s: s, sessions: d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	e := &erasure{l: l, s: s, sessions: d, matcher: matcher.New(&root), seq: s.Seq()}
 	r, given, err := d.deletionScope(ctx, s, e.matcher, root)
 	if err != nil {
 		return Forgotten{}, err
@@ -120,7 +120,7 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 // containsForgotten returns a function that recognizes the blocks of an owner's running
 // conversations that have one of the claims, or the text. What the project's files say does not
 // count.
-func containsForgotten(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
+func containsForgotten(owner string, ids []string, matcher *matcher.Claim) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
@@ -147,7 +147,7 @@ func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) er
 }
 
 // forgetNotes removes deleted claims from receipts and from the attention queue.
-func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *harvest.ClaimMatcher, ids []string) error {
+func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *matcher.Claim, ids []string) error {
 	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: matcher.MatchAny})
 	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: matcher.MatchAny})
 	return errors.Join(err, marks)

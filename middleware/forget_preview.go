@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -41,7 +41,7 @@ func (l operator) WouldForget(ctx context.Context, owner, id string) (inspect.Bl
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.deletionScope(ctx, s, harvest.NewClaimMatcher(&root), root)
+	r, given, err := d.deletionScope(ctx, s, matcher.New(&root), root)
 	if err != nil {
 		return out, err
 	}
@@ -74,7 +74,7 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 
 // deletionScope is what forgetting a claim deletes from the store.
 type deletionScope struct {
-	matcher     *harvest.ClaimMatcher
+	matcher     *matcher.Claim
 	root        ken.Claim
 	others      []ken.Claim // claims that say the same, by age
 	claims      []ken.Claim // all that are deleted: root and what was derived from it, then each of others likewise
@@ -106,7 +106,7 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 // deletionScope returns what is deleted with root, and the turns whose models had root. A
 // session that had another deleted claim saw the same text: its words about it are matcher, and
 // so are claims of that session.
-func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each round finds more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 // newDeletionScope reads all claims once: for those that say what root says, and for what was
 // derived from any of them. knownIDs are claims that are deleted in any case: a word that only
 // they have counts as unique.
-func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
+func newDeletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim, given, goes []string) (*deletionScope, error) {
 	r := &deletionScope{matcher: matcher, root: root, knownIDs: goes}
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
@@ -113,7 +112,7 @@ func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
 	}
-	return harvest.Describe(s.Outcome)
+	return s.Outcome.Describe()
 }
 
 func (a *commands) endSession(ctx context.Context, id string) error {
@@ -308,7 +307,7 @@ func (a *commands) harvestAgain(ctx context.Context, id string) error {
 			Outcome session.Outcome `json:"outcome"`
 		}{out})
 	default:
-		fmt.Fprintln(a.Out, cli.Cell(harvest.Describe(&out)))
+		fmt.Fprintln(a.Out, cli.Cell(out.Describe()))
 	}
 	return errors.Join(err, l.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -433,6 +434,48 @@ func (o *Outcome) Claims() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Kept describes in one line what a harvest has kept.
+func (o *Outcome) Kept() string {
+	var parts []string
+	count := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	if o.Episode != "" {
+		parts = append(parts, "an episode")
+	}
+	count(len(o.Learned), "fact", "facts")
+	count(len(o.Reinforced), "known fact", "known facts")
+	count(len(o.Superseded), "fact replaced", "facts replaced")
+	count(len(o.Disputed), "fact disputed", "facts disputed")
+	count(len(o.Findings), "finding", "findings")
+	count(len(o.Patterns), "pattern", "patterns")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Describe returns an outcome in one line: what was kept, what was left out and the note.
+func (o *Outcome) Describe() string {
+	s := o.Kept()
+	if len(o.Dropped) > 0 {
+		var why []string
+		for _, k := range slices.Sorted(maps.Keys(o.Dropped)) {
+			why = append(why, fmt.Sprintf("%s %d", k, o.Dropped[k]))
+		}
+		s += "; left out: " + strings.Join(why, ", ")
+	}
+	if o.Note != "" {
+		s += "; " + o.Note
+	}
+	return s
 }
 
 // clean makes o the journal's own: cleaned, and shared with nobody.

@@ -1,4 +1,4 @@
-package harvest_test
+package matcher_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -22,7 +22,7 @@ func phone(t testing.TB) ken.Claim {
 // What holds a claim that is to be forgotten, and what merely speaks of the same.
 func TestTracesInTexts(t *testing.T) {
 	c := phone(t)
-	matcher := harvest.NewClaimMatcher(&c)
+	m := matcher.New(&c)
 	for text, want := range map[string]bool{
 		"Remember that  THE ON-CALL phone of Priya\nis +49 151 2345678, please.": true,
 		"Call 2345678.": true,
@@ -32,7 +32,7 @@ func TestTracesInTexts(t *testing.T) {
 		"On 2026-05-18 the release went out.":                      false,
 		"":                                                         false,
 	} {
-		if got := matcher.MatchText(text); got != want {
+		if got := m.MatchText(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -44,9 +44,9 @@ func TestTracesDoNotTakeTooMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	matcher := harvest.NewClaimMatcher(&c)
+	m := matcher.New(&c)
 	for text, want := range map[string]bool{"yes": true, "yes, do that": false, "The audit is on 2026-05-18.": false, "The release is on 2026-05-18!": true} {
-		if got := matcher.MatchText(text); got != want {
+		if got := m.MatchText(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -54,7 +54,7 @@ func TestTracesDoNotTakeTooMuch(t *testing.T) {
 
 func TestTracesInMessagesAndClaims(t *testing.T) {
 	c := phone(t)
-	matcher := harvest.NewClaimMatcher(&c)
+	m := matcher.New(&c)
 	for name, tt := range map[string]struct {
 		session string
 		e       session.Entry
@@ -66,9 +66,9 @@ func TestTracesInMessagesAndClaims(t *testing.T) {
 		"another call":      {"s2", session.Entry{Seq: 1, Message: calls("c", "sms", `{"to": ["+1"]}`)}, false},
 	} {
 		if name == "the source itself" && (&tt.e).ID() != "m3" {
-			matcher = harvest.NewClaimMatcher(func() *ken.Claim { c.Evidence[0].MessageID = (&tt.e).ID(); return &c }())
+			m = matcher.New(func() *ken.Claim { c.Evidence[0].MessageID = (&tt.e).ID(); return &c }())
 		}
-		if got := matcher.MatchMessage(tt.session, &tt.e); got != tt.want {
+		if got := m.MatchMessage(tt.session, &tt.e); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -76,7 +76,7 @@ func TestTracesInMessagesAndClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !matcher.MatchClaim(&other) {
+	if !m.MatchClaim(&other) {
 		t.Error("a claim whose evidence quotes it is no trace")
 	}
 }
@@ -84,20 +84,26 @@ func TestTracesInMessagesAndClaims(t *testing.T) {
 // Of an episode that tells it the rest is kept.
 func TestTheRestOfAnEpisode(t *testing.T) {
 	c := phone(t)
-	matcher := harvest.NewClaimMatcher(&c)
+	m := matcher.New(&c)
 	e, err := ken.NewClaim("Session, 18 May.\nGoal: Plan the on-call week. Fix the export.\nTo remember: The on-call phone of Priya is +49 151 2345678.\nPassed: `go test`", ken.FromMessage("s1", "m1", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.ID, e.Kind, e.Key = "0195616d-8c00-7000-8000-0000003f9a1c", ken.KindEpisode, "episode:s1"
-	e.Body, _ = json.Marshal(harvest.EpisodeBody{Session: "s1", Open: []string{"Is it 2345678?", "Who tests?"}})
-	rest, ok := matcher.Redact(&e)
+	e.Body, _ = json.Marshal(session.EpisodeBody{Session: "s1", Open: []string{"Is it 2345678?", "Who tests?"}})
+	rest, ok := m.Redact(&e)
 	if !ok || rest.ID != "" || rest.Key != e.Key || strings.Contains(rest.Text+string(rest.Body), "2345678") ||
 		!strings.Contains(rest.Text, "Fix the export.") || !strings.Contains(string(rest.Body), "Who tests?") {
 		t.Errorf("%v, %+v\n%s", ok, rest, rest.Body)
 	}
 	e.Text = "The on-call phone of Priya is +49 151 2345678."
-	if _, ok := matcher.Redact(&e); ok {
+	if _, ok := m.Redact(&e); ok {
 		t.Error("an episode of nothing else is kept")
 	}
+}
+
+func user(text string) ken.Message { return ken.Message{Role: "user", Text: text} }
+
+func calls(id, name, args string) ken.Message {
+	return ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: id, Name: name, Arguments: args}}}
 }

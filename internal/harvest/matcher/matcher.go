@@ -1,4 +1,5 @@
-package harvest
+// Package matcher finds what repeats a claim that is being deleted.
+package matcher
 
 import (
 	"encoding/json"
@@ -13,11 +14,11 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// ClaimMatcher finds texts that repeat a claim which is being deleted. A text matches
+// Claim finds texts that repeat a claim which is being deleted. A text matches
 // when it has the claim's words, a quote of its evidence, a paraphrase that adds nothing,
 // or an identifier of a person: an address with an @, or a number of at least seven
 // digits. Other paraphrases are not found. It is safe for concurrent use.
-type ClaimMatcher struct {
+type Claim struct {
 	id          string   // the claim's
 	phrases     []string // folded
 	identifiers []string // folded
@@ -36,10 +37,10 @@ const (
 	minDigits = 7 // of a number that is nobody else's
 )
 
-// NewClaimMatcher returns a matcher for a claim. For an episode, every message of its
+// New returns a matcher for a claim. For an episode, every message of its
 // session matches.
-func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
-	t := &ClaimMatcher{id: c.ID, sources: map[[2]string]bool{}}
+func New(c *ken.Claim) *Claim {
+	t := &Claim{id: c.ID, sources: map[[2]string]bool{}}
 	add := func(s string) {
 		if s = folded(s); s != "" && !slices.Contains(t.phrases, s) {
 			t.phrases = append(t.phrases, s)
@@ -75,7 +76,7 @@ func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
 // SetRecipients sets the sessions whose model got the claim. In these, a text also matches
 // when names reports that it has words that only the claim had, such as a call with the
 // claim's number in it. Call it before the matcher is used.
-func (t *ClaimMatcher) SetRecipients(sessions []string, names func(string) bool) {
+func (t *Claim) SetRecipients(sessions []string, names func(string) bool) {
 	t.recipients, t.names = map[string]bool{}, names
 	for _, id := range sessions {
 		t.recipients[id] = true
@@ -83,13 +84,13 @@ func (t *ClaimMatcher) SetRecipients(sessions []string, names func(string) bool)
 }
 
 // Recipients returns the sessions whose model got the claim.
-func (t *ClaimMatcher) Recipients() []string { return slices.Collect(maps.Keys(t.recipients)) }
+func (t *Claim) Recipients() []string { return slices.Collect(maps.Keys(t.recipients)) }
 
 // IsRecipient reports whether the session's model got the claim.
-func (t *ClaimMatcher) IsRecipient(session string) bool { return t.recipients[session] }
+func (t *Claim) IsRecipient(session string) bool { return t.recipients[session] }
 
 // matchIn returns the test for a text of the session.
-func (t *ClaimMatcher) matchIn(session string) func(string) bool {
+func (t *Claim) matchIn(session string) func(string) bool {
 	if t.names == nil || !t.recipients[session] {
 		return t.MatchText
 	}
@@ -98,7 +99,7 @@ func (t *ClaimMatcher) matchIn(session string) func(string) bool {
 
 // MatchAny reports whether a text matches when its session is not known, such as the
 // receipt of a turn.
-func (t *ClaimMatcher) MatchAny(text string) bool {
+func (t *Claim) MatchAny(text string) bool {
 	return t.names != nil && t.names(text) || t.MatchText(text)
 }
 
@@ -117,7 +118,7 @@ func identifies(w string) bool {
 }
 
 // MatchText reports whether a text repeats the claim.
-func (t *ClaimMatcher) MatchText(text string) bool {
+func (t *Claim) MatchText(text string) bool {
 	whole := folded(text)
 	for _, p := range t.phrases {
 		if whole == p || len(p) >= minPhrase && strings.Contains(whole, p) {
@@ -129,20 +130,20 @@ func (t *ClaimMatcher) MatchText(text string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
+	return slices.ContainsFunc(Sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
 }
 
 // MatchMessage reports whether a message repeats the claim, or is its source.
-func (t *ClaimMatcher) MatchMessage(id string, e *session.Entry) bool {
+func (t *Claim) MatchMessage(id string, e *session.Entry) bool {
 	return t.message(id, e, t.matchIn(id))
 }
 
 // MatchStatement is like MatchMessage, without the test for recipients.
-func (t *ClaimMatcher) MatchStatement(id string, e *session.Entry) bool {
+func (t *Claim) MatchStatement(id string, e *session.Entry) bool {
 	return t.message(id, e, t.MatchText)
 }
 
-func (t *ClaimMatcher) message(id string, e *session.Entry, in func(string) bool) bool {
+func (t *Claim) message(id string, e *session.Entry, in func(string) bool) bool {
 	if slices.Contains(t.sessions, id) || t.sources[[2]string{id, e.ID()}] || in(e.Message.Text) {
 		return true
 	}
@@ -150,7 +151,7 @@ func (t *ClaimMatcher) message(id string, e *session.Entry, in func(string) bool
 }
 
 // MatchClaim reports whether another claim repeats it in any of its fields.
-func (t *ClaimMatcher) MatchClaim(c *ken.Claim) bool {
+func (t *Claim) MatchClaim(c *ken.Claim) bool {
 	texts := append([]string{c.Text, c.Heading}, c.Entities...)
 	for _, e := range c.Evidence {
 		texts = append(texts, e.Detail)
@@ -190,7 +191,7 @@ func inValue(v any, in func(string) bool) bool {
 // Redact returns an episode without the sentences that match, as a new claim; and any other claim
 // that tells what matches only in its notes on what was so before, without these. It returns false when too little is left, and of an episode that was derived from the claim: it tells what
 // the agent did because of it.
-func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
+func (t *Claim) Redact(c *ken.Claim) (ken.Claim, bool) {
 	if t.id != "" && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == t.id }) {
 		return *c, false
 	}
@@ -203,7 +204,7 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 	sentencesKept := 0
 	for line := range strings.Lines(c.Text) {
 		line = strings.TrimRight(line, "\n")
-		kept := slices.DeleteFunc(sentences(line), in)
+		kept := slices.DeleteFunc(Sentences(line), in)
 		if rest := strings.Join(kept, " "); rest != "" && !in(rest) {
 			lines = append(lines, rest)
 			sentencesKept += len(kept)
@@ -227,7 +228,7 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 			!strings.Contains(folded(out.Heading+" "+out.Text), name)
 	})
 	if inJSON(c.Body, in) {
-		var b EpisodeBody
+		var b session.EpisodeBody
 		if json.Unmarshal(c.Body, &b) != nil {
 			return out, false
 		}
@@ -242,7 +243,7 @@ func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
 
 // withoutNotes returns a claim without its notes on what was so before; false where they are not
 // what matches.
-func (t *ClaimMatcher) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
+func (t *Claim) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
 	out := *c
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
 	out.Text = consolidate.Plain(c.Text)
@@ -252,8 +253,8 @@ func (t *ClaimMatcher) withoutNotes(c *ken.Claim) (ken.Claim, bool) {
 // folded returns a text in lower case with single spaces.
 func folded(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// sentences splits a text at line breaks and where a sentence ends, roughly.
-func sentences(text string) (out []string) {
+// Sentences splits a text at line breaks and where a sentence ends, roughly.
+func Sentences(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		start := 0
