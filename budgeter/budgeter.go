@@ -11,16 +11,16 @@ import (
 
 // Defaults of Options, in code points.
 const (
-	DefaultChars         = 6000
-	DefaultMemoryChars   = 8000
-	DefaultMaxItemChars  = 1500
-	DefaultPlaybookChars = 3000
+	defaultChars         = 6000
+	defaultMemoryChars   = 8000
+	defaultItemChars     = 1500
+	defaultPlaybookChars = 3000
 )
 
-// Grace is how much longer than the turn constraints may be loaded together: they lie
+// grace is how much longer than the turn constraints may be loaded together: they lie
 // in memory or in a file at hand, and a turn that has ended is better late than without
 // its rules.
-const Grace = 250 * time.Millisecond
+const grace = 250 * time.Millisecond
 
 // KindCheckpoint is the kind of an item that says where its own session stands. It
 // is no claim: it is made for the turn, and has no life beyond it.
@@ -65,11 +65,11 @@ type Candidate struct {
 
 // Options bound a block. The zero value is the default; all limits are exact.
 type Options struct {
-	Chars        int // code points of the frame and everything but memory; <= 0 means DefaultChars
-	MemoryChars  int // code points of the memory part; 0 means DefaultMemoryChars, < 0 leaves memory out
-	MaxItemChars int // code points of an item's text, longer ones are shortened; <= 0 means DefaultMaxItemChars
+	Chars        int // code points of the frame and everything but memory; <= 0 means 6000
+	MemoryChars  int // code points of the memory part; 0 means 8000, < 0 leaves memory out
+	MaxItemChars int // code points of an item's text, longer ones are shortened; <= 0 means 1500
 	// PlaybookChars is MaxItemChars for a playbook in memory, if it is more: half a
-	// method is no method. <= 0 means DefaultPlaybookChars.
+	// method is no method. <= 0 means 3000.
 	PlaybookChars int
 	// Show is the command line that prints a playbook whole, given its name. The
 	// block mentions it where a playbook does not fit; empty leaves it out.
@@ -93,16 +93,16 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Chars <= 0 {
-		o.Chars = DefaultChars
+		o.Chars = defaultChars
 	}
 	if o.MemoryChars == 0 {
-		o.MemoryChars = DefaultMemoryChars
+		o.MemoryChars = defaultMemoryChars
 	}
 	if o.MaxItemChars <= 0 {
-		o.MaxItemChars = DefaultMaxItemChars
+		o.MaxItemChars = defaultItemChars
 	}
 	if o.PlaybookChars <= 0 {
-		o.PlaybookChars = DefaultPlaybookChars
+		o.PlaybookChars = defaultPlaybookChars
 	}
 	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
 	return o
@@ -137,7 +137,7 @@ type Block struct {
 // A candidate that can't be loaded is cut: as ken.CutStatus when the claim is gone,
 // and as ken.CutLate otherwise, with the error as the detail. Once ctx has ended,
 // nothing is loaded any more and what was complete is used; but constraints are, for
-// Grace more. One that could not be loaded, or has no text to show, overflows.
+// a quarter of a second more. One that could not be loaded, or has no text to show, overflows.
 // Compose keeps nothing of candidates; the maps inside of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	o = o.withDefaults()

@@ -12,12 +12,14 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -159,7 +161,7 @@ func (c *deletionChecker) vectors(ctx context.Context) (inspect.Check, error) {
 	}
 	var texts []string
 	for i := range c.before {
-		texts = append(texts, store.EmbedText(&c.before[i]))
+		texts = append(texts, engine.EmbedText(&c.before[i]))
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -184,7 +186,7 @@ func (c *deletionChecker) structure(ctx context.Context) (inspect.Check, error) 
 	out := inspect.Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
 	var names []string
 	for i := range c.before {
-		names = append(names, store.SpellEntities(c.before[i].Entities)...)
+		names = append(names, analysis.Entities(c.before[i].Entities)...)
 	}
 	under, err := c.s.Outlines(ctx, names, matchAll(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
 	if err != nil {

@@ -75,7 +75,7 @@ type Options struct {
 	// OnMessage is called in the background with each message that is new to a session's
 	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
-	// OnEvent answers what SendEvent of another process sends to the holder of an owner's
+	// OnEvent answers what hook.Send of another process sends to the holder of an owner's
 	// store. Nil answers nothing.
 	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)
 	// Progress receives the progress of long work, from several goroutines.

@@ -116,7 +116,7 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 		t.count = l.countTokens
 	} else if l.o.CountTokens || c.Budget.Tokens > 0 {
 		var err error
-		if t.count, err = tokens.Counter(string(c.Budget.Encoding)); err != nil {
+		if t.count, err = tokens.Counter(c.Budget.Encoding); err != nil {
 			return nil, fmt.Errorf("load tokenizer: %w", err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
@@ -242,7 +243,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		if c.Kind == ken.KindDocument {
 			continue
 		}
-		for _, parent := range store.Parents(&c) {
+		for _, parent := range engine.Parents(&c) {
 			if id, err := uuid.Parse(c.ID); err == nil {
 				children[parent] = append(children[parent], id)
 			}

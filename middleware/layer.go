@@ -142,7 +142,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	}
 	l.openReranker()
 	if o.CountTokens || cfg.Budget.Tokens > 0 {
-		if l.countTokens, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
+		if l.countTokens, err = tokens.Counter(cfg.Budget.Encoding); err != nil {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}

@@ -325,7 +325,7 @@ func (a *commands) reword(ctx context.Context, set *generate.Set, l *middleware.
 		name = ""
 	}
 	u := cli.NewModel(l.Config().Upstream, name)
-	count, err := tokens.Counter(string(l.Config().Budget.Encoding))
+	count, err := tokens.Counter(l.Config().Budget.Encoding)
 	if err != nil {
 		return nil, fmt.Errorf("load tokenizer: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/middleware"
@@ -234,7 +235,7 @@ func (f *fixture) watch(next middleware.Handler) middleware.Handler {
 func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
 	touched := map[string]bool{}
 	for i, g := range c.Given {
-		claim := store.Clone(&g.Claim)
+		claim := engine.Clone(&g.Claim)
 		claim.Owner = r.owner(claim.Owner)
 		touched[claim.Owner] = true
 		if claim.ID == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/middleware/inspect"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -155,7 +156,7 @@ func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 		return err
 	case len(evidence) == 0:
 		return invalid("evidence", "empty: an agent's verification needs evidence", "Say what it was checked with, such as a test result.")
-	case store.Pinned(had.Kind):
+	case engine.Pinned(had.Kind):
 		return c.needsOperator("id", "a verified claim of kind "+string(had.Kind)+" is in every turn")
 	case had.Status == ken.StatusVerified:
 		return s.Reinforce(c.ctx(), had.ID, evidence, c.actor())
@@ -176,7 +177,7 @@ func disputeClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	if err := c.refuseHumanEvidence(evidence); err != nil {
 		return err
 	}
-	if store.Pinned(had.Kind) && had.Status != ken.StatusHypothesis && ken.CheckTransition(had.Status, ken.StatusDisputed, "") == nil {
+	if engine.Pinned(had.Kind) && had.Status != ken.StatusHypothesis && ken.CheckTransition(had.Status, ken.StatusDisputed, "") == nil {
 		_, err := attention.PutMark(c.ctx(), s.Shelf(), attention.Mark{Event: attention.DisputeRequested, Claim: had.ID, Reason: reason,
 			Session: req.Session, Actor: c.actor(), At: a.o.Now()})
 		return cmp.Or(err, errPersonAsked)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // bodyLimit bounds an answer: a thousand times what is asked for.
@@ -197,9 +197,9 @@ func messages(tr *session.Transcript) []message {
 		e := &tr.Entries[i]
 		m := message{seq: e.Seq, shown: toolChars}
 		if e.Message.Role == "user" { // who may name the tags of reasoning
-			m.text = strings.TrimSpace(store.CleanSaid(e.Message.Text))
+			m.text = strings.TrimSpace(clean.Said(e.Message.Text))
 		} else {
-			m.text = clean(e.Message.Text)
+			m.text = cleaned(e.Message.Text)
 		}
 		switch e.Message.Role {
 		case "system", "developer":
@@ -216,7 +216,7 @@ func messages(tr *session.Transcript) []message {
 		}
 		for _, call := range e.Message.ToolCalls {
 			tools[call.ID] = call.Name
-			m.calls = append(m.calls, label(call.Name)+" "+middle(clean(call.Arguments), callChars))
+			m.calls = append(m.calls, label(call.Name)+" "+middle(cleaned(call.Arguments), callChars))
 		}
 		if m.text == "" && len(m.calls) == 0 {
 			continue
@@ -229,8 +229,8 @@ func messages(tr *session.Transcript) []message {
 	return all
 }
 
-// clean is what every write goes through, in its order.
-func clean(text string) string { return strings.TrimSpace(store.Clean(text)) }
+// cleaned is what every write goes through, in its order.
+func cleaned(text string) string { return strings.TrimSpace(clean.Text(text)) }
 
 // label makes a name fit for a header: one short word, or nothing.
 func label(name string) string {

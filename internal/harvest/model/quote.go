@@ -345,7 +345,7 @@ func upToSentence(text string, most int) string {
 // that think aloud or give orders to whoever will read it.
 func tidySummary(text string) string {
 	var b strings.Builder
-	for s := range sentences(clean(text)) {
+	for s := range sentences(cleaned(text)) {
 		if !thinks(s) && !orders(s) {
 			b.WriteString(s)
 		}

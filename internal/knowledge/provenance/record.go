@@ -17,7 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Check is what a validator has to say: what was looked at and what came of it. Two
@@ -127,11 +127,11 @@ func (c *Check) check() error {
 // clean returns a check that shares nothing with the caller's and says no secrets where
 // no store looks for any.
 func (c Check) clean(now time.Time) Check {
-	c.Validator, c.Target, c.Statement = store.Clean(c.Validator), store.Clean(c.Target), store.Clean(c.Statement)
+	c.Validator, c.Target, c.Statement = clean.Text(c.Validator), clean.Text(c.Target), clean.Text(c.Statement)
 	c.Evidence = slices.Clone(c.Evidence)
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
-		e.ID = store.Clean(e.ID)
+		e.ID = clean.Text(e.ID)
 		if e.FetchedAt.IsZero() {
 			e.FetchedAt = now
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -405,7 +406,7 @@ func (j *Journal) Failed(ctx context.Context, id, note string) error {
 		if rec.Outcome != nil { // of an earlier harvest
 			o = *rec.Outcome
 		}
-		o.Note = store.Clean(note)
+		o.Note = clean.Text(note)
 		rec.Outcome = &o
 		return true
 	})
@@ -480,7 +481,7 @@ func (o *Outcome) Describe() string {
 
 // clean makes o the journal's own: cleaned, and shared with nobody.
 func (o *Outcome) clean() {
-	o.Model, o.Note = store.Clean(o.Model), store.Clean(o.Note)
+	o.Model, o.Note = clean.Text(o.Model), clean.Text(o.Note)
 	for _, s := range []*[]string{&o.Learned, &o.Reinforced, &o.Superseded, &o.Disputed, &o.Patterns, &o.Findings} {
 		*s = slices.Clone(*s)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/harvest/model"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/tools"
 )
 
@@ -125,7 +125,7 @@ func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 
 // agentName is a client's name as histories show it.
 func agentName(s string) string {
-	r := []rune(store.Clean(s))
+	r := []rune(clean.Text(s))
 	return string(r[:min(len(r), 80)])
 }
 
