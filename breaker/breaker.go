@@ -15,7 +15,7 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultFailures = 5
+	defaultFailures = 5
 	DefaultOpenFor  = 30 * time.Second
 )
 
@@ -89,7 +89,7 @@ func New(o Options) *Breaker {
 		o.Name = "breaker"
 	}
 	if o.Failures <= 0 {
-		o.Failures = DefaultFailures
+		o.Failures = defaultFailures
 	}
 	if o.OpenFor <= 0 {
 		o.OpenFor = DefaultOpenFor

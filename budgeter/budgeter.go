@@ -11,16 +11,16 @@ import (
 
 // Defaults of Options, in code points.
 const (
-	DefaultChars         = 6000
-	DefaultMemoryChars   = 8000
-	DefaultMaxItemChars  = 1500
-	DefaultPlaybookChars = 3000
+	defaultChars         = 6000
+	defaultMemoryChars   = 8000
+	defaultItemChars     = 1500
+	defaultPlaybookChars = 3000
 )
 
-// Grace is the additional time for loading constraints after the turn's context has ended.
+// grace is the additional time for loading constraints after the turn's context has ended.
 // Constraints are in memory or in a local file, and a late turn is better than one without its
 // rules.
-const Grace = 250 * time.Millisecond
+const grace = 250 * time.Millisecond
 
 // KindCheckpoint is the kind of an item with the state of its own session. It is made for one turn
 // and is not a claim.
@@ -64,11 +64,11 @@ type Candidate struct {
 
 // Options limits a block. The zero value means the defaults. No limit is ever exceeded.
 type Options struct {
-	Chars        int // code points of the frame and everything but memory; <= 0 means DefaultChars
-	MemoryChars  int // code points of the memory part; 0 means DefaultMemoryChars, < 0 leaves memory out
-	MaxItemChars int // maximum number of code points of an item's text; longer ones are shortened; <= 0 means DefaultMaxItemChars
+	Chars        int // code points of the frame and everything but memory; <= 0 means 6000
+	MemoryChars  int // code points of the memory part; 0 means 8000, < 0 leaves memory out
+	MaxItemChars int // maximum number of code points of an item's text; longer ones are shortened; <= 0 means 1500
 	// PlaybookChars replaces MaxItemChars for a playbook in memory, if it is larger, because half a
-	// method misleads. <= 0 means DefaultPlaybookChars.
+	// method misleads. <= 0 means 3000.
 	PlaybookChars int
 	// Show is the command that prints a complete playbook, without the playbook's name. The block
 	// has it where a playbook does not fit; "" leaves it out.
@@ -92,16 +92,16 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Chars <= 0 {
-		o.Chars = DefaultChars
+		o.Chars = defaultChars
 	}
 	if o.MemoryChars == 0 {
-		o.MemoryChars = DefaultMemoryChars
+		o.MemoryChars = defaultMemoryChars
 	}
 	if o.MaxItemChars <= 0 {
-		o.MaxItemChars = DefaultMaxItemChars
+		o.MaxItemChars = defaultItemChars
 	}
 	if o.PlaybookChars <= 0 {
-		o.PlaybookChars = DefaultPlaybookChars
+		o.PlaybookChars = defaultPlaybookChars
 	}
 	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
 	return o
@@ -133,9 +133,9 @@ type Block struct {
 //
 // A candidate that can't be loaded is cut: with ken.CutStatus if the claim was deleted, otherwise
 // with ken.CutLate and the error as the detail. After ctx has ended, only constraints are still
-// loaded, for at most Grace, and other candidates are used only if they are complete. A constraint
-// that could not be loaded, or has no text, overflows. Compose keeps no reference to candidates,
-// but the maps of items are shared.
+// loaded, for a quarter of a second more, and other candidates are used only if they are complete.
+// A constraint that could not be loaded, or has no text, overflows. Compose keeps no reference to
+// candidates, but the maps of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	o = o.withDefaults()
 	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), cancelGrace: func() {}}

@@ -382,11 +382,11 @@ func checkBlock(t *testing.T, b Block, o Options) {
 	}
 	limit := o.Chars
 	if limit <= 0 {
-		limit = DefaultChars
+		limit = defaultChars
 	}
 	memory, memoryLimit := 0, max(0, o.MemoryChars)
 	if o.MemoryChars == 0 {
-		memoryLimit = DefaultMemoryChars
+		memoryLimit = defaultMemoryChars
 	}
 	for part := range strings.SplitSeq(b.Text, "\n"+guardrail.ItemMark) {
 		if header, _, _ := strings.Cut(part, " |"); strings.HasSuffix(header, " memory") {
@@ -458,7 +458,7 @@ func TestADocumentIsShortenedToTheRoomThatIsLeft(t *testing.T) {
 		asked = append(asked, most)
 		return "the part that is asked for"
 	}}, whole(first, big)...)
-	if len(b.Items) != 2 || b.Items[1].Text != "the part that is asked for" || len(asked) == 0 || asked[0] != DefaultMaxItemChars {
+	if len(b.Items) != 2 || b.Items[1].Text != "the part that is asked for" || len(asked) == 0 || asked[0] != defaultItemChars {
 		t.Errorf("asked for %v:\n%s", asked, b.Text)
 	}
 	b = compose(Options{Chars: 2000, Excerpt: func(text string, most int) string { return text[:most] }}, whole(first, big)...)

@@ -270,7 +270,7 @@ func (c *composer) claim(cand *Candidate) (claim ken.Claim, err error) {
 		return claim, err
 	}
 	if c.grace == nil {
-		c.grace, c.cancelGrace = context.WithTimeout(context.WithoutCancel(c.ctx), Grace)
+		c.grace, c.cancelGrace = context.WithTimeout(context.WithoutCancel(c.ctx), grace)
 	}
 	if err := c.grace.Err(); err != nil {
 		return claim, err

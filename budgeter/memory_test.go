@@ -173,7 +173,7 @@ func TestPlaybooksAreWholeOrSaySo(t *testing.T) {
 	}
 	b = compose(Options{Show: show}, manual(1, 300))
 	text := b.Items[0].Text
-	if n := utf8.RuneCountInString(text); n > DefaultPlaybookChars || n < DefaultPlaybookChars-200 || !strings.HasSuffix(text, "Before following it, "+rest) {
+	if n := utf8.RuneCountInString(text); n > defaultPlaybookChars || n < defaultPlaybookChars-200 || !strings.HasSuffix(text, "Before following it, "+rest) {
 		t.Errorf("%d characters: …%s", n, text[len(text)-200:])
 	}
 	b = compose(Options{Show: show, MemoryChars: 700}, manual(1, 60), of(2, ken.KindEpisode, 0))
@@ -195,7 +195,7 @@ func TestPlaybooksAreWholeOrSaySo(t *testing.T) {
 	}
 	knowledge := manual(1, 60)
 	knowledge.Memory = false
-	if b := compose(Options{}, knowledge); utf8.RuneCountInString(b.Items[0].Text) > DefaultMaxItemChars {
+	if b := compose(Options{}, knowledge); utf8.RuneCountInString(b.Items[0].Text) > defaultItemChars {
 		t.Error("as knowledge it takes more than any other item may")
 	}
 	if b := compose(Options{MaxItemChars: 5000}, manual(1, 120)); utf8.RuneCountInString(b.Items[0].Text) < 4000 {

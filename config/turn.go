@@ -170,24 +170,13 @@ func (b *Breaker) keys() []key {
 	}
 }
 
-// Encoding names the tokenizer that tokens are counted with.
-type Encoding string
-
-// Encodings.
-const (
-	EncodingO200K  Encoding = "o200k_base"
-	EncodingCL100K Encoding = "cl100k_base"
-	EncodingP50K   Encoding = "p50k_base"
-	EncodingR50K   Encoding = "r50k_base"
-)
-
 // Budget limits the block. Characters are Unicode code points.
 type Budget struct {
-	Chars       int      // for the whole block with its frame
-	MemoryChars int      // for pinned items and sessions; 0 leaves them out
-	Tokens      int      // for the whole block; 0 sets no limit
-	ItemChars   int      // for one item
-	Encoding    Encoding // encoding in which Tokens is counted
+	Chars       int    // for the whole block with its frame
+	MemoryChars int    // for pinned items and sessions; 0 leaves them out
+	Tokens      int    // for the whole block; 0 sets no limit
+	ItemChars   int    // for one item
+	Encoding    string // the tokenizer that Tokens is counted in, such as o200k_base
 }
 
 func (b *Budget) keys() []key {
@@ -199,7 +188,7 @@ func (b *Budget) keys() []key {
 			"The maximum number of tokens of the whole block, in addition to the limit in characters. 0: no such limit."),
 		bind("item_chars", &b.ItemChars, 1500, whole(100, 1_000_000),
 			"The maximum number of characters of one item; longer items are shortened."),
-		bind("encoding", &b.Encoding, EncodingO200K, choice(EncodingO200K, EncodingCL100K, EncodingP50K, EncodingR50K),
+		bind("encoding", &b.Encoding, "o200k_base", choice("o200k_base", "cl100k_base", "p50k_base", "r50k_base"),
 			"The tokenizer that counts tokens: o200k_base for gpt-4o and later, cl100k_base for gpt-4 and gpt-3.5."),
 	}
 }

@@ -155,7 +155,7 @@ func (g *Gateway) modifyResponse(resp *http.Response) error {
 	if c.exchange != nil {
 		c.setHeaders(resp.Header)
 		c.exchange.Guard(resp, c.settings.cfg.Taint, g.countTaint)
-		var onAnswer func(middleware.ObservedAnswer) // nil avoids needless work
+		var onAnswer func(wire.Observed) // nil avoids needless work
 		if c.client != nil {
 			onAnswer = spanEnder(c.client, resp.StatusCode)
 		}
@@ -250,8 +250,8 @@ func headerSafe(s string) bool {
 }
 
 // spanEnder returns a function that ends span with the model's answer.
-func spanEnder(span *trace.Span, status int) func(middleware.ObservedAnswer) {
-	return func(h middleware.ObservedAnswer) {
+func spanEnder(span *trace.Span, status int) func(wire.Observed) {
+	return func(h wire.Observed) {
 		u := h.Answer.Usage
 		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
 		if h.Answer.Finish != "" {

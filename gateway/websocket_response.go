@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/middleware/wire"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // response is a model call on a WebSocket. Each has its own log line, turn and answer.
@@ -53,7 +52,7 @@ func (r *response) begin(text []byte) {
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
 	r.exchange.Guard(resp, r.settings.cfg.Taint, r.g.countTaint)
-	var onAnswer func(middleware.ObservedAnswer)
+	var onAnswer func(wire.Observed)
 	if r.client != nil {
 		onAnswer = spanEnder(r.client, resp.StatusCode)
 	}

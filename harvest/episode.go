@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,19 +17,6 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/run/session"
 )
-
-// EpisodeBody is the body of a claim of kind episode.
-type EpisodeBody struct {
-	Session  string    `json:"session"`
-	Part     int       `json:"part"`
-	Messages int       `json:"messages"`
-	Started  time.Time `json:"started"`
-	Ended    time.Time `json:"ended"`
-	Model    string    `json:"model,omitempty"` // model that wrote the summary; "" if rules did
-	Note     string    `json:"note,omitempty"`
-	Files    []string  `json:"files,omitempty"` // touched files, newest first
-	Open     []string  `json:"open,omitempty"`  // unanswered questions
-}
 
 // episode writes the session's summary, as one claim per session and part. It writes none for a
 // session in which nothing was decided, done or found. If the summary says no more than an earlier
@@ -47,7 +33,7 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	}
 	info := &r.tr.Info
 	first, last := &r.tr.Entries[0], &r.tr.Entries[len(r.tr.Entries)-1]
-	body := EpisodeBody{Session: info.ID, Part: info.Part, Messages: len(r.tr.Entries), Started: first.At, Ended: last.At,
+	body := session.EpisodeBody{Session: info.ID, Part: info.Part, Messages: len(r.tr.Entries), Started: first.At, Ended: last.At,
 		Model: r.out.Model, Note: r.out.Note}
 	if cp := r.tr.Checkpoint; cp != nil {
 		body.Files, body.Open = cp.Files, cp.Open
@@ -181,48 +167,6 @@ func clip(s string, n int) string {
 		if runes++; runes > n {
 			return strings.TrimSpace(s[:i]) + "…"
 		}
-	}
-	return s
-}
-
-// KeptSummary describes on one line what a harvest has stored.
-func KeptSummary(o *session.Outcome) string {
-	var parts []string
-	count := func(n int, one, many string) {
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+one)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", n, many))
-		}
-	}
-	if o.Episode != "" {
-		parts = append(parts, "an episode")
-	}
-	count(len(o.Learned), "fact", "facts")
-	count(len(o.Reinforced), "known fact", "known facts")
-	count(len(o.Superseded), "fact replaced", "facts replaced")
-	count(len(o.Disputed), "fact disputed", "facts disputed")
-	count(len(o.Findings), "finding", "findings")
-	count(len(o.Patterns), "pattern", "patterns")
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Describe returns an outcome on one line: what was stored, what was left out, and the note.
-func Describe(o *session.Outcome) string {
-	s := KeptSummary(o)
-	if len(o.Dropped) > 0 {
-		var why []string
-		for _, k := range slices.Sorted(maps.Keys(o.Dropped)) {
-			why = append(why, fmt.Sprintf("%s %d", k, o.Dropped[k]))
-		}
-		s += "; left out: " + strings.Join(why, ", ")
-	}
-	if o.Note != "" {
-		s += "; " + o.Note
 	}
 	return s
 }

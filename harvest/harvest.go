@@ -33,7 +33,7 @@ type harvestRun struct {
 // Harvest writes the claims from a transcript and returns the outcome, including claims that an
 // earlier run wrote. It does not mark the session as harvested. After an error the harvest is
 // incomplete; running it again completes it.
-func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress Progress) (out session.Outcome, err error) {
+func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		out, err = h.harvest(ctx, tr, progress)
 		return err
@@ -42,7 +42,7 @@ func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // harvest is Harvest without acquiring the lease.
-func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progress Progress) (session.Outcome, error) {
+func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (session.Outcome, error) {
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
@@ -79,7 +79,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // draft calls the model. If there is none or it fails, it uses the rules.
-func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
+func (r *harvestRun) draft(ctx context.Context, progress func(stage string, done, total int)) (draft.Draft, error) {
 	if r.o.Model != nil && len(r.tr.Entries) > 1 { // a single message without an answer is not worth a model call
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
@@ -137,10 +137,6 @@ type Store interface {
 	// History returns a claim's events, oldest first.
 	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
 }
-
-// Progress receives the progress of a harvest: done of total, in the stage's unit. A total of 0
-// means unknown.
-type Progress func(stage string, done, total int)
 
 // Model drafts what a session taught. If it fails, rules draft instead.
 type Model interface {
@@ -302,7 +298,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 			return nil
 		}
 		out, err := h.complete(ctx, &tr, p.Upto, progress)
-		note = Describe(&out)
+		note = out.Describe()
 		return err
 	})
 	switch {
@@ -318,7 +314,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 
 // Reharvest harvests a session whose messages still exist, even if it was harvested before. Known
 // claims stay unchanged. It returns ErrNotFound if the messages were deleted.
-func (h *Harvester) Reharvest(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
+func (h *Harvester) Reharvest(ctx context.Context, id string, progress func(stage string, done, total int)) (out session.Outcome, err error) {
 	err = h.lease.run(ctx, func(ctx context.Context) error {
 		tr, err := h.o.Journal.Read(ctx, id)
 		if err != nil {
@@ -352,7 +348,7 @@ func (h *Harvester) Pause(ctx context.Context) (release func(), err error) {
 
 // complete harvests a transcript and marks the session. upto is the last entry of the journal when
 // the harvest was requested.
-func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress Progress) (session.Outcome, error) {
+func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress func(stage string, done, total int)) (session.Outcome, error) {
 	out, err := h.harvest(ctx, tr, progress)
 	if err != nil {
 		return out, err

@@ -39,7 +39,7 @@ func TestWhatASessionTeaches(t *testing.T) {
 	if len(episode) != 1 || !strings.Contains(episode[0].Heading, "nightly export") || !strings.Contains(episode[0].Text, "without a model") {
 		t.Fatalf("episodes %s", texts(episode))
 	}
-	var body harvest.EpisodeBody
+	var body session.EpisodeBody
 	if err := json.Unmarshal(episode[0].Body, &body); err != nil || body.Session != "s1" || body.Part != 1 || body.Messages != len(coding()) || !body.Started.Before(body.Ended) {
 		t.Errorf("body %+v, %v", body, err)
 	}

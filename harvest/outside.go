@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/guardrail/taint"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 )
 
 // externalTexts holds the external claims that a session's model was shown. Claims derived from them
@@ -92,7 +93,7 @@ func (o *externalTexts) withoutFlagged(summary string) string {
 			lines = append(lines, line)
 			continue
 		}
-		kept := slices.DeleteFunc(sentences(line), o.repeatsFlagged)
+		kept := slices.DeleteFunc(matcher.Sentences(line), o.repeatsFlagged)
 		if rest := strings.Join(kept, " "); rest != "" && !o.repeatsFlagged(rest) {
 			lines = append(lines, rest)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 )
 
 // maxAmended is the maximum number of episodes that are searched for a changed value.
@@ -107,7 +108,7 @@ func (r *harvestRun) dropReplaced(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("find a replaced claim: %w", err)
 		}
-		m := NewClaimMatcher(&old)
+		m := matcher.New(&old)
 		err = r.eachEpisode(ctx, old.Session, func(c *ken.Claim) (err error) {
 			if c.Status == ken.StatusSuperseded || !m.MatchClaim(c) {
 				return nil

@@ -427,7 +427,7 @@ func (l *learners) drop(owner string) {
 
 // Learner returns an owner's learner: the record of which items the answers used, and the order of
 // items learned from it. "" means the configured owner.
-func (l Operator) Learner(owner string) *scorer.Learner {
+func (l operator) Learner(owner string) *scorer.Learner {
 	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
 	defer l.learners.mu.Unlock()

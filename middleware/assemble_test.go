@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
@@ -359,7 +360,7 @@ func TestTheLifecyclePolicyDecidesWhenClaimsDecay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			if tc.file != "" {
-				path := filepath.Join(root, middleware.KnowledgeDir, lifecycle.FileName)
+				path := filepath.Join(root, memoryfile.Dir, lifecycle.FileName)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
 				}

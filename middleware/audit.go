@@ -14,7 +14,7 @@ import (
 // session handle: by the command line, the console, the API or a harvest. event is one of the Event
 // constants of package session. c is the claim as it will be, or only its id where the rest is not
 // known. If the write fails, Audit logs a warning and the entry is lost.
-func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
+func (l operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ken.Evidence, actor ken.Actor) {
 	if l.events == nil {
 		return
 	}
@@ -35,7 +35,7 @@ func (l Operator) Audit(event string, c *ken.Claim, to ken.Status, evidence []ke
 
 // DistrustUser stops the layer from making rules of what a session's user says, whatever the
 // configuration allows. A gateway calls it when it gets keys, because it then serves several users.
-func (l Operator) DistrustUser() { l.distrusts.Store(true) }
+func (l operator) DistrustUser() { l.distrusts.Store(true) }
 
 // auditedStore is an owner's store that writes each change to the event log. Harvests use it.
 type auditedStore struct{ ownerStore }

@@ -94,7 +94,7 @@ func (l *Layer) requestFiling(owner string) {
 // File files the claims of an owner that are not filed yet; "" means the configured owner. It also
 // runs the jobs that ask a model to file claims, and returns the jobs that ran. It works in the
 // caller's goroutine. Unless Options.Foreground is set, the layer does the same in the background.
-func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
+func (l operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 	if !l.filesClaims() {
 		return jobs.Report{}, nil
 	}
@@ -114,7 +114,7 @@ func (l Operator) File(ctx context.Context, owner string) (jobs.Report, error) {
 // Derive applies the filing rules to claims that were just written, for example to store the
 // dependencies that they state. It is for programs that end right after a write. A layer that works
 // in the background does this without a call.
-func (l Operator) Derive(ctx context.Context, owner string, ids ...string) error {
+func (l operator) Derive(ctx context.Context, owner string, ids ...string) error {
 	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.cfg.ClassifyModel() {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id strin
 }
 
 // Filing returns how many of an owner's claims are filed; "" means the configured owner.
-func (l Operator) Filing(ctx context.Context, owner string) (classify.State, error) {
+func (l operator) Filing(ctx context.Context, owner string) (classify.State, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return classify.State{}, err

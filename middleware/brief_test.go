@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/hook"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -54,7 +55,7 @@ func TestBriefLayersShareAConversation(t *testing.T) {
 func TestSendEvent(t *testing.T) {
 	root, cfg := t.TempDir(), settings()
 	send := func(c context.Context) (string, bool) {
-		out, taken, err := middleware.SendEvent(c, root, *cfg, "", []byte("hello"))
+		out, taken, err := hook.Send(c, root, *cfg, "", []byte("hello"))
 		must(t, err)
 		return string(out), taken
 	}

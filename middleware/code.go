@@ -85,14 +85,14 @@ func (l *Layer) closeCode() error {
 
 // Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until the
 // code is read: see ReadCode.
-func (l Operator) Codebase() *codebase.Codebase { return l.code.base }
+func (l operator) Codebase() *codebase.Codebase { return l.code.base }
 
 // Objectives returns the project's objectives; nil if middleware.objectives is off.
-func (l Operator) Objectives() *objective.Store { return l.code.objectives }
+func (l operator) Objectives() *objective.Store { return l.code.objectives }
 
 // CodeRead reports whether ReadCode would return at once. It is for callers that can't wait. so is
 // the progress of reading; the zero value if reading has not begun.
-func (l Operator) CodeRead() (so repository.Progress, read bool) {
+func (l operator) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
 	if p := c.progress.Load(); p != nil {
 		so = *p
@@ -109,7 +109,7 @@ func errNoCode() error {
 // ReadCode returns the project's code. On the first call it reads the saved graph and the files
 // that changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's error
 // if ctx ends first.
-func (l Operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
+func (l operator) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
 		return nil, errNoCode()
@@ -283,15 +283,19 @@ const (
 // ruleNames returns the names of symbols under which a rule may be filed.
 func ruleNames(symbols []symbol) (names []string) {
 	for i := range symbols {
-		names = append(names, CalledBy(&symbols[i].Node)...)
+		names = append(names, calledBy(&symbols[i].Node)...)
 	}
 	return names
 }
 
-// CalledBy returns the names under which claims about a node of the code may be filed, the most
+// CodeNames returns the names under which something may be known of a node of the code, the
+// surest first.
+func (operator) CodeNames(n *codegraph.Node) []string { return calledBy(n) }
+
+// calledBy returns the names under which claims about a node of the code may be filed, the most
 // specific first: the name with its package or type, the qualified name, and the short name. It
 // leaves out names that are common words.
-func CalledBy(n *codegraph.Node) []string {
+func calledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
 	case codegraph.KindFile:
@@ -367,12 +371,12 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 		if n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Kind == codegraph.Tests || n.Test {
 			continue
 		}
-		b := structure.Beside{Focus: focusName(symbols, n.Of), Names: CalledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: exactStepScore}
+		b := structure.Beside{Focus: focusName(symbols, n.Of), Names: calledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: exactStepScore}
 		if n.How == codegraph.Guess {
 			b.Strength = guessStepScore
 		}
 		if of, ok := ownerType(&n.Node); ok {
-			b.Names = append(b.Names, CalledBy(&of)...)
+			b.Names = append(b.Names, calledBy(&of)...)
 		}
 		add(b)
 	}
@@ -382,7 +386,7 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 // enclosingNames returns the names of the node's type, file and package.
 func enclosingNames(n *codegraph.Node) (names []string) {
 	if of, ok := ownerType(n); ok {
-		names = append(names, CalledBy(&of)...)
+		names = append(names, calledBy(&of)...)
 	}
 	if n.Path == "" || n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace {
 		return names

@@ -302,7 +302,7 @@ func TestNamesOfSymbols(t *testing.T) {
 	} {
 		k, q, _ := codegraph.Split(id)
 		n := codegraph.Node{ID: id, Kind: k, Qualified: q, Name: q[lastDot(q):], Path: "a/b.go", Language: "go"}
-		if got := CalledBy(&n); !slices.Equal(got, want) {
+		if got := calledBy(&n); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", id, got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
@@ -192,16 +193,16 @@ func TestExplainCards(t *testing.T) {
 	}
 	for _, it := range kept.Items {
 		e, err := l.Operator().Explain(t.Context(), "", "t1", it.ID)
-		if err != nil || e.Verdict != middleware.VerdictInjected {
+		if err != nil || e.Verdict != inspect.Injected {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		switch it.Kind {
 		case ken.KindDecision:
-			if it.State != middleware.ItemSame || it.Heading != "ADR-0004 Goods lie on shelves" || !strings.Contains(e.Why, "a decision about a symbol") {
+			if it.State != inspect.Same || it.Heading != "ADR-0004 Goods lie on shelves" || !strings.Contains(e.Why, "a decision about a symbol") {
 				t.Errorf("decision: %+v, %s", it, e.Why)
 			}
 		default:
-			if it.State != middleware.ItemMade || !strings.Contains(e.Why, "graph at rank 1: the turn names it") {
+			if it.State != inspect.Made || !strings.Contains(e.Why, "graph at rank 1: the turn names it") {
 				t.Errorf("card: %+v, %s", it, e.Why)
 			}
 		}

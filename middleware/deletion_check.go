@@ -12,21 +12,16 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
-
-// Check is the result for one place that was searched for forgotten text.
-type Check struct {
-	Name   string `json:"name"`
-	Where  string `json:"where"` // the searched place, in words
-	Clean  bool   `json:"clean"` // nothing was found
-	Detail string `json:"detail,omitempty"`
-}
 
 // CheckForgotten searches, after a Forget, every place where knowledge is kept for the ids of the
 // deleted claims and for the text of the requested claim. was holds the claims before the Forget,
@@ -37,7 +32,7 @@ type Check struct {
 // It sends the text to no service: if vectors come from one, the nearest vectors are not searched.
 //
 // After an error no result is known. The errors are those of Forget.
-func (l Operator) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
+func (l operator) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]inspect.Check, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -49,10 +44,10 @@ func (l Operator) CheckForgotten(ctx context.Context, owner string, was []ken.Cl
 	c := deletionChecker{l: l.Layer, s: s, before: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
-			c.matcher = harvest.NewClaimMatcher(&was[i])
+			c.matcher = matcher.New(&was[i])
 		}
 	}
-	for _, look := range []func(context.Context) (Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
+	for _, look := range []func(context.Context) (inspect.Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
 		c.checkpoints, c.receipts, c.attention, c.blocks, c.memoryFile, c.chain} {
 		found, err := look(ctx)
 		if err != nil {
@@ -70,9 +65,9 @@ type deletionChecker struct {
 	s              store.Engine
 	before         []ken.Claim
 	ids            []string
-	matcher        *harvest.ClaimMatcher // nil if the forgotten text is not known
+	matcher        *matcher.Claim // nil if the forgotten text is not known
 	journalHolding *session.Holding
-	checks         []Check
+	checks         []inspect.Check
 }
 
 // matches reports whether a text contains what was forgotten.
@@ -88,8 +83,8 @@ func listIDs(what string, ids []string) string {
 	return what + " " + strings.Join(ids, ", ")
 }
 
-func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
-	out := Check{Name: "claims", Where: "the table of claims, by id and by what each of them says"}
+func (c *deletionChecker) claims(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "claims", Where: "the table of claims, by id and by what each of them says"}
 	var left, same []string
 	for _, id := range c.ids {
 		if _, err := c.s.Get(ctx, id); err == nil {
@@ -124,8 +119,8 @@ func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Struc
 // maxHits is how many hits of a search are examined.
 const maxHits = 100
 
-func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
-	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
+func (c *deletionChecker) keyword(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
 	var left []string
 	for i := range c.before {
 		res, err := c.s.Keyword(ctx, c.before[i].Heading+"\n"+c.before[i].Text, matchAll(), maxHits)
@@ -148,8 +143,8 @@ func (c *deletionChecker) hits(res store.Result) (left []string) {
 	return left
 }
 
-func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
-	out := Check{Name: "vectors", Where: "the nearest to what each claim said", Clean: true}
+func (c *deletionChecker) vectors(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "vectors", Where: "the nearest to what each claim said", Clean: true}
 	e := c.s.Embedder()
 	switch {
 	case e == nil:
@@ -165,7 +160,7 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 	}
 	var texts []string
 	for i := range c.before {
-		texts = append(texts, store.EmbedText(&c.before[i]))
+		texts = append(texts, engine.EmbedText(&c.before[i]))
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -186,11 +181,11 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
-	out := Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
+func (c *deletionChecker) structure(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
 	var names []string
 	for i := range c.before {
-		names = append(names, store.SpellEntities(c.before[i].Entities)...)
+		names = append(names, analysis.Entities(c.before[i].Entities)...)
 	}
 	under, err := c.s.Outlines(ctx, names, matchAll(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
 	if err != nil {
@@ -219,8 +214,8 @@ func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *deletionChecker) history(ctx context.Context) (Check, error) {
-	out := Check{Name: "history", Where: "the details of the claims' events in the log"}
+func (c *deletionChecker) history(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "history", Where: "the details of the claims' events in the log"}
 	var left []string
 	for _, id := range c.ids {
 		events, err := c.s.History(ctx, id)
@@ -251,29 +246,29 @@ func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error
 	return c.journalHolding, err
 }
 
-func (c *deletionChecker) messages(ctx context.Context) (Check, error) {
-	out := Check{Name: "journals", Where: "the messages of every session"}
+func (c *deletionChecker) messages(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "journals", Where: "the messages of every session"}
 	held, err := c.journals(ctx)
 	out.Detail = listIDs("said in", held.Sessions)
 	return out, err
 }
 
-func (c *deletionChecker) injected(ctx context.Context) (Check, error) {
-	out := Check{Name: "injected texts", Where: "what was put before models, in every session"}
+func (c *deletionChecker) injected(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "injected texts", Where: "what was put before models, in every session"}
 	held, err := c.journals(ctx)
 	out.Detail = listIDs("in", held.Injected)
 	return out, err
 }
 
-func (c *deletionChecker) checkpoints(ctx context.Context) (Check, error) {
-	out := Check{Name: "checkpoints", Where: "where every session stands"}
+func (c *deletionChecker) checkpoints(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "checkpoints", Where: "where every session stands"}
 	held, err := c.journals(ctx)
 	out.Detail = listIDs("in", held.Checkpoint)
 	return out, err
 }
 
-func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
-	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
+func (c *deletionChecker) receipts(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
 	n, err := c.l.Operator().Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell more", n)
@@ -281,8 +276,8 @@ func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 	return out, err
 }
 
-func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
-	out := Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
+func (c *deletionChecker) attention(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
 	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.matches})
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell of it", n)
@@ -290,21 +285,21 @@ func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 	return out, err
 }
 
-func (c *deletionChecker) blocks(context.Context) (Check, error) {
-	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
+func (c *deletionChecker) blocks(context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "running conversations", Where: "the blocks that this process would send on"}
 	if n := c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)); n > 0 {
 		out.Detail = fmt.Sprintf("%d of them have it", n)
 	}
 	return out, nil
 }
 
-func (c *deletionChecker) memoryFile(context.Context) (Check, error) {
-	out := Check{Name: memoryfile.Name, Where: "the file that people read and edit", Clean: true}
+func (c *deletionChecker) memoryFile(context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: memoryfile.Name, Where: "the file that people read and edit", Clean: true}
 	if c.s.Owner() != c.l.cfg.Knowledge.Owner {
 		out.Detail = "this owner has none"
 		return out, nil
 	}
-	b, err := memoryfile.Read(filepath.Join(c.l.o.Root, KnowledgeDir, memoryfile.Name))
+	b, err := memoryfile.Read(filepath.Join(c.l.o.Root, memoryfile.Dir, memoryfile.Name))
 	if errors.Is(err, os.ErrNotExist) {
 		out.Detail = "there is none"
 		return out, nil
@@ -327,8 +322,8 @@ func (c *deletionChecker) memoryFile(context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *deletionChecker) chain(ctx context.Context) (Check, error) {
-	out := Check{Name: "log", Where: "the chain of hashes, from the first event to the last", Clean: true}
+func (c *deletionChecker) chain(ctx context.Context) (inspect.Check, error) {
+	out := inspect.Check{Name: "log", Where: "the chain of hashes, from the first event to the last", Clean: true}
 	r, err := c.s.VerifyLog(ctx)
 	if errors.Is(err, ken.ErrCorrupt) {
 		out.Clean, out.Detail = false, err.Error()

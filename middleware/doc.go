@@ -9,8 +9,7 @@
 // Insertions are blocks of text and their places in the conversation. The conversation itself
 // is never rewritten. Package goopenai inserts the blocks into the requests of a go-openai
 // client. Layer.Transport is an http.RoundTripper for any SDK of OpenAI's or Anthropic's API. A
-// gateway that forwards model calls uses Operator.Begin and Exchange.Listen, of which a Transport
-// is made.
+// gateway that forwards model calls is made of Exchange, and so is a Transport.
 //
 // A block is composed once a turn. The later requests of that turn, and of the turns after it,
 // carry the block at the same place, byte for byte, so that the provider's prompt cache stays
@@ -76,7 +75,7 @@ type Options struct {
 	// OnMessage is called in the background with each message that is new to a session's
 	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
-	// OnEvent answers events that other processes send with SendEvent, if this process holds the
+	// OnEvent answers the events of hooks that other processes send, if this process holds the
 	// owner's store. Nil means that such events are not answered.
 	OnEvent func(ctx context.Context, l *Layer, owner string, body []byte) ([]byte, error)
 	// Progress receives the progress of long tasks. It is called from several goroutines.

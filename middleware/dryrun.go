@@ -74,7 +74,7 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 //
 // It returns ErrInvalid for a cfg that can't be used, with the key as the field. It returns ctx's
 // error if ctx ends, because a dry run that was cut short shows nothing.
-func (l Operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
+func (l operator) DryRun(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
 	tr, err := l.newDryRun(&cfg)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 		t.count = l.countTokens
 	} else if l.o.CountTokens || c.Budget.Tokens > 0 {
 		var err error
-		if t.count, err = tokens.Counter(string(c.Budget.Encoding)); err != nil {
+		if t.count, err = tokens.Counter(c.Budget.Encoding); err != nil {
 			return nil, fmt.Errorf("load tokenizer: %w", err)
 		}
 	}

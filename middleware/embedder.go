@@ -231,7 +231,7 @@ func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.v
 // Calibration returns the measured quality of the embedder on an owner's store; "" means the
 // configured owner. It returns nil if nothing was measured or calibration is switched off. Do not
 // change it.
-func (l Operator) Calibration(owner string) *calibrate.Calibration {
+func (l operator) Calibration(owner string) *calibrate.Calibration {
 	if !l.usesCalibration() {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (l *Layer) ownerDir(owner string) string {
 //
 // It takes up to a second, and with an embedding service also the time for about 200 questions. No
 // turn waits for it.
-func (l Operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
+func (l operator) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
 	if !l.usesCalibration() {
 		return nil, nil
 	}

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -30,8 +31,8 @@ type erasure struct {
 	s        store.Engine
 	sessions *ownerSessions
 	record   forgotten.Record
-	matcher  *harvest.ClaimMatcher // nil once the record no longer holds the text
-	seq      uint64                // the log's last event whose claims were examined
+	matcher  *matcher.Claim // nil once the record no longer holds the text
+	seq      uint64         // the log's last event whose claims were examined
 	out      Forgotten
 }
 
@@ -77,7 +78,7 @@ func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten
 // claimPrints adds the fingerprints of a claim's text. It adds none for an episode that is rewritten without the
 // forgotten part.
 func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
-	if why == BlastRedacted {
+	if why == inspect.Redacted {
 		return have, short
 	}
 	texts := []string{c.Text}
@@ -120,7 +121,7 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 		return e.out, nil
 	}
 	if len(rec.Pending.Claims) > 0 {
-		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
+		e.matcher = matcher.New(&rec.Pending.Claims[0])
 		if err := e.addRecipients(ctx); err != nil {
 			return Forgotten{}, err
 		}

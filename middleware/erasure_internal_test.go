@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -191,7 +191,7 @@ func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &erasure{l: l, s: f, sessions: &d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	e := &erasure{l: l, s: f, sessions: &d, matcher: matcher.New(&root), seq: s.Seq()}
 	given, sessions, err := d.given(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

@@ -46,15 +46,6 @@ type Exchange struct {
 	taints     *sessionTaints   // see Guard
 }
 
-// ObservedAnswer is the model's answer to an Exchange.
-type ObservedAnswer struct {
-	Answer wire.Answer
-	// OK is false if the answer has no text and no call, or can't be read: it is an error, has an
-	// unknown compression, is longer than 4 MiB, or broke off before any text. Answer may still
-	// have Err and Usage.
-	OK bool
-}
-
 // Begin assembles the turn of a request. turnOf returns the turn's owner, project, session, agent,
 // branch, scopes, weight and so on, from what the caller knows and, if wanted, from the request.
 // The returned ID, Model, Messages and Tools are ignored. A nil turnOf means the configured owner
@@ -71,7 +62,7 @@ type ObservedAnswer struct {
 // unchanged. Other failures only appear in the receipt. If ctx ends, Begin returns at once. Begin
 // does not change body. Nobody else may change it until the answer was observed, because the turn's
 // messages refer to it.
-func (l Operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
+func (l operator) Begin(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
@@ -121,7 +112,7 @@ func (l *Layer) requestTurn(r *wire.Request, turnOf func(*wire.Request) ken.Turn
 //
 // An answer is journaled only if its status is 200, its turn is not incognito, and its encoding is
 // none, gzip or deflate.
-func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
+func (x *Exchange) Listen(resp *http.Response, observed func(wire.Observed)) {
 	good := resp.StatusCode == http.StatusOK
 	e := responseObserver{x: x, onAnswer: observed, encoding: wire.ContentEncoding(resp.Header), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
@@ -175,7 +166,7 @@ func (x *Exchange) Answer() func(ken.Message) {
 // composed without leaving a trace, as in Operator.DryRun. The model call that follows composes its
 // own block, which is the same unless something was learned in between. If composing takes longer
 // than allowed for a turn, the new block is left out.
-func (l Operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
+func (l operator) Preview(ctx context.Context, d wire.Dialect, body []byte, turnOf func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {

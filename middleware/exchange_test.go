@@ -163,10 +163,10 @@ func TestListen(t *testing.T) {
 			l := open(t, settings())
 			m := serveModel(t, d, stream, "Three times.")
 			m.encoding = encoding
-			got := make(chan middleware.ObservedAnswer, 1)
+			got := make(chan wire.Observed, 1)
 			x := begin(t, l, d, d.body("", d.user(question)), ken.Turn{Session: "s"})
 			resp := send(t, m, x)
-			x.Listen(resp, func(h middleware.ObservedAnswer) { got <- h })
+			x.Listen(resp, func(h wire.Observed) { got <- h })
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 				t.Fatal(err)
 			}
@@ -230,13 +230,13 @@ func TestListenToNoAnswer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := open(t, settings())
-			got := make(chan middleware.ObservedAnswer, 2)
+			got := make(chan wire.Observed, 2)
 			x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{Session: "s"})
 			resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
 			if tt.body == "" {
 				resp.Body = http.NoBody
 			}
-			x.Listen(resp, func(h middleware.ObservedAnswer) { got <- h })
+			x.Listen(resp, func(h wire.Observed) { got <- h })
 			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != tt.body {
 				t.Fatalf("%d bytes, %v", len(b), err)
 			}
@@ -261,21 +261,21 @@ func TestListenersAndClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := func(heard func(middleware.ObservedAnswer)) {
+	listen := func(heard func(wire.Observed)) {
 		x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{})
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(testDialects[0].whole("x", "y")))}
 		x.Listen(resp, heard)
 		io.Copy(io.Discard, resp.Body)
 	}
 	entered, leave, left := make(chan bool), make(chan bool), false
-	listen(func(middleware.ObservedAnswer) { close(entered); <-leave; left = true })
+	listen(func(wire.Observed) { close(entered); <-leave; left = true })
 	<-entered
-	listen(func(middleware.ObservedAnswer) { panic("mine") })
+	listen(func(wire.Observed) { panic("mine") })
 	go close(leave)
 	if err := l.Close(); err != nil || !left {
 		t.Errorf("%v, left is %v", err, left)
 	}
-	listen(func(middleware.ObservedAnswer) { t.Error("heard after Close") })
+	listen(func(wire.Observed) { t.Error("heard after Close") })
 }
 
 func TestBeginRefuses(t *testing.T) {

@@ -15,63 +15,29 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
-// Verdict says what happened to a claim in a turn.
-type Verdict string
-
-// Verdicts.
-const (
-	VerdictInjected Verdict = "injected" // the claim is in the block
-	VerdictCut      Verdict = "cut"      // the claim was found and left out
-	VerdictUnseen   Verdict = "unseen"   // no source found the claim
-	VerdictUnknown  Verdict = "unknown"  // the claim was written after the turn, or forgotten before it
-	VerdictSilent   Verdict = "silent"   // the turn searched nothing
-)
-
-// Explanation says why a claim is or is not in a turn's block. It is based on the turn's receipt
-// and the claim's history.
-type Explanation struct {
-	Turn    string    `json:"turn"`
-	At      time.Time `json:"at"`
-	Session string    `json:"session,omitempty"`
-	Mode    ken.Mode  `json:"mode"`
-	Cause   string    `json:"cause"` // why the mode is not the configured one; "" if it is
-	Claim   string    `json:"claim"`
-
-	Verdict Verdict       `json:"verdict"`
-	Reason  ken.CutReason `json:"reason,omitempty"` // set if the claim was cut
-	Detail  string        `json:"detail,omitempty"` // for example the id of the item that it repeats
-	Why     string        `json:"why"`              // the explanation as a sentence
-	Try     string        `json:"try,omitempty"`    // what would change the verdict
-
-	// Status is the claim's status at the time of the turn. It is "" if the claim did not exist,
-	// and for a piece of a file.
-	Status   ken.Status `json:"status,omitempty"`
-	Degraded []string   `json:"degraded,omitempty"` // what failed in that turn
-	Item     *KeptItem  `json:"item,omitempty"`     // set if the claim was injected
-}
-
 // Explain says why a claim was or was not injected in one of the owner's turns. claim is a complete
 // id. Explain repeats no search and changes nothing. It returns ErrNotFound for a turn without a
 // receipt, and for an id that is neither in the receipt nor in the owner's store.
-func (l Operator) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
+func (l operator) Explain(ctx context.Context, owner, turn, claim string) (inspect.Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
 	defer release()
 	rec, err := l.Receipts(owner).Get(ctx, turn)
 	if err != nil {
-		return Explanation{}, err
+		return inspect.Explanation{}, err
 	}
-	e := Explanation{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: rec.Mode, Cause: rec.Cause, Claim: claim, Degraded: rec.Degraded}
+	e := inspect.Explanation{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: rec.Mode, Cause: rec.Cause, Claim: claim, Degraded: rec.Degraded}
 	x := explainer{record: &rec, out: &e}
 	then, err := claimLifeAt(ctx, s, claim, rec.At)
 	if err != nil {
@@ -168,13 +134,13 @@ func isID(id string) bool {
 // explainer writes the explanation for a receipt.
 type explainer struct {
 	record *receipt.Record
-	out    *Explanation
+	out    *inspect.Explanation
 }
 
 // relation says how an item relates to what its turn was about, as far as this still holds. It
 // returns "" if the structure search did not find the item. The receipt has the entities and their
 // distance; relation looks up the dependency.
-func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
+func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *inspect.Item) string {
 	if _, ok := it.Legs[retriever.SourceStructure]; !ok {
 		return ""
 	}
@@ -276,9 +242,9 @@ func foundBy(legs map[string]ken.LegScore) string {
 }
 
 // injected explains an item of the block. relation says how it relates to what the turn was about.
-func (x *explainer) injected(it *KeptItem, i int, relation string) {
+func (x *explainer) injected(it *inspect.Item, i int, relation string) {
 	e := x.out
-	e.Verdict, e.Item = VerdictInjected, it
+	e.Verdict, e.Item = inspect.Injected, it
 	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.record.Items))
 	switch {
 	case it.Kind == "":
@@ -291,7 +257,7 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 		e.Why = place + ", and states the project's objectives, from files of the project."
 	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
 		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is a decision about a symbol that the turn names."
-	case it.State == ItemMade:
+	case it.State == inspect.Made:
 		e.Why = place + ", and is the session's checkpoint: the conversation had lost its past."
 	case it.Memory:
 		e.Why = place + ", in the memory part, which is filled beside the matches for the question: " + memoryReason(it.Legs) + "."
@@ -305,7 +271,7 @@ func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	if x.record.Reused {
 		e.Why += " An earlier request of the same turn had composed the block."
 	}
-	if it.State == ItemChanged {
+	if it.State == inspect.Changed {
 		e.Why += " It has changed since: the text is the present one."
 	}
 }
@@ -341,7 +307,7 @@ var cutReasons = map[ken.CutReason]struct{ why, try string }{
 // cut explains why a claim was left out.
 func (x *explainer) cut(reason ken.CutReason, detail string) {
 	e := x.out
-	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
+	e.Verdict, e.Reason, e.Detail = inspect.Cut, reason, detail
 	says, ok := cutReasons[reason]
 	if !ok {
 		says.why = "It was left out: " + string(reason) + "."
@@ -352,14 +318,14 @@ func (x *explainer) cut(reason ken.CutReason, detail string) {
 // absent explains why the receipt does not have the claim.
 func (x *explainer) absent(then *claimLife) {
 	e := x.out
-	e.Verdict = VerdictUnknown
+	e.Verdict = inspect.Unknown
 	switch {
 	case then.forgotten:
 		e.Why = "It had been forgotten before the turn."
 	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
 	case x.record.Mode == ken.ModeNone:
-		e.Verdict, e.Why = VerdictSilent, "That turn searched nothing: "+causeOrUnknown(x.record.Cause)+"."
+		e.Verdict, e.Why = inspect.Silent, "That turn searched nothing: "+causeOrUnknown(x.record.Cause)+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -369,7 +335,7 @@ func (x *explainer) absent(then *claimLife) {
 	case then.expired:
 		x.cut(ken.CutExpired, "")
 	default:
-		e.Verdict, e.Why = VerdictUnseen, "No source found it among its best matches: "+x.searchDescription()
+		e.Verdict, e.Why = inspect.Unseen, "No source found it among its best matches: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
 }

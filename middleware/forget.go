@@ -14,8 +14,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/store/forgotten"
@@ -89,7 +91,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer resume()
-	e := &erasure{l: l, s: s, sessions: d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	e := &erasure{l: l, s: s, sessions: d, matcher: matcher.New(&root), seq: s.Seq()}
 	r, given, err := d.deletionScope(ctx, s, e.matcher, root)
 	if err != nil {
 		return Forgotten{}, err
@@ -116,7 +118,7 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 // containsForgotten returns a function that reports whether a block of an owner's running
 // conversations contains one of the claims or the forgotten text. Items from the project's files
 // don't count.
-func containsForgotten(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
+func containsForgotten(owner string, ids []string, matcher *matcher.Claim) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
@@ -143,7 +145,7 @@ func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) er
 }
 
 // forgetNotes removes deleted claims from receipts and from the attention queue.
-func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *harvest.ClaimMatcher, ids []string) error {
+func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *matcher.Claim, ids []string) error {
 	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: matcher.MatchAny})
 	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: matcher.MatchAny})
 	return errors.Join(err, marks)
@@ -178,7 +180,7 @@ func (e *erasure) eraseFiles(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("erase from evaluation sets: %w", err)
 	}
-	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+	return walkFiles(ctx, filepath.Join(e.l.o.Root, memoryfile.Dir), func(path string) error {
 		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
 		if errors.Is(err, projectfile.ErrTooLarge) { // too large to be a file that people read
 			return nil
@@ -256,7 +258,7 @@ func removeLines(path string, says func([]byte) bool) error {
 // claims it is reported separately. Texts of one or two words have no fingerprint, so they are not
 // recognized, and neither are single words such as those of the keyword index. After an error no
 // result is known.
-func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
+func (l operator) CheckAllForgotten(ctx context.Context, owner string) ([]inspect.Check, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -276,8 +278,8 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 	if err != nil {
 		return nil, err
 	}
-	erased := Check{Name: "erased", Where: "what is noted of each of them"}
-	claims := Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
+	erased := inspect.Check{Name: "erased", Where: "what is noted of each of them"}
+	claims := inspect.Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
 	var pending, there, again, in []string
 	short := 0
 	for i := range all {
@@ -332,9 +334,9 @@ func (l Operator) CheckAllForgotten(ctx context.Context, owner string) ([]Check,
 			return nil, err
 		}
 	}
-	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
+	bytes := inspect.Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
 	bytes.Clean = bytes.Detail == ""
-	return []Check{erased, claims, bytes}, nil
+	return []inspect.Check{erased, claims, bytes}, nil
 }
 
 // scanBytes are read at once. scanOverlap bytes of them are read again with the next part, because

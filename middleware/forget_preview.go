@@ -14,43 +14,21 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/harvest/matcher"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
 
-// Reasons why a claim is deleted with another one.
-const (
-	BlastItself   = "the claim itself"
-	BlastDerived  = "derived from it"
-	BlastSame     = "says the same"
-	BlastRedacted = "an episode that tells it; its rest is written anew"
-)
-
-// BlastClaim is a claim that Forget would delete.
-type BlastClaim struct {
-	ClaimView
-	Why string `json:"why"` // one of the Blast constants
-}
-
-// Blast lists everything that forgetting a claim would erase.
-type Blast struct {
-	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, then the others in the order of deletion
-	Messages int               `json:"messages"`           // number of journal messages
-	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages, sorted
-	Given    []forgotten.Given `json:"given,omitempty"`    // turns whose models got the claim itself, oldest first, as far as receipts show
-	Receipts int               `json:"receipts"`           // number of receipts that would be deleted or lose their data about the claims
-	Memory   bool              `json:"memory"`             // MEMORY.md would be rewritten
-}
-
 // WouldForget returns what Forget would erase for a claim id, and changes nothing. It can't include
 // what is written between the two calls. Like Forget, it reads every claim and every journal, and
 // it returns the same errors.
-func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
-	var out Blast
+func (l operator) WouldForget(ctx context.Context, owner, id string) (inspect.Blast, error) {
+	var out inspect.Blast
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return out, err
@@ -64,7 +42,7 @@ func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, err
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.deletionScope(ctx, s, harvest.NewClaimMatcher(&root), root)
+	r, given, err := d.deletionScope(ctx, s, matcher.New(&root), root)
 	if err != nil {
 		return out, err
 	}
@@ -80,7 +58,7 @@ func (l Operator) WouldForget(ctx context.Context, owner, id string) (Blast, err
 	}
 	out.Memory = l.inMemoryFile(s.Owner(), r.claims)
 	for i := range r.claims {
-		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.reasons[i]})
+		out.Claims = append(out.Claims, inspect.BlastClaim{Claim: l.View(r.claims[i]), Why: r.reasons[i]})
 	}
 	return out, nil
 }
@@ -98,7 +76,7 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 
 // deletionScope lists what forgetting a claim deletes from the store.
 type deletionScope struct {
-	matcher     *harvest.ClaimMatcher
+	matcher     *matcher.Claim
 	root        ken.Claim
 	others      []ken.Claim // claims that say the same, the oldest first
 	claims      []ken.Claim // all claims to delete: root and what was derived from it, then the same for each of others
@@ -131,7 +109,7 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 // deletionScope returns what is deleted with root, and the turns whose models got root. A session
 // that got another deleted claim had the same text, so its words about it are deleted too, and so
 // are its claims that repeat it.
-func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each round finds more sessions; the erasure searches again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
@@ -155,7 +133,7 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, match
 // newDeletionScope reads all claims once. It finds those that say what root says, and those that
 // were derived from any of them. given are the sessions that got the text. doomed are the ids of
 // claims that are deleted in any case: a word that only these claims have counts as unique.
-func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, doomed []string) (*deletionScope, error) {
+func newDeletionScope(ctx context.Context, s store.Engine, matcher *matcher.Claim, root ken.Claim, given, doomed []string) (*deletionScope, error) {
 	r := &deletionScope{matcher: matcher, root: root, knownIDs: doomed}
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
@@ -163,17 +141,17 @@ func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.Clai
 		return nil, fmt.Errorf("find claims that say the same: %w", err)
 	}
 	taken := map[string]bool{}
-	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {
+	if err := r.addDerived(ctx, s, root, inspect.Itself, children, taken); err != nil {
 		return nil, err
 	}
 	for i := range r.others {
 		c := &r.others[i]
-		why := BlastSame
+		why := inspect.SaysSame
 		if _, ok := matcher.Redact(c); ok {
-			why = BlastRedacted
+			why = inspect.Redacted
 		}
 		if taken[c.ID] {
-			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {
+			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == inspect.Redacted {
 				r.reasons[at] = why
 			}
 			continue
@@ -202,7 +180,7 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 		if err != nil {
 			return err
 		}
-		if err := r.addDerived(ctx, s, next, BlastDerived, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, next, inspect.Derived, children, taken); err != nil {
 			return err
 		}
 	}
@@ -267,7 +245,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		if c.Kind == ken.KindDocument {
 			continue
 		}
-		for _, parent := range store.Parents(&c) {
+		for _, parent := range engine.Parents(&c) {
 			if id, err := uuid.Parse(c.ID); err == nil {
 				children[parent] = append(children[parent], id)
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/receipt"
@@ -193,8 +194,8 @@ func TestWouldForgetIsWhatForgetDoes(t *testing.T) {
 		var was []ken.Claim
 		redacted := 0
 		for _, c := range would.Claims {
-			ids, was = append(ids, c.ID), append(was, c.Claim)
-			if c.Why == middleware.BlastRedacted {
+			ids, was = append(ids, c.ID), append(was, c.Claim.Claim)
+			if c.Why == inspect.Redacted {
 				redacted++
 			}
 		}
@@ -202,7 +203,7 @@ func TestWouldForgetIsWhatForgetDoes(t *testing.T) {
 			t.Errorf("would\n%v, %d of %v, %d redacted\ndid\n%v, %d of %v, %d redacted", ids, would.Messages, would.Sessions, redacted,
 				did.Claims, did.Messages, did.Sessions, len(did.Redacted))
 		}
-		if would.Claims[0].Why != middleware.BlastItself || would.Claims[0].ID != id {
+		if would.Claims[0].Why != inspect.Itself || would.Claims[0].ID != id {
 			t.Errorf("%+v", would.Claims[0])
 		}
 		checks, err := l.Operator().CheckForgotten(t.Context(), "", was, did)

@@ -27,10 +27,6 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// KnowledgeDir is the folder, below the project's root, of the knowledge files that a team commits.
-// People read and edit them, such as MEMORY.md and lifecycle.yaml.
-const KnowledgeDir = ".ken/knowledge"
-
 // auxiliaryModel returns the client of the model that harvests an owner's sessions and files its
 // claims. It returns nil if only rules do that.
 func (l *Layer) auxiliaryModel(t ownerStore) *model.Client {
@@ -107,8 +103,8 @@ func (l *Layer) adviseModel(ctx context.Context, t ownerStore, d *ownerSessions,
 
 // SyncMemory reads changes that people made in MEMORY.md, and writes the file again. by is the
 // person who edited it; "" if unknown. Only the configured owner has the file.
-func (l Operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
-	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
+func (l operator) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
+	path := filepath.Join(l.o.Root, memoryfile.Dir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
 		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is not a regular file of the project", Try: "Remove the link."}
 	}
@@ -179,7 +175,7 @@ func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path stri
 // lifecyclePolicy returns how long records are kept. If the file can't be read, it logs the error
 // and returns the defaults.
 func (l *Layer) lifecyclePolicy() lifecycle.Policy {
-	p, err := lifecycle.Load(filepath.Join(l.o.Root, KnowledgeDir, lifecycle.FileName))
+	p, err := lifecycle.Load(filepath.Join(l.o.Root, memoryfile.Dir, lifecycle.FileName))
 	if err != nil {
 		l.o.Log.Warn("read the lifecycle policy", "cause", err, "try", ken.Hint(err))
 		p = lifecycle.Default()
@@ -324,14 +320,11 @@ func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	return here
 }
 
-// Sampler asks the model of a connected client. most is the maximum number of tokens of the answer.
-type Sampler func(ctx context.Context, system, user string, most int) (text, model string, err error)
-
 // samplers holds the connected clients whose models may be asked, by owner. The zero value is
 // ready.
 type samplers struct {
 	mu      sync.Mutex // guards byOwner
-	byOwner map[string][]*Sampler
+	byOwner map[string][]*model.Sampler
 }
 
 // errNoSampler is the reason why a session is harvested by rules alone.
@@ -341,20 +334,20 @@ var errNoSampler = &ken.Error{Code: ken.CodeUnavailable, Field: "harvest.samplin
 // AddSampler registers a client whose model harvests the sessions of an owner; "" means the
 // configured owner. It is used if harvest.sampling is on and no other model is configured, until
 // remove is called.
-func (l Operator) AddSampler(owner string, s Sampler) (remove func()) {
+func (l operator) AddSampler(owner string, s model.Sampler) (remove func()) {
 	owner = l.ownerOrDefault(owner)
 	p := &s
 	all := &l.samplers
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byOwner == nil {
-		all.byOwner = map[string][]*Sampler{}
+		all.byOwner = map[string][]*model.Sampler{}
 	}
 	all.byOwner[owner] = append(all.byOwner[owner], p)
 	return sync.OnceFunc(func() {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		all.byOwner[owner] = slices.DeleteFunc(all.byOwner[owner], func(o *Sampler) bool { return o == p })
+		all.byOwner[owner] = slices.DeleteFunc(all.byOwner[owner], func(o *model.Sampler) bool { return o == p })
 	})
 }
 

@@ -238,21 +238,17 @@ func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	}
 }
 
-// Reference is the prefix of answers of Ken's own tools, as text and as JSON. It identifies such an
-// answer in a conversation, whichever program ran the tool.
-const Reference = guardrail.Reference
-
 // Injected returns what the layer injected into a session, as far as the session's journal holds
 // it, including the last turns. It returns ErrNotFound for a session without a journal, and the
 // errors of Journal.Read.
-func (l Operator) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
+func (l operator) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
 	tr, err := l.Transcript(ctx, owner, id)
 	return tr.Injected, err
 }
 
 // Transcript returns the content of a session's journal, including the last messages. It returns
 // the errors of Journal.Read.
-func (l Operator) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
+func (l operator) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Transcript{}, err
 	}
@@ -262,7 +258,7 @@ func (l Operator) Transcript(ctx context.Context, owner, id string) (session.Tra
 // Showed records in a session's journal that the model saw items other than through a block, for
 // example in the answer of a tool. So the harvest does not learn them again. It creates no journal
 // for a session that has none. It returns the errors of Journal.Injected.
-func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
+func (l operator) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
 	l.observeItems(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
@@ -279,7 +275,7 @@ func (l Operator) Showed(ctx context.Context, owner, id string, items []ken.Item
 // Handle is Layer.Session for a program that only acts on claims. What it learns, verifies and
 // disputes carries the session and is written to the session's event log, but no journal is
 // created.
-func (l Operator) Handle(t ken.Turn) *session.Session {
+func (l operator) Handle(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
@@ -304,7 +300,7 @@ func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
 			texts = append(texts, p.Text)
 		}
 		for _, text := range texts {
-			if strings.Contains(text, Reference) {
+			if strings.Contains(text, guardrail.Reference) {
 				out = append(out, itemsInText(text)...)
 			}
 		}

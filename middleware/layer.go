@@ -24,6 +24,7 @@ import (
 	"github.com/kenlayer/ken/internal/embed/guard"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/middleware/engines"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/rerank"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
@@ -43,9 +44,9 @@ const rememberedTurns = 4096
 //
 // A chat loop needs Transport, or Assemble and Answered. A program that reads or writes knowledge
 // itself calls Remember and Recall. The other methods are for programs that manage sessions and
-// claims. Operator has the methods for inspecting and administering a layer.
+// claims. Operator has the methods for inspecting operator.
 type Layer struct {
-	distrusts atomic.Bool // see Operator.DistrustUser
+	distrusts atomic.Bool // see operator.DistrustUser
 	o         Options
 	cfg       config.Config
 	now       func() time.Time
@@ -140,7 +141,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	}
 	l.openReranker()
 	if o.CountTokens || cfg.Budget.Tokens > 0 {
-		if l.countTokens, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
+		if l.countTokens, err = tokens.Counter(cfg.Budget.Encoding); err != nil {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}
@@ -262,10 +263,10 @@ func (l *Layer) Config() config.Config { return l.cfg }
 // Retrieval returns the search options of the configured owner's turns, without the sources. It is
 // for programs that run searches of their own. The second result is the reason why there is no
 // vector search; "" if there is one.
-func (l Operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
+func (l operator) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
 // RetrievalOf is Retrieval for an owner, with the calibration of that owner's store.
-func (l Operator) RetrievalOf(owner string) (retriever.Options, string) {
+func (l operator) RetrievalOf(owner string) (retriever.Options, string) {
 	return l.searchOptions(owner)
 }
 
@@ -275,7 +276,7 @@ func (l *Layer) Root() string { return l.o.Root }
 // RootOf returns Root for the owner of the project's files, which is the configured owner; "" means
 // that owner too. For other owners it returns "": if their evidence were compared with the files,
 // they could find out what the files contain.
-func (l Operator) RootOf(owner string) string {
+func (l operator) RootOf(owner string) string {
 	if owner != "" && owner != l.cfg.Knowledge.Owner {
 		return ""
 	}
@@ -283,7 +284,7 @@ func (l Operator) RootOf(owner string) string {
 }
 
 // Embedder returns the embedder that turns use. It has a circuit breaker.
-func (l Operator) Embedder() *guard.Guard { return l.embedder }
+func (l operator) Embedder() *guard.Guard { return l.embedder }
 
 // start starts the background work, which runs until Close.
 func (l *Layer) start() {
@@ -485,17 +486,6 @@ func (l *Layer) Close() error {
 	return err
 }
 
-// Counts holds totals of background work since the layer was opened.
-type Counts struct {
-	Written uint64 // records of turns and answers that were written to journals and receipts
-	Lost    uint64 // records that were dropped because the queue was full
-	Waiting int    // records that wait to be written
-
-	Harvested uint64 // jobs that succeeded
-	Retried   uint64 // failed runs of jobs that will run again
-	Dead      uint64 // jobs that will not be retried
-}
-
 // counts holds the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
 
@@ -507,8 +497,8 @@ func (c *counts) addHarvest(r *jobs.Report) {
 }
 
 // Counts returns the totals so far.
-func (l Operator) Counts() Counts {
-	c := Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
+func (l operator) Counts() inspect.Counts {
+	c := inspect.Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
 	r := l.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -517,11 +507,12 @@ func (l Operator) Counts() Counts {
 	return c
 }
 
-// Operator gives access to what the operator of a layer needs: what turns were given and why, what
+// operator gives access to what the operator of a layer needs: what turns were given and why, what
 // is stored, what runs in the background, and how well it works. The command line, the console, the
-// REST interface and the gateway use it. A chat loop needs only the Layer.
-type Operator struct{ *Layer }
+// REST interface and the gateway use it. Its methods belong to Ken and may
+// change with any version.
+type operator struct{ *Layer }
 
-// Operator returns the operator's view of the layer. It shares the layer's state, so it need not be
-// closed.
-func (l *Layer) Operator() Operator { return Operator{l} }
+// Operator returns the view of Ken's own programs. A program of the user's own cannot rely on it:
+// a chat loop needs only the Layer. There is nothing to close.
+func (l *Layer) Operator() operator { return operator{l} }

@@ -1,17 +1,14 @@
 package middleware
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/middleware/engines"
-	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
@@ -85,13 +82,4 @@ func (l *Layer) onEvent() func(context.Context, string, []byte) ([]byte, error) 
 	return func(ctx context.Context, owner string, body []byte) ([]byte, error) {
 		return l.o.OnEvent(ctx, l, owner, body)
 	}
-}
-
-// SendEvent sends an event to the process that holds an owner's store for the project in root, and
-// returns that process's answer, if its layer has Options.OnEvent. It opens no store, so it takes a
-// few milliseconds. taken is false if no process answered; then nothing was done. c is the
-// project's configuration. An empty owner means the configured one.
-func SendEvent(ctx context.Context, root string, c config.Config, owner string, body []byte) (answer []byte, taken bool, err error) {
-	owner = cmp.Or(owner, c.Knowledge.Owner)
-	return shared.SendEvent(ctx, filepath.Join(c.State(root), bolt.FolderName(owner)), owner, body)
 }

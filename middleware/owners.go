@@ -303,7 +303,7 @@ func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 // Shared returns a claim that another owner shares with owner, for reading only; "" means the
 // configured owner. The claim's Owner is the one who shares it. Shared returns ErrNotFound also for
 // claims that exist but are not shared.
-func (l Operator) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
+func (l operator) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
 	for _, o := range l.sharingOwners(owner) {
 		if c, err := l.sharedBy(ctx, o, id); err == nil {
 			return c, nil
@@ -389,9 +389,9 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 
 // Owners lists all owners that have a store, in the folder of knowledge.db_path or in the engine of
 // store.url.
-func (l Operator) Owners(ctx context.Context) ([]string, error) { return l.owners.List(ctx) }
+func (l operator) Owners(ctx context.Context) ([]string, error) { return l.owners.List(ctx) }
 
 // CopyStore copies the current state of an owner's store into dir. The store may be in use.
-func (l Operator) CopyStore(ctx context.Context, owner, dir string) error {
+func (l operator) CopyStore(ctx context.Context, owner, dir string) error {
 	return l.owners.CopyTo(ctx, owner, dir)
 }

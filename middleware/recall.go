@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -35,9 +36,12 @@ type RecallQuery struct {
 // defaultRecall is the default for RecallQuery.Limit.
 const defaultRecall = 10
 
-// Recalled is a claim that was found.
+// Recalled is a claim that was found, with its tier and trust, which are computed from its
+// evidence.
 type Recalled struct {
-	ClaimView
+	ken.Claim
+	Tier  ken.Tier                `json:"tier"`
+	Trust ken.Trust               `json:"trust"`
 	Key   string                  `json:"key"`   // always set in the JSON form
 	Score float64                 `json:"score"` // higher is better; rules may have 0
 	Legs  map[string]ken.LegScore `json:"legs"`
@@ -61,7 +65,7 @@ type RecallAnswer struct {
 
 // Search answers one question as Layer.Recall does, for the owner and scopes in q. It returns
 // errors of opening the owner's store and of reading claims, and ctx's error.
-func (l Operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
+func (l operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
 	s, release, err := l.Store(ctx, q.Owner)
 	if err != nil {
 		return RecallAnswer{}, err
@@ -72,7 +76,7 @@ func (l Operator) Search(ctx context.Context, q RecallQuery) (RecallAnswer, erro
 
 // Recaller searches one store repeatedly with the same options. It is safe for concurrent use while
 // its store is open.
-type Recaller struct {
+type recaller struct {
 	l         *Layer
 	s         store.Engine
 	r         *retriever.Retriever
@@ -94,10 +98,10 @@ const recallFloor = 1e-9
 
 // Recaller returns a Recaller with the retrieval settings of the store's owner, except for the
 // deadline and the floor. The Owner and Question of q, and its Filter's scopes, are not used.
-func (l Operator) Recaller(s store.Engine, q RecallQuery) *Recaller {
+func (l operator) Recaller(s store.Engine, q RecallQuery) *recaller {
 	ask := l.questionFor(s, l.vectorCause, recallDeadline)
 	o, noVector := l.searchOptionsFor(l.questionCalibration(s.Owner(), &ask))
-	rc := &Recaller{l: l.Layer, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
+	rc := &recaller{l: l.Layer, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
@@ -144,7 +148,7 @@ func (l *Layer) recallLegs(p store.Projections, ask *question, mode ken.Mode, no
 // searchShares opens and searches the stores that share knowledge with the store's owner. The
 // caller releases the result. It leaves out stores that can't be opened and adds them to
 // found.Degraded.
-func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
+func (rc *recaller) searchShares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
 	if rc.own {
 		return nil
 	}
@@ -178,10 +182,10 @@ func modeOf(legs []retriever.Source) ken.Mode {
 
 // Mode returns the mode of the recaller's searches while no source fails, and the reason if that is
 // less than requested; "" if it is not.
-func (rc *Recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
+func (rc *recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
 
 // Ask answers one question within the scopes. No scopes mean every scope.
-func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope) (RecallAnswer, error) {
+func (rc *recaller) Ask(ctx context.Context, question string, scopes []ken.Scope) (RecallAnswer, error) {
 	f := rc.filter
 	f.Scopes, f.Now = scopes, rc.l.now()
 	question = cleanText(question)
@@ -208,7 +212,7 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: withOwnerSource(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
+		out.Claims = append(out.Claims, Recalled{Claim: withOwnerSource(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust,
 			Key: full.Key, Score: c.Fused, Legs: c.Sources, Signals: c.Signals})
 	}
 	return out, nil
@@ -263,26 +267,19 @@ func questionSignals(question string) ken.Signals {
 	return s
 }
 
-// ClaimView is a claim with its tier and trust, which are computed from its evidence.
-type ClaimView struct {
-	ken.Claim
-	Tier  ken.Tier  `json:"tier"`
-	Trust ken.Trust `json:"trust"`
-}
-
 // Now returns the time of the layer's clock.
-func (l Operator) Now() time.Time { return l.now() }
+func (l operator) Now() time.Time { return l.now() }
 
 // View computes a claim's tier and trust for the current time, with the configured decay.
-func (l Operator) View(c ken.Claim) ClaimView {
+func (l operator) View(c ken.Claim) inspect.Claim {
 	s := c.Support(nil)
-	return ClaimView{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
+	return inspect.Claim{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
 }
 
 // CameOf returns the current state of the claims that the harvest of a session wrote, without those
 // that were forgotten since.
-func (l Operator) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
-	out := []ClaimView{}
+func (l operator) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]inspect.Claim, error) {
+	out := []inspect.Claim{}
 	for _, id := range info.Outcome.Claims() {
 		c, err := s.Get(ctx, id)
 		if errors.Is(err, ken.ErrNotFound) {

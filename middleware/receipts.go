@@ -10,6 +10,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
@@ -18,7 +20,7 @@ import (
 // Receipts returns the receipts of an owner's turns; "" means the configured owner. The newest
 // session.receipts of them are kept, for at most as long as the messages of a harvested session. A
 // receipt is stored a moment after its turn: see Recorded. An Incognito turn has none.
-func (l Operator) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
+func (l operator) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
 // receiptOptions returns how long and how many receipts of an owner are kept.
 func (l *Layer) receiptOptions() receipt.Options {
@@ -31,62 +33,38 @@ func (l *Layer) receiptOptions() receipt.Options {
 
 // Recorded waits until all records of earlier turns and answers are in the journals and receipts,
 // or until ctx ends. If it is called in Options.OnMessage, it returns at once.
-func (l Operator) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
-
-// ItemState is the current state of an item of an earlier block.
-type ItemState string
-
-// States of items.
-const (
-	ItemSame      ItemState = "same"      // unchanged since it was injected
-	ItemChanged   ItemState = "changed"   // the claim or the file has changed, or may have
-	ItemForgotten ItemState = "forgotten" // the claim was forgotten, or its file deleted
-	ItemMade      ItemState = "made"      // made for one turn, such as a checkpoint; not stored
-)
-
-// KeptItem is an item of a turn's block. Its key, source, heading and text are those of the current
-// claim, because receipts don't store them.
-type KeptItem struct {
-	ken.Item
-	State ItemState `json:"state"`
-}
-
-// KeptTurn is the stored receipt of a turn, with its items looked up in the store.
-type KeptTurn struct {
-	receipt.Record
-	Items []KeptItem `json:"items"`
-}
+func (l operator) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
 // Turn returns the receipt of one of the owner's turns, with the current texts of its items; ""
 // means the configured owner. It returns ErrNotFound if the turn has no receipt, or no longer has
 // one.
-func (l Operator) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
+func (l operator) Turn(ctx context.Context, owner, turn string) (inspect.Turn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
-		return KeptTurn{}, err
+		return inspect.Turn{}, err
 	}
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return KeptTurn{}, err
+		return inspect.Turn{}, err
 	}
 	defer release()
 	rec, err := l.Receipts(owner).Get(ctx, turn)
 	if err != nil {
-		return KeptTurn{}, err
+		return inspect.Turn{}, err
 	}
-	out := KeptTurn{Record: rec, Items: make([]KeptItem, len(rec.Items))}
+	out := inspect.Turn{Record: rec, Items: make([]inspect.Item, len(rec.Items))}
 	for i := range rec.Items {
 		if out.Items[i], err = l.currentItem(ctx, s, &rec, i); err != nil {
-			return KeptTurn{}, err
+			return inspect.Turn{}, err
 		}
 	}
 	return out, nil
 }
 
 // currentItem looks up item i of a receipt.
-func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
-	it := KeptItem{Item: rec.Items[i], State: ItemSame}
+func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (inspect.Item, error) {
+	it := inspect.Item{Item: rec.Items[i], State: inspect.Same}
 	if !isID(it.ID) {
-		it.State = ItemMade
+		it.State = inspect.Made
 		return it, nil
 	}
 	c, err := l.claimOfItem(ctx, s, &it.Item)
@@ -97,12 +75,12 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 	}
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
-		it.State = ItemForgotten
+		it.State = inspect.Forgotten
 		return it, nil
 	case err != nil:
 		return it, err
 	case c.UpdatedAt.After(rec.At):
-		it.State = ItemChanged
+		it.State = inspect.Changed
 	}
 	it.Key, it.Source, it.Heading, it.Text = c.Key, c.Source, c.Heading, c.Text
 	it.Entities, it.Aspect = c.Entities, c.Aspect
@@ -166,7 +144,7 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 
 // reportAnswer writes the events of a turn's answer: the end of the turn and, if the model
 // reasoned, how much. The events contain no text of the answer.
-func (l *Layer) reportAnswer(t *ken.Turn, h *ObservedAnswer) {
+func (l *Layer) reportAnswer(t *ken.Turn, h *wire.Observed) {
 	a := &h.Answer
 	said := guardrail.StripReasoning(a.Message.Text)
 	now := l.now()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/run/telemetry"
@@ -447,19 +448,19 @@ func TestExplain(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, turn, claim string
-		verdict           middleware.Verdict
+		verdict           inspect.Verdict
 		reason            ken.CutReason
 		status            ken.Status
 		says              string
 	}{
-		{"injected", "turn-1", ids[0], middleware.VerdictInjected, "", ken.StatusObserved, "found by keyword at rank 1"},
-		{"memory", "turn-1", ids[1], middleware.VerdictInjected, "", ken.StatusObserved, "in the memory part"},
-		{"cut", "turn-1", ids[3], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "hypothesis"},
-		{"not to be recalled then, found by nothing", "turn-1", ids[4], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "It was"},
-		{"expired then", "turn-1", ids[5], middleware.VerdictCut, ken.CutExpired, ken.StatusObserved, "had expired"},
-		{"forgotten before", "turn-1", ids[6], middleware.VerdictUnknown, "", "", "forgotten before"},
-		{"written later", "turn-1", later, middleware.VerdictUnknown, "", "", "not known yet"},
-		{"nothing was asked", "turn-2", ids[2], middleware.VerdictSilent, "", ken.StatusObserved, "asks for nothing"},
+		{"injected", "turn-1", ids[0], inspect.Injected, "", ken.StatusObserved, "found by keyword at rank 1"},
+		{"memory", "turn-1", ids[1], inspect.Injected, "", ken.StatusObserved, "in the memory part"},
+		{"cut", "turn-1", ids[3], inspect.Cut, ken.CutStatus, ken.StatusHypothesis, "hypothesis"},
+		{"not to be recalled then, found by nothing", "turn-1", ids[4], inspect.Cut, ken.CutStatus, ken.StatusHypothesis, "It was"},
+		{"expired then", "turn-1", ids[5], inspect.Cut, ken.CutExpired, ken.StatusObserved, "had expired"},
+		{"forgotten before", "turn-1", ids[6], inspect.Unknown, "", "", "forgotten before"},
+		{"written later", "turn-1", later, inspect.Unknown, "", "", "not known yet"},
+		{"nothing was asked", "turn-2", ids[2], inspect.Silent, "", ken.StatusObserved, "asks for nothing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, err := l.Operator().Explain(t.Context(), "", tt.turn, tt.claim)
@@ -472,13 +473,13 @@ func TestExplain(t *testing.T) {
 			if tt.status != "" && e.Status != tt.status {
 				t.Errorf("status %q, want %q", e.Status, tt.status)
 			}
-			if (e.Item != nil) != (tt.verdict == middleware.VerdictInjected) {
+			if (e.Item != nil) != (tt.verdict == inspect.Injected) {
 				t.Errorf("item %+v", e.Item)
 			}
 		})
 	}
 	far, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[2])
-	if err != nil || far.Verdict != middleware.VerdictUnseen && far.Reason != ken.CutFloor || far.Why == "" {
+	if err != nil || far.Verdict != inspect.Unseen && far.Reason != ken.CutFloor || far.Why == "" {
 		t.Errorf("a claim that has nothing to do with it: %+v, %v", far, err)
 	}
 	for _, claim := range []string{"0198c0de-0000-7000-8000-00000000dead", "", "x"} {
@@ -500,7 +501,7 @@ func TestExplainWhatNoLegFound(t *testing.T) {
 	ids := learn(t, l, plainFact("The zeppelin is moored in the north."), plainFact("Payments are retried."))
 	askTurn(l, "turn-1", "s1", "how are payments retried?")
 	e, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[0])
-	if err != nil || e.Verdict != middleware.VerdictUnseen || !strings.Contains(e.Why, "payments") || !strings.Contains(e.Why, "keyword") || e.Try == "" {
+	if err != nil || e.Verdict != inspect.Unseen || !strings.Contains(e.Why, "payments") || !strings.Contains(e.Why, "keyword") || e.Try == "" {
 		t.Errorf("got %+v, %v", e, err)
 	}
 }
@@ -511,18 +512,18 @@ func TestTurnShowsClaimsAsTheyAre(t *testing.T) {
 	ids := learn(t, l, plainFact("Payments are retried three times.", func(c *ken.Claim) { c.Key = "retries" }),
 		plainFact("Deploys are frozen.", func(c *ken.Claim) { c.Kind = ken.KindHot }))
 	askTurn(l, "turn-1", "s1", "how are payments retried?")
-	states := func() map[string]middleware.KeptItem {
+	states := func() map[string]inspect.Item {
 		v, err := l.Operator().Turn(t.Context(), "", "turn-1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := map[string]middleware.KeptItem{}
+		out := map[string]inspect.Item{}
 		for _, it := range v.Items {
 			out[it.ID] = it
 		}
 		return out
 	}
-	if got := states(); len(got) != 2 || got[ids[0]].State != middleware.ItemSame || got[ids[0]].Key != "retries" || !strings.Contains(got[ids[0]].Text, "three") {
+	if got := states(); len(got) != 2 || got[ids[0]].State != inspect.Same || got[ids[0]].Key != "retries" || !strings.Contains(got[ids[0]].Text, "three") {
 		t.Fatalf("got %+v", got)
 	}
 	s, release, err := l.Store(t.Context(), "")
@@ -537,13 +538,13 @@ func TestTurnShowsClaimsAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := states()
-	if got[ids[0]].State != middleware.ItemChanged || !strings.Contains(got[ids[0]].Text, "five") {
+	if got[ids[0]].State != inspect.Changed || !strings.Contains(got[ids[0]].Text, "five") {
 		t.Errorf("a claim that was revised: %+v", got[ids[0]])
 	}
-	if it := got[ids[1]]; it.State != middleware.ItemForgotten || it.Text != "" {
+	if it := got[ids[1]]; it.State != inspect.Forgotten || it.Text != "" {
 		t.Errorf("a claim that was forgotten: %+v", it)
 	}
-	if e, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[1]); err != nil || e.Verdict != middleware.VerdictInjected || !strings.Contains(e.Why, "forgotten since") {
+	if e, err := l.Operator().Explain(t.Context(), "", "turn-1", ids[1]); err != nil || e.Verdict != inspect.Injected || !strings.Contains(e.Why, "forgotten since") {
 		t.Errorf("asked why: %+v, %v", e, err)
 	}
 }

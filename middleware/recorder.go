@@ -295,7 +295,7 @@ func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 	if l.events != nil && !t.Incognito {
 		l.responseTasks.run(l.catchPanics("telling of an answer", func() {
-			l.reportAnswer(&t, &ObservedAnswer{Answer: wire.Answer{Message: answer}, OK: true})
+			l.reportAnswer(&t, &wire.Observed{Answer: wire.Answer{Message: answer}, OK: true})
 		}))
 	}
 }

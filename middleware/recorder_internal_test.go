@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -275,10 +276,10 @@ func TestRecoveryFailsOpen(t *testing.T) {
 }
 
 func TestShownIn(t *testing.T) {
-	block := "[Pipeline Knowledge]\n" + Reference + " Check it.\n2 found, best first.\n\n[k:0a1b2c3d] Inferred observed fact | 2026-03-14 | a.go\nThe lamp is green.\nIt restarts.\n" +
+	block := "[Pipeline Knowledge]\n" + guardrail.Reference + " Check it.\n2 found, best first.\n\n[k:0a1b2c3d] Inferred observed fact | 2026-03-14 | a.go\nThe lamp is green.\nIt restarts.\n" +
 		"\n[k:4e5f6071] Assumed observed fact external | 2026-03-14\nThe vault has two keys.\n[/Pipeline Knowledge]"
 	two := []ken.Item{{ID: "0a1b2c3d", Text: "The lamp is green.\nIt restarts."}, {ID: "4e5f6071", Text: "The vault has two keys."}}
-	structured := `{"mode":"hybrid","claims":[{"id":"x1","kind":"fact","text":"The lamp is green."},{"id":"x2"}],"note":"` + Reference + ` And so on."}`
+	structured := `{"mode":"hybrid","claims":[{"id":"x1","kind":"fact","text":"The lamp is green."},{"id":"x2"}],"note":"` + guardrail.Reference + ` And so on."}`
 	for _, tt := range []struct {
 		name string
 		msg  ken.Message
@@ -288,12 +289,12 @@ func TestShownIn(t *testing.T) {
 		{"with something around it", ken.Message{Role: "tool", Text: "Result:\n" + block + "\n(2 items)"}, two},
 		{"in a part", ken.Message{Role: "tool", Parts: []ken.Part{{Type: "text", Text: block}}}, two},
 		{"structured", ken.Message{Role: "tool", Text: structured}, []ken.Item{{ID: "x1", Kind: "fact", Text: "The lamp is green."}}},
-		{"one claim", ken.Message{Role: "function", Text: `{"claim":{"id":"x","text":"So."},"note":"` + Reference + `"}`}, []ken.Item{{ID: "x", Text: "So."}}},
+		{"one claim", ken.Message{Role: "function", Text: `{"claim":{"id":"x","text":"So."},"note":"` + guardrail.Reference + `"}`}, []ken.Item{{ID: "x", Text: "So."}}},
 		{"a turn's block", ken.Message{Role: "user", Text: block}, nil},
 		{"another tool", ken.Message{Role: "tool", Text: "[k:0a1b2c3d] x\nThe lamp is green."}, nil},
-		{"nothing found", ken.Message{Role: "tool", Text: Reference}, nil},
+		{"nothing found", ken.Message{Role: "tool", Text: guardrail.Reference}, nil},
 		{"broken JSON", ken.Message{Role: "tool", Text: structured[:len(structured)-2]}, nil},
-		{"empty items", ken.Message{Role: "tool", Text: "[Pipeline Knowledge]\n" + Reference + "\n[k:\n[k:]\n[k:1]"}, nil},
+		{"empty items", ken.Message{Role: "tool", Text: "[Pipeline Knowledge]\n" + guardrail.Reference + "\n[k:\n[k:]\n[k:1]"}, nil},
 	} {
 		if diff := cmp.Diff(tt.want, itemsInToolResults([]ken.Message{tt.msg})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Settings for restoring the state of a session in a conversation that lost it.
@@ -193,11 +193,11 @@ func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 
 // hasMessage reports whether a message is one of the entries.
 func hasMessage(entries []session.Entry, m *ken.Message) bool {
-	clean := store.Clean
+	written := clean.Text
 	if m.Role == "user" {
-		clean = store.CleanSaid
+		written = clean.Said
 	}
-	text := strings.TrimSpace(clean(m.Text))
+	text := strings.TrimSpace(written(m.Text))
 	return slices.ContainsFunc(entries, func(e session.Entry) bool {
 		return e.Message.Role == m.Role && e.Message.ToolCallID == m.ToolCallID && len(e.Message.ToolCalls) == len(m.ToolCalls) &&
 			(e.Cut > 0 || e.Message.Text == text)

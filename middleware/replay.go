@@ -11,50 +11,40 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
-
-// Replay is the reconstructed block of an earlier turn.
-type Replay struct {
-	Turn  KeptTurn `json:"turn"`
-	Block string   `json:"block"` // without the items in Missing
-	// Exact reports whether the receipt's hash proves that Block equals, byte for byte, what the
-	// model was given.
-	Exact   bool     `json:"exact"`
-	Missing []string `json:"missing,omitempty"` // ids of the items whose text no longer exists
-	Why     string   `json:"why,omitempty"`     // why Exact is false
-}
 
 // Replay reconstructs the block of one of the owner's turns as the model got it; "" means the
 // configured owner. It uses the turn's receipt, the injected texts in the session's journal, and
 // the claims as they were then. It runs no search. For a turn that was not injected it returns the
 // block that would have been. It returns ErrNotFound if the turn has no receipt, or no longer has
 // one.
-func (l Operator) Replay(ctx context.Context, owner, turn string) (Replay, error) {
+func (l operator) Replay(ctx context.Context, owner, turn string) (inspect.Replay, error) {
 	kept, err := l.Turn(ctx, owner, turn)
 	if err != nil {
-		return Replay{}, err
+		return inspect.Replay{}, err
 	}
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return Replay{}, err
+		return inspect.Replay{}, err
 	}
 	defer release()
 	p := replayer{l: l.Layer, s: s, record: &kept.Record}
 	if kept.Session != "" {
 		p.session, err = l.Journal(owner).Read(ctx, kept.Session)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
-			return Replay{}, err
+			return inspect.Replay{}, err
 		}
 	}
-	out := Replay{Turn: kept}
+	out := inspect.Replay{Turn: kept}
 	var items []budgeter.Kept
 	for i := range kept.Items {
 		it, ok, err := p.item(ctx, &kept.Items[i], kept.Record.Items[i])
 		if err != nil {
-			return Replay{}, err
+			return inspect.Replay{}, err
 		}
 		if ok {
 			items = append(items, it)
@@ -74,7 +64,7 @@ func (l Operator) Replay(ctx context.Context, owner, turn string) (Replay, error
 }
 
 // inexactReason returns the reason why Exact is false; "" if it is true.
-func inexactReason(r *Replay) string {
+func inexactReason(r *inspect.Replay) string {
 	switch {
 	case r.Exact:
 		return ""
@@ -98,9 +88,9 @@ type replayer struct {
 
 // item returns an item with its text at the turn; false if the text no longer exists. lean is the
 // item in the receipt.
-func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k budgeter.Kept, ok bool, err error) {
+func (p *replayer) item(ctx context.Context, now *inspect.Item, lean ken.Item) (k budgeter.Kept, ok bool, err error) {
 	k = budgeter.Kept{Item: lean}
-	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // the text in a journal must not be shown either
+	if lean.Kind == "" || now.State == inspect.Forgotten && lean.Kind != ken.KindDocument { // the text in a journal must not be shown either
 		return k, false, nil
 	}
 	k.Texts = p.injectedTexts(lean.ID)
@@ -252,7 +242,7 @@ func (p *replayer) versionAtTurn(ctx context.Context, c ken.Claim) (ken.Claim, e
 //
 // TurnAsked returns ErrNotFound for a turn without a receipt or a session, and if the messages no
 // longer exist.
-func (l Operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
+func (l operator) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return ken.Turn{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -18,7 +19,7 @@ import (
 )
 
 // replayed is the replay of a turn, which must be what the receipt's block was.
-func replayed(t *testing.T, l *middleware.Layer, was *ken.Receipt) middleware.Replay {
+func replayed(t *testing.T, l *middleware.Layer, was *ken.Receipt) inspect.Replay {
 	t.Helper()
 	r, err := l.Operator().Replay(t.Context(), was.Owner, was.Turn)
 	if err != nil {
@@ -101,7 +102,7 @@ func TestReplayOfAClaimThatChanged(t *testing.T) {
 					t.Errorf("turn %d: %s", i, r.Block)
 				}
 			}
-			if r := replayed(t, l, &turns[0]); r.Turn.Items[0].State != middleware.ItemChanged {
+			if r := replayed(t, l, &turns[0]); r.Turn.Items[0].State != inspect.Changed {
 				t.Errorf("%+v", r.Turn.Items)
 			}
 		})

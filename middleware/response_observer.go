@@ -14,7 +14,7 @@ import (
 // responseObserver observes the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
-	onAnswer func(ObservedAnswer)
+	onAnswer func(wire.Observed)
 	encoding string
 	journals bool
 }
@@ -23,9 +23,9 @@ type responseObserver struct {
 // of the work in a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
-	read := sync.OnceValue(func() ObservedAnswer {
+	read := sync.OnceValue(func() wire.Observed {
 		a, ok := wire.ParseAnswer(x.dialect, wire.Decode(body, e.encoding))
-		return ObservedAnswer{Answer: a, OK: ok}
+		return wire.Observed{Answer: a, OK: ok}
 	})
 	response := ""
 	if x.thread != nil && body != nil {
@@ -73,7 +73,7 @@ func (e *responseObserver) awaitJournal() {
 }
 
 // notify calls the listener. A panic is logged.
-func (e *responseObserver) notify(h ObservedAnswer) {
+func (e *responseObserver) notify(h wire.Observed) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)

@@ -112,10 +112,10 @@ func (l *Layer) maintainedOwners(want func(*ownerSessions) bool) (owners []strin
 
 // Journal returns the journal of an owner's sessions; "" means the configured owner. The journal
 // keeps messages until they were harvested.
-func (l Operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
+func (l operator) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
 // Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
-func (l Operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
+func (l operator) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
 // Session returns the handle of a turn's session. Claims that a program learns, recalls, verifies
 // and disputes through it carry the session, the branch and the actor. Each action is first written
@@ -185,7 +185,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 // ForgetSession deletes a session's messages from the journal, including the last ones, and the
 // receipts of its turns. So nothing more is learned from it. What was already learned stays. A
 // session that does not exist is no error.
-func (l Operator) ForgetSession(ctx context.Context, owner, id string) error {
+func (l operator) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
@@ -448,7 +448,7 @@ func (l *Layer) endSessions() error {
 
 // HarvestAgain harvests a session again. id is the session's id or a unique part of it. It returns
 // ErrNotFound if the session's messages no longer exist.
-func (l Operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
+func (l operator) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Outcome{}, err

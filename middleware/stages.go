@@ -43,7 +43,7 @@ type State struct {
 	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
 }
 
-// DryRun reports whether this is a dry run: see Operator.DryRun. A middleware should then leave no
+// DryRun reports whether this is a dry run: see operator.DryRun. A middleware should then leave no
 // trace.
 func (st *State) DryRun() bool { return st.dryRun != nil }
 

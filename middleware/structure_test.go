@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 )
@@ -356,7 +357,7 @@ func TestExplainSaysHowAConstraintApplies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Verdict != middleware.VerdictInjected || !strings.HasSuffix(e.Why, want) {
+		if e.Verdict != inspect.Injected || !strings.HasSuffix(e.Why, want) {
 			t.Errorf("%s, not %s", e.Why, want)
 		}
 	}

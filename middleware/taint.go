@@ -37,7 +37,7 @@ const maxTaints = 16
 // of role user, system or developer, or a claim that a person confirmed. Programs that run tools
 // themselves call it before they run them. t is the turn as it was passed to Assemble. Without a
 // session the result is empty. Nothing is recorded.
-func (l Operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
+func (l operator) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}

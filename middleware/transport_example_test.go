@@ -94,7 +94,7 @@ func ExampleLayer_Transport_messages() {
 }
 
 // A proxy puts a request and its answer through the layer by itself.
-func ExampleOperator_Begin() {
+func ExampleExchange() {
 	layer, done := ledger()
 	defer done()
 	body := []byte(`{"model":"m","prompt_cache_key":"0b7f9e2a-64a1-4a3e-8c57-d1f2e3a4b5c6","input":"Which database does the ledger run?"}`)
@@ -109,8 +109,8 @@ func ExampleOperator_Begin() {
 
 	resp := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader( // what the server says to x.Body
 		`{"id":"resp_1","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"PostgreSQL 15."}]}]}`))}
-	heard := make(chan middleware.ObservedAnswer)
-	x.Listen(resp, func(h middleware.ObservedAnswer) { heard <- h })
+	heard := make(chan wire.Observed)
+	x.Listen(resp, func(h wire.Observed) { heard <- h })
 	_, _ = io.Copy(io.Discard, resp.Body) // to the client
 	h := <-heard
 	fmt.Println(h.OK, h.Answer.ID, h.Answer.Finish, h.Answer.Message.Text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -26,8 +27,8 @@ func TestEventsOfAnAnswer(t *testing.T) {
 	for _, id := range []string{"s", "hidden"} {
 		x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{Session: id, Incognito: id == "hidden"})
 		resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
-		got := make(chan middleware.ObservedAnswer, 1)
-		x.Listen(resp, func(h middleware.ObservedAnswer) { got <- h })
+		got := make(chan wire.Observed, 1)
+		x.Listen(resp, func(h wire.Observed) { got <- h })
 		if _, err := io.ReadAll(resp.Body); err != nil {
 			t.Fatal(err)
 		}

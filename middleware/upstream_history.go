@@ -128,7 +128,7 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // index refers to messages; the last turn's block is in it even if empty
 
-	read   func() ObservedAnswer // reads the answer
+	read   func() wire.Observed // reads the answer
 	once   sync.Once
 	usable bool // the answer was read and can be continued
 
@@ -221,7 +221,7 @@ func (ts *threads) get(key string) *thread {
 
 // put adds a thread under the id of a response and under that of its conversation. read is called
 // at most once, and may take a while.
-func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
+func (ts *threads) put(t *thread, id string, read func() wire.Observed) {
 	t.read = read
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 )
 
 // answers is an answer that says something.
-func answers(text string) func() ObservedAnswer {
-	return func() ObservedAnswer {
-		return ObservedAnswer{OK: true, Answer: wire.Answer{Message: ken.Message{Role: "assistant", Text: text}}}
+func answers(text string) func() wire.Observed {
+	return func() wire.Observed {
+		return wire.Observed{OK: true, Answer: wire.Answer{Message: ken.Message{Role: "assistant", Text: text}}}
 	}
 }
 
@@ -100,7 +100,7 @@ func TestThreadsThatFailed(t *testing.T) {
 	a := ts.add(nil, "o", "a", "x", "conv")
 	for _, answer := range []wire.Answer{{Finish: "failed"}, {Finish: "cancelled"}, {Err: "no"}} {
 		f := &thread{parent: a, owner: "o", keys: []string{"conv"}}
-		ts.put(f, "f", func() ObservedAnswer { return ObservedAnswer{Answer: answer, OK: true} })
+		ts.put(f, "f", func() wire.Observed { return wire.Observed{Answer: answer, OK: true} })
 		for _, when := range []string{"before", "after"} {
 			if ts.find(responseKey("o", "f")) != nil || ts.find("conv") != a {
 				t.Errorf("%+v: found %s it was settled", answer, when)
@@ -113,7 +113,7 @@ func TestThreadsThatFailed(t *testing.T) {
 	}
 	// A first one that failed leaves a conversation that is not known.
 	f := &thread{owner: "o", keys: []string{"other"}}
-	ts.put(f, "", func() ObservedAnswer { return ObservedAnswer{Answer: wire.Answer{Finish: "failed"}} })
+	ts.put(f, "", func() wire.Observed { return wire.Observed{Answer: wire.Answer{Finish: "failed"}} })
 	if ts.resolve(f); ts.find("other") != nil {
 		t.Error("a conversation that never was")
 	}

@@ -228,7 +228,7 @@ func TestRequestsAreNotKeptForTheirTurns(t *testing.T) {
 		x := begin(t, l, d, body, ken.Turn{Session: fmt.Sprint(i)})
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(d.whole(fmt.Sprint("r", i), "Three times.")))}
 		heard.Add(1)
-		x.Listen(resp, func(middleware.ObservedAnswer) { heard.Done() })
+		x.Listen(resp, func(wire.Observed) { heard.Done() })
 		io.Copy(io.Discard, resp.Body)
 	}
 	heard.Wait()

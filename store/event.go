@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -195,22 +194,6 @@ func EraseLater(ctx context.Context) context.Context { return context.WithValue(
 
 // ErasesLater reports whether EraseLater was called on the context.
 func ErasesLater(ctx context.Context) bool { return ctx.Value(eraseKey{}) != nil }
-
-// References returns what a claim's evidence references, without duplicates: ids of
-// tests, commands, validators, people and claims, artifacts, paths, addresses, commits
-// and tool calls, as written. Projections.Referring finds the claim by any of them.
-func References(c *ken.Claim) []string {
-	var out []string
-	for i := range c.Evidence {
-		e := &c.Evidence[i]
-		for _, ref := range [...]string{e.ID, e.ArtifactID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
-			if ref != "" && !slices.Contains(out, ref) {
-				out = append(out, ref)
-			}
-		}
-	}
-	return out
-}
 
 // Assigned records an assignment: the new values and the previous ones, so that the
 // history shows the change.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
-	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/clean"
 )
 
@@ -97,83 +96,9 @@ func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	return c, c.Validate()
 }
 
-// EmbedText returns the text that is embedded for a claim. For a chunk of a file it is the
-// beginning, which says what the rest does.
-func EmbedText(c *ken.Claim) string {
-	text := c.Text
-	if c.SourceType == "repository" && len(text) > embedBytes {
-		text = strings.ToValidUTF8(text[:embedBytes], "")
-	}
-	if c.Heading == "" {
-		return text
-	}
-	return c.Heading + "\n" + text
-}
-
-// embedBytes limits how many bytes of a chunk of a file are embedded. Half of it does equally
-// well, and whole long functions do worse: docs/decisions/0035.
-const embedBytes = 1200
-
-// SpellEntities returns names as analysis.Entity spells them, without duplicates and invalid
-// names. Nil when there is none.
-func SpellEntities(names []string) []string {
-	var out []string
-	for _, n := range names {
-		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
 func orNow(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now
 	}
 	return t.UTC()
-}
-
-// Clean removes secrets, control characters and reasoning from a text. Every text passes it
-// before it is logged.
-func Clean(s string) string { return clean.Text(s) }
-
-// CleanSaid is Clean for a person's text, which may mention reasoning tags.
-func CleanSaid(s string) string { return clean.Said(s) }
-
-// Clone returns a claim that shares no memory with c that a caller could change.
-func Clone(c *ken.Claim) ken.Claim {
-	out := *c
-	out.Body = slices.Clone(c.Body)
-	out.Tags = slices.Clone(c.Tags)
-	out.Entities = slices.Clone(c.Entities)
-	out.Evidence = slices.Clone(c.Evidence)
-	for i, e := range out.Evidence {
-		if e.ExitCode != nil {
-			code := *e.ExitCode
-			out.Evidence[i].ExitCode = &code
-		}
-	}
-	return out
-}
-
-// Parents returns the ids of the claims that a claim was derived from: those in its evidence of
-// kind decision or repository memory. When a parent is forgotten, so is the claim.
-func Parents(c *ken.Claim) (out []uuid.UUID) {
-	for i := range c.Evidence {
-		e := &c.Evidence[i]
-		if e.Kind != ken.EvidenceDecision && e.Kind != ken.EvidenceRepositoryMemory {
-			continue
-		}
-		if id, err := uuid.Parse(e.ID); err == nil {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// Pinned reports whether claims of this kind belong into every turn: hot claims, patterns,
-// objectives. The filter tests the status: a pattern that nobody approved is a hypothesis,
-// which recall excludes.
-func Pinned(k ken.Kind) bool {
-	return k == ken.KindHot || k == ken.KindPattern || k == ken.KindObjective
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -112,19 +113,19 @@ func TestPrepareCleans(t *testing.T) {
 
 func TestEmbedText(t *testing.T) {
 	c := ken.Claim{Text: "t"}
-	if got := store.EmbedText(&c); got != "t" {
+	if got := engine.EmbedText(&c); got != "t" {
 		t.Errorf("got %q", got)
 	}
 	c.Heading = "h"
-	if got := store.EmbedText(&c); got != "h\nt" {
+	if got := engine.EmbedText(&c); got != "h\nt" {
 		t.Errorf("got %q", got)
 	}
 	c.Text = strings.Repeat("é", 5000)
-	if got := store.EmbedText(&c); got != "h\n"+c.Text {
+	if got := engine.EmbedText(&c); got != "h\n"+c.Text {
 		t.Errorf("%d bytes of a fact", len(got))
 	}
 	c.SourceType, c.Text = "repository", "x"+c.Text // a limit in the middle of a letter
-	if got := store.EmbedText(&c); len(got) > 1300 || len(got) < 1000 || !utf8.ValidString(got) || !strings.HasPrefix("h\n"+c.Text, got) {
+	if got := engine.EmbedText(&c); len(got) > 1300 || len(got) < 1000 || !utf8.ValidString(got) || !strings.HasPrefix("h\n"+c.Text, got) {
 		t.Errorf("%d bytes of a piece of a file, valid %v", len(got), utf8.ValidString(got))
 	}
 }
@@ -133,7 +134,7 @@ func TestPinned(t *testing.T) {
 	for kind, want := range map[ken.Kind]bool{ken.KindHot: true, ken.KindPattern: true, ken.KindObjective: true,
 		ken.KindFact: false, ken.KindEpisode: false, ken.KindPlaybook: false, ken.KindFinding: false,
 		ken.KindDecision: false, ken.KindDocument: false, "": false} {
-		if store.Pinned(kind) != want {
+		if engine.Pinned(kind) != want {
 			t.Errorf("%q: %v", kind, !want)
 		}
 	}

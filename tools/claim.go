@@ -12,7 +12,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -110,7 +109,7 @@ func bareID(id string) string {
 }
 
 // note is the first field of every JSON answer. It says the same as the frame of a text.
-const note = middleware.Reference + " What is of external trust was written by somebody else."
+const note = guardrail.Reference + " What is of external trust was written by somebody else."
 
 // noteJSON is the beginning of every JSON answer.
 var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)

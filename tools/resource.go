@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/run/receipt"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // URIs of resources. MemoryURI exists if there is a MEMORY.md. ClaimURI and TurnURI are prefixes;
@@ -78,7 +77,7 @@ func (r *Registry) ReadResource(ctx context.Context, c Caller, uri string) (text
 }
 
 func (r *Registry) memoryFile() (string, error) {
-	f, err := os.Open(filepath.Join(r.layer.Root(), middleware.KnowledgeDir, memoryfile.Name))
+	f, err := os.Open(filepath.Join(r.layer.Root(), memoryfile.Dir, memoryfile.Name))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no " + memoryfile.Name + " yet", Try: "Use memory_recall."}
 	}

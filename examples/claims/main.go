@@ -56,7 +56,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 
-	answer, err := layer.Operator().Search(ctx, middleware.RecallQuery{Question: "Which PostgreSQL does the ledger run on?"})
+	answer, err := layer.Recall(ctx, "Which PostgreSQL does the ledger run on?")
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	answer, err := layer.Operator().Search(ctx, middleware.RecallQuery{Question: "kubernets upgrade anounced", Mode: ken.ModeVector, Limit: 1})
+	answer, err := layer.Recall(ctx, "kubernets upgrade anounced", func(q *middleware.RecallQuery) { q.Mode, q.Limit = ken.ModeVector, 1 })
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,10 @@ package memorytests
 import (
 	"testing"
 
-	"github.com/kenlayer/ken/evals/cases"
-	"github.com/kenlayer/ken/evals/cases/casestest"
+	"github.com/kenlayer/ken/evals"
 )
 
 // A Go program tests what its agent remembers beside its code.
 func TestMemory(t *testing.T) {
-	casestest.Run(t, cases.Options{}, "cases.yaml")
+	evals.Run(t, evals.Options{}, "cases.yaml")
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -242,4 +243,16 @@ func (s *scanner) trim(a, b int) (int, int) {
 		b--
 	}
 	return a, b
+}
+
+// Entities returns names as Entity spells them, each once; what is no
+// name is left out. Nil when there is none.
+func Entities(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = Entity(n); n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }

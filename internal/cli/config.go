@@ -11,9 +11,9 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/trust"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // manyFiles is how many files Ken reads without asking in a folder that is no project.
@@ -126,7 +126,7 @@ func (a *App) WarnUntrusted(r *config.Resolved) {
 
 // LifecycleFile returns the path of a project's lifecycle policy.
 func LifecycleFile(root string) string {
-	return filepath.Join(root, filepath.FromSlash(middleware.KnowledgeDir), lifecycle.FileName)
+	return filepath.Join(root, filepath.FromSlash(memoryfile.Dir), lifecycle.FileName)
 }
 
 // UserConfigName returns the path of the user's own configuration, or words for it.

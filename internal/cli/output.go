@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 )
 
 // Printable removes control characters except line breaks and tabs.
@@ -75,7 +75,7 @@ func Count(n int, what string) string {
 }
 
 // PrintClaim prints a claim in one row, or as JSON.
-func (a *App) PrintClaim(v middleware.ClaimView) error {
+func (a *App) PrintClaim(v inspect.Claim) error {
 	if a.JSON {
 		return a.PrintJSON(v)
 	}

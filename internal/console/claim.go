@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -21,7 +22,7 @@ import (
 // claimBody holds the data of a claim's page.
 type claimBody struct {
 	Row      row
-	Claim    middleware.ClaimView
+	Claim    inspect.Claim
 	Now      time.Time
 	Why      string // it has its tier
 	Evidence []evidenceView
@@ -178,7 +179,7 @@ func historyEntries(events []ken.ClaimEvent) []historyEntry {
 
 // supersessions follows supersessions from a claim on. A circle ends it, and so does a claim
 // that was forgotten.
-func (v *visit) supersessions(ctx context.Context, s store.Engine, from *middleware.ClaimView, next func(*ken.Claim) string) ([]row, error) {
+func (v *visit) supersessions(ctx context.Context, s store.Engine, from *inspect.Claim, next func(*ken.Claim) string) ([]row, error) {
 	var out []row
 	seen := map[string]bool{from.ID: true}
 	at := from.Claim
@@ -363,7 +364,7 @@ func commas(s string) []string {
 
 // forgetPreview lists the claims that forgetting a claim would also delete.
 type forgetPreview struct {
-	middleware.Blast
+	inspect.Blast
 	Rows []forgetPreviewRow
 	ID   string
 	More int // claims that are not listed
@@ -381,7 +382,7 @@ const maxPreviewClaims = 100
 // out, every claim and every journal is read.
 func forgetPage(v *visit) error {
 	id := v.r.PathValue("id")
-	var c middleware.ClaimView
+	var c inspect.Claim
 	err := v.withStore(func(s store.Engine) error {
 		found, err := operator.Living(v.ctx(), s, id)
 		c = v.con.layer.Operator().View(found)
@@ -398,7 +399,7 @@ func forgetPage(v *visit) error {
 		}
 		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
 		for i := range blast.Claims[:len(blast.Claims)-b.More] {
-			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].ClaimView, v.now()), blast.Claims[i].Why})
+			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].Claim, v.now()), blast.Claims[i].Why})
 		}
 		return "blast", b, nil
 	})
@@ -407,7 +408,7 @@ func forgetPage(v *visit) error {
 // deletionReport lists what was deleted and the result of the check for remains.
 type deletionReport struct {
 	middleware.Forgotten
-	Checks []middleware.Check
+	Checks []inspect.Check
 	Clean  bool
 	Failed string // why the check could not be made
 }
@@ -438,7 +439,7 @@ func forgetClaim(v *visit) error {
 		}
 		claims := make([]ken.Claim, len(was.Claims))
 		for i := range was.Claims {
-			claims[i] = was.Claims[i].Claim
+			claims[i] = was.Claims[i].Claim.Claim
 		}
 		b.Checks, err = v.con.layer.Operator().CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -180,9 +181,9 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		b.Elsewhere = v.elsewhere(b.Question)
 	}
 	ids := make([]string, 0, len(found.Claims))
-	by := make(map[string]*middleware.ClaimView, len(found.Claims))
+	by := make(map[string]*inspect.Claim, len(found.Claims))
 	for i := range found.Claims {
-		c := &found.Claims[i].ClaimView
+		c := &inspect.Claim{Claim: found.Claims[i].Claim, Tier: found.Claims[i].Tier, Trust: found.Claims[i].Trust}
 		if c.Kind == ken.KindDocument {
 			if len(b.Documents) < maxDocuments {
 				b.Documents = append(b.Documents, rowOf(c, v.now()))
@@ -248,7 +249,7 @@ func (v *visit) readRows(s store.Engine, ids []string) ([]row, error) {
 }
 
 // readClaim reads a claim with what is computed from its evidence.
-func (v *visit) readClaim(ctx context.Context, s store.Engine, id string) (middleware.ClaimView, error) {
+func (v *visit) readClaim(ctx context.Context, s store.Engine, id string) (inspect.Claim, error) {
 	c, err := s.Get(ctx, id)
 	return v.con.layer.Operator().View(c), err
 }
@@ -362,7 +363,7 @@ type row struct {
 }
 
 // rowOf shows a claim as it stands at a moment.
-func rowOf(c *middleware.ClaimView, now time.Time) row {
+func rowOf(c *inspect.Claim, now time.Time) row {
 	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: toneOf(&c.Claim), Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
 		Says: statusLine(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
 		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}

@@ -13,7 +13,6 @@ import (
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/projectfile"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -263,7 +262,7 @@ func decisionsOf(s *codegraph.NodeDetails) (out []governing) {
 // claimsAbout finds what the store knows of a symbol: claims that are about one of its
 // names, or rest on it.
 func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
-	names := middleware.CalledBy(&b.Symbol.Node)
+	names := v.con.layer.Operator().CodeNames(&b.Symbol.Node)
 	if len(names) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/console/diff"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -313,10 +314,10 @@ func measures(a, b *ken.Receipt) []measure {
 // replayBody is what a turn was given, and what it would be given now.
 type replayBody struct {
 	Now    time.Time
-	Turn   middleware.KeptTurn
+	Turn   inspect.Turn
 	Tone   string
 	Views  []choice
-	Then   middleware.Replay
+	Then   inspect.Replay
 	After  *ken.Receipt // nil where the turn can't be asked again
 	Change blockComparison
 	Unable *errorPage // why it can't
@@ -376,7 +377,7 @@ func (v *visit) compareReplay(b *replayBody) error {
 			return err
 		}
 		b.Change = compareBlocks(sideOf(&before, b.Then.Block, b.Then.Missing), sideOf(&after, b.After.Block, nil), func(it *itemView) string {
-			if it.State == middleware.ItemForgotten {
+			if it.State == inspect.Forgotten {
 				return "forgotten since"
 			}
 			return ""

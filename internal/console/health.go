@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/console/facet"
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/middleware/engines"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -60,7 +61,7 @@ type healthBody struct {
 	Jobs      []namedCount
 	Graph     *codegraph.Counts // nil where no code was read
 
-	Work     middleware.Counts
+	Work     inspect.Counts
 	Began    time.Time
 	Upstream string
 	Warnings []string

@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/projectfile"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // memoryTests is the file of the project that turns are saved into as memory tests.
@@ -30,7 +30,7 @@ const (
 
 // testBody is the page that makes a memory test of a turn.
 type testBody struct {
-	Turn    middleware.KeptTurn
+	Turn    inspect.Turn
 	Tone    string
 	Views   []choice
 	Name    string
@@ -117,7 +117,7 @@ func (v *visit) testOf() (*testBody, error) {
 		it := &b.Turn.Items[i]
 		x := testItem{Field: fmt.Sprint("item-", i+1), Label: shortLabel(it.Heading, it.Text), Expect: mayHave}
 		switch _, err := uuid.Parse(it.ID); {
-		case it.State == middleware.ItemForgotten || it.State == middleware.ItemMade:
+		case it.State == inspect.Forgotten || it.State == inspect.Made:
 			continue
 		case it.Kind == ken.KindDocument && it.Source != "":
 			x.matcher = "{source: " + yamlText(it.Source) + "}"

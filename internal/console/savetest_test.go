@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/evals/cases"
 )
 
 const testsFile = ".ken/memory-tests.yaml"

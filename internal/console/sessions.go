@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/console/facet"
 	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -137,7 +137,7 @@ func sessionError(err error) error {
 }
 
 // learnedClaims says how each claim came of a session.
-func learnedClaims(claims []middleware.ClaimView, info *session.Info, now time.Time) []learnedClaim {
+func learnedClaims(claims []inspect.Claim, info *session.Info, now time.Time) []learnedClaim {
 	how := map[string]string{}
 	if o := info.Outcome; o != nil {
 		how[o.Episode] = "what happened"

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/console/chart"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 const (
@@ -61,14 +61,14 @@ type sweepRun struct {
 	Label  string
 	Report string // the file's name
 	Mode   string
-	report *evals.Report
-	score  evals.Score
+	report *sweep.Report
+	score  sweep.Score
 }
 
 func sweepsPage(v *visit) error {
 	cfg := v.con.layer.Config()
-	dir := filepath.Join(cfg.State(v.con.layer.Root()), evals.KeptDir)
-	b := sweepsBody{Now: v.now(), Folder: filepath.ToSlash(filepath.Join(cfg.Knowledge.DBPath, evals.KeptDir))}
+	dir := filepath.Join(cfg.State(v.con.layer.Root()), sweep.KeptDir)
+	b := sweepsBody{Now: v.now(), Folder: filepath.ToSlash(filepath.Join(cfg.Knowledge.DBPath, sweep.KeptDir))}
 	x := &v.con.health.sweeps
 	files, more, err := x.list(dir)
 	if err != nil {
@@ -115,7 +115,7 @@ func sweepsPage(v *visit) error {
 // set that add keyword or hybrid search if it lacks one.
 func defaultReports(files []*sweepFile) (names []string) {
 	dataset := ""
-	wanted := map[evals.Mode]bool{evals.ModeKeyword: true, evals.ModeHybrid: true}
+	wanted := map[sweep.Mode]bool{sweep.ModeKeyword: true, sweep.ModeHybrid: true}
 	for _, f := range files {
 		if f.Head == nil || len(names) > 0 && f.Head.Dataset != dataset {
 			continue
@@ -170,7 +170,7 @@ func (b *sweepsBody) runs(list []openedSweep) {
 
 // modesInOrder returns the modes of a report in the order of the run, by name if that is
 // unknown.
-func modesInOrder(r *evals.Report) []string {
+func modesInOrder(r *sweep.Report) []string {
 	order := slices.DeleteFunc(slices.Clone(r.Order), func(m string) bool { _, ok := r.Modes[m]; return !ok })
 	if len(order) == 0 {
 		order = slices.Sorted(maps.Keys(r.Modes))
@@ -189,7 +189,7 @@ func (b *sweepsBody) draw() {
 		quality.Names, latency.Names = append(quality.Names, b.Runs[i].Label), append(latency.Names, b.Runs[i].Label)
 	}
 	for _, m := range sweepMeasures[:3] {
-		quality.Groups = append(quality.Groups, chart.Group{Label: m.title, Values: intervals(b.Runs, m.name, func(r *sweepRun) (evals.Score, bool) { return r.score, true })})
+		quality.Groups = append(quality.Groups, chart.Group{Label: m.title, Values: intervals(b.Runs, m.name, func(r *sweepRun) (sweep.Score, bool) { return r.score, true })})
 	}
 	for _, p := range []struct{ name, title string }{{"p50_ms", "half of the turns"}, {"p99_ms", "99 of 100"}} {
 		g := chart.Group{Label: p.title}
@@ -205,7 +205,7 @@ func (b *sweepsBody) draw() {
 	b.Quality, b.Latency = drawn{chart.Groups(quality), quality.Table()}, drawn{chart.Groups(latency), latency.Table()}
 	categories := chart.GroupsData{Title: "Recall@10 by kind of question", Max: 1, Names: quality.Names}
 	for _, name := range b.categories() {
-		categories.Groups = append(categories.Groups, chart.Group{Label: name, Values: intervals(b.Runs, "recall@10", func(r *sweepRun) (evals.Score, bool) {
+		categories.Groups = append(categories.Groups, chart.Group{Label: name, Values: intervals(b.Runs, "recall@10", func(r *sweepRun) (sweep.Score, bool) {
 			s, ok := r.report.ByCategory[name].Modes[r.Mode]
 			return s, ok
 		})})
@@ -216,7 +216,7 @@ func (b *sweepsBody) draw() {
 }
 
 // intervals is a measure of each run; no number where it was not measured.
-func intervals(runs []sweepRun, measure string, of func(*sweepRun) (evals.Score, bool)) (out []chart.Interval) {
+func intervals(runs []sweepRun, measure string, of func(*sweepRun) (sweep.Score, bool)) (out []chart.Interval) {
 	for i := range runs {
 		s, ok := of(&runs[i])
 		ci, measured := s.CI[measure]
@@ -273,7 +273,7 @@ type sweepFile struct {
 	Name string // without its ending
 	Size int64
 	At   time.Time     // when it was written
-	Head *evals.Report // without what it says of each question; nil where it can't be read
+	Head *sweep.Report // without what it says of each question; nil where it can't be read
 	Bad  error         // why it can't be read
 }
 
@@ -291,7 +291,7 @@ type reportFiles struct {
 // cachedReport is a report with its values for each question.
 type cachedReport struct {
 	key    string
-	report *evals.Report
+	report *sweep.Report
 	bad    error
 }
 
@@ -339,7 +339,7 @@ func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error)
 }
 
 // open returns the whole of a report of the list.
-func (x *reportFiles) open(dir string, f *sweepFile) (*evals.Report, error) {
+func (x *reportFiles) open(dir string, f *sweepFile) (*sweep.Report, error) {
 	if f.Bad != nil {
 		return nil, f.Bad
 	}
@@ -362,7 +362,7 @@ func (x *reportFiles) open(dir string, f *sweepFile) (*evals.Report, error) {
 var errSweepSize = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the report is longer than %d MB", maxSweepBytes>>20),
 	Try: "Compare it with ken eval compare, or sweep fewer settings at once."}
 
-func readWhole(path string) (*evals.Report, error) {
+func readWhole(path string) (*sweep.Report, error) {
 	b, err := readSweep(path, maxSweepBytes+1)
 	if err != nil {
 		return nil, err
@@ -370,7 +370,7 @@ func readWhole(path string) (*evals.Report, error) {
 	if len(b) > maxSweepBytes {
 		return nil, errSweepSize
 	}
-	return evals.Read(bytes.NewReader(b))
+	return sweep.Read(bytes.NewReader(b))
 }
 
 func readSweep(path string, most int64) (b []byte, err error) {
@@ -384,7 +384,7 @@ func readSweep(path string, most int64) (b []byte, err error) {
 
 // readHead reads a report up to what it says of each question, which is nearly all of a
 // file and stands last.
-func readHead(path string, size int64) (r *evals.Report, err error) {
+func readHead(path string, size int64) (r *sweep.Report, err error) {
 	if size > maxSweepBytes {
 		return nil, errSweepSize
 	}
@@ -397,16 +397,16 @@ func readHead(path string, size int64) (r *evals.Report, err error) {
 }
 
 // sweepHead is the report that is read, without per_query and what follows it.
-func sweepHead(rd io.Reader) (*evals.Report, error) {
+func sweepHead(rd io.Reader) (*sweep.Report, error) {
 	d := json.NewDecoder(rd)
 	first, err := d.Token()
 	switch {
 	case err != nil:
-		return evals.Read(strings.NewReader("")) // which says what is no report
+		return sweep.Read(strings.NewReader("")) // which says what is no report
 	case first == json.Delim('['):
 		return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "several reports in one file", Try: "Keep each in a file of its own, as ken eval sweep --keep does."}
 	case first != json.Delim('{'):
-		return evals.Read(strings.NewReader(""))
+		return sweep.Read(strings.NewReader(""))
 	}
 	fields := map[string]json.RawMessage{}
 	for d.More() {
@@ -416,7 +416,7 @@ func sweepHead(rd io.Reader) (*evals.Report, error) {
 		}
 		var value json.RawMessage
 		if d.Decode(&value) != nil {
-			return evals.Read(strings.NewReader(""))
+			return sweep.Read(strings.NewReader(""))
 		}
 		fields[fmt.Sprint(name)] = value
 	}
@@ -424,5 +424,5 @@ func sweepHead(rd io.Reader) (*evals.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the head of a report: %w", err)
 	}
-	return evals.Read(bytes.NewReader(b))
+	return sweep.Read(bytes.NewReader(b))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // sweepMeasures are the measures that are compared, with what people call them.
@@ -25,7 +25,7 @@ const sweepSeed = 1
 // openedSweep is a report that was chosen, whole.
 type openedSweep struct {
 	*sweepFile
-	report *evals.Report
+	report *sweep.Report
 	modes  []string // that are shown
 }
 
@@ -43,7 +43,7 @@ type sweepComparison struct {
 
 // sweepChange is a measure that differs, or does not.
 type sweepChange struct {
-	evals.Change
+	sweep.Change
 	Title   string
 	Verdict string
 	Tone    string
@@ -76,8 +76,8 @@ func compareRuns(a, b openedSweep, nameA, nameB string, modesA, modesB []string)
 	return c
 }
 
-func compareSweeps(a, b *evals.Report) *sweepComparison {
-	got, err := evals.Compare(a, b, sweepSeed)
+func compareSweeps(a, b *sweep.Report) *sweepComparison {
+	got, err := sweep.Compare(a, b, sweepSeed)
 	if err != nil {
 		return &sweepComparison{Bad: err}
 	}
@@ -106,9 +106,9 @@ func titleOf(measure string) string {
 }
 
 // partOf is some modes of a report, with the measures that are compared.
-func partOf(r *evals.Report, modes []string) *evals.Report {
+func partOf(r *sweep.Report, modes []string) *sweep.Report {
 	out := *r
-	out.Modes, out.Order = map[string]evals.Score{}, modes
+	out.Modes, out.Order = map[string]sweep.Score{}, modes
 	for _, m := range modes {
 		out.Modes[m] = r.Modes[m]
 	}
@@ -116,13 +116,13 @@ func partOf(r *evals.Report, modes []string) *evals.Report {
 		return &out
 	}
 	per := *r.PerQuery
-	per.Modes = map[string]map[string]evals.Column{}
+	per.Modes = map[string]map[string]sweep.Column{}
 	for _, m := range modes {
 		columns, ok := r.PerQuery.Modes[m]
 		if !ok {
 			continue
 		}
-		per.Modes[m] = map[string]evals.Column{}
+		per.Modes[m] = map[string]sweep.Column{}
 		for _, s := range sweepMeasures {
 			if c, ok := columns[s.name]; ok {
 				per.Modes[m][s.name] = c
@@ -167,7 +167,7 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	by := map[string]found{}
 	for i := range list {
 		o, f := &list[i], by[list[i].report.Dataset]
-		k, h := slices.Contains(o.modes, string(evals.ModeKeyword)), slices.Contains(o.modes, string(evals.ModeHybrid))
+		k, h := slices.Contains(o.modes, string(sweep.ModeKeyword)), slices.Contains(o.modes, string(sweep.ModeHybrid))
 		switch {
 		case k && h:
 			f = found{o, o}
@@ -184,14 +184,14 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 		if f.keyword == nil || f.hybrid == nil {
 			continue
 		}
-		const k, h = string(evals.ModeKeyword), string(evals.ModeHybrid)
+		const k, h = string(sweep.ModeKeyword), string(sweep.ModeHybrid)
 		out = append(out, hybridAnswer(name, compareRuns(*f.keyword, *f.hybrid, k, h, []string{k}, []string{h}), f.keyword.report.Modes[k], f.hybrid.report.Modes[h]))
 	}
 	return out
 }
 
 // hybridAnswer puts a comparison of words alone with both into words.
-func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
+func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid sweep.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {
 		a.Says, a.Tone = "Nobody knows yet whether hybrid pays: it ran without meaning", toneWarning
@@ -230,7 +230,7 @@ func recallText(ch sweepChange) string {
 }
 
 // latencyText compares the latency of two modes in a sentence.
-func latencyText(keyword, hybrid evals.Score) string {
+func latencyText(keyword, hybrid sweep.Score) string {
 	a, b := keyword.Values["p50_ms"], hybrid.Values["p50_ms"]
 	if a <= 0 || b <= 0 {
 		return ""

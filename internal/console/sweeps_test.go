@@ -11,28 +11,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/console"
 	"github.com/kenlayer/ken/internal/console/consoletest"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/seed"
 )
 
 // swept makes a report of questions with an answer, of which each mode finds a part.
 func swept(dataset string, n int, found map[string]float64) string {
-	r := &evals.Report{Dataset: dataset, N: n, Queries: n, Corpus: 10 * n, Owners: 1, Embedder: "test-1", Seed: 1, Workers: 1, Notes: []string{},
-		Modes: map[string]evals.Score{}, ByCategory: map[string]evals.Category{"fact": {N: n, Modes: map[string]evals.Score{}}}, PerQuery: &evals.PerQuery{Modes: map[string]map[string]evals.Column{}}}
+	r := &sweep.Report{Dataset: dataset, N: n, Queries: n, Corpus: 10 * n, Owners: 1, Embedder: "test-1", Seed: 1, Workers: 1, Notes: []string{},
+		Modes: map[string]sweep.Score{}, ByCategory: map[string]sweep.Category{"fact": {N: n, Modes: map[string]sweep.Score{}}}, PerQuery: &sweep.PerQuery{Modes: map[string]map[string]sweep.Column{}}}
 	for i := range n {
 		r.PerQuery.IDs, r.PerQuery.Categories = append(r.PerQuery.IDs, fmt.Sprint("q", i)), append(r.PerQuery.Categories, "fact")
 	}
 	for mode, part := range found {
-		column := make(evals.Column, n)
+		column := make(sweep.Column, n)
 		for i := range int(part * float64(n)) {
 			column[i] = 1
 		}
 		r.Order = append(r.Order, mode)
-		s := evals.Score{Values: map[string]float64{"timed": 5, "p50_ms": 2, "p99_ms": 9}, CI: map[string][2]float64{}}
-		columns := map[string]evals.Column{}
+		s := sweep.Score{Values: map[string]float64{"timed": 5, "p50_ms": 2, "p99_ms": 9}, CI: map[string][2]float64{}}
+		columns := map[string]sweep.Column{}
 		for _, m := range []string{"recall@10", "ndcg@10", "mrr", "block_recall"} {
 			columns[m], s.Values[m], s.CI[m] = column, part, [2]float64{max(part-0.1, 0), min(part+0.1, 1)}
 		}
@@ -217,7 +217,7 @@ func FuzzSweepHead(f *testing.F) {
 		if len(r.Modes) == 0 || r.PerQuery != nil {
 			t.Errorf("a head of %d modes", len(r.Modes))
 		}
-		whole, err := evals.Read(strings.NewReader(text))
+		whole, err := sweep.Read(strings.NewReader(text))
 		if err == nil && (whole.Dataset != r.Dataset && strings.Count(text, "ataset") < 2) {
 			t.Errorf("the head is of %q, the report of %q", r.Dataset, whole.Dataset)
 		}

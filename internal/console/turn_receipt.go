@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/console/chart"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -33,7 +33,7 @@ type receiptView struct {
 
 // itemView is one item of a block.
 type itemView struct {
-	middleware.KeptItem
+	inspect.Item
 	Place  int
 	Label  string // a few words for it
 	Cut    bool   // it says more than its label does
@@ -81,7 +81,7 @@ const (
 )
 
 // receiptView looks up what a receipt names by ids. Items carry their words already.
-func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []middleware.KeptItem, used []ken.Use) (receiptView, error) {
+func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []inspect.Item, used []ken.Use) (receiptView, error) {
 	p := receiptView{Receipt: r, Faults: faults(r.Degraded), Bytes: cachedParts(r), Time: turnTimeOf(r)}
 	k := lookup{v: v, s: s, labels: map[string]cutItem{}}
 	for i := range items {
@@ -112,9 +112,9 @@ func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []middleware.K
 // dryRunView is the picture of a turn that was tried: its items have the words that they
 // have in the block.
 func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) {
-	items := make([]middleware.KeptItem, len(r.Items))
+	items := make([]inspect.Item, len(r.Items))
 	for i := range r.Items {
-		items[i] = middleware.KeptItem{Item: r.Items[i], State: middleware.ItemSame}
+		items[i] = inspect.Item{Item: r.Items[i], State: inspect.Same}
 	}
 	p, err := v.receiptView(s, r, items, nil)
 	p.Tried = true
@@ -130,8 +130,8 @@ type lookup struct {
 }
 
 // item shows an item of a block.
-func (k *lookup) item(kept *middleware.KeptItem, place int, session string) itemView {
-	it := itemView{KeptItem: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
+func (k *lookup) item(kept *inspect.Item, place int, session string) itemView {
+	it := itemView{Item: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
 	for _, leg := range retrieverOrder {
 		if s, ok := kept.Legs[leg]; ok {
 			it.Found = append(it.Found, foundBy{leg, s.Rank})
@@ -155,7 +155,7 @@ func (k *lookup) item(kept *middleware.KeptItem, place int, session string) item
 		k.addCurrentClaim(&it)
 	}
 	it.Cut = strings.HasSuffix(it.Label, "…")
-	if it.State == middleware.ItemForgotten {
+	if it.State == inspect.Forgotten {
 		it.Label = "Forgotten"
 	}
 	it.Label = cmp.Or(it.Label, "item "+shortID(it.ID))
@@ -167,7 +167,7 @@ func (k *lookup) addCurrentClaim(it *itemView) {
 	c, err := k.v.readClaim(k.v.ctx(), k.s, it.ID)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
-		if it.Kind == ken.KindDecision && it.State != middleware.ItemForgotten { // a file of the project says so
+		if it.Kind == ken.KindDecision && it.State != inspect.Forgotten { // a file of the project says so
 			it.Path = pathOf("decisions")
 		}
 		return

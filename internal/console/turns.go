@@ -9,9 +9,9 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -52,13 +52,13 @@ type turnBody struct {
 	Chars   *drawing // where the context's characters went; nil where that was not kept
 	Marks   []badge
 	Views   []choice
-	Hears   bool               // the visitor may see what was said
-	Asks    *session.Entry     // the question; nil where it is not kept
-	Answers *session.Entry     // likewise
-	NoBlock string             // why there is no block
-	Block   *middleware.Replay // nil for whoever may not see what was said in sessions
-	Asked   string             // the claim that was asked about
-	Answer  *middleware.Explanation
+	Hears   bool            // the visitor may see what was said
+	Asks    *session.Entry  // the question; nil where it is not kept
+	Answers *session.Entry  // likewise
+	NoBlock string          // why there is no block
+	Block   *inspect.Replay // nil for whoever may not see what was said in sessions
+	Asked   string          // the claim that was asked about
+	Answer  *inspect.Explanation
 	Heads   string // the answer
 	Wrong   string // with the question
 }
@@ -95,7 +95,7 @@ func turnPage(v *visit) error {
 }
 
 // keptTurn is the turn with its items, and with its block for whoever may see what was said.
-func (v *visit) keptTurn(b *turnBody, id string) (middleware.KeptTurn, error) {
+func (v *visit) keptTurn(b *turnBody, id string) (inspect.Turn, error) {
 	kept, err := v.con.layer.Operator().Turn(v.ctx(), v.owner(), id)
 	if err != nil {
 		return kept, err
@@ -234,16 +234,16 @@ var cutLabels = []cutLabel{
 }
 
 // stateWords say what became of an item since its turn; what is as it was says nothing.
-var stateLabels = map[middleware.ItemState]string{
-	middleware.ItemChanged:   "perhaps changed since: these are its words now",
-	middleware.ItemForgotten: "forgotten since",
-	middleware.ItemMade:      "made for this turn",
+var stateLabels = map[inspect.State]string{
+	inspect.Changed:   "perhaps changed since: these are its words now",
+	inspect.Forgotten: "forgotten since",
+	inspect.Made:      "made for this turn",
 }
 
 // verdictWords head the answer to why a claim was there or not.
-var verdictLabels = map[middleware.Verdict]string{
-	middleware.VerdictInjected: "It was given.", middleware.VerdictCut: "It was found and left out.", middleware.VerdictUnseen: "It was not found.",
-	middleware.VerdictUnknown: "It was not there.", middleware.VerdictSilent: "Nothing was looked for.",
+var verdictLabels = map[inspect.Verdict]string{
+	inspect.Injected: "It was given.", inspect.Cut: "It was found and left out.", inspect.Unseen: "It was not found.",
+	inspect.Unknown: "It was not there.", inspect.Silent: "Nothing was looked for.",
 }
 
 // badge is a short remark about a turn or an item, with its colour.

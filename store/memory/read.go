@@ -40,7 +40,7 @@ func (s *memStore) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) 
 	}
 	out := make([]ken.Claim, len(res.Hits))
 	for i, h := range res.Hits {
-		out[i] = store.Clone(&s.records[h.Ref].claim)
+		out[i] = engine.Clone(&s.records[h.Ref].claim)
 	}
 	return out, nil
 }
@@ -134,7 +134,7 @@ func (s *memStore) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.newest(f, limit, func(c *ken.Claim) bool { return store.Pinned(c.Kind) }), nil
+	return s.newest(f, limit, func(c *ken.Claim) bool { return engine.Pinned(c.Kind) }), nil
 }
 
 // Newest implements store.Projections. It looks at every record.
@@ -249,7 +249,7 @@ func (s *memStore) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) 
 	if int(ref) >= len(s.records) {
 		return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
 	}
-	return store.Clone(&s.records[ref].claim), nil
+	return engine.Clone(&s.records[ref].claim), nil
 }
 
 // Standby implements store.Projections: there is none, because writing embeds.
@@ -295,7 +295,7 @@ func (s *memStore) Get(ctx context.Context, id string) (ken.Claim, error) {
 	case 0:
 		return ken.Claim{}, notFound(id)
 	case 1:
-		return store.Clone(&s.records[found[0]].claim), nil
+		return engine.Clone(&s.records[found[0]].claim), nil
 	}
 	return ken.Claim{}, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q fits %d records", id, len(found)),
 		Try: "Give more characters of the id."}
@@ -314,7 +314,7 @@ func (s *memStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 		return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Field: "key", Msg: fmt.Sprintf("no claim has the key %q", key),
 			Try: "Write one with it, or check the owner."}
 	}
-	return store.Clone(&s.records[ref].claim), nil
+	return engine.Clone(&s.records[ref].claim), nil
 }
 
 // Reinforce records that a claim was observed again. The evidence is added to the
@@ -335,7 +335,7 @@ func (s *memStore) Scan(ctx context.Context, f *ken.Filter, want func(store.Glan
 		for i := range s.records {
 			r := &s.records[i]
 			if f.Reject(r.row.Facts) == "" && (want == nil || want(engine.GlanceOf(&r.claim))) {
-				found = append(found, store.Clone(&r.claim))
+				found = append(found, engine.Clone(&r.claim))
 			}
 		}
 		s.mu.RUnlock()
@@ -372,7 +372,7 @@ func (s *memStore) Referring(ctx context.Context, names []string, f *ken.Filter)
 	for ref := range s.records {
 		c := &s.records[ref].claim
 		points := func(r string) bool { return slices.Contains(names, r) }
-		if c.Kind != ken.KindDocument && slices.ContainsFunc(store.References(c), points) {
+		if c.Kind != ken.KindDocument && slices.ContainsFunc(engine.References(c), points) {
 			refs = append(refs, store.Ref(ref))
 		}
 	}

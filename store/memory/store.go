@@ -282,7 +282,7 @@ func (s *memStore) put(c ken.Claim, ev *store.Event) {
 		s.keys[c.Key] = c.ID
 	}
 	r := &s.records[ref]
-	if known && store.EmbedText(&r.claim) != store.EmbedText(&c) {
+	if known && engine.EmbedText(&r.claim) != engine.EmbedText(&c) {
 		r.vec = nil // the text changed
 	}
 	r.claim = c
@@ -314,7 +314,7 @@ func (s *memStore) vectorOf(ctx context.Context, c *ken.Claim) []float32 {
 	if s.embed == nil {
 		return nil
 	}
-	vecs, err := s.embed(ctx, []string{store.EmbedText(c)})
+	vecs, err := s.embed(ctx, []string{engine.EmbedText(c)})
 	if err != nil || len(vecs) != 1 {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
@@ -181,7 +180,7 @@ func (c *conversation) finish(ctx context.Context) {
 	case err != nil:
 		c.a.Report(err)
 	case info.State == session.Harvested && info.Outcome != nil:
-		text := harvest.KeptSummary(info.Outcome)
+		text := info.Outcome.Kept()
 		if info.Outcome.Note != "" {
 			text += "; " + info.Outcome.Note
 		}

@@ -105,7 +105,7 @@ func (a *commands) answer(ctx context.Context, agent string) error {
 	if err != nil {
 		return err
 	}
-	out, taken, err := middleware.SendEvent(ctx, r.Root, r.Config, a.Owner, hook.Pack(agent, body))
+	out, taken, err := hook.Send(ctx, r.Root, r.Config, a.Owner, hook.Pack(agent, body))
 	if taken {
 		return errors.Join(a.print(ctx, out), err)
 	}

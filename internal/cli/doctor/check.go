@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -182,8 +183,8 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 
 // forgottenCheck is what a check for forgotten claims found of one owner.
 type forgottenCheck struct {
-	Owner  string             `json:"owner"`
-	Checks []middleware.Check `json:"checks"`
+	Owner  string          `json:"owner"`
+	Checks []inspect.Check `json:"checks"`
 }
 
 // checkForgotten searches the project for forgotten texts and fails if it finds one.
@@ -202,7 +203,7 @@ func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 		if err != nil {
 			break
 		}
-		var checks []middleware.Check
+		var checks []inspect.Check
 		checks, err = l.Operator().CheckAllForgotten(ctx, owner)
 		out = append(out, forgottenCheck{owner, checks})
 		for _, c := range checks {

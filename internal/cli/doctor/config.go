@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/code/drift"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
@@ -182,7 +183,7 @@ func (a *commands) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, name := range []string{".ken", middleware.KnowledgeDir, drift.DefaultManifest} {
+			for _, name := range []string{".ken", memoryfile.Dir, drift.DefaultManifest} {
 				if real := trust.Real(filepath.Join(root, filepath.FromSlash(name))); !trust.Inside(trust.Real(root), real) {
 					return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "leads out of the project, to " + real, Try: "Remove the link."}
 				}

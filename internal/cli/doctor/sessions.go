@@ -167,7 +167,7 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 
 // examineKnowledge reads the files that people edit.
 func examineKnowledge(root string) []finding {
-	return []finding{examineMemory(filepath.Join(root, filepath.FromSlash(middleware.KnowledgeDir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root))}
+	return []finding{examineMemory(filepath.Join(root, filepath.FromSlash(memoryfile.Dir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root))}
 }
 
 func examineMemory(path string) finding {

@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -71,9 +72,9 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 
 // addedView is a rule as it was added, and the dependencies that its text states.
 type addedView struct {
-	middleware.ClaimView
-	Dependencies []middleware.ClaimView `json:"dependencies"`
-	Changed      bool                   `json:"changed"` // false: all of it was so already
+	inspect.Claim
+	Dependencies []inspect.Claim `json:"dependencies"`
+	Changed      bool            `json:"changed"` // false: all of it was so already
 }
 
 func (a *commands) addConstraint(ctx context.Context, text string, o *constraintOptions) error {
@@ -87,7 +88,7 @@ func (a *commands) addConstraint(ctx context.Context, text string, o *constraint
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		v := addedView{ClaimView: l.Operator().View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
+		v := addedView{Claim: l.Operator().View(got.Claim), Dependencies: []inspect.Claim{}, Changed: got.Changed}
 		for _, d := range got.Dependencies {
 			v.Dependencies = append(v.Dependencies, l.Operator().View(d))
 		}
@@ -154,7 +155,7 @@ func (a *commands) constraintListCommand() *cobra.Command {
 
 // ruleView is a rule, and how it bears on the entity that was asked for.
 type ruleView struct {
-	middleware.ClaimView
+	inspect.Claim
 	Distance int    `json:"distance"`       // 0, or 1 for one dependency away
 	Via      string `json:"via,omitempty"`  // the entity that it is about, at distance 1
 	Says     string `json:"says,omitempty"` // the name in its words by which it is here
@@ -183,7 +184,7 @@ func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Fi
 		for i := range rules {
 			r := &rules[i]
 			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
-			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim)}
+			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim.Claim)}
 		}
 		a.printWhole([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
 		return nil
@@ -235,7 +236,7 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 			return nil, err
 		}
 		if c.Constraint && !c.Kind.Structural() {
-			out = append(out, ruleView{ClaimView: l.Operator().View(c)})
+			out = append(out, ruleView{Claim: l.Operator().View(c)})
 		}
 	}
 	slices.SortFunc(out, func(x, y ruleView) int {
@@ -331,11 +332,11 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 
 // dependencyView is a dependency by its ends.
 type dependencyView struct {
-	Source   string               `json:"source"`
-	Type     string               `json:"type"`
-	Target   string               `json:"target"`
-	Strength float64              `json:"strength"`
-	Claim    middleware.ClaimView `json:"claim"`
+	Source   string        `json:"source"`
+	Type     string        `json:"type"`
+	Target   string        `json:"target"`
+	Strength float64       `json:"strength"`
+	Claim    inspect.Claim `json:"claim"`
 }
 
 func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.Filter) error {

@@ -18,12 +18,12 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/evals/cases"
 	"github.com/kenlayer/ken/internal/budgeter/tokens"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/evals/cases"
 	"github.com/kenlayer/ken/internal/evals/generate"
 	"github.com/kenlayer/ken/internal/evals/report"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/retriever/knownitem"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/middleware"
@@ -325,7 +325,7 @@ func (a *commands) reword(ctx context.Context, set *generate.Set, l *middleware.
 		name = ""
 	}
 	u := cli.NewModel(l.Config().Upstream, name)
-	count, err := tokens.Counter(string(l.Config().Budget.Encoding))
+	count, err := tokens.Counter(l.Config().Budget.Encoding)
 	if err != nil {
 		return nil, fmt.Errorf("load tokenizer: %w", err)
 	}
@@ -403,7 +403,7 @@ func (a *commands) evalScorer(ctx context.Context, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		o := evals.CompareOrders(log, learner.Standing(), seed)
+		o := sweep.CompareOrders(log, learner.Standing(), seed)
 		if a.JSON {
 			return a.PrintJSON(o)
 		}

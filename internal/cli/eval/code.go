@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/coderecall"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // codeOptions are code's flags.
@@ -112,7 +112,7 @@ func set(cfg *config.Config, assignments []string) error {
 	for _, s := range assignments {
 		key, value, err := assignment("--set", s)
 		if err == nil {
-			key, err = evals.Resolve(key, value)
+			key, err = sweep.Resolve(key, value)
 		}
 		if err == nil {
 			err = cfg.Set(key, value)

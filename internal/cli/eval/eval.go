@@ -14,10 +14,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/internal/evals/report"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // evalCommand groups what measures Ken.
@@ -111,14 +111,14 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	var reports []*evals.Report
+	var reports []*sweep.Report
 	for i, path := range paths {
 		if opts.Data, err = o.open(ctx, path); err != nil {
 			return err
 		}
 		p := a.Progress()
 		opts.Progress = p.Update
-		r, err := evals.Sweep(ctx, opts)
+		r, err := sweep.Run(ctx, opts)
 		p.Done()
 		if err != nil {
 			return err
@@ -139,8 +139,8 @@ func (a *commands) evalSweep(ctx context.Context, o *sweepOptions) error {
 }
 
 // sweepOptions reads what doesn't depend on the data.
-func (a *commands) sweepOptions(o *sweepOptions) (opts evals.Options, err error) {
-	if opts.Modes, err = evals.ParseModes(o.modes); err != nil {
+func (a *commands) sweepOptions(o *sweepOptions) (opts sweep.Options, err error) {
+	if opts.Modes, err = sweep.ParseModes(o.modes); err != nil {
 		return opts, err
 	}
 	for _, s := range o.vary {
@@ -148,7 +148,7 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts evals.Options, err error)
 		if err != nil {
 			return opts, err
 		}
-		opts.Vary = append(opts.Vary, evals.Axis{Key: key, Values: strings.Split(values, ",")})
+		opts.Vary = append(opts.Vary, sweep.Axis{Key: key, Values: strings.Split(values, ",")})
 		if err := allowed(key, strings.Split(values, ",")...); err != nil {
 			return opts, err
 		}
@@ -158,7 +158,7 @@ func (a *commands) sweepOptions(o *sweepOptions) (opts evals.Options, err error)
 		if err != nil {
 			return opts, err
 		}
-		opts.Set = append(opts.Set, evals.Setting{Key: key, Value: value})
+		opts.Set = append(opts.Set, sweep.Setting{Key: key, Value: value})
 		if err := allowed(key, value); err != nil {
 			return opts, err
 		}
@@ -183,7 +183,7 @@ func assignment(flag, s string) (key, value string, err error) {
 // allowed reports a key or a value that the configuration doesn't have, before any
 // data is read.
 func allowed(key string, values ...string) error {
-	full, err := evals.Resolve(key, values...)
+	full, err := sweep.Resolve(key, values...)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (o *sweepOptions) open(ctx context.Context, path string) (*dataset.Set, err
 }
 
 // showSweep prints the reports, and writes the files that were asked for.
-func (a *commands) showSweep(o *sweepOptions, reports []*evals.Report) error {
+func (a *commands) showSweep(o *sweepOptions, reports []*sweep.Report) error {
 	if o.htmlFile != "" {
 		if err := writeFile(o.htmlFile, func(w io.Writer) error { return report.HTML(w, reports...) }); err != nil {
 			return err
@@ -317,7 +317,7 @@ func (a *commands) evalCompare(before, after string, seed uint64, fail bool) err
 	if err != nil {
 		return err
 	}
-	c, err := evals.Compare(was, is, seed)
+	c, err := sweep.Compare(was, is, seed)
 	if err != nil {
 		return err
 	}
@@ -332,13 +332,13 @@ func (a *commands) evalCompare(before, after string, seed uint64, fail bool) err
 	return err
 }
 
-func (a *commands) readReport(path string) (*evals.Report, error) {
+func (a *commands) readReport(path string) (*sweep.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: "read report", Err: err, Try: "Check the path."}
 	}
 	defer f.Close()
-	r, err := evals.Read(f)
+	r, err := sweep.Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -347,7 +347,7 @@ func (a *commands) readReport(path string) (*evals.Report, error) {
 
 // keptPaths is where --keep puts the report of each data set; nil without the flag. A
 // sweep takes minutes, so what can't be kept is said before it begins.
-func (a *commands) keptPaths(name string, sets []string, o evals.Options) ([]string, error) {
+func (a *commands) keptPaths(name string, sets []string, o sweep.Options) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -359,9 +359,9 @@ func (a *commands) keptPaths(name string, sets []string, o evals.Options) ([]str
 	for i, set := range sets {
 		whole := name
 		if len(sets) > 1 {
-			whole += "-" + evals.KeptName(strings.TrimSuffix(filepath.Base(set), filepath.Ext(set)))
+			whole += "-" + sweep.KeptName(strings.TrimSuffix(filepath.Base(set), filepath.Ext(set)))
 		}
-		path, err := evals.KeptPath(o.Config.State(o.Root), whole)
+		path, err := sweep.KeptPath(o.Config.State(o.Root), whole)
 		if err != nil {
 			return nil, cli.UsageError(err)
 		}
@@ -390,7 +390,7 @@ func free(path string) error {
 	return &ken.Error{Code: ken.CodeExists, Field: "--keep", Msg: path + " is there already", Try: "Choose another name, or remove the file."}
 }
 
-func (a *commands) keepReport(path string, r *evals.Report) error {
+func (a *commands) keepReport(path string, r *sweep.Report) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return &ken.Error{Code: ken.CodeUnavailable, Field: "--keep", Msg: "make the folder", Err: err, Try: "Check its permissions."}
 	}

@@ -113,7 +113,7 @@ func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id s
 	fmt.Fprintln(a.Err, "To be forgotten:")
 	for i := range would.Claims {
 		c := &would.Claims[i]
-		fmt.Fprintf(a.Err, "  %s  %s\n", c.ID, cli.Truncate(cli.Cell(cli.Headline(&c.Claim)), 100))
+		fmt.Fprintf(a.Err, "  %s  %s\n", c.ID, cli.Truncate(cli.Cell(cli.Headline(&c.Claim.Claim)), 100))
 		if i > 0 {
 			fmt.Fprintf(a.Err, "    %s\n", c.Why)
 		}

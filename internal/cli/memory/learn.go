@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -87,9 +88,9 @@ func (a *commands) learnCommand() *cobra.Command {
 
 // learnedView is a claim as it was kept, and the dependencies that it states.
 type learnedView struct {
-	middleware.ClaimView
+	inspect.Claim
 	Understood   structure.Understanding `json:"understood"`
-	Dependencies []middleware.ClaimView  `json:"dependencies,omitempty"`
+	Dependencies []inspect.Claim         `json:"dependencies,omitempty"`
 }
 
 func (a *commands) learn(ctx context.Context, text string, o *learnOptions) error {
@@ -120,7 +121,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		}
 		a.NoteCleaned(text, &c)
 		if a.JSON {
-			v := learnedView{ClaimView: l.Operator().View(c), Understood: structure.Understand(&c)}
+			v := learnedView{Claim: l.Operator().View(c), Understood: structure.Understand(&c)}
 			for _, d := range deps {
 				v.Dependencies = append(v.Dependencies, l.Operator().View(d))
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -181,7 +182,7 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 		if err != nil {
 			return err
 		}
-		views := make([]middleware.ClaimView, len(found))
+		views := make([]inspect.Claim, len(found))
 		rows := make([][]string, len(found))
 		for i := range found {
 			c := &found[i]
@@ -230,7 +231,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 				continue
 			}
 			asked++
-			if err := answerLine(ctx, rc, line, q.Filter.Scopes, enc); err != nil {
+			if err := answerLine(ctx, rc.Ask, line, q.Filter.Scopes, enc); err != nil {
 				if ctx.Err() != nil {
 					break
 				}
@@ -250,7 +251,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 }
 
 // answerLine answers one line onto enc.
-func answerLine(ctx context.Context, rc *middleware.Recaller, line textLine, scopes []ken.Scope, enc *json.Encoder) error {
+func answerLine(ctx context.Context, ask func(context.Context, string, []ken.Scope) (middleware.RecallAnswer, error), line textLine, scopes []ken.Scope, enc *json.Encoder) error {
 	if line.err != nil {
 		return line.err
 	}
@@ -265,7 +266,7 @@ func answerLine(ctx context.Context, rc *middleware.Recaller, line textLine, sco
 		}
 		scopes = []ken.Scope{scope}
 	}
-	got, err := rc.Ask(ctx, q.Question, scopes)
+	got, err := ask(ctx, q.Question, scopes)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -295,7 +296,7 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 		case err != nil:
 			return err
 		case a.JSON:
-			views := make([]middleware.ClaimView, len(claims))
+			views := make([]inspect.Claim, len(claims))
 			for i := range claims {
 				views[i] = l.Operator().View(claims[i])
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/skill"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -126,7 +127,7 @@ func (a *commands) listSkills(ctx context.Context) error {
 		type view struct {
 			Name string `json:"name"`
 			File string `json:"file"` // same, changed or gone; "" is unknown
-			middleware.ClaimView
+			inspect.Claim
 		}
 		views := make([]view, len(claims))
 		rows := make([][]string, len(claims))

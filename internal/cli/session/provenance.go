@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/observe"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -313,7 +314,7 @@ func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions)
 			v.Tests.Passed++
 		} else {
 			v.Tests.Failed++
-			v.Tests.Failing = append(v.Tests.Failing, store.Clean(t.Name))
+			v.Tests.Failing = append(v.Tests.Failing, clean.Text(t.Name))
 		}
 	}
 	var problems []string
@@ -333,7 +334,7 @@ func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions)
 				return err
 			}
 			if r.Outcome != provenance.Nothing {
-				v.Claims = append(v.Claims, runClaim{r, store.Clean(c.Statement)})
+				v.Claims = append(v.Claims, runClaim{r, clean.Text(c.Statement)})
 			}
 		}
 		return nil

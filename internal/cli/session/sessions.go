@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
@@ -112,7 +112,7 @@ func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
 	}
-	return harvest.Describe(s.Outcome)
+	return s.Outcome.Describe()
 }
 
 func (a *commands) endSession(ctx context.Context, id string) error {
@@ -171,8 +171,8 @@ func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error
 // sessionView is a session with the claims that came of it, as they are now.
 type sessionView struct {
 	session.Info
-	Checkpoint *session.Checkpoint    `json:"checkpoint,omitempty"` // while its messages are there
-	Claims     []middleware.ClaimView `json:"claims"`
+	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // while its messages are there
+	Claims     []inspect.Claim     `json:"claims"`
 }
 
 func (a *commands) showSession(ctx context.Context, id string) error {
@@ -307,7 +307,7 @@ func (a *commands) harvestAgain(ctx context.Context, id string) error {
 			Outcome session.Outcome `json:"outcome"`
 		}{out})
 	default:
-		fmt.Fprintln(a.Out, cli.Cell(harvest.Describe(&out)))
+		fmt.Fprintln(a.Out, cli.Cell(out.Describe()))
 	}
 	return errors.Join(err, l.Close())
 }

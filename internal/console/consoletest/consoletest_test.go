@@ -15,11 +15,12 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/receipt"
@@ -257,7 +258,7 @@ func TestTurns(t *testing.T) {
 	}
 	// What the first task is about: somebody was told what is wrong.
 	e, err := l.Operator().Explain(t.Context(), "", p.Turns["today 2"], p.Claims[wrong])
-	if err != nil || e.Verdict != middleware.VerdictInjected {
+	if err != nil || e.Verdict != inspect.Injected {
 		t.Errorf("%s: %+v, %v", wrong, e, err)
 	}
 }
@@ -289,20 +290,20 @@ func TestStructure(t *testing.T) {
 
 func TestSweeps(t *testing.T) {
 	p, _ := look(t)
-	var reports []*evals.Report
+	var reports []*sweep.Report
 	for _, name := range p.Sweeps {
 		f, err := os.Open(filepath.Join(p.Dir, Sweeps, name+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := evals.Read(f)
+		r, err := sweep.Read(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		reports = append(reports, r)
 	}
-	c, err := evals.Compare(reports[0], reports[1], 1)
+	c, err := sweep.Compare(reports[0], reports[1], 1)
 	if err != nil || c.Questions != 10 {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals"
 	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 	"github.com/kenlayer/ken/internal/harvest/pattern"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
@@ -251,12 +251,12 @@ func (f *furnisher) sweeps(ctx context.Context) (err error) {
 	if err := os.CopyFS(dir, data); err != nil {
 		return err
 	}
-	for _, mode := range []evals.Mode{evals.ModeKeyword, evals.ModeHybrid} {
+	for _, mode := range []sweep.Mode{sweep.ModeKeyword, sweep.ModeHybrid} {
 		set, err := dataset.Open(ctx, path.Join(dir, "sweep"), dataset.Options{})
 		if err != nil {
 			return err
 		}
-		report, err := evals.Sweep(ctx, evals.Options{Data: set, Modes: []evals.Mode{mode}, Seed: 1, Workers: 1, Set: []evals.Setting{{Key: "retrieval.deadline", Value: "30s"}}})
+		report, err := sweep.Run(ctx, sweep.Options{Data: set, Modes: []sweep.Mode{mode}, Seed: 1, Workers: 1, Set: []sweep.Setting{{Key: "retrieval.deadline", Value: "30s"}}})
 		if err != nil {
 			return err
 		}

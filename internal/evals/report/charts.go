@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // series is the number of colours and shapes; further modes reuse them.
@@ -45,7 +45,7 @@ func modeOf(name string) string {
 
 // modes returns the modes of a run, without duplicates: a mode has one colour and shape
 // for all its variants.
-func modes(r *evals.Report) (list []string) {
+func modes(r *sweep.Report) (list []string) {
 	for _, name := range r.Order {
 		if m := modeOf(name); !slices.Contains(list, m) {
 			list = append(list, m)
@@ -55,10 +55,10 @@ func modes(r *evals.Report) (list []string) {
 }
 
 // seriesOf returns the number of a variant's mode.
-func seriesOf(r *evals.Report, name string) int { return slices.Index(modes(r), modeOf(name)) }
+func seriesOf(r *sweep.Report, name string) int { return slices.Index(modes(r), modeOf(name)) }
 
 // best returns each mode's variant with the highest recall@10, the first of equals.
-func best(r *evals.Report) []string {
+func best(r *sweep.Report) []string {
 	var out []string
 	for _, m := range modes(r) {
 		top := ""
@@ -142,7 +142,7 @@ func labelWidth(list []string) float64 {
 }
 
 // overall draws one measure over all questions, with a row for each mode.
-func overall(r *evals.Report, measure string) raw {
+func overall(r *sweep.Report, measure string) raw {
 	left := labelWidth(r.Order)
 	width := left + 260
 	height := float64(len(r.Order))*rowHeight + axis + 4
@@ -160,7 +160,7 @@ func overall(r *evals.Report, measure string) raw {
 }
 
 // point draws a value with its interval on a scale from left to right.
-func (p *plot) point(i int, s evals.Score, measure string, left, right, y float64) {
+func (p *plot) point(i int, s sweep.Score, measure string, left, right, y float64) {
 	ci, ok := s.CI[measure]
 	if !ok {
 		return
@@ -171,7 +171,7 @@ func (p *plot) point(i int, s evals.Score, measure string, left, right, y float6
 }
 
 // byCategory draws recall@10 with a group of rows for each category of questions.
-func byCategory(r *evals.Report, variants, names []string) raw {
+func byCategory(r *sweep.Report, variants, names []string) raw {
 	labels := make([]string, len(names))
 	for i, name := range names {
 		labels[i] = fmt.Sprintf("%s (%d)", name, r.ByCategory[name].N)
@@ -198,7 +198,7 @@ func byCategory(r *evals.Report, variants, names []string) raw {
 
 // latency draws the median and the 99th percentile of each mode, on a logarithmic
 // scale, because they are far apart.
-func latency(r *evals.Report) raw {
+func latency(r *sweep.Report) raw {
 	low, high := math.Inf(1), 0.0
 	for _, mode := range r.Order {
 		v := r.Modes[mode].Values
@@ -232,7 +232,7 @@ func latency(r *evals.Report) raw {
 }
 
 // tradeOff draws abstention against silencing, with a point for each mode and setting.
-func tradeOff(r *evals.Report) raw {
+func tradeOff(r *sweep.Report) raw {
 	const width, height, left, top, bottom = 760.0, 300.0, 60.0, 12.0, 256.0
 	right := width - 20
 	most := 0.05
@@ -269,11 +269,11 @@ func tradeOff(r *evals.Report) raw {
 // curve holds one mode's values along a varied key.
 type curve struct {
 	name   string
-	points []evals.Score
+	points []sweep.Score
 }
 
 // curves draws recall@10 along a single numeric key, with a line for each mode.
-func (p *page) curves(r *evals.Report) {
+func (p *page) curves(r *sweep.Report) {
 	key, values, lines := alongOneKey(r)
 	if key == "" {
 		return
@@ -309,7 +309,7 @@ func (p *page) curves(r *evals.Report) {
 
 // alongOneKey returns the modes' scores by value, if exactly one key was varied, with
 // at least three values.
-func alongOneKey(r *evals.Report) (key string, values []string, lines []curve) {
+func alongOneKey(r *sweep.Report) (key string, values []string, lines []curve) {
 	for _, name := range r.Order {
 		s := r.Modes[name]
 		if len(s.Settings) != 1 {
@@ -340,7 +340,7 @@ func alongOneKey(r *evals.Report) (key string, values []string, lines []curve) {
 
 // Changes formats a comparison as aligned text: a line for each mode and measure,
 // followed by what could not be compared.
-func Changes(c *evals.Comparison) string {
+func Changes(c *sweep.Comparison) string {
 	rows := [][]string{{"mode", "measure", "before", "after", "change", "95 %", "p", ""}}
 	for _, ch := range c.Changes {
 		verdict := ""
@@ -371,12 +371,12 @@ func Changes(c *evals.Comparison) string {
 
 // Orders formats a comparison of orders as aligned text: the verdict, a line for all
 // turns and for each slice, the result of exploration, and the missing data.
-func Orders(o *evals.Orders) string {
+func Orders(o *sweep.Orders) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "scorer %s\n%d turns logged, %d judged, %d that tell the orders apart; %d learned from\n", o.Verdict, o.Turns, o.Judged, o.Telling, o.Standing.Turns)
 	if o.Telling > 0 {
 		rows := [][]string{{"slice", "name", "turns", "win", "loss", "tie"}}
-		rows[0] = append(append(rows[0], evals.OrderMeasures...), "change", "95 %")
+		rows[0] = append(append(rows[0], sweep.OrderMeasures...), "change", "95 %")
 		rows = append(rows, contest("all", &o.Overall))
 		for i := range o.Entities {
 			rows = append(rows, contest("entity", &o.Entities[i]))
@@ -396,9 +396,9 @@ func Orders(o *evals.Orders) string {
 	return b.String()
 }
 
-func contest(kind string, c *evals.Contest) []string {
+func contest(kind string, c *sweep.Contest) []string {
 	row := []string{kind, c.Slice, fmt.Sprint(c.Turns), fmt.Sprint(c.Wins), fmt.Sprint(c.Losses), fmt.Sprint(c.Ties)}
-	for _, m := range evals.OrderMeasures {
+	for _, m := range sweep.OrderMeasures {
 		row = append(row, fraction(c.Plain[m], true)+"→"+fraction(c.Learned[m], true))
 	}
 	return append(row, fmt.Sprintf("%+.3f", c.Difference), fmt.Sprintf("%+.3f…%+.3f", c.CI[0], c.CI[1]))

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 // HTML writes the reports as one page: figures, charts, and the questions with the
 // worst results, with what was found instead of the answer. The page loads nothing and
 // runs no script; text of the data is escaped.
-func HTML(w io.Writer, reports ...*evals.Report) error {
+func HTML(w io.Writer, reports ...*sweep.Report) error {
 	p := &page{}
 	p.put(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`)
 	p.put(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`)
@@ -35,7 +35,7 @@ func HTML(w io.Writer, reports ...*evals.Report) error {
 var breaks = strings.NewReplacer("<section>", "\n<section>", "</figure>", "</figure>\n", "</tr>", "</tr>\n", "</li>", "</li>\n", "</h2>", "</h2>\n",
 	"</style>", "</style>\n", "</text>", "</text>\n", "</dl>", "</dl>\n")
 
-func names(reports []*evals.Report) string {
+func names(reports []*sweep.Report) string {
 	var out []string
 	for _, r := range reports {
 		out = append(out, r.Dataset)
@@ -62,7 +62,7 @@ func (p *page) put(format string, args ...any) {
 	fmt.Fprintf(&p.b, format, args...)
 }
 
-func (p *page) report(r *evals.Report) {
+func (p *page) report(r *sweep.Report) {
 	p.put(`<section><h1>%s</h1><p class="facts">%d questions: %d with an answer, %d without. %d records in %d %s. Embedder: %s. Seed %d.</p>`,
 		r.Dataset, r.N, r.Queries, r.NoAnswer, r.Corpus, r.Owners, plural(r.Owners, "store", "stores"), orNone(r.Embedder), r.Seed)
 	if len(r.Notes) > 0 {
@@ -106,16 +106,16 @@ func orNone(s string) string {
 }
 
 // table writes every measure with its interval.
-func (p *page) table(r *evals.Report) {
+func (p *page) table(r *sweep.Report) {
 	p.put(`<div class="wide"><table><thead><tr><th scope="col">mode</th>`)
-	for _, m := range evals.Measures() {
+	for _, m := range sweep.Measures() {
 		p.put(`<th scope="col" title="%s">%s</th>`, m.Doc, m.Name)
 	}
 	p.put(`<th scope="col">p50</th><th scope="col">p99</th></tr></thead><tbody>`)
 	for _, mode := range r.Order {
 		s := r.Modes[mode]
 		p.put(`<tr><th scope="row">%s</th>`, mode)
-		for _, m := range evals.Measures() {
+		for _, m := range sweep.Measures() {
 			ci, ok := s.CI[m.Name]
 			if !ok {
 				p.put(`<td>–</td>`)
@@ -129,7 +129,7 @@ func (p *page) table(r *evals.Report) {
 }
 
 // categories writes one measure by category of question.
-func (p *page) categories(r *evals.Report) {
+func (p *page) categories(r *sweep.Report) {
 	var with []string
 	for name, c := range r.ByCategory {
 		if slices.ContainsFunc(r.Order, func(mode string) bool { _, ok := c.Modes[mode].CI["recall@10"]; return ok }) {
@@ -162,7 +162,7 @@ func natural(a, b string) int {
 }
 
 // faults writes the questions with the worst results, by mode.
-func (p *page) faults(r *evals.Report) {
+func (p *page) faults(r *sweep.Report) {
 	if len(r.Faults) == 0 {
 		return
 	}
@@ -180,7 +180,7 @@ func (p *page) faults(r *evals.Report) {
 	}
 }
 
-func (p *page) fault(f *evals.Fault) {
+func (p *page) fault(f *sweep.Fault) {
 	p.put(`<li><p class="question">%s</p><p class="facts">%s`, f.Text, f.ID)
 	if f.Category != "" {
 		p.put(` · %s`, f.Category)
@@ -195,7 +195,7 @@ func (p *page) fault(f *evals.Fault) {
 	p.put(`</li>`)
 }
 
-func (p *page) passages(head string, list []evals.Passage) {
+func (p *page) passages(head string, list []sweep.Passage) {
 	if len(list) == 0 {
 		return
 	}
@@ -250,7 +250,7 @@ var columns = []struct {
 // Table formats the reports as aligned text, with a header and a line for each set and
 // mode. Fractions have three digits; the interval is that of recall@10. A missing value
 // is a dash.
-func Table(reports ...*evals.Report) string {
+func Table(reports ...*sweep.Report) string {
 	rows := [][]string{{"set", "mode"}}
 	for _, c := range columns {
 		rows[0] = append(rows[0], c.head)
@@ -267,7 +267,7 @@ func Table(reports ...*evals.Report) string {
 	return align(rows)
 }
 
-func row(r *evals.Report, mode string) []string {
+func row(r *sweep.Report, mode string) []string {
 	s := r.Modes[mode]
 	out := []string{r.Dataset, mode}
 	for _, c := range columns {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/evals/sweep"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -37,9 +37,9 @@ func golden(t *testing.T, name, got string) {
 }
 
 // score is a mode's figures around one recall.
-func score(recall, abstain, silenced, p50, p99 float64) evals.Score {
-	s := evals.Score{Values: map[string]float64{"p50_ms": p50, "p99_ms": p99}, CI: map[string][2]float64{}}
-	for _, m := range evals.Measures() {
+func score(recall, abstain, silenced, p50, p99 float64) sweep.Score {
+	s := sweep.Score{Values: map[string]float64{"p50_ms": p50, "p99_ms": p99}, CI: map[string][2]float64{}}
+	for _, m := range sweep.Measures() {
 		s.Values[m.Name] = recall
 		s.CI[m.Name] = [2]float64{max(0, recall-.05), min(1, recall+.05)}
 	}
@@ -50,24 +50,24 @@ func score(recall, abstain, silenced, p50, p99 float64) evals.Score {
 // hostile is text that would break out of a page that doesn't escape it.
 const hostile = `<script src="http://x/"></script>"><img onerror='a()' & %s`
 
-func example() *evals.Report {
-	r := &evals.Report{Dataset: "notes " + hostile, N: 12, Queries: 10, NoAnswer: 2, Corpus: 40, Owners: 1, Embedder: "bag", Seed: 1,
+func example() *sweep.Report {
+	r := &sweep.Report{Dataset: "notes " + hostile, N: 12, Queries: 10, NoAnswer: 2, Corpus: 40, Owners: 1, Embedder: "bag", Seed: 1,
 		Order: []string{"keyword", "hybrid"}, Notes: []string{hostile},
-		Modes: map[string]evals.Score{"keyword": score(.5, .75, .1, 1.5, 12), "hybrid": score(.62, .5, .02, 2.5, 30)},
-		ByCategory: map[string]evals.Category{
-			"10":    {N: 4, Modes: map[string]evals.Score{"keyword": score(.4, 0, 0, 1, 2), "hybrid": score(.5, 0, 0, 1, 2)}},
-			"2":     {N: 6, Modes: map[string]evals.Score{"keyword": score(.6, 0, 0, 1, 2), "hybrid": score(.7, 0, 0, 1, 2)}},
-			hostile: {N: 2, Modes: map[string]evals.Score{"keyword": {}, "hybrid": {}}},
+		Modes: map[string]sweep.Score{"keyword": score(.5, .75, .1, 1.5, 12), "hybrid": score(.62, .5, .02, 2.5, 30)},
+		ByCategory: map[string]sweep.Category{
+			"10":    {N: 4, Modes: map[string]sweep.Score{"keyword": score(.4, 0, 0, 1, 2), "hybrid": score(.5, 0, 0, 1, 2)}},
+			"2":     {N: 6, Modes: map[string]sweep.Score{"keyword": score(.6, 0, 0, 1, 2), "hybrid": score(.7, 0, 0, 1, 2)}},
+			hostile: {N: 2, Modes: map[string]sweep.Score{"keyword": {}, "hybrid": {}}},
 		},
-		Faults: map[string][]evals.Fault{"keyword": {
-			{ID: "q1", Text: hostile, Category: hostile, Wanted: []evals.Passage{{ID: hostile, Text: hostile, Good: true}},
-				Found: []evals.Passage{{ID: "b", Text: "found", Rank: 1}, {ID: "a", Text: "wanted", Rank: 2, Good: true}}},
-			{ID: "q2", Text: "nothing answers", Found: []evals.Passage{{ID: "b", Text: "found", Rank: 1}}},
+		Faults: map[string][]sweep.Fault{"keyword": {
+			{ID: "q1", Text: hostile, Category: hostile, Wanted: []sweep.Passage{{ID: hostile, Text: hostile, Good: true}},
+				Found: []sweep.Passage{{ID: "b", Text: "found", Rank: 1}, {ID: "a", Text: "wanted", Rank: 2, Good: true}}},
+			{ID: "q2", Text: "nothing answers", Found: []sweep.Passage{{ID: "b", Text: "found", Rank: 1}}},
 		}}}
 	return r
 }
 
-func page1(t *testing.T, reports ...*evals.Report) string {
+func page1(t *testing.T, reports ...*sweep.Report) string {
 	t.Helper()
 	var b strings.Builder
 	if err := HTML(&b, reports...); err != nil {
@@ -126,9 +126,9 @@ func TestDrawings(t *testing.T) {
 }
 
 // grid is a report with one key varied, in more variants than there are colours.
-func grid() *evals.Report {
-	r := &evals.Report{Dataset: "grid", N: 5, Queries: 5, Modes: map[string]evals.Score{}, ByCategory: map[string]evals.Category{}}
-	c := evals.Category{N: 5, Modes: map[string]evals.Score{}}
+func grid() *sweep.Report {
+	r := &sweep.Report{Dataset: "grid", N: 5, Queries: 5, Modes: map[string]sweep.Score{}, ByCategory: map[string]sweep.Category{}}
+	c := sweep.Category{N: 5, Modes: map[string]sweep.Score{}}
 	for i, mode := range []string{"keyword", "hybrid"} {
 		for j, v := range []string{"0.1", "0.2", "0.3", "0.4"} {
 			name := mode + " floor=" + v
@@ -164,7 +164,7 @@ func TestGrid(t *testing.T) {
 
 // A set without judgements yields a page too.
 func TestPageOfNothing(t *testing.T) {
-	r := &evals.Report{Dataset: "empty", Order: []string{"keyword"}, Modes: map[string]evals.Score{"keyword": {}}}
+	r := &sweep.Report{Dataset: "empty", Order: []string{"keyword"}, Modes: map[string]sweep.Score{"keyword": {}}}
 	p := page1(t, r)
 	if !strings.Contains(p, "<td>–</td>") || strings.Contains(p, "NaN") || strings.Contains(p, "How much is found") {
 		t.Error(p)
@@ -174,23 +174,23 @@ func TestPageOfNothing(t *testing.T) {
 func TestTable(t *testing.T) {
 	r := example()
 	r.Dataset = "notes"
-	bare := &evals.Report{Dataset: "unjudged", Order: []string{"keyword"}, Modes: map[string]evals.Score{"keyword": {Values: map[string]float64{"p50_ms": 1, "p99_ms": 2}}}}
-	full := &evals.Report{Dataset: "full", Order: []string{"keyword"}, Modes: map[string]evals.Score{"keyword": score(1, 1, 0, 100, 2000)}}
+	bare := &sweep.Report{Dataset: "unjudged", Order: []string{"keyword"}, Modes: map[string]sweep.Score{"keyword": {Values: map[string]float64{"p50_ms": 1, "p99_ms": 2}}}}
+	full := &sweep.Report{Dataset: "full", Order: []string{"keyword"}, Modes: map[string]sweep.Score{"keyword": score(1, 1, 0, 100, 2000)}}
 	golden(t, "table.txt", Table(r, bare, full))
 }
 
 func TestChanges(t *testing.T) {
-	golden(t, "changes.txt", Changes(&evals.Comparison{Questions: 40, OnlyBefore: 1, OnlyAfter: 2, Unpaired: []string{"rrf"},
-		Changes: []evals.Change{
+	golden(t, "changes.txt", Changes(&sweep.Comparison{Questions: 40, OnlyBefore: 1, OnlyAfter: 2, Unpaired: []string{"rrf"},
+		Changes: []sweep.Change{
 			{Mode: "keyword", Measure: "recall@10", Before: .5, After: .45, Difference: -.05, CI: [2]float64{-.08, -.02}, P: .002, Real: true, Regression: true},
 			{Mode: "keyword", Measure: "silenced", Before: .1, After: 0, Difference: -.1, CI: [2]float64{-.12, -.05}, P: .002, Real: true},
 			{Mode: "hybrid → tuned", Measure: "mrr", Before: .3, After: 1, Difference: .001, CI: [2]float64{-.01, .012}, P: .9},
 		},
-		Latency: []evals.Latency{{Mode: "keyword", Before: [2]float64{1, 10}, After: [2]float64{2, 8}}}}))
+		Latency: []sweep.Latency{{Mode: "keyword", Before: [2]float64{1, 10}, After: [2]float64{2, 8}}}}))
 }
 
 func ExampleTable() {
-	fmt.Print(Table(&evals.Report{Dataset: "notes", Order: []string{"keyword"}, Modes: map[string]evals.Score{"keyword": {
+	fmt.Print(Table(&sweep.Report{Dataset: "notes", Order: []string{"keyword"}, Modes: map[string]sweep.Score{"keyword": {
 		Values: map[string]float64{"hit@1": .5, "recall@10": .75, "p50_ms": 1.2, "p99_ms": 8},
 		CI:     map[string][2]float64{"hit@1": {.4, .6}, "recall@10": {.7, .8}}}}}))
 	// Output:

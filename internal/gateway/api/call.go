@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -192,7 +193,7 @@ func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	switch {
 	case want.Constraint:
 		return c.needsOperator("constraint", "a constraint surfaces in every turn that it is about")
-	case store.Pinned(want.Kind) && want.Status != ken.StatusHypothesis:
+	case engine.Pinned(want.Kind) && want.Status != ken.StatusHypothesis:
 		return c.needsOperator("status", "a claim of kind "+string(want.Kind)+" is in every turn unless it is a hypothesis")
 	}
 	return c.refuseHumanEvidence(want.Evidence)

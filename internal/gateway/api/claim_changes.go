@@ -11,6 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -58,7 +60,7 @@ func fileClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 // claimChangeRoute returns a route that changes a claim.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
-		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), usesIfMatch: true,
+		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), usesIfMatch: true,
 		fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: serveClaimChange(fn)}
 }
 
@@ -154,7 +156,7 @@ func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 		return err
 	case len(evidence) == 0:
 		return invalid("evidence", "empty: an agent's verification needs evidence", "Say what it was checked with, such as a test result.")
-	case store.Pinned(had.Kind):
+	case engine.Pinned(had.Kind):
 		return c.needsOperator("id", "a verified claim of kind "+string(had.Kind)+" is in every turn")
 	case had.Status == ken.StatusVerified:
 		return s.Reinforce(c.ctx(), had.ID, evidence, c.actor())
@@ -175,7 +177,7 @@ func disputeClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	if err := c.refuseHumanEvidence(evidence); err != nil {
 		return err
 	}
-	if store.Pinned(had.Kind) && had.Status != ken.StatusHypothesis && ken.CheckTransition(had.Status, ken.StatusDisputed, "") == nil {
+	if engine.Pinned(had.Kind) && had.Status != ken.StatusHypothesis && ken.CheckTransition(had.Status, ken.StatusDisputed, "") == nil {
 		_, err := attention.PutMark(c.ctx(), s.Shelf(), attention.Mark{Event: attention.DisputeRequested, Claim: had.ID, Reason: reason,
 			Session: req.Session, Actor: c.actor(), At: a.o.Now()})
 		return cmp.Or(err, errPersonAsked)

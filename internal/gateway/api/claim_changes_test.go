@@ -13,10 +13,11 @@ import (
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/middleware"
 )
 
-type view = middleware.ClaimView
+type view = inspect.Claim
 
 func TestLifeOfAClaim(t *testing.T) {
 	k := newKit(t)

@@ -12,14 +12,14 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/store"
 )
 
 // ClaimList is a page of claims, the newest first.
 type ClaimList struct {
-	Claims []middleware.ClaimView `json:"claims"`
-	Next   string                 `json:"next,omitempty" jsonschema:"the cursor of the next page"`
+	Claims []inspect.Claim `json:"claims"`
+	Next   string          `json:"next,omitempty" jsonschema:"the cursor of the next page"`
 }
 
 // History is the history of a claim, oldest first.
@@ -53,7 +53,7 @@ func claimRoutes() []*route {
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}", id: "getClaim", tag: "claims", right: access.Read,
 		summary: "Read a claim", about: "Read a claim, or a piece of the repository; or a claim that another owner shares, which its owner alone can change. The ETag is its version: send it as If-Match with a change.",
-		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), hasETag: true,
+		status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getClaim,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}/history", id: "getHistory", tag: "claims", right: access.Read,
@@ -186,7 +186,7 @@ func (a *API) listClaims(c *call) (*reply, error) {
 		if given {
 			w.from, w.skip = &from, claimsBefore(from)
 		}
-		out := ClaimList{Claims: make([]middleware.ClaimView, 0, limit)}
+		out := ClaimList{Claims: make([]inspect.Claim, 0, limit)}
 		var last position
 		err := w.each(c, func(at position, found *ken.Claim) bool {
 			if !want(found) {

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -41,7 +41,7 @@ func entityRoutes() []*route {
 	alias := func(id, verb, summary, about, example string, body reflect.Type, fails []problemCode, serve func(*API, *call) (*reply, error)) *route {
 		return &route{method: http.MethodPost, path: "/api/entities/{name}/" + verb, id: id, tag: "structure", right: access.Operate, summary: summary,
 			about: about + " The answer is the claim that says so, with its history.", body: body, example: example, status: http.StatusOK,
-			answer: reflect.TypeFor[middleware.ClaimView](), fails: fails, serve: serve}
+			answer: reflect.TypeFor[inspect.Claim](), fails: fails, serve: serve}
 	}
 	return []*route{{
 		method: http.MethodGet, path: "/api/entities", id: "listEntities", tag: "structure", right: access.Read,

@@ -22,6 +22,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -241,13 +242,13 @@ func post[T any](k *kit, path string, body any) (v T) {
 func file() []ken.Evidence { return []ken.Evidence{ken.FromFile("a.go", "", "")} }
 
 // learn writes a claim over the API.
-func (k *kit) learn(text string, change ...func(*api.LearnRequest)) middleware.ClaimView {
+func (k *kit) learn(text string, change ...func(*api.LearnRequest)) inspect.Claim {
 	k.Helper()
 	r := api.LearnRequest{Text: text, Evidence: file()}
 	for _, f := range change {
 		f(&r)
 	}
-	return post[middleware.ClaimView](k, "/api/claims", r)
+	return post[inspect.Claim](k, "/api/claims", r)
 }
 
 // turn has the layer prepare a model call, and returns its id.

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -46,7 +46,7 @@ type LearnRequest struct {
 
 // LearnedView is a claim as it was stored, with what was derived from its text.
 type LearnedView struct {
-	middleware.ClaimView
+	inspect.Claim
 	Understood structure.Understanding `json:"understood"`
 }
 
@@ -104,7 +104,7 @@ func (a *API) learn(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rep.raw, err = encode(LearnedView{ClaimView: view, Understood: structure.Understand(&now)}); err != nil {
+		if rep.raw, err = encode(LearnedView{Claim: view, Understood: structure.Understand(&now)}); err != nil {
 			return nil, err
 		}
 		if known {

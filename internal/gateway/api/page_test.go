@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/seed"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -160,8 +160,8 @@ func TestFiltersOfTheList(t *testing.T) {
 	hot := k.learn("hot", func(r *api.LearnRequest) { r.Kind = ken.KindHot })
 	guess := k.learn("guess", func(r *api.LearnRequest) { r.Status, r.Project = ken.StatusHypothesis, "payments" })
 	said := k.learn("said", func(r *api.LearnRequest) { r.Session, r.Tags = "s1", []string{"a", "b"} })
-	post[middleware.ClaimView](k, "/api/claims/"+plain.ID+"/supersede", api.SupersedeRequest{By: rule.ID})
-	post[middleware.ClaimView](k, "/api/claims/"+plain.ID+"/archive", api.ReasonRequest{})
+	post[inspect.Claim](k, "/api/claims/"+plain.ID+"/supersede", api.SupersedeRequest{By: rule.ID})
+	post[inspect.Claim](k, "/api/claims/"+plain.ID+"/archive", api.ReasonRequest{})
 	all := []string{rule.ID, scoped.ID, hot.ID, guess.ID, said.ID}
 	for q, want := range map[string][]string{
 		"":                                 all,
@@ -191,7 +191,7 @@ func TestHistoryInPages(t *testing.T) {
 	k := newKit(t)
 	c := k.learn("The port is 8080.")
 	for range 5 {
-		post[middleware.ClaimView](k, "/api/claims/"+c.ID+"/verify", api.VerifyRequest{Note: "looked"})
+		post[inspect.Claim](k, "/api/claims/"+c.ID+"/verify", api.VerifyRequest{Note: "looked"})
 	}
 	var types []string
 	seq := uint64(0)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -198,7 +198,7 @@ func notModified(r *http.Request, etag string) bool {
 
 // checkIfMatch returns an error if If-Match does not contain the ETag of the claim's current
 // version, by strong comparison. Without the header, every version matches.
-func (c *call) checkIfMatch(v middleware.ClaimView) error {
+func (c *call) checkIfMatch(v inspect.Claim) error {
 	given := c.r.Header.Values("If-Match")
 	if len(given) == 0 {
 		return nil

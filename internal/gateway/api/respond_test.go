@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/api"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 )
 
 func TestProblems(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWhatBrowsersOfThisOriginAndProgramsSend(t *testing.T) {
 func TestClaimThatDidNotChangeIsNotSentAgain(t *testing.T) {
 	k := newKit(t)
 	a := k.ask(http.MethodPost, "/api/claims", api.LearnRequest{Text: "The port is 8080.", Evidence: file()}).want(http.StatusCreated)
-	var c middleware.ClaimView
+	var c inspect.Claim
 	a.into(&c)
 	path, tag := "/api/claims/"+c.ID, a.header.Get("ETag")
 	if got := a.header.Get("Location"); got != path || tag == "" {
@@ -168,7 +168,7 @@ func TestClaimThatDidNotChangeIsNotSentAgain(t *testing.T) {
 		}
 		k.ask(http.MethodGet, paths, nil, "If-None-Match", `"other"`).want(http.StatusOK)
 	}
-	post[middleware.ClaimView](k, path+"/verify", api.VerifyRequest{})
+	post[inspect.Claim](k, path+"/verify", api.VerifyRequest{})
 	k.ask(http.MethodGet, path, nil, "If-None-Match", tag).want(http.StatusOK)
 }
 
@@ -201,7 +201,7 @@ func TestAChangeThatTakesLong(t *testing.T) {
 	defer release()
 	for i := range 100 { // more than there could be locks for claims to share
 		other := k.learn(fmt.Sprintf("The port of service %d is %d.", i, 8000+i))
-		post[middleware.ClaimView](k, "/api/claims/"+other.ID+"/verify", api.VerifyRequest{})
+		post[inspect.Claim](k, "/api/claims/"+other.ID+"/verify", api.VerifyRequest{})
 	}
 	ctx, cancel := context.WithCancel(access.With(t.Context(), k.who))
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/claims/"+c.ID+"/verify", strings.NewReader("{}"))
@@ -226,7 +226,7 @@ func TestTwoOperatorsDoNotOverwriteEachOther(t *testing.T) {
 	k.ask(http.MethodPost, path+"/verify", api.VerifyRequest{}, "If-Match", tag).problem(http.StatusPreconditionFailed, "precondition_failed", "Read it again")
 	k.ask(http.MethodDelete, path, nil, "If-Match", tag).problem(http.StatusPreconditionFailed, "precondition_failed")
 	k.ask(http.MethodPost, path+"/verify", api.VerifyRequest{}, "If-Match", "W/"+a.header.Get("ETag")).want(http.StatusPreconditionFailed) // a weak one proves nothing
-	if got := get[middleware.ClaimView](k, path); got.Status != ken.StatusDisputed {
+	if got := get[inspect.Claim](k, path); got.Status != ken.StatusDisputed {
 		t.Fatalf("status %s", got.Status)
 	}
 	k.ask(http.MethodPost, path+"/verify", api.VerifyRequest{}, "If-Match", a.header.Get("ETag")).want(http.StatusOK)

@@ -13,48 +13,48 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // namedTypes are types that get a schema with a name. The bodies and answers of routes are added to
 // them.
 var namedTypes = map[reflect.Type]string{
-	reflect.TypeFor[ken.Evidence]():         "Evidence",
-	reflect.TypeFor[ken.Scope]():            "Scope",
-	reflect.TypeFor[ken.Actor]():            "Actor",
-	reflect.TypeFor[ken.ClaimEvent]():       "ClaimEvent",
-	reflect.TypeFor[ken.LegScore]():         "LegScore",
-	reflect.TypeFor[ken.Signals]():          "Signals",
-	reflect.TypeFor[ken.Item]():             "Item",
-	reflect.TypeFor[ken.Cut]():              "Cut",
-	reflect.TypeFor[ken.Taint]():            "Taint",
-	reflect.TypeFor[middleware.ClaimView](): "Claim",
-	reflect.TypeFor[middleware.KeptTurn]():  "Turn",
-	reflect.TypeFor[middleware.KeptItem]():  "TurnItem",
-	reflect.TypeFor[receipt.Record]():       "Receipt",
-	reflect.TypeFor[session.Info]():         "Session",
-	reflect.TypeFor[session.Outcome]():      "Outcome",
-	reflect.TypeFor[session.Checkpoint]():   "Checkpoint",
-	reflect.TypeFor[attention.Item]():       "AttentionItem",
-	reflect.TypeFor[jobs.Job]():             "Job",
-	reflect.TypeFor[jobs.Progress]():        "Progress",
-	reflect.TypeFor[Problem]():              "Problem",
-	reflect.TypeFor[Found]():                "SearchResult",
-	reflect.TypeFor[EvidenceView]():         "EvidenceView",
-	reflect.TypeFor[Message]():              "Message",
-	reflect.TypeFor[ToolCall]():             "ToolCall",
-	reflect.TypeFor[entity.Hit]():           "EntityHit",
-	reflect.TypeFor[entity.View]():          "Entity",
-	reflect.TypeFor[entity.Claim]():         "EntityClaim",
-	reflect.TypeFor[entity.Constraint]():    "EntityConstraint",
-	reflect.TypeFor[entity.Aspect]():        "EntityAspect",
-	reflect.TypeFor[entity.Dependency]():    "EntityDependency",
-	reflect.TypeFor[entity.Graph]():         "EntityGraph",
-	reflect.TypeFor[task.Task]():            "Task",
-	reflect.TypeFor[struct{}]():             "Nothing",
+	reflect.TypeFor[ken.Evidence]():       "Evidence",
+	reflect.TypeFor[ken.Scope]():          "Scope",
+	reflect.TypeFor[ken.Actor]():          "Actor",
+	reflect.TypeFor[ken.ClaimEvent]():     "ClaimEvent",
+	reflect.TypeFor[ken.LegScore]():       "LegScore",
+	reflect.TypeFor[ken.Signals]():        "Signals",
+	reflect.TypeFor[ken.Item]():           "Item",
+	reflect.TypeFor[ken.Cut]():            "Cut",
+	reflect.TypeFor[ken.Taint]():          "Taint",
+	reflect.TypeFor[inspect.Claim]():      "Claim",
+	reflect.TypeFor[inspect.Turn]():       "Turn",
+	reflect.TypeFor[inspect.Item]():       "TurnItem",
+	reflect.TypeFor[receipt.Record]():     "Receipt",
+	reflect.TypeFor[session.Info]():       "Session",
+	reflect.TypeFor[session.Outcome]():    "Outcome",
+	reflect.TypeFor[session.Checkpoint](): "Checkpoint",
+	reflect.TypeFor[attention.Item]():     "AttentionItem",
+	reflect.TypeFor[jobs.Job]():           "Job",
+	reflect.TypeFor[jobs.Progress]():      "Progress",
+	reflect.TypeFor[Problem]():            "Problem",
+	reflect.TypeFor[Found]():              "SearchResult",
+	reflect.TypeFor[EvidenceView]():       "EvidenceView",
+	reflect.TypeFor[Message]():            "Message",
+	reflect.TypeFor[ToolCall]():           "ToolCall",
+	reflect.TypeFor[entity.Hit]():         "EntityHit",
+	reflect.TypeFor[entity.View]():        "Entity",
+	reflect.TypeFor[entity.Claim]():       "EntityClaim",
+	reflect.TypeFor[entity.Constraint]():  "EntityConstraint",
+	reflect.TypeFor[entity.Aspect]():      "EntityAspect",
+	reflect.TypeFor[entity.Dependency]():  "EntityDependency",
+	reflect.TypeFor[entity.Graph]():       "EntityGraph",
+	reflect.TypeFor[task.Task]():          "Task",
+	reflect.TypeFor[struct{}]():           "Nothing",
 }
 
 // scalarSchemas returns the schemas of types that are encoded as a single value.
@@ -76,10 +76,10 @@ func scalarSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[session.State]():      oneOf(stringsOf([]session.State{session.Open, session.Ended, session.Harvested, session.Failed})...),
 		reflect.TypeFor[task.Status]():        oneOf(stringsOf(task.Statuses())...),
 		reflect.TypeFor[jobs.State]():         oneOf(stringsOf([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead})...),
-		reflect.TypeFor[middleware.ItemState](): oneOf(stringsOf([]middleware.ItemState{middleware.ItemSame, middleware.ItemChanged,
-			middleware.ItemForgotten, middleware.ItemMade})...),
-		reflect.TypeFor[middleware.Verdict](): oneOf(stringsOf([]middleware.Verdict{middleware.VerdictInjected, middleware.VerdictCut,
-			middleware.VerdictUnseen, middleware.VerdictUnknown, middleware.VerdictSilent})...),
+		reflect.TypeFor[inspect.State](): oneOf(stringsOf([]inspect.State{inspect.Same, inspect.Changed,
+			inspect.Forgotten, inspect.Made})...),
+		reflect.TypeFor[inspect.Verdict](): oneOf(stringsOf([]inspect.Verdict{inspect.Injected, inspect.Cut,
+			inspect.Unseen, inspect.Unknown, inspect.Silent})...),
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // filled is a kit with one of everything, and the values of paths that lead to it.
@@ -24,7 +24,7 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 	k := newKit(t)
 	c := k.learn("Payments are retried three times.", func(r *api.LearnRequest) { r.Tags = []string{"payments"} })
 	turn := k.turn("session-one", "how are payments retried?")
-	post[middleware.ClaimView](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"ledger"}`)
+	post[inspect.Claim](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"ledger"}`)
 	post[task.Task](k, "/api/tasks", `{"title":"Move the ledger","about":["ledger"]}`)
 	ctx := t.Context()
 	if err := k.layer.End(ctx, "anna", "session-one", session.Closed); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // talk has a conversation in a session of the kit's owner.
@@ -179,20 +179,20 @@ func TestTurnIsExplained(t *testing.T) {
 	turn := k.turn("s1", "how are payments retried?")
 	later := k.learn("Payments are retried on Fridays.")
 	path := "/api/turns/" + turn
-	v := get[middleware.KeptTurn](k, path)
+	v := get[inspect.Turn](k, path)
 	if v.Turn != turn || v.Session != "s1" || v.Project != "payments" || v.Block != "" || len(v.Items) != 1 {
 		t.Fatalf("turn %+v", v)
 	}
-	if it := v.Items[0]; it.ID != c.ID || it.Text != c.Text || it.State != middleware.ItemSame || it.Legs["keyword"].Rank != 1 {
+	if it := v.Items[0]; it.ID != c.ID || it.Text != c.Text || it.State != inspect.Same || it.Legs["keyword"].Rank != 1 {
 		t.Errorf("item %+v", it)
 	}
-	for id, want := range map[string]middleware.Verdict{c.ID: middleware.VerdictInjected, guess.ID: middleware.VerdictCut, later.ID: middleware.VerdictUnknown} {
-		e := get[middleware.Explanation](k, path+"/explain?claim="+id)
+	for id, want := range map[string]inspect.Verdict{c.ID: inspect.Injected, guess.ID: inspect.Cut, later.ID: inspect.Unknown} {
+		e := get[inspect.Explanation](k, path+"/explain?claim="+id)
 		if e.Verdict != want || e.Why == "" || e.Claim != id || e.Turn != turn {
 			t.Errorf("want %s: %+v", want, e)
 		}
 	}
-	if e := get[middleware.Explanation](k, path+"/explain?claim="+far.ID); e.Verdict != middleware.VerdictUnseen && e.Verdict != middleware.VerdictCut {
+	if e := get[inspect.Explanation](k, path+"/explain?claim="+far.ID); e.Verdict != inspect.Unseen && e.Verdict != inspect.Cut {
 		t.Errorf("far: %+v", e)
 	}
 	k.ask(http.MethodGet, path+"/explain?claim=0198c0de-0000-7000-8000-00000000dead", nil).problem(http.StatusNotFound, "not_found", "claim")
@@ -210,7 +210,7 @@ func TestReceiptOfAForgottenClaim(t *testing.T) {
 	k := newKit(t)
 	c := k.learn("The quagmire password is tortoise.", func(r *api.LearnRequest) { r.Heading, r.Kind = "quagmire", ken.KindHot })
 	turn := k.turn("s1", "when is the next deploy?") // says nothing of it itself
-	if v := get[middleware.KeptTurn](k, "/api/turns/"+turn); len(v.Items) != 1 || !strings.Contains(v.Items[0].Text, "tortoise") {
+	if v := get[inspect.Turn](k, "/api/turns/"+turn); len(v.Items) != 1 || !strings.Contains(v.Items[0].Text, "tortoise") {
 		t.Fatalf("turn %+v", v)
 	}
 	k.ask(http.MethodDelete, "/api/claims/"+c.ID, nil).want(http.StatusOK)
@@ -220,8 +220,8 @@ func TestReceiptOfAForgottenClaim(t *testing.T) {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	v := get[middleware.KeptTurn](k, "/api/turns/"+turn)
-	if len(v.Items) != 1 || v.Items[0].State != middleware.ItemForgotten || v.Items[0].Text != "" || v.Items[0].ID != c.ID {
+	v := get[inspect.Turn](k, "/api/turns/"+turn)
+	if len(v.Items) != 1 || v.Items[0].State != inspect.Forgotten || v.Items[0].Text != "" || v.Items[0].ID != c.ID {
 		t.Errorf("items %+v", v.Items)
 	}
 }
@@ -234,14 +234,14 @@ func TestTurnsInPages(t *testing.T) {
 		want = append(want, k.turn("s1", "what is the filler?"))
 	}
 	var got []string
-	get[middleware.KeptTurn](k, "/api/turns/"+want[4]) // waits until they are kept
+	get[inspect.Turn](k, "/api/turns/"+want[4]) // waits until they are kept
 	for next := ""; ; {
 		l := get[api.TurnList](k, "/api/turns?limit=2&cursor="+next)
 		for _, r := range l.Turns {
 			got = append(got, r.Turn)
 		}
 		k.learn("filler")
-		get[middleware.KeptTurn](k, "/api/turns/"+k.turn("s2", "what is the filler?"))
+		get[inspect.Turn](k, "/api/turns/"+k.turn("s2", "what is the filler?"))
 		if next = l.Next; next == "" {
 			break
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -26,7 +26,7 @@ type SessionList struct {
 // messages see Transcript.
 type SessionView struct {
 	session.Info
-	Claims []middleware.ClaimView `json:"claims"`
+	Claims []inspect.Claim `json:"claims"`
 }
 
 // HarvestAnswer is the outcome of a harvest.

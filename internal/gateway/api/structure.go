@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -35,9 +35,9 @@ type ConstraintRequest struct {
 
 // ConstraintAnswer is the added rule, and the dependencies that its text states.
 type ConstraintAnswer struct {
-	Claim        middleware.ClaimView   `json:"claim"`
-	Dependencies []middleware.ClaimView `json:"dependencies"`
-	Changed      bool                   `json:"changed" jsonschema:"false: all of it was so already"`
+	Claim        inspect.Claim   `json:"claim"`
+	Dependencies []inspect.Claim `json:"dependencies"`
+	Changed      bool            `json:"changed" jsonschema:"false: all of it was so already"`
 }
 
 func constraintRoutes() []*route {
@@ -85,7 +85,7 @@ func (a *API) addConstraint(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := ConstraintAnswer{Claim: a.l.Operator().View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
+		out := ConstraintAnswer{Claim: a.l.Operator().View(got.Claim), Dependencies: []inspect.Claim{}, Changed: got.Changed}
 		for _, d := range got.Dependencies {
 			out.Dependencies = append(out.Dependencies, a.l.Operator().View(d))
 		}
@@ -129,13 +129,13 @@ func dependencyRoutes() []*route {
 		about: "Say that one thing uses, requires, is owned by, blocks or informs another. It is one claim however often it is said: one that is " +
 			"there gets the strength and the evidence, one that was removed stands again, for a person.",
 		body: reflect.TypeFor[DependencyRequest](), example: `{"source":"payments","type":"requires","target":"ledger"}`,
-		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), fails: []problemCode{codeRefused}, serve: (*API).addDependency,
+		status: http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), fails: []problemCode{codeRefused}, serve: (*API).addDependency,
 	}, {
 		method: http.MethodDelete, path: "/api/dependencies", id: "removeDependency", tag: "structure", right: access.Operate,
 		summary: "Remove a dependency",
 		about:   "Dispute a dependency: nothing follows it any more. Its claim and its history stay, and adding it again brings it back.",
 		params:  []*param{pSource, pRelation, pTarget, pReason},
-		status:  http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), fails: []problemCode{codeNotFound, codeRefused}, serve: (*API).removeDependency,
+		status:  http.StatusOK, answer: reflect.TypeFor[inspect.Claim](), fails: []problemCode{codeNotFound, codeRefused}, serve: (*API).removeDependency,
 	}}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
-	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 )
 
 const fridays = "Never deploy the payments service on Fridays; it depends on the ledger."
@@ -61,7 +61,7 @@ func TestAnAgentsKeyInTheStructure(t *testing.T) {
 	}
 	bot.ask(http.MethodDelete, "/api/dependencies"+query("source", "payments", "relation", "requires", "target", "ledger"), nil).problem(http.StatusForbidden, "forbidden")
 	bot.ask(http.MethodPost, "/api/dependencies", `{"source":"a1","type":"uses","target":"b1","evidence":[{"kind":"human_assertion","id":"anna"}]}`).problem(http.StatusForbidden, "forbidden")
-	v := post[middleware.ClaimView](bot, "/api/dependencies", `{"source":"a1","type":"uses","target":"b1"}`)
+	v := post[inspect.Claim](bot, "/api/dependencies", `{"source":"a1","type":"uses","target":"b1"}`)
 	if v.Trust != ken.TrustAgent || v.Actor.Type != "agent" {
 		t.Errorf("%+v", v)
 	}
@@ -74,8 +74,8 @@ func TestAnAgentsKeyInTheStructure(t *testing.T) {
 
 func TestDependenciesOverTheAPI(t *testing.T) {
 	k := newKit(t)
-	first := post[middleware.ClaimView](k, "/api/dependencies", api.DependencyRequest{Source: "Payments", Type: "requires", Target: "ledger", Strength: 0.9})
-	if again := post[middleware.ClaimView](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"the ledger"}`); again.ID != first.ID || again.Importance != 0.9 {
+	first := post[inspect.Claim](k, "/api/dependencies", api.DependencyRequest{Source: "Payments", Type: "requires", Target: "ledger", Strength: 0.9})
+	if again := post[inspect.Claim](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"the ledger"}`); again.ID != first.ID || again.Importance != 0.9 {
 		t.Errorf("%+v", again)
 	}
 	list := get[api.DependencyList](k, "/api/dependencies"+query("entity", "ledger"))
@@ -89,7 +89,7 @@ func TestDependenciesOverTheAPI(t *testing.T) {
 	k.ask(http.MethodGet, "/api/entities/payments/graph"+query("depth", "4"), nil).problem(http.StatusBadRequest, "invalid", "depth")
 	k.ask(http.MethodPost, "/api/dependencies", `{"source":"a1","type":"likes","target":"b1"}`).problem(http.StatusBadRequest, "invalid", "type", "uses, requires")
 	path := "/api/dependencies" + query("source", "payments", "relation", "requires", "target", "ledger", "reason", "moved")
-	var gone middleware.ClaimView
+	var gone inspect.Claim
 	k.ask(http.MethodDelete, path, nil).want(http.StatusOK).into(&gone)
 	if gone.ID != first.ID || gone.Status != ken.StatusDisputed {
 		t.Errorf("%+v", gone)
@@ -147,20 +147,20 @@ func TestMergeRenameAndSplitOverTheAPI(t *testing.T) {
 	k := newKit(t)
 	k.rule("Never deploy on Fridays.", "payments")
 	k.rule("Never use floats.", "pay-svc")
-	c := post[middleware.ClaimView](k, "/api/entities/pay-svc/merge", `{"into":"payments","reason":"one"}`)
+	c := post[inspect.Claim](k, "/api/entities/pay-svc/merge", `{"into":"payments","reason":"one"}`)
 	if v := get[entity.View](k, "/api/entities/pay%20svc"); v.Name != "payments" || len(v.Constraints) != 2 {
 		t.Errorf("%+v", v)
 	}
 	k.ask(http.MethodPost, "/api/entities/payments/merge", `{"into":"pay svc"}`).problem(http.StatusConflict, "refused", "payments → pay svc → payments")
 	k.ask(http.MethodPost, "/api/entities/payments/merge", `{"into":"Payments"}`).problem(http.StatusBadRequest, "invalid", "into")
 	k.ask(http.MethodPost, "/api/entities/nobody/merge", `{"into":"payments"}`).problem(http.StatusNotFound, "not_found")
-	if s := post[middleware.ClaimView](k, "/api/entities/pay%20svc/split", `{"reason":"two"}`); s.ID != c.ID || s.Status != ken.StatusDisputed {
+	if s := post[inspect.Claim](k, "/api/entities/pay%20svc/split", `{"reason":"two"}`); s.ID != c.ID || s.Status != ken.StatusDisputed {
 		t.Errorf("%+v", s)
 	}
 	k.ask(http.MethodPost, "/api/entities/pay%20svc/split", `{}`).problem(http.StatusNotFound, "not_found")
 	k.ask(http.MethodPost, "/api/entities/payments/rename", `{"name":"pay svc"}`).problem(http.StatusConflict, "exists", "Merge")
-	post[middleware.ClaimView](k, "/api/entities/payments/rename", `{"name":"Money Mover"}`)
-	post[middleware.ClaimView](k, "/api/entities/money%20mover/describe", `{"type":"system","text":"Money Mover: moves the money"}`)
+	post[inspect.Claim](k, "/api/entities/payments/rename", `{"name":"Money Mover"}`)
+	post[inspect.Claim](k, "/api/entities/money%20mover/describe", `{"type":"system","text":"Money Mover: moves the money"}`)
 	if v := get[entity.View](k, "/api/entities/payments"); v.Name != "money mover" || v.Type != "system" || v.Display != "Money Mover" {
 		t.Errorf("%+v", v)
 	}
@@ -211,7 +211,7 @@ func TestStructureStaysWithinTheOwner(t *testing.T) {
 	k := newKit(t)
 	bert := k.as(operator("bert"))
 	bert.rule("Never tell about Zebra.", "payments")
-	post[middleware.ClaimView](bert, "/api/dependencies", `{"source":"payments","type":"uses","target":"zebra"}`)
+	post[inspect.Claim](bert, "/api/dependencies", `{"source":"payments","type":"uses","target":"zebra"}`)
 	post[task.Task](bert, "/api/tasks", `{"title":"Feed the zebra","about":["zebra"]}`)
 	k.rule("Never deploy on Fridays.", "payments")
 	for _, path := range []string{"/api/entities", "/api/entities/payments", "/api/entities/payments/graph?depth=3", "/api/constraints?entity=payments",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -99,7 +100,7 @@ func TestAnotherOwnersKnowledgeIsNotThere(t *testing.T) {
 
 	// The same key in both is two claims.
 	own := k.learn("My vault is empty.", func(r *api.LearnRequest) { r.Key = "vault" })
-	if own.ID == theirs.ID || get[middleware.ClaimView](bert, "/api/claims/"+theirs.ID).Text != theirs.Text {
+	if own.ID == theirs.ID || get[inspect.Claim](bert, "/api/claims/"+theirs.ID).Text != theirs.Text {
 		t.Error("a key reaches into another owner's store")
 	}
 }
@@ -113,7 +114,7 @@ func TestNoRequestNamesAnOwner(t *testing.T) {
 	k.ask(http.MethodPost, "/api/claims", `{"text":"x","evidence":[{"kind":"decision","id":"d"}],"id":"0198c0de-0000-7000-8000-000000000001"}`).
 		problem(http.StatusBadRequest, "invalid", "unknown field")
 	c := k.ask(http.MethodPost, "/api/claims", api.LearnRequest{Text: "x", Evidence: file()}, "X-Ken-Owner", "bert").want(http.StatusCreated)
-	var v middleware.ClaimView
+	var v inspect.Claim
 	if c.into(&v); v.Owner != "anna" {
 		t.Errorf("written for %s", v.Owner)
 	}
@@ -129,7 +130,7 @@ func TestForgettingStaysWithinTheOwner(t *testing.T) {
 	k.ask(http.MethodGet, "/api/claims/"+mine.ID, nil).want(http.StatusNotFound)
 	k.ask(http.MethodDelete, "/api/claims/"+mine.ID, nil).want(http.StatusOK) // asked again, it is told again
 	bert.ask(http.MethodDelete, "/api/claims/"+mine.ID, nil).want(http.StatusNotFound)
-	if got := get[middleware.ClaimView](bert, "/api/claims/"+theirs.ID); got.Text != theirs.Text {
+	if got := get[inspect.Claim](bert, "/api/claims/"+theirs.ID); got.Text != theirs.Text {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -152,7 +153,7 @@ func TestABeginningOfAnIDFindsNothing(t *testing.T) {
 	}
 	k.ask(http.MethodGet, "/api/claims/"+strings.ToUpper(c.ID), nil).want(http.StatusOK)
 	k.ask(http.MethodPost, "/api/claims/"+c.ID[:8]+"/verify", "{}").problem(http.StatusNotFound, "not_found")
-	if got := get[middleware.ClaimView](k, "/api/claims/"+c.ID); got.Status != ken.StatusObserved {
+	if got := get[inspect.Claim](k, "/api/claims/"+c.ID); got.Status != ken.StatusObserved {
 		t.Errorf("got %s", got.Status)
 	}
 }
@@ -181,7 +182,7 @@ func TestSharedClaimsOverTheAPI(t *testing.T) {
 		if !ok {
 			t.Errorf("%s does not find it: %+v", reader.who.Owner, got.Results)
 		}
-		if c := get[middleware.ClaimView](reader, "/api/claims/"+shared.ID); c.Owner != "team" || !strings.Contains(c.Text, "lanterns") {
+		if c := get[inspect.Claim](reader, "/api/claims/"+shared.ID); c.Owner != "team" || !strings.Contains(c.Text, "lanterns") {
 			t.Errorf("%s reads %+v", reader.who.Owner, c)
 		}
 		const absent = "0198c0de-0000-7000-8000-00000000dead"
@@ -218,7 +219,7 @@ func TestSharedClaimsOverTheAPI(t *testing.T) {
 			t.Errorf("team at %s: %s", path, body)
 		}
 	}
-	if c := get[middleware.ClaimView](team, "/api/claims/"+shared.ID); c.Status != ken.StatusObserved {
+	if c := get[inspect.Claim](team, "/api/claims/"+shared.ID); c.Status != ken.StatusObserved {
 		t.Errorf("the claim of team has become %+v", c)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/middleware/inspect"
 	"github.com/kenlayer/ken/internal/run/receipt"
-	"github.com/kenlayer/ken/middleware"
 )
 
 // TurnList is a page of receipts, the newest first, without texts.
@@ -30,11 +30,11 @@ func turnRoutes() []*route {
 		summary: "Read the receipt of a turn",
 		about: "Read what was injected into a turn and why, what was cut and what was degraded. Texts are those of the claims as they are now: " +
 			"what was forgotten has none, and says so.",
-		status: http.StatusOK, answer: reflect.TypeFor[middleware.KeptTurn](), fails: []problemCode{codeNotFound}, serve: (*API).getTurn,
+		status: http.StatusOK, answer: reflect.TypeFor[inspect.Turn](), fails: []problemCode{codeNotFound}, serve: (*API).getTurn,
 	}, {
 		method: http.MethodGet, path: "/api/turns/{turn}/explain", id: "explain", tag: "turns", right: access.Read,
 		summary: "Ask why a claim was injected, or not", about: "Say why a claim is in the block of a turn, or why it is not: it was cut, no leg found it, it was not known yet.",
-		params: []*param{pClaim}, status: http.StatusOK, answer: reflect.TypeFor[middleware.Explanation](),
+		params: []*param{pClaim}, status: http.StatusOK, answer: reflect.TypeFor[inspect.Explanation](),
 		fails: []problemCode{codeNotFound}, serve: (*API).explain,
 	}}
 }

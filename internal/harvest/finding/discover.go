@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 var identifier = lazyregexp.New(`[\pL_][\pL\d_]{2,}`)
@@ -187,7 +187,7 @@ func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
 		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || secret(c) {
 			continue
 		}
-		text := strings.TrimSpace(store.Clean(shown(c.Output)))
+		text := strings.TrimSpace(clean.Text(shown(c.Output)))
 		if utf8.RuneCountInString(text) < minIngested || echoes(text, heard) {
 			continue
 		}
@@ -239,7 +239,7 @@ func about(c *Call) string {
 	case c.Pattern != "":
 		return clip(c.Pattern, 100)
 	case c.Command != "":
-		return clip(oneLine(store.Clean(c.Command)), 100)
+		return clip(oneLine(clean.Text(c.Command)), 100)
 	}
 	return c.Address
 }

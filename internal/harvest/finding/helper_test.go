@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/simulate"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 var someDay = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -67,9 +67,9 @@ func (s *script) only(t testing.TB) Finding {
 func transcript(s simulate.Session) *session.Transcript {
 	tr := &session.Transcript{Info: session.Info{About: session.About{ID: s.ID, Project: "paylane", Agent: s.Agent}}}
 	for i, m := range s.Messages {
-		m.Text = store.Clean(m.Text)
+		m.Text = clean.Text(m.Text)
 		for j := range m.ToolCalls {
-			m.ToolCalls[j].Arguments = store.Clean(m.ToolCalls[j].Arguments)
+			m.ToolCalls[j].Arguments = clean.Text(m.ToolCalls[j].Arguments)
 		}
 		tr.Entries = append(tr.Entries, session.Entry{Seq: uint64(i + 1), At: s.Start.Add(time.Duration(i) * simulate.Step), Message: m, Files: s.Files[i]})
 	}

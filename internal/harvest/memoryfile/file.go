@@ -14,6 +14,10 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
+// Dir is the folder, below the project's root, of knowledge that a team commits: text that people
+// read and edit, such as MEMORY.md and lifecycle.yaml.
+const Dir = ".ken/knowledge"
+
 // Name is the name of the file, also in errors.
 const Name = "MEMORY.md"
 

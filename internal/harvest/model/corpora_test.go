@@ -52,7 +52,7 @@ func records(t *testing.T, set string) []string {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, clean(r.Text))
+		all = append(all, cleaned(r.Text))
 	}
 	return all
 }

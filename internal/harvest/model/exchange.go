@@ -18,7 +18,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // bodyLimit is the maximum size of an answer, in bytes: a thousand times the usual size.
@@ -197,9 +197,9 @@ func messages(tr *session.Transcript) []message {
 		e := &tr.Entries[i]
 		m := message{seq: e.Seq, shown: toolChars}
 		if e.Message.Role == "user" { // users may write about tags of reasoning
-			m.text = strings.TrimSpace(store.CleanSaid(e.Message.Text))
+			m.text = strings.TrimSpace(clean.Said(e.Message.Text))
 		} else {
-			m.text = clean(e.Message.Text)
+			m.text = cleaned(e.Message.Text)
 		}
 		switch e.Message.Role {
 		case "system", "developer":
@@ -216,7 +216,7 @@ func messages(tr *session.Transcript) []message {
 		}
 		for _, call := range e.Message.ToolCalls {
 			tools[call.ID] = call.Name
-			m.calls = append(m.calls, label(call.Name)+" "+middle(clean(call.Arguments), callChars))
+			m.calls = append(m.calls, label(call.Name)+" "+middle(cleaned(call.Arguments), callChars))
 		}
 		if m.text == "" && len(m.calls) == 0 {
 			continue
@@ -229,8 +229,8 @@ func messages(tr *session.Transcript) []message {
 	return all
 }
 
-// clean applies the same cleaning as every write.
-func clean(text string) string { return strings.TrimSpace(store.Clean(text)) }
+// cleaned applies the same cleaning as every write.
+func cleaned(text string) string { return strings.TrimSpace(clean.Text(text)) }
 
 // label returns a name that can be part of a header: one short word, or "".
 func label(name string) string {
@@ -242,6 +242,10 @@ func label(name string) string {
 	}
 	return name
 }
+
+// Sampler asks the model of a client that is connected. most is how many tokens the answer may
+// have. It returns the model's name beside its text.
+type Sampler func(ctx context.Context, system, user string, most int) (text, model string, err error)
 
 // Options configures a Client. One of these is required: BaseURL and Model, Command, or
 // Sample. Other fields have defaults for the zero value.
@@ -257,9 +261,8 @@ type Options struct {
 	// Command is a program with its arguments that is used instead of an address; see
 	// command.go.
 	Command []string
-	// Sample asks the model of a connected client, instead of an address. most is the
-	// maximum number of tokens of the answer. It returns the model's name with its text.
-	Sample func(ctx context.Context, system, user string, most int) (text, model string, err error)
+	// Sample asks the model of a connected client, instead of an address.
+	Sample Sampler
 	// Budget bounds the tokens of the requests; nil means no bound.
 	Budget *Budget
 	// Timeout is the timeout of one call; <= 0 means 2 minutes. A session may take several

@@ -349,7 +349,7 @@ func upToSentence(text string, most int) string {
 // and orders to its readers.
 func tidySummary(text string) string {
 	var b strings.Builder
-	for s := range sentences(clean(text)) {
+	for s := range sentences(cleaned(text)) {
 		if !thinks(s) && !givesOrders(s) {
 			b.WriteString(s)
 		}

@@ -60,7 +60,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("日本 語\n b", "日本語", 0, 4)
 	f.Add("\xff[a]\u200d", "(a)", 1, 2)
 	f.Fuzz(func(t *testing.T, text, quote string, from, n int) {
-		m := message{text: clean(text)}
+		m := message{text: cleaned(text)}
 		if got, ok := m.find(needle(quote)); ok && !strings.Contains(m.text, got) {
 			t.Errorf("%q is not in %q", got, m.text)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
 	"github.com/kenlayer/ken/internal/harvest/finding/shell"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Names of the validators under which results are recorded.
@@ -103,7 +103,7 @@ func (s *Report) command(line string, exit ken.Evidence) provenance.Check {
 	var failed []string
 	for _, t := range s.Tests {
 		if !t.Passed {
-			failed = append(failed, store.Clean(t.Name))
+			failed = append(failed, clean.Text(t.Name))
 		}
 		if t.Passed == c.Passed && len(c.Evidence) <= maxTests && !subtest(t) {
 			c.Evidence = append(c.Evidence, s.result(&t, exit.FetchedAt, line))
@@ -158,7 +158,7 @@ func (s *Report) result(t *outcome.Test, at time.Time, line string) ken.Evidence
 	if !t.Passed {
 		said = "failed"
 	}
-	e := ken.FromTestResult(store.Clean(t.Name), said+" in `"+line+"`")
+	e := ken.FromTestResult(clean.Text(t.Name), said+" in `"+line+"`")
 	e.FetchedAt = at
 	return e
 }

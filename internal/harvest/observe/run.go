@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
 	"github.com/kenlayer/ken/internal/harvest/finding/shell"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Command is a command to run.
@@ -166,7 +166,7 @@ func Line(args []string) string {
 		}
 		words[i] = quote(secretValue.ReplaceAllString(a, "${1}"+hidden))
 	}
-	line := store.Clean(strings.Join(words, " "))
+	line := clean.Text(strings.Join(words, " "))
 	if len(line) > maxCommand {
 		line = strings.ToValidUTF8(line[:maxCommand-len("…")], "") + "…"
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -45,7 +46,7 @@ func keyMark(e Event, claim string) string { return prefixMark + string(e) + "/"
 // ErrInvalid for another event or an empty claim.
 func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err error) {
 	if m.Event != ForgetRequested && m.Event != DisputeRequested {
-		return false, &ken.Error{Code: ken.CodeInvalid, Field: "event", Msg: "no mark is called " + store.Clean(string(m.Event)),
+		return false, &ken.Error{Code: ken.CodeInvalid, Field: "event", Msg: "no mark is called " + clean.Text(string(m.Event)),
 			Try: "Use forget_requested or dispute_requested."}
 	}
 	if m.Claim == "" {
@@ -55,8 +56,8 @@ func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err er
 		m.At = time.Now()
 	}
 	m.At = m.At.Round(0).UTC()
-	m.Reason, m.Session = cut(store.Clean(m.Reason)), cut(store.Clean(m.Session))
-	m.Actor = ken.Actor{Type: cut(store.Clean(m.Actor.Type)), ID: cut(store.Clean(m.Actor.ID))}
+	m.Reason, m.Session = cut(clean.Text(m.Reason)), cut(clean.Text(m.Session))
+	m.Actor = ken.Actor{Type: cut(clean.Text(m.Actor.Type)), ID: cut(clean.Text(m.Actor.ID))}
 	key := keyMark(m.Event, m.Claim)
 	err = shelf.Update(ctx, func(tx store.ShelfTx) error {
 		if fresh = tx.Get(key) == nil; !fresh {
@@ -165,7 +166,7 @@ func (m *Mark) item(c *ken.Claim) Item {
 // for an invalid ID.
 func Dismiss(ctx context.Context, shelf store.Shelf, id string) error {
 	if b, err := hex.DecodeString(id); err != nil || len(b) != idBytes || strings.ToLower(id) != id {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: "not an item of the attention queue: " + store.Clean(id),
+		return &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: "not an item of the attention queue: " + clean.Text(id),
 			Try: "Give the id of an item as ken attention shows it, 12 hexadecimal digits."}
 	}
 	return shelf.Update(ctx, func(tx store.ShelfTx) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -46,9 +47,9 @@ func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 		r.At = time.Now()
 	}
 	r.At, r.Times = r.At.Round(0).UTC(), 1
-	r.Text, r.Why = cut(store.Clean(r.Text)), cut(store.Clean(r.Why))
-	r.Session, r.Branch = cut(store.Clean(r.Session)), cut(store.Clean(r.Branch))
-	r.Actor = ken.Actor{Type: cut(store.Clean(r.Actor.Type)), ID: cut(store.Clean(r.Actor.ID))}
+	r.Text, r.Why = cut(clean.Text(r.Text)), cut(clean.Text(r.Why))
+	r.Session, r.Branch = cut(clean.Text(r.Session)), cut(clean.Text(r.Branch))
+	r.Actor = ken.Actor{Type: cut(clean.Text(r.Actor.Type)), ID: cut(clean.Text(r.Actor.ID))}
 	return shelf.Update(ctx, func(tx store.ShelfTx) error {
 		r := r // the function may run again, so start from the original
 		key, last := newest(tx)

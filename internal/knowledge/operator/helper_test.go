@@ -123,7 +123,7 @@ func (k *kit) texts() map[string]ken.Status {
 }
 
 func (k *kit) memoryFile() string {
-	return filepath.Join(k.layer.Root(), middleware.KnowledgeDir, memoryfile.Name)
+	return filepath.Join(k.layer.Root(), memoryfile.Dir, memoryfile.Name)
 }
 
 func (k *kit) memory() string {

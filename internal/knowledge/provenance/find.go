@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -171,7 +172,7 @@ func (l *finder) via(c *ken.Claim, direct bool) (out []Via) {
 			out = append(out, ViaID)
 		}
 	}
-	spelled := store.SpellEntities(l.names)
+	spelled := analysis.Entities(l.names)
 	if slices.ContainsFunc(c.Entities, func(n string) bool { return slices.Contains(spelled, analysis.Entity(n)) }) {
 		out = append(out, ViaName)
 	}
@@ -184,7 +185,7 @@ func (l *finder) via(c *ken.Claim, direct bool) (out []Via) {
 // refersTo reports whether a piece of evidence refers to the thing.
 func (l *finder) refersTo(e *ken.Evidence) bool {
 	one := ken.Claim{Evidence: []ken.Evidence{*e}}
-	return slices.ContainsFunc(store.References(&one), func(r string) bool { return slices.Contains(l.names, r) })
+	return slices.ContainsFunc(engine.References(&one), func(r string) bool { return slices.Contains(l.names, r) })
 }
 
 // key returns the key of the n-th verdict of a check. The keys of its verdicts count how

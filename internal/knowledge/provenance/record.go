@@ -17,7 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Check is the result of a validator: what was checked, and the verdict. Two checks with
@@ -129,11 +129,11 @@ func (c *Check) check() error {
 // clean returns a copy of the check without secrets in fields that a store does not
 // clean.
 func (c Check) clean(now time.Time) Check {
-	c.Validator, c.Target, c.Statement = store.Clean(c.Validator), store.Clean(c.Target), store.Clean(c.Statement)
+	c.Validator, c.Target, c.Statement = clean.Text(c.Validator), clean.Text(c.Target), clean.Text(c.Statement)
 	c.Evidence = slices.Clone(c.Evidence)
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
-		e.ID = store.Clean(e.ID)
+		e.ID = clean.Text(e.ID)
 		if e.FetchedAt.IsZero() {
 			e.FetchedAt = now
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store"
 )
 
 // Cursor is the agent whose hooks can't add to a user's message. They can only add something when a
@@ -163,7 +163,7 @@ func (h *hook) answered(ctx context.Context) error {
 	tr, err := h.layer.Operator().Journal(h.owner).Tail(ctx, h.event.Session, 1)
 	if err == nil && len(tr.Entries) > 0 {
 		last := &tr.Entries[0]
-		if last.Message.Role == "assistant" && last.Cut == 0 && last.Message.Text == strings.TrimSpace(store.Clean(text)) {
+		if last.Message.Role == "assistant" && last.Cut == 0 && last.Message.Text == strings.TrimSpace(clean.Text(text)) {
 			return nil
 		}
 	}

@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/shared"
 )
 
 // moment is the kind of an event, independent of the agent's name for it.
@@ -257,4 +261,13 @@ func messageText(content json.RawMessage) string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// Send has the process that holds an owner's store in the project in root answer an event,
+// if its layer has middleware.Options.OnEvent. Nothing is opened here, so it takes a few milliseconds. taken
+// is false if no process answers; then nothing was done. c is the project's configuration, and
+// an empty owner means the configured one.
+func Send(ctx context.Context, root string, c config.Config, owner string, body []byte) (answer []byte, taken bool, err error) {
+	owner = cmp.Or(owner, c.Knowledge.Owner)
+	return shared.SendEvent(ctx, filepath.Join(c.State(root), bolt.FolderName(owner)), owner, body)
 }

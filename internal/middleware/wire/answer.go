@@ -11,6 +11,15 @@ import (
 	"github.com/kenlayer/ken"
 )
 
+// Observed is the answer to a request that was forwarded.
+type Observed struct {
+	Answer Answer
+	// OK is false if nothing was said or called, or the answer could not be read: it is an
+	// error, has an unknown compression, is longer than 4 MiB, or broke off before the first
+	// word. Answer may have its Err and Usage even then.
+	OK bool
+}
+
 // Answer is the part of a response that the layer reads. Its strings share one copy of the body.
 // The message's role is "assistant".
 type Answer struct {

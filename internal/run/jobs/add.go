@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -144,11 +145,11 @@ const (
 	maxStage = 100
 )
 
-// clean makes what a handler says fit to be kept: no reasoning, no secrets, no
+// cleaned makes what a handler says fit to be kept: no reasoning, no secrets, no
 // control characters, and not without end. It is cut after it was cleaned, since
 // half a secret does not look like one.
-func clean(s string, limit int) string {
-	s = strings.TrimSpace(store.Clean(s[:min(len(s), maxRead)]))
+func cleaned(s string, limit int) string {
+	s = strings.TrimSpace(clean.Text(s[:min(len(s), maxRead)]))
 	if len(s) <= limit {
 		return s
 	}
@@ -157,10 +158,10 @@ func clean(s string, limit int) string {
 
 // fail notes an error on a job.
 func (j *Job) fail(err error) {
-	if j.Error = clean(err.Error(), maxText); j.Error == "" {
+	if j.Error = cleaned(err.Error(), maxText); j.Error == "" {
 		j.Error = "failed with an error whose text can't be kept"
 	}
-	j.Try = clean(ken.Hint(err), maxText)
+	j.Try = cleaned(ken.Hint(err), maxText)
 }
 
 // Retry makes a job that is dead, or waits for its time, due now, with all its

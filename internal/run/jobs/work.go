@@ -182,7 +182,7 @@ func (r *report) get() *Progress {
 		return nil
 	}
 	p := *r.last
-	p.Stage = clean(p.Stage, maxStage)
+	p.Stage = cleaned(p.Stage, maxStage)
 	return &p
 }
 
@@ -317,7 +317,7 @@ func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
 	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
 	if res.err == nil {
 		j.State, j.Finished = Done, now
-		j.Error, j.Try, j.Note = "", "", clean(res.note, maxText)
+		j.Error, j.Try, j.Note = "", "", cleaned(res.note, maxText)
 		return succeeded
 	}
 	dead := isPermanent(res.err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -221,7 +222,7 @@ func findReceipt(tx store.ShelfTx, turn string) (n uint64, err error) {
 func union(a, b []ken.Taint) []ken.Taint {
 	out := slices.Clone(a)
 	for _, t := range b {
-		t.Tool, t.Call, t.Claim = store.Clean(t.Tool), store.Clean(t.Call), store.Clean(t.Claim)
+		t.Tool, t.Call, t.Claim = clean.Text(t.Tool), clean.Text(t.Call), clean.Text(t.Claim)
 		if !slices.Contains(out, t) {
 			out = append(out, t)
 		}

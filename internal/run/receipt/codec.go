@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -195,7 +196,7 @@ func checkID(field, id string, must bool) error {
 		fault = "empty"
 	case len(id) > maxID:
 		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
-	case store.Clean(id) != id || strings.ContainsAny(id, "\n\t"):
+	case clean.Text(id) != id || strings.ContainsAny(id, "\n\t"):
 		fault = "it holds control characters, markup of a model or a credential"
 	}
 	if fault == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/telemetry"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -216,7 +217,7 @@ func (r Record) lean() Record {
 	if slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.Detail != "" }) {
 		r.Cut = slices.Clone(r.Cut)
 		for i := range r.Cut {
-			r.Cut[i].Detail = store.Clean(r.Cut[i].Detail)
+			r.Cut[i].Detail = clean.Text(r.Cut[i].Detail)
 		}
 	}
 	s := &r.Signals
@@ -228,7 +229,7 @@ func (r Record) lean() Record {
 		r.Focal = cleaned(r.Focal)
 	}
 	for _, text := range []*string{&r.Cause, &r.Project, &r.Agent, &r.Model, &r.Branch, &r.Key} {
-		*text = store.Clean(*text)
+		*text = clean.Text(*text)
 	}
 	r.At = r.At.Round(0).UTC()
 	return r
@@ -249,7 +250,7 @@ func leanItem(it ken.Item) ken.Item {
 func cleaned(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, s := range list {
-		if s = store.Clean(s); strings.TrimSpace(s) != "" {
+		if s = clean.Text(s); strings.TrimSpace(s) != "" {
 			out = append(out, s)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/internal/analysis"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 )
 
 // Bounds of a checkpoint. It is read again with every recovered turn, so it is
@@ -437,11 +437,11 @@ func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 func cleanArguments(raw string) string {
 	v, ok := decode(raw)
 	if !ok {
-		return strings.TrimSpace(store.Clean(raw))
+		return strings.TrimSpace(clean.Text(raw))
 	}
 	out := raw
 	if unclean(raw) {
-		eachString(&v, store.Clean)
+		eachString(&v, clean.Text)
 		out = encode(v)
 	}
 	out, _ = guardrail.Redact(out)
@@ -459,7 +459,7 @@ func unclean(raw string) bool {
 	for {
 		switch tok, err := dec.Token(); tok := tok.(type) {
 		case string:
-			if store.Clean(tok) != tok {
+			if clean.Text(tok) != tok {
 				return true
 			}
 		case nil:

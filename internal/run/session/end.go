@@ -7,10 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -404,7 +406,7 @@ func (j *Journal) Failed(ctx context.Context, id, note string) error {
 		if rec.Outcome != nil { // of an earlier harvest
 			o = *rec.Outcome
 		}
-		o.Note = store.Clean(note)
+		o.Note = clean.Text(note)
 		rec.Outcome = &o
 		return true
 	})
@@ -435,9 +437,51 @@ func (o *Outcome) Claims() (ids []string) {
 	return ids
 }
 
+// Kept describes in one line what a harvest has kept.
+func (o *Outcome) Kept() string {
+	var parts []string
+	count := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	if o.Episode != "" {
+		parts = append(parts, "an episode")
+	}
+	count(len(o.Learned), "fact", "facts")
+	count(len(o.Reinforced), "known fact", "known facts")
+	count(len(o.Superseded), "fact replaced", "facts replaced")
+	count(len(o.Disputed), "fact disputed", "facts disputed")
+	count(len(o.Findings), "finding", "findings")
+	count(len(o.Patterns), "pattern", "patterns")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Describe returns an outcome in one line: what was kept, what was left out and the note.
+func (o *Outcome) Describe() string {
+	s := o.Kept()
+	if len(o.Dropped) > 0 {
+		var why []string
+		for _, k := range slices.Sorted(maps.Keys(o.Dropped)) {
+			why = append(why, fmt.Sprintf("%s %d", k, o.Dropped[k]))
+		}
+		s += "; left out: " + strings.Join(why, ", ")
+	}
+	if o.Note != "" {
+		s += "; " + o.Note
+	}
+	return s
+}
+
 // clean makes o the journal's own: cleaned, and shared with nobody.
 func (o *Outcome) clean() {
-	o.Model, o.Note = store.Clean(o.Model), store.Clean(o.Note)
+	o.Model, o.Note = clean.Text(o.Model), clean.Text(o.Note)
 	for _, s := range []*[]string{&o.Learned, &o.Reinforced, &o.Superseded, &o.Disputed, &o.Patterns, &o.Findings} {
 		*s = slices.Clone(*s)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store/memory"
 )
 
@@ -42,11 +42,11 @@ func FuzzAppend(f *testing.F) {
 		}
 		for _, e := range keep() {
 			m := e.Message
-			clean := store.Clean
+			written := clean.Text
 			if m.Role == "user" {
-				clean = store.CleanSaid
+				written = clean.Said
 			}
-			if m.Text != "" && e.Cut == 0 && clean(m.Text) != m.Text || !utf8.ValidString(m.Text) || len(m.Text) > limit {
+			if m.Text != "" && e.Cut == 0 && written(m.Text) != m.Text || !utf8.ValidString(m.Text) || len(m.Text) > limit {
 				t.Fatalf("kept text %q", m.Text)
 			}
 			if strings.HasPrefix(m.Text, guardrail.FrameOpen+"\n") && strings.Contains(m.Text, "\n"+guardrail.FrameClose) {

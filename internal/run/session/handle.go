@@ -180,7 +180,7 @@ func (l *unjournaled) add(msgs []ken.Message, now time.Time) []Entry {
 	l.at = later(now, l.at)
 	var out []Entry
 	for i := range msgs {
-		m, ok := clean(&msgs[i])
+		m, ok := kept(&msgs[i])
 		if !ok {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -210,12 +211,12 @@ func later(now, last time.Time) time.Time {
 // clean cleans everything but the id, which checkID has looked at.
 func (a *About) clean() {
 	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Key, &a.Scope.ID} {
-		*s = store.Clean(*s)
+		*s = clean.Text(*s)
 	}
 	scopes := a.Scopes
 	a.Scopes = nil
 	for _, s := range scopes {
-		s.ID = store.Clean(s.ID)
+		s.ID = clean.Text(s.ID)
 		a.Scopes = append(a.Scopes, s)
 	}
 }
@@ -358,7 +359,7 @@ func checkID(id string) error {
 		fault = "empty"
 	case len(id) > maxID:
 		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
-	case store.Clean(id) != id || strings.ContainsAny(id, "\n\t"):
+	case clean.Text(id) != id || strings.ContainsAny(id, "\n\t"):
 		fault = "it holds control characters, markup of a model or a credential"
 	}
 	if fault == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/store"
 )
@@ -232,7 +233,7 @@ func callIn(m *ken.Message, id string) *ken.ToolCall {
 // was cleaned.
 func cleanFiles(files map[string]string) map[string]string {
 	files = maps.Clone(files)
-	maps.DeleteFunc(files, func(path, hash string) bool { return store.Clean(path) != path || store.Clean(hash) != hash })
+	maps.DeleteFunc(files, func(path, hash string) bool { return clean.Text(path) != path || clean.Text(hash) != hash })
 	if len(files) == 0 {
 		return nil
 	}

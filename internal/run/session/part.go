@@ -9,6 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
@@ -118,7 +119,7 @@ func (p *recordPart) makeEntries(n *pendingNote, fresh []incoming) {
 			*e = *was
 		} else {
 			if x.clean == nil { // it came before, and was forgotten or is said again
-				c, _ := clean(x.raw)
+				c, _ := kept(x.raw)
 				x.clean = &c
 			}
 			e.Message = *x.clean
@@ -142,7 +143,7 @@ func (n *pendingNote) keepEntries() {
 // inject makes injections of items, each id and text once.
 func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
-		in := Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}
+		in := Injection{ID: clean.Text(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}
 		n.altered = n.altered || in.ID != it.ID || changedBy(in.Text, it.Text)
 		if in.Text != "" && !slices.ContainsFunc(n.injected, in.same) {
 			n.injected = append(n.injected, in)
@@ -322,26 +323,26 @@ func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 	p.j.o.Annotate(ctx, e, call)
 }
 
-// clean returns a message as the journal may keep it, whole, and false for one
+// kept returns a message as the journal may keep it, whole, and false for one
 // that it does not keep: the system's, a block, or nothing but reasoning.
-func clean(m *ken.Message) (ken.Message, bool) {
-	out := ken.Message{Role: store.Clean(m.Role), Name: store.Clean(m.Name), ToolCallID: store.Clean(m.ToolCallID)}
+func kept(m *ken.Message) (ken.Message, bool) {
+	out := ken.Message{Role: clean.Text(m.Role), Name: clean.Text(m.Name), ToolCallID: clean.Text(m.ToolCallID)}
 	if m.Role == "system" || m.Role == "developer" || m.Role == "" {
 		return out, false
 	}
-	clean := cleanText
+	text := cleanText
 	if m.Role == "user" {
-		clean = cleanSaid
+		text = cleanSaid
 	}
-	out.Text = clean(textOf(m))
+	out.Text = text(textOf(m))
 	for _, p := range m.Parts {
 		if p.Type != "text" && p.Ref != "" {
 			// What a reference holds is not looked into; a hash of it tells two apart.
-			out.Parts = append(out.Parts, ken.Part{Type: store.Clean(p.Type), Ref: hexOf(p.Ref)})
+			out.Parts = append(out.Parts, ken.Part{Type: clean.Text(p.Type), Ref: hexOf(p.Ref)})
 		}
 	}
 	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: store.Clean(c.ID), Name: store.Clean(c.Name), Arguments: cleanArguments(c.Arguments)})
+		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: clean.Text(c.ID), Name: clean.Text(c.Name), Arguments: cleanArguments(c.Arguments)})
 	}
 	// A tool that printed nothing succeeded at something.
 	return out, out.Text != "" || len(out.Parts) > 0 || len(out.ToolCalls) > 0 || out.ToolCallID != ""
@@ -361,10 +362,10 @@ func textOf(m *ken.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-func cleanText(s string) string { return cleanedWith(store.Clean, s) }
+func cleanText(s string) string { return cleanedWith(clean.Text, s) }
 
 // cleanSaid is cleanText for what a person wrote.
-func cleanSaid(s string) string { return cleanedWith(store.CleanSaid, s) }
+func cleanSaid(s string) string { return cleanedWith(clean.Said, s) }
 
 func cleanedWith(clean func(string) string, s string) string {
 	s = clean(s)

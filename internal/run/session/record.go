@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -350,7 +351,7 @@ func (m *sessionCache) read(msgs []ken.Message) []incoming {
 		d, known := m.digests[key]
 		var c *ken.Message
 		if !known {
-			if got, ok := clean(&msgs[i]); ok {
+			if got, ok := kept(&msgs[i]); ok {
 				d, c = digestOf(&got), &got
 			}
 			m.digests[key] = d
@@ -407,7 +408,7 @@ func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversat
 		met[x.digest]++
 		isNew := met[x.digest] > m.counts[x.digest]
 		answer := dropped
-		if id := store.Clean(x.raw.ToolCallID); id != "" {
+		if id := clean.Text(x.raw.ToolCallID); id != "" {
 			// A result in other words of a call that has one is the client's doing, not
 			// news: they clear old ones. Some models use an id each turn anew, so the
 			// calls count.
@@ -422,7 +423,7 @@ func (m *sessionCache) compare(in []incoming) (out []incoming, l *knownConversat
 		out, l = append(out, x), &knownConversation{}
 		took[answer]++
 		for i := range x.raw.ToolCalls {
-			took[callOf(store.Clean(x.raw.ToolCalls[i].ID))]++
+			took[callOf(clean.Text(x.raw.ToolCalls[i].ID))]++
 		}
 	}
 	// When the newest is known, so may be what follows on it: such a line says nothing.

@@ -93,6 +93,19 @@ type Outcome struct {
 	Note       string         `json:"note,omitempty"`    // such as why there was no model
 }
 
+// EpisodeBody is the body of a claim of kind episode.
+type EpisodeBody struct {
+	Session  string    `json:"session"`
+	Part     int       `json:"part"`
+	Messages int       `json:"messages"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended"`
+	Model    string    `json:"model,omitempty"` // that summarised; empty: rules
+	Note     string    `json:"note,omitempty"`
+	Files    []string  `json:"files,omitempty"` // touched, newest first
+	Open     []string  `json:"open,omitempty"`  // questions without an answer
+}
+
 // Entry is one message of a journal, as it was kept: without reasoning, secrets
 // and control characters, and cut to the journal's limit. Blocks that the layer
 // injected are never entries.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -119,7 +120,7 @@ func (s *Store) PutDocuments(ctx context.Context, docs []store.Document) error {
 			c.Kind = ken.KindDocument
 			p.entry.Chunks = append(p.entry.Chunks, uuid.MustParse(c.ID))
 			p.chunks = append(p.chunks, c)
-			texts = append(texts, store.EmbedText(&c))
+			texts = append(texts, engine.EmbedText(&c))
 		}
 		in = append(in, p)
 	}
@@ -224,7 +225,7 @@ func referKeys(c *ken.Claim, ref store.Ref) [][]byte {
 		return nil
 	}
 	var out [][]byte
-	for _, r := range store.References(c) {
+	for _, r := range engine.References(c) {
 		out = append(out, pair(referPrefix(r), key32(ref)))
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
@@ -204,7 +205,7 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 			return left("id")
 		}
 		all := &ken.Filter{Statuses: ken.Statuses(), Structural: true}
-		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing if the text is not known
+		res, err := s.Keyword(ctx, engine.EmbedText(c), all, 100) // finds nothing if the text is not known
 		if err != nil {
 			return err
 		}
@@ -213,7 +214,7 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 				return left("the keyword index")
 			}
 		}
-		names := store.SpellEntities(c.Entities)
+		names := analysis.Entities(c.Entities)
 		if about, some := outline.Of(c); some {
 			names = append(names, about.Said...)
 		}

@@ -386,7 +386,7 @@ func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 		return ken.Claim{}, noKey(key)
 	}
 	c, err := s.Claim(ctx, ref)
-	return store.Clone(&c), err
+	return engine.Clone(&c), err
 }
 
 func noKey(key string) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/keyword"
 	"github.com/kenlayer/ken/store"
 )
@@ -49,7 +50,7 @@ func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, store.Clone(&c))
+		out = append(out, engine.Clone(&c))
 	}
 	return out, nil
 }
@@ -125,7 +126,7 @@ func (s *Store) Pinned(_ context.Context, f *ken.Filter, limit int) (store.Resul
 	defer s.t.mu.RUnlock()
 	var kinds []ken.Kind
 	for k := range s.t.kinds {
-		if store.Pinned(k) {
+		if engine.Pinned(k) {
 			kinds = append(kinds, k)
 		}
 	}

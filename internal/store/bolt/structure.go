@@ -130,7 +130,7 @@ func (t *txn) note(c *ken.Claim) {
 		return
 	}
 	names := map[string]bool{}
-	for _, n := range store.SpellEntities(c.Entities) {
+	for _, n := range analysis.Entities(c.Entities) {
 		names[n] = true
 	}
 	t.mine.name(names)

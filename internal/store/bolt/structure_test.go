@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store"
 )
@@ -95,7 +96,7 @@ func TestTheIndexOfNamesOutlivesTheProcess(t *testing.T) {
 	closeStore(t, s)
 	s = open(t, dir, bolt.Options{NoSync: true})
 	for _, c := range claims {
-		for _, n := range store.SpellEntities(c.Entities) {
+		for _, n := range analysis.Entities(c.Entities) {
 			got, err := s.Outlines(ctx, []string{n}, &ken.Filter{Statuses: ken.Statuses()}, store.OutlineOptions{})
 			must(t, err)
 			if got[0].Records != names[slices.IndexFunc(names, func(c store.NameCount) bool { return c.Name == n })].Records {

@@ -180,7 +180,7 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 	ready := make([]ken.Claim, len(in))
 	for i := range in {
 		if ready[i], out[i].Err = store.Prepare(in[i].Claim, s.o.Owner, env); out[i].Err == nil {
-			texts = append(texts, store.EmbedText(&ready[i]))
+			texts = append(texts, engine.EmbedText(&ready[i]))
 		}
 	}
 	if len(texts) == 0 {
@@ -456,7 +456,7 @@ func (p *plan) put(tx *writeTx) error {
 			sealed(bAbout, ref, c.about.Append(nil))
 		}
 		if old != nil {
-			for _, parent := range store.Parents(old) {
+			for _, parent := range engine.Parents(old) {
 				del(bDerived, pair(parent[:], c.row.id[:]))
 			}
 		}
@@ -477,7 +477,7 @@ func (p *plan) put(tx *writeTx) error {
 			put(bCites, citeKey(path, c.ref), nil)
 		}
 		refers.keep(c.claim, c.ref)
-		for _, parent := range store.Parents(c.claim) {
+		for _, parent := range engine.Parents(c.claim) {
 			put(bDerived, pair(parent[:], c.row.id[:]), nil)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/vector"
 	"github.com/kenlayer/ken/store"
 )
@@ -42,7 +43,7 @@ func newVectors(dir string, e embed.Embedder) *vectors {
 	return &vectors{dir: dir, e: e, missing: map[store.Ref]struct{}{}, blank: map[vector.Hash]struct{}{}, ahead: map[vector.Hash]struct{}{}}
 }
 
-func hashOf(c *ken.Claim) [16]byte { return embed.Hash(store.EmbedText(c)) }
+func hashOf(c *ken.Claim) [16]byte { return embed.Hash(engine.EmbedText(c)) }
 
 // load reads the vectors of the records in t.
 func (v *vectors) load(t *table) error {
@@ -403,7 +404,7 @@ func (s *Store) embedRefs(ctx context.Context, v *vectors, refs []store.Ref) (do
 		if err != nil {
 			return 0, err
 		}
-		texts = append(texts, store.EmbedText(&c))
+		texts = append(texts, engine.EmbedText(&c))
 	}
 	if err := v.embed(ctx, texts); err != nil {
 		return 0, err

@@ -71,7 +71,7 @@ func Assign(get Lookup, a ken.Assignment, env store.Env) (*store.Event, error) {
 	}
 	was := filedOf(c)
 	now := store.Filed{By: a.By, Entities: was.Entities, Aspect: clean.Text(strings.TrimSpace(a.Aspect)), Constraint: a.Constraint}
-	given := store.SpellEntities(clean.All(a.Entities))
+	given := analysis.Entities(clean.All(a.Entities))
 	if now.Aspect == "" || a.By == ken.AssignedByRules && was.By == "" && was.Aspect != "" {
 		now.Aspect = was.Aspect
 	}
@@ -150,14 +150,14 @@ func assign(c *ken.Claim, env store.Env) {
 	if env.Assign == nil || c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return
 	}
-	given, found := filedOf(c), store.Clone(c)
+	given, found := filedOf(c), Clone(c)
 	if !callAssign(&found, env) {
 		return
 	}
 	if found.AssignedBy.Rank() < 1 {
 		return
 	}
-	now := store.Filed{By: found.AssignedBy, Entities: addNames(given.Entities, store.SpellEntities(clean.All(found.Entities))), Aspect: given.Aspect,
+	now := store.Filed{By: found.AssignedBy, Entities: addNames(given.Entities, analysis.Entities(clean.All(found.Entities))), Aspect: given.Aspect,
 		Constraint: given.Constraint, Candidate: given.Candidate}
 	markRule(&now, c, found.Constraint, found.RuleCandidate)
 	if now.Aspect == "" {

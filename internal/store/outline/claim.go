@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -30,7 +31,7 @@ func Of(c *ken.Claim) (About, bool) {
 	if c.Kind == ken.KindDocument || len(c.Entities) == 0 && !c.Constraint {
 		return About{}, false
 	}
-	a := About{Names: store.SpellEntities(c.Entities), Aspect: strings.TrimSpace(c.Aspect), Strength: c.Importance}
+	a := About{Names: analysis.Entities(c.Entities), Aspect: strings.TrimSpace(c.Aspect), Strength: c.Importance}
 	rule := c.Constraint && !c.Kind.Structural()
 	if rule {
 		a.Said = spokenWords(c.Heading + "\n" + c.Text)

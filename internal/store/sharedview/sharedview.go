@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -172,7 +173,7 @@ func (v *View) redacted(c ken.Claim, err error) (ken.Claim, error) {
 	if c.Kind == ken.KindDocument {
 		return c, nil
 	}
-	c = store.Clone(&c)
+	c = engine.Clone(&c)
 	c.Key, c.Body, c.Session, c.Branch, c.Actor, c.Supersedes, c.SupersededBy = "", nil, "", "", ken.Actor{}, "", ""
 	for i := range c.Evidence {
 		e := &c.Evidence[i]

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/harvest/model"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/tools"
 )
 
@@ -29,7 +29,7 @@ type Options struct {
 	Structured bool
 	// OnSampler is called for a connection whose client offers sampling, with the owner of the
 	// connection. gone is called when the connection ends. It may be nil.
-	OnSampler func(owner string, ask middleware.Sampler) (gone func())
+	OnSampler func(owner string, ask model.Sampler) (gone func())
 }
 
 func (o Options) withDefaults() Options {
@@ -125,7 +125,7 @@ func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 
 // agentName returns a client's name in the form that histories use.
 func agentName(s string) string {
-	r := []rune(store.Clean(s))
+	r := []rune(clean.Text(s))
 	return string(r[:min(len(r), 80)])
 }
 
