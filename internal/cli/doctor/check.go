@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// checkFlags are the flags of ken check.
+// checkFlags holds the flags of ken check.
 type checkFlags struct{ all, repair, yes, forgotten bool }
 
 func (a *commands) checkCommand() *cobra.Command {
@@ -54,13 +54,15 @@ func (a *commands) checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkView is what a check found, or why the store can't be opened.
+// checkView is the result of a check, or the reason why the store can't be
+// opened.
 type checkView struct {
 	store.CheckReport
 	Error string `json:"error,omitempty"`
 }
 
-// checkStores checks the stores, prints what it finds, and fails when that is anything.
+// checkStores checks the stores and prints the problems. It returns an error if
+// there are any.
 func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
@@ -135,7 +137,7 @@ func (a *commands) printChecks(views []checkView) error {
 	return nil
 }
 
-// repairStores mends the stores.
+// repairStores repairs the stores.
 func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	r, err := a.Resolve()
 	if err != nil {
@@ -180,13 +182,14 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	return nil
 }
 
-// forgottenCheck is what a check for forgotten claims found of one owner.
+// forgottenCheck is the result of a search for forgotten claims of one owner.
 type forgottenCheck struct {
 	Owner  string             `json:"owner"`
 	Checks []middleware.Check `json:"checks"`
 }
 
-// checkForgotten searches the project for forgotten texts and fails if it finds one.
+// checkForgotten searches the project for forgotten texts, and returns an error
+// if it finds one.
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()
@@ -253,14 +256,13 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 	return cmd
 }
 
-// logView is a report with what is wrong, if something is.
+// logView is a log's report with its error, if there is one.
 type logView struct {
 	store.LogReport
 	Error string `json:"error,omitempty"`
 }
 
-// verifyLogs checks every owner's log, and fails with the first fault after it
-// has looked at all of them.
+// verifyLogs checks the logs of all owners, then returns the first error.
 func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners []string) error {
 	var failed error
 	views := make([]logView, 0, len(owners))
@@ -298,8 +300,8 @@ func verifyLog(ctx context.Context, l *middleware.Layer, v *logView) error {
 	return err
 }
 
-// ownersIn lists the owners whose stores lie in a state folder; see
-// bolt.FolderName for how the folders are called.
+// ownersIn lists the owners that have a store in a state folder.
+// bolt.FolderName defines the folder names.
 func ownersIn(state string) ([]string, error) {
 	entries, err := os.ReadDir(state)
 	if err != nil {
@@ -309,7 +311,7 @@ func ownersIn(state string) ([]string, error) {
 	for _, e := range entries {
 		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
 			if files, err := os.ReadDir(filepath.Join(state, e.Name())); err == nil && e.Name() == "events" && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".db" }) {
-				continue // the event log, which lies here by default
+				continue // the event log's default folder
 			}
 			owners = append(owners, owner)
 		}

@@ -81,7 +81,7 @@ func (a *commands) printConfig(r *config.Resolved) error {
 	return a.PrintJSON(map[string]any{"path": r.File, "user": r.User, "values": values, "from": from, "withheld": withheld(r), "foreign_state": r.Foreign})
 }
 
-// withheld is what does not count, never null in JSON.
+// withheld returns the ignored settings; never nil, so that JSON has a list.
 func withheld(r *config.Resolved) []config.Withheld {
 	return append([]config.Withheld{}, r.Withheld...)
 }
@@ -118,7 +118,7 @@ func (a *commands) indexCommand() *cobra.Command {
 	return cmd
 }
 
-// indexed is what an index run did, and what there is now.
+// indexed is the result of ken index: what it did, and the totals.
 type indexed struct {
 	repository.Report
 	Records  int `json:"records"`
@@ -219,7 +219,7 @@ func (a *commands) initCommand() *cobra.Command {
 			}
 			for _, w := range []cli.WrittenFile{{Path: path, Created: created}, kept, layers, marks} {
 				if _, err := os.Lstat(w.Path); err != nil {
-					continue // a home folder gets no layers
+					continue // a home folder gets no layers file
 				}
 				if w.Created {
 					fmt.Fprintf(a.Out, "wrote %s\n", w.Path)
@@ -232,7 +232,7 @@ func (a *commands) initCommand() *cobra.Command {
 	}
 }
 
-// writePolicy writes lifecycle.yaml, unless there is one.
+// writePolicy writes lifecycle.yaml, unless it exists.
 func writePolicy(path string) (cli.WrittenFile, error) {
 	err := lifecycle.Write(path)
 	if errors.Is(err, ken.ErrExists) {

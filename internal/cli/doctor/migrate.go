@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/shared"
 )
 
-// movedOwner is the outcome for one owner under --json.
+// movedOwner is the result for one owner, in JSON.
 type movedOwner struct {
 	Owner  string  `json:"owner"`
 	State  string  `json:"state"` // waits, begun or done; "failed" with an error
@@ -89,7 +89,7 @@ func (a *commands) migrateCommand() *cobra.Command {
 	return cmd
 }
 
-// migrate moves one owner, or all and those that come meanwhile.
+// migrate moves one owner, or all owners, including those that are created meanwhile.
 func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner string, dry, yes bool) (all []movedOwner, err error) {
 	cfg, _, err := a.Configuration()
 	if err != nil {
@@ -159,11 +159,12 @@ func (a *commands) migrate(ctx context.Context, p *cli.Progress, to, owner strin
 	}
 }
 
-// holderWait is how long a holder that was killed is waited for: nobody waits for the command.
+// holderWait is how long migrate waits for the lease of a killed process. It may be long,
+// because no request waits for the command.
 const holderWait = 30 * time.Second
 
-// owners opens the owners without a layer, which would open one of them. A node of the engine
-// has a folder of its own: the configured one may be another process's.
+// owners opens the owners without a layer, because a layer would open one of them. Each node
+// of the engine needs a folder of its own: another process may use the configured one.
 func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (w *shared.Owners, done func() error, err error) {
 	o := shared.Options{Log: a.Logger(), Wait: holderWait}
 	if cfg.Store.URL == "" {
@@ -193,7 +194,7 @@ func (a *commands) owners(ctx context.Context, cfg config.Config, root string) (
 	return w, func() error { return errors.Join(w.Close(), o.Node.Close(), remove()) }, nil
 }
 
-// places returns the place that --to names, and the name of the one that the configuration has.
+// places returns the place that --to names, and the name of the configured one.
 func places(ctx context.Context, cfg config.Config, root, to string) (place shared.Place, from string, err error) {
 	from = cfg.State(root)
 	if cfg.Store.URL != "" {

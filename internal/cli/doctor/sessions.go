@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// examineSearch says how search fares on questions made of the owner's records,
-// and measures it if that is due.
+// examineSearch reports how well search finds the owner's records, and measures
+// it if that is due.
 func examineSearch(ctx context.Context, l *middleware.Layer, owner string) finding {
 	const check = "search"
 	cfg := l.Config()
@@ -44,8 +44,8 @@ func examineSearch(ctx context.Context, l *middleware.Layer, owner string) findi
 	return f
 }
 
-// figures is how words and likeness fare together where the likeness counts, for
-// comparison also where calibration leaves it out.
+// figures returns the figures of keyword and vector search combined, even if
+// calibration turns the vectors off.
 func figures(c *calibrate.Calibration) calibrate.Figures {
 	for _, t := range c.Tried {
 		if t.Factor == 1 && c.Harms() {
@@ -79,7 +79,7 @@ func suggestEmbedder(cfg *config.Config) string {
 	return "Set knowledge.embed_model to another model, or knowledge.embed_provider to builtin."
 }
 
-// examineSessions looks at an owner's journal and at its jobs.
+// examineSessions checks an owner's journal and jobs.
 func examineSessions(ctx context.Context, l *middleware.Layer, owner string) []finding {
 	return []finding{examineJournal(ctx, l, owner), examineJobs(ctx, l, owner)}
 }
@@ -103,7 +103,7 @@ func examineJournal(ctx context.Context, l *middleware.Layer, owner string) find
 		return warned(check, detail, "Run ken sessions for the reason, and ken jobs retry ID when it is mended.")
 	case !on.Journal:
 		return warned(check, detail+"; none is kept: middleware.journal is false", "Set middleware.journal to true for sessions to be learned from.")
-	case count[session.Open]+count[session.Ended] > 0 && on.Harvest: // this process holds the store, so nobody is at them
+	case count[session.Open]+count[session.Ended] > 0 && on.Harvest: // this process holds the store, so no other process harvests
 		return warned(check, detail, "Run ken harvest; the next ken chat does it as well.")
 	}
 	return passed(check, "%s", detail)
@@ -129,7 +129,7 @@ func examineJobs(ctx context.Context, l *middleware.Layer, owner string) finding
 	return passed(check, "%s", detail)
 }
 
-// examineHarvest asks whether the model that extracts is served.
+// examineHarvest checks that the endpoint serves the model that extracts.
 func examineHarvest(ctx context.Context, c config.Config) finding {
 	const check = "harvest"
 	switch {
@@ -155,7 +155,7 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 	}
 	u := cli.NewModel(config.Upstream{BaseURL: at, Model: name, Timeout: min(c.Harvest.Timeout, checkTimeout), APIKeyEnv: key}, "")
 	list, err := u.Client.ListModels(ctx)
-	switch { // without the model, Ken works
+	switch { // without the model, Ken works with limitations
 	case err != nil:
 		return warned(check, u.Explain(ctx, "ask "+at, err).Error()+"; rules extract meanwhile",
 			"See that the endpoint runs and lists its models, and check harvest.base_url and harvest.api_key_env.")
@@ -165,7 +165,7 @@ func examineHarvest(ctx context.Context, c config.Config) finding {
 	return passed(check, "%s serves %s", at, name)
 }
 
-// examineKnowledge reads the files that people edit.
+// examineKnowledge checks the files that people edit.
 func examineKnowledge(root string) []finding {
 	return []finding{examineMemory(filepath.Join(root, filepath.FromSlash(middleware.KnowledgeDir), memoryfile.Name)), examineLifecycle(cli.LifecycleFile(root))}
 }

@@ -52,11 +52,11 @@ func (a *commands) trustCommand() *cobra.Command {
 	return cmd
 }
 
-// trustView is what would count, and whether it does.
+// trustView lists the settings that need trust, and whether they are trusted.
 type trustView struct {
 	Root    string            `json:"root"`
 	File    string            `json:"file,omitempty"`
-	Asks    []config.Withheld `json:"asks"` // what the file says that needs consent
+	Asks    []config.Withheld `json:"asks"` // the file's settings that need consent
 	State   string            `json:"state"`
 	Foreign string            `json:"foreign_state,omitempty"` // why the state is not used
 	Trusted bool              `json:"trusted"`
@@ -113,7 +113,7 @@ func (a *commands) printTrusted(v trustView) error {
 	return nil
 }
 
-// showTrust shows a person what the project's files would do.
+// showTrust prints what the project's files would do.
 func (a *commands) showTrust(v trustView) {
 	if len(v.Asks) > 0 {
 		fmt.Fprintf(a.Err, "%s says:\n", cli.Cell(v.File))
@@ -216,7 +216,7 @@ func (a *commands) revokeTrust() error {
 	return nil
 }
 
-// examineTrust says what of the project does not count.
+// examineTrust reports the project's settings that are ignored.
 func examineTrust(r *config.Resolved) finding {
 	f := finding{Check: "trust", State: stateWarn, Detail: r.Notice(), Try: "Run ken trust: it shows what the project's files would do, and asks.",
 		Data: viewTrust(r)}

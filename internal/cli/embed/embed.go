@@ -61,7 +61,7 @@ func (a *commands) embedShowCommand() *cobra.Command {
 	}
 }
 
-// openTable opens the file that args name, else the built-in table.
+// openTable opens the file that args name, or the built-in table.
 func openTable(args []string) (*table.Model, error) {
 	if len(args) == 0 {
 		return builtin.Open()
@@ -156,13 +156,13 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	return cmd
 }
 
-// adapted is what the command did, in JSON.
+// adapted is the result of ken embed adapt, in JSON.
 type adapted struct {
 	Report adapt.Report `json:"report"`
 	Mined  pairs.Report `json:"mined"`
 	Wins   bool         `json:"wins"`
 	Kept   string       `json:"kept,omitempty"`    // the file that will be used
-	Gone   bool         `json:"removed,omitempty"` // a table kept before was removed
+	Gone   bool         `json:"removed,omitempty"` // a previously kept table was removed
 }
 
 func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root string, cfg config.Config) error {
@@ -212,13 +212,13 @@ func (a *commands) embedAdapt(ctx context.Context, o *embedAdaptOptions, root st
 	return nil
 }
 
-// prepareState makes the state folder, hidden from version control as every
-// command hides it, and shows before the work that it can be written to. It
-// returns where the tuning leaves its checkpoint.
+// prepareState creates the state folder, hidden from version control, and
+// checks that it is writable before the work starts. It returns the path of the
+// checkpoint.
 func prepareState(root, state string) (checkpoint string, err error) {
 	marked := trust.Mark(root, state)
 	if checkpoint, err = adapt.Checkpoint(state); err != nil {
-		return "", err // it says more of a folder that can't be made
+		return "", err // this error explains more if the folder can't be created
 	}
 	if marked != nil && !errors.Is(marked, ken.ErrUnavailable) {
 		return "", marked
@@ -229,8 +229,7 @@ func prepareState(root, state string) (checkpoint string, err error) {
 	return checkpoint, err
 }
 
-// keep saves a table that wins, and removes what was kept before one that does
-// not.
+// keep saves a table that is better, or removes the previously kept one.
 func (out *adapted) keep(state string, m *table.Model, checkpoint string) error {
 	var err error
 	if out.Wins {
@@ -283,7 +282,7 @@ func difference(i adapt.Interval) string {
 func (a *commands) embedAdaptRemove(state string) error {
 	report, err := adapt.Load(state)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		report.Model = "" // it can't be read; it goes all the same
+		report.Model = "" // removed even though it can't be read
 	}
 	was, err := adapt.Remove(state)
 	switch {
@@ -351,7 +350,7 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 	if o.Dim < 0 || o.Dim%8 != 0 {
 		return cli.Usagef("--dim: %d is not a multiple of 8", o.Dim)
 	}
-	for _, f := range slices.Concat(o.exclude, files) { // a misspelled one must not show half way
+	for _, f := range slices.Concat(o.exclude, files) { // find a misspelled name before the work starts
 		if err := a.CheckInput(f); err != nil {
 			return err
 		}
@@ -400,8 +399,8 @@ func (a *commands) embedTrain(ctx context.Context, o *embedTrainOptions, files [
 	return a.showTable(m)
 }
 
-// pairs reads the files, drops what --exclude says, holds some out, and makes
-// questions of the rest.
+// pairs reads the files, removes the texts of --exclude, holds some texts out,
+// and makes questions from the rest.
 func (o *embedTrainOptions) pairs(ctx context.Context, files []string) (pairs, held []train.Pair, dropped int, err error) {
 	if pairs, err = train.Read(ctx, files, o.Progress); err != nil {
 		return nil, nil, 0, err

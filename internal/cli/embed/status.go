@@ -36,11 +36,11 @@ type embedStatus struct {
 	Model    string  `json:"model"`
 	Embedded int     `json:"embedded"` // records with a vector of the model
 	Total    int     `json:"total"`
-	Standby  string  `json:"standby,omitempty"` // the model that is searched as well
-	Rate     float64 `json:"per_second"`        // records that got a vector in a second
-	Left     int     `json:"seconds_left"`      // estimated; -1 if nothing embeds at this moment
-	Mode     string  `json:"mode"`              // of a search
-	Cause    string  `json:"cause,omitempty"`   // why that is less than hybrid
+	Standby  string  `json:"standby,omitempty"` // the second model that is searched
+	Rate     float64 `json:"per_second"`        // records embedded per second
+	Left     int     `json:"seconds_left"`      // estimated; -1 if no embedding is running
+	Mode     string  `json:"mode"`              // mode of a search
+	Cause    string  `json:"cause,omitempty"`   // why the mode is not hybrid
 }
 
 func (a *commands) embedStatus(ctx context.Context, l *middleware.Layer, s store.Engine, watch time.Duration) error {

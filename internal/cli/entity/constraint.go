@@ -69,11 +69,11 @@ func (a *commands) constraintAddCommand() *cobra.Command {
 	return cmd
 }
 
-// addedView is a rule as it was added, and the dependencies that its text states.
+// addedView is an added rule, with the dependencies that its text states.
 type addedView struct {
 	middleware.ClaimView
 	Dependencies []middleware.ClaimView `json:"dependencies"`
-	Changed      bool                   `json:"changed"` // false: all of it was so already
+	Changed      bool                   `json:"changed"` // false if everything existed already
 }
 
 func (a *commands) addConstraint(ctx context.Context, text string, o *constraintOptions) error {
@@ -152,12 +152,12 @@ func (a *commands) constraintListCommand() *cobra.Command {
 	return cmd
 }
 
-// ruleView is a rule, and how it bears on the entity that was asked for.
+// ruleView is a rule, and how it applies to the requested entity.
 type ruleView struct {
 	middleware.ClaimView
-	Distance int    `json:"distance"`       // 0, or 1 for one dependency away
-	Via      string `json:"via,omitempty"`  // the entity that it is about, at distance 1
-	Says     string `json:"says,omitempty"` // the name in its words by which it is here
+	Distance int    `json:"distance"`       // 0, or 1 for a rule of a direct dependency
+	Via      string `json:"via,omitempty"`  // at distance 1, the entity that the rule is about
+	Says     string `json:"says,omitempty"` // the name in the rule's text that matched
 }
 
 func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Filter) error {
@@ -185,13 +185,14 @@ func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Fi
 			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
 			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim)}
 		}
-		a.printWhole([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
+		a.printUncut([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
 		return nil
 	})
 }
 
-// printWhole is printTable without an edge: half a rule is another rule.
-func (a *commands) printWhole(head []string, rows [][]string) {
+// printUncut is PrintTable without cutting cells, because a cut rule could mean
+// something else.
+func (a *commands) printUncut(head []string, rows [][]string) {
 	if !cli.IsTerminal(a.Out) {
 		a.PrintTable(head, rows)
 		return
@@ -227,7 +228,7 @@ func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name stri
 	return out, err
 }
 
-// allRules are the rules that stand, by what they are about, then by age.
+// allRules returns the valid rules, sorted by what they are about, then by age.
 func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter) ([]ruleView, error) {
 	out := []ruleView{}
 	for c, err := range s.Scan(ctx, f, nil) {
@@ -274,7 +275,7 @@ func (a *commands) dependencyAddCommand() *cobra.Command {
 			if cmd.Flags().Changed("strength") && !(strength > 0 && strength <= 1) {
 				return cli.Usagef("--strength: %v is outside 0..1, or 0", strength)
 			}
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
 				return e.AddDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], strength)
 			})
 		},
@@ -283,7 +284,7 @@ func (a *commands) dependencyAddCommand() *cobra.Command {
 	return cmd
 }
 
-// dependencyType reads a type as people write it: owned-by is owned_by.
+// dependencyType parses a type as people write it: owned-by is owned_by.
 func dependencyType(s string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
@@ -299,7 +300,7 @@ func (a *commands) dependencyRemoveCommand() *cobra.Command {
 		Args:              cli.ExactArgs("A", "TYPE", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
 				return e.RemoveDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], reason)
 			})
 		},
@@ -329,7 +330,7 @@ func (a *commands) dependencyListCommand() *cobra.Command {
 	return cmd
 }
 
-// dependencyView is a dependency by its ends.
+// dependencyView is a dependency in JSON.
 type dependencyView struct {
 	Source   string               `json:"source"`
 	Type     string               `json:"type"`
@@ -364,15 +365,15 @@ func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.F
 		rows := make([][]string, len(all))
 		for i := range all {
 			d := &all[i]
-			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, restsOn(d.Claim.Evidence)}
+			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, evidenceText(d.Claim.Evidence)}
 		}
 		a.PrintTable([]string{"ID", "STRENGTH", "FROM", "TYPE", "TO", "BECAUSE OF"}, rows)
 		return nil
 	})
 }
 
-// dependencies lists those that stand, and with names those that have one of them at
-// an end; by their ends.
+// dependencies lists the valid dependencies, sorted by their ends. If names are
+// given, it lists only those with one of the names at an end.
 func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter, names []string) ([]dependencyView, error) {
 	own := *f
 	own.Kinds = []ken.Kind{ken.KindDependency}
@@ -392,8 +393,8 @@ func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *k
 	return out, nil
 }
 
-// restsOn names evidence in a cell.
-func restsOn(evidence []ken.Evidence) string {
+// evidenceText returns a short text for evidence in a table.
+func evidenceText(evidence []ken.Evidence) string {
 	parts := make([]string, len(evidence))
 	for i, e := range evidence {
 		parts[i] = cli.EvidenceLabel(e)

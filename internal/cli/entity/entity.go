@@ -60,16 +60,17 @@ func (a *commands) entityDescribeCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
 		},
 	}
 	cmd.Flags().StringVar(&typ, "type", "", "the `TYPE` of thing that it is: person, project, system, tool, concept or skill")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
 	return cmd
 }
 
-// describable are the types that a person may say: tasks are created.
-func describable() (out []string) {
+// describableTypes returns the types that a user may set. Task is not among them, because
+// tasks are created by a command of their own.
+func describableTypes() (out []string) {
 	for _, t := range entity.Types() {
 		if t != "task" {
 			out = append(out, t)
@@ -152,7 +153,7 @@ func (a *commands) entityMergeCommand() *cobra.Command {
 		Args:              cli.ExactArgs("A", "B"),
 		ValidArgsFunction: a.Complete(cli.EntityNames, cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why they are one, for the history")
@@ -170,7 +171,7 @@ func (a *commands) entityAliasCommand() *cobra.Command {
 		Args:              cli.ExactArgs("NAME", "OTHER"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is called so, for the history")
@@ -188,7 +189,7 @@ func (a *commands) entitySplitCommand() *cobra.Command {
 		Args:              cli.ExactArgs("NAME"),
 		ValidArgsFunction: a.Complete(aliasNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `REASON`: why it is something else, for the history")
@@ -233,7 +234,7 @@ func (a *commands) entityRenameCommand() *cobra.Command {
 		Args:              cli.ExactArgs("OLD", "NEW"),
 		ValidArgsFunction: a.Complete(cli.EntityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Rename(cmd.Context(), args[0], args[1]) })
+			return a.runEdit(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Rename(cmd.Context(), args[0], args[1]) })
 		},
 	}
 }
@@ -271,9 +272,9 @@ func (a *commands) entityListCommand() *cobra.Command {
 		Example: `  ken entity list --type system`,
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if typ != "" && !slices.Contains(describable(), typ) {
+			if typ != "" && !slices.Contains(describableTypes(), typ) {
 				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--type", Msg: fmt.Sprintf("%q is no type of an entity", typ),
-					Try: "Use one of " + strings.Join(describable(), ", ") + "; ken tasks lists tasks."})
+					Try: "Use one of " + strings.Join(describableTypes(), ", ") + "; ken tasks lists tasks."})
 			}
 			return a.findEntities(cmd.Context(), "", typ, limit, scopes)
 		},
@@ -281,11 +282,11 @@ func (a *commands) entityListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `TYPE`: person, project, system, tool, concept, skill or unknown")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "list at most `N` entities")
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `TYPE:ID`, or in all (repeatable)")
-	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describableTypes()...))
 	return cmd
 }
 
-// findEntities lists what matches; an empty text matches all.
+// findEntities prints the entities that match; an empty text matches all.
 func (a *commands) findEntities(ctx context.Context, text, typ string, limit int, scopes []string) error {
 	if limit < 1 {
 		return cli.Usagef("--limit: %d is less than 1", limit)
@@ -296,7 +297,7 @@ func (a *commands) findEntities(ctx context.Context, text, typ string, limit int
 	}
 	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		most := limit
-		if typ != "" { // it is known only of what is looked at
+		if typ != "" { // hits are filtered by type afterwards
 			most = math.MaxInt32
 		}
 		found, err := entity.Search(ctx, s, text, f, most)
@@ -336,8 +337,8 @@ func (a *commands) printEntities(found *entity.Matches) {
 	}
 }
 
-// edited runs a change of the structure and prints the claim that came of it.
-func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
+// runEdit applies a change of the structure and prints the resulting claim.
+func (a *commands) runEdit(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := change(cli.Desk(l, s).Editor())
 		if err != nil {
@@ -347,10 +348,10 @@ func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Cl
 	})
 }
 
-// shownAs sets how entities are shown: as turns weigh them.
-func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
+// showOptions sets the options by which entities are shown with the same weights as in turns.
+func (a *commands) showOptions(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
 	learner := l.Operator().Learner(a.Owner)
-	loaded := learner.Load(ctx) == nil // without it, aspects weigh what they do for a new owner
+	loaded := learner.Load(ctx) == nil // without it, aspects have their default weights
 	return func(o *entity.Options) {
 		o.DecayDays = l.Config().Knowledge.DecayDays
 		if loaded {
@@ -359,7 +360,7 @@ func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entit
 	}
 }
 
-// aliasNames are names that are other names of something.
+// aliasNames lists the names that are aliases.
 func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	f, err := cli.StandingFilter(nil)
 	if err != nil {

@@ -48,7 +48,7 @@ func (a *commands) forgetCommand() *cobra.Command {
 func (a *commands) forget(ctx context.Context, id, reason string, yes bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
-		before := errors.Is(err, ken.ErrNotFound) // it may have been forgotten: that goes on, and is no news
+		before := errors.Is(err, ken.ErrNotFound) // an earlier call may have forgotten it and left work to do
 		if before {
 			c.ID, err = id, nil
 		}
@@ -60,8 +60,8 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 				return err
 			}
 		}
-		// Not through a desk, which would not stop when somebody presses Ctrl-C. Some may
-		// be gone although an error follows: they are told either way.
+		// Not through a desk, because a desk does not stop at Ctrl-C. Some claims may be
+		// forgotten even if an error follows, so they are printed in any case.
 		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: cli.CurrentUser()})
 		switch {
 		case a.JSON && (failed == nil || len(gone.Claims) > 0):
@@ -93,7 +93,7 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 // givenLines is how many turns are listed.
 const givenLines = 20
 
-// printGiven lists the turns that a claim was given to.
+// printGiven prints the turns that were given a claim.
 func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
@@ -104,7 +104,8 @@ func (a *commands) printGiven(given []forgotten.Given) {
 	}
 }
 
-// confirm shows what would be deleted and asks the user. Without a terminal it refuses.
+// confirm shows what would be deleted and asks the user. Without a terminal it returns an
+// error.
 func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
 	would, err := l.Operator().WouldForget(ctx, owner, id)
 	if err != nil {
@@ -249,7 +250,7 @@ func (a *commands) gcCommand() *cobra.Command {
 	return cmd
 }
 
-// gcView is a change and its outcome.
+// gcView is a change and its result, in JSON.
 type gcView struct {
 	lifecycle.Change
 	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed
@@ -277,7 +278,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 		demotes := func(c lifecycle.Change) bool { return c.Rule == lifecycle.DemotePatterns }
 		desk := cli.Desk(l, s)
 		memory := apply && slices.ContainsFunc(plan, demotes)
-		if memory { // what was approved by hand must not be demoted, nor approve again what is
+		if memory { // what was approved by hand must be neither demoted nor approved again
 			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
@@ -299,7 +300,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 	})
 }
 
-// collect makes the changes and sets their outcomes in views.
+// collect applies the changes and sets their results in views.
 func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
 	p := a.Progress()
 	defer p.Done()
@@ -327,7 +328,7 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 	for i := range r.Failed {
 		note(&r.Failed[i].Change, "failed", r.Failed[i].Err.Error())
 	}
-	if deleted { // the pages that held it are free, and still full of it
+	if deleted { // free pages still contain the deleted text
 		if compacted := s.Compact(context.WithoutCancel(ctx)); compacted != nil {
 			err = errors.Join(err, fmt.Errorf("clear the disk: %w", compacted))
 		}
@@ -335,8 +336,8 @@ func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps
 	return err
 }
 
-// printGC shows a plan, and after --apply the part of it that was carried out. Rows
-// that only say how something counts by now are in both.
+// printGC prints a plan, or after --apply the changes that were made. It always prints
+// rows that only report how a claim counts now.
 func (a *commands) printGC(views []gcView, applied bool) error {
 	if a.JSON {
 		return a.PrintJSON(map[string]any{"applied": applied, "changes": views})
@@ -367,7 +368,7 @@ func (a *commands) printGC(views []gcView, applied bool) error {
 	return nil
 }
 
-// changes counts what there was to do.
+// changes returns the number of changes in views.
 func changes(views []gcView) (n int) {
 	for i := range views {
 		if !views[i].Computed {
@@ -377,7 +378,7 @@ func changes(views []gcView) (n int) {
 	return n
 }
 
-// kenDir is the folder whose state files may be marked ephemeral; empty while the
+// kenDir returns the folder whose state files may be marked ephemeral; "" if the
 // project's own state is not used.
 func kenDir(l *middleware.Layer) string {
 	dir := filepath.Join(l.Root(), ".ken")

@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// recallOptions are recall's flags.
+// recallOptions holds the flags of recall.
 type recallOptions struct {
 	limit                   int
 	mode, minTrust          string
@@ -82,7 +82,7 @@ func (a *commands) recallCommand() *cobra.Command {
 	return cmd
 }
 
-// query is a recall without its question.
+// query returns the query from the flags, without its question.
 func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 	q := &middleware.RecallQuery{Limit: o.limit, Floor: o.floor}
 	if o.limit < 1 {
@@ -98,7 +98,7 @@ func (o *recallOptions) query() (*middleware.RecallQuery, error) {
 		if err := q.Filter.MinTrust.UnmarshalText([]byte(o.minTrust)); err != nil {
 			return nil, cli.UsageError(err)
 		}
-		// Unknown counts as external, and is asked for as such: left at unknown, the
+		// Unknown counts as external and must be set as external: left as unknown, the
 		// configuration would decide.
 		q.Filter.MinTrust = max(q.Filter.MinTrust, ken.TrustExternal)
 	}
@@ -124,12 +124,12 @@ func (a *commands) recall(ctx context.Context, question string, q *middleware.Re
 	})
 }
 
-// hintAtGaps tells a person why something may be missing from the answer.
+// hintAtGaps prints why the answer may be incomplete.
 func (a *commands) hintAtGaps(ctx context.Context, l *middleware.Layer, s store.Engine, q *middleware.RecallQuery) {
 	if a.Quiet {
 		return
 	}
-	if !q.Filter.ClaimsOnly && len(l.Config().Knowledge.Shares) == 0 { // else others may have it
+	if !q.Filter.ClaimsOnly && len(l.Config().Knowledge.Shares) == 0 { // otherwise other owners may have it
 		if docs, err := s.DocumentHashes(ctx); err == nil && len(docs) == 0 {
 			fmt.Fprintln(a.Err, "ken: nothing of the repository is indexed yet: run ken index")
 		}
@@ -139,7 +139,7 @@ func (a *commands) hintAtGaps(ctx context.Context, l *middleware.Layer, s store.
 	}
 }
 
-// printRecall prints what a recall of an owner found. What another owner shares begins with
+// printRecall prints the results of a recall. Results that another owner shares begin with
 // that owner's name.
 func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	if got.Cause != "" {
@@ -163,7 +163,7 @@ func (a *commands) printRecall(got middleware.RecallAnswer, owner string) {
 	a.PrintTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
 }
 
-// recallArchived finds archived claims, by their words.
+// recallArchived searches the archived claims.
 func (a *commands) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
 	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
 		if given {
@@ -202,12 +202,12 @@ func (a *commands) recallArchived(ctx context.Context, args []string, o *recallO
 
 // batchQuestion is one line of a batch.
 type batchQuestion struct {
-	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, handed back as it came
+	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, returned unchanged
 	Question string          `json:"question"`
 	Scope    string          `json:"scope,omitempty"`
 }
 
-// batchAnswer is one line of the answer.
+// batchAnswer is one line of the answers.
 type batchAnswer struct {
 	batchQuestion
 	middleware.RecallAnswer
@@ -249,7 +249,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 	})
 }
 
-// answerLine answers one line onto enc.
+// answerLine writes the answer to one line to enc.
 func answerLine(ctx context.Context, rc *middleware.Recaller, line textLine, scopes []ken.Scope, enc *json.Encoder) error {
 	if line.err != nil {
 		return line.err
@@ -288,11 +288,11 @@ func parseQuestion(line string) (q batchQuestion, err error) {
 	return q, nil
 }
 
-// textLine is one line of a file, counted from 1.
+// textLine is a line of a file, counted from 1.
 type textLine struct {
 	n    int
 	text string
-	err  error // the reader's own; the last line
+	err  error // error of the reader; only in the last line
 }
 
 const maxQuestionLine = 1 << 20
@@ -353,7 +353,7 @@ func (a *commands) history(ctx context.Context, id string) error {
 	})
 }
 
-// eventStatus is the status that an event left the claim in.
+// eventStatus returns the status of the claim after an event.
 func eventStatus(ev *ken.ClaimEvent) string {
 	if ev.From != "" && ev.To != "" {
 		return string(ev.From) + " → " + string(ev.To)
@@ -361,7 +361,7 @@ func eventStatus(ev *ken.ClaimEvent) string {
 	return string(ev.To)
 }
 
-// eventDetail is the reason of an event, the other claim, and what it rests on.
+// eventDetail returns the reason of an event, the other claim, and the evidence.
 func (a *commands) eventDetail(ev *ken.ClaimEvent) string {
 	if ev.Erased {
 		return "forgotten"

@@ -24,7 +24,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// memoryIDs are the claims that MEMORY.md is about.
+// memoryIDs returns the claims in MEMORY.md.
 func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := cli.Desk(l, s).Memory(ctx, true)
 	for i := range all {
@@ -33,7 +33,7 @@ func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []
 	return out, err
 }
 
-// memoryCommand groups what decides about candidates.
+// memoryCommand groups the commands that decide about candidates.
 func (a *commands) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
@@ -93,7 +93,7 @@ func (a *commands) memoryCommand() *cobra.Command {
 	return cmd
 }
 
-// decide carries a verdict out and prints the claim that it left.
+// decide applies a verdict and prints the resulting claim.
 func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, v.ID)
@@ -145,7 +145,7 @@ func (a *commands) memorySyncCommand() *cobra.Command {
 	}
 }
 
-// syncedMemory says in a line what became of the edits of MEMORY.md.
+// syncedMemory describes in a line what was done with the edits of MEMORY.md.
 func syncedMemory(r *memoryfile.Report) string {
 	var parts []string
 	for _, p := range []struct {
@@ -165,17 +165,17 @@ func syncedMemory(r *memoryfile.Report) string {
 	return "nothing was changed"
 }
 
-// Keys that a raw terminal hands on instead of obeying them.
+// Keys that a raw terminal passes to the program.
 const (
 	ctrlC  = 3
 	ctrlD  = 4
 	escape = 0x1b
 )
 
-// noKey is a key that means nothing, such as an arrow.
+// noKey is a key without a meaning, such as an arrow.
 const noKey = unicode.ReplacementChar
 
-// keyReader reads single keys from a terminal, and from anything else the first
+// keyReader reads single keys from a terminal. From other input it reads the first
 // letter of each line.
 type keyReader struct {
 	in     *cli.Stoppable
@@ -196,9 +196,10 @@ func (a *commands) keyReader() *keyReader {
 // isTerminal reports whether the keys come from a terminal.
 func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
-// key asks, and returns a letter in lower case, '\n' for an empty line, noKey for
-// what means nothing, and io.EOF at the end. The terminal is raw before anybody is
-// asked: it would keep a key that is pressed earlier for a line.
+// key calls ask and returns a letter in lower case, '\n' for an empty line, noKey
+// for a key without a meaning, and io.EOF at the end. It makes the terminal raw
+// before it calls ask; otherwise a key that is pressed early would wait for the end
+// of its line.
 func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
 	if !k.isTerminal() {
 		ask()
@@ -222,7 +223,7 @@ func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
 	return unicode.ToLower(k.escape.next(r)), err
 }
 
-// line returns a whole line, without its end.
+// line returns a line without its line break.
 func (k *keyReader) line(ctx context.Context) (string, error) {
 	k.in.Ctx = ctx
 	s, err := k.buf.ReadString('\n')
@@ -232,8 +233,8 @@ func (k *keyReader) line(ctx context.Context) (string, error) {
 	return strings.TrimRight(s, "\r\n"), err
 }
 
-// escapes follows the sequences that arrows and other keys send, which end in
-// letters: an arrow must not approve anything.
+// escapes parses escape sequences, which arrows and other keys send and which end
+// in letters. Without it, an arrow could approve something.
 type escapes int
 
 const (
@@ -243,7 +244,7 @@ const (
 	function         // Escape O
 )
 
-// next returns r when it was pressed by itself, and else noKey.
+// next returns r if it was typed as a key of its own, and otherwise noKey.
 func (e *escapes) next(r rune) rune {
 	was := *e
 	*e = plain
@@ -257,7 +258,7 @@ func (e *escapes) next(r rune) rune {
 	case was == begun && r == 'O':
 		*e = function
 	case was == control && (r < '@' || r > '~'):
-		*e = control // not its end
+		*e = control // not the end of the sequence
 	}
 	return noKey
 }
@@ -285,7 +286,7 @@ func (a *commands) memoryReviewCommand() *cobra.Command {
 func (a *commands) review(ctx context.Context, all, list bool) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		desk := cli.Desk(l, s)
-		if !list && !a.JSON { // what was decided in the file comes first
+		if !list && !a.JSON { // apply the decisions made in the file first
 			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
@@ -314,14 +315,14 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 		}
 		r := reviewer{a: a, desk: desk, in: a.keyReader()}
 		err = r.decideEach(ctx, claims)
-		if r.changed { // also when somebody stopped half way
+		if r.changed { // also after an interruption
 			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
 		}
 		return err
 	})
 }
 
-// reviewer asks about claims.
+// reviewer asks the user about claims.
 type reviewer struct {
 	a       *commands
 	desk    *operator.Desk
@@ -329,8 +330,7 @@ type reviewer struct {
 	changed bool // something was decided
 }
 
-// decideEach asks about one claim after the other, until the input ends or somebody
-// quits.
+// decideEach asks about each claim, until the input ends or the user quits.
 func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	for i := range claims {
 		r.show(&claims[i], i+1, len(claims))
@@ -355,7 +355,7 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	return nil
 }
 
-// claimKind names the kind of a claim under review.
+// claimKind returns the name of the kind of a claim under review.
 func claimKind(c *ken.Claim) string {
 	if c.RuleCandidate {
 		return "candidate rule"
@@ -363,7 +363,7 @@ func claimKind(c *ken.Claim) string {
 	return string(c.Kind)
 }
 
-// show prints a claim, and what speaks for it.
+// show prints a claim and its evidence.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
 	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, claimKind(c), c.Status, seenCount(c), cli.Printable(c.Text))
 	const some = 4
@@ -375,7 +375,8 @@ func (r *reviewer) show(c *ken.Claim, n, of int) {
 	}
 }
 
-// handleKey does what a key asks for and says so; "" for a key that asks for nothing.
+// handleKey runs the action of a key and returns what it did; "" for a key without
+// an action.
 func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
 	v := operator.Verdict{ID: c.ID}
 	switch key {
@@ -395,13 +396,13 @@ func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did s
 			return "", err
 		}
 		if text = strings.TrimSpace(text); text == "" || text == c.Text {
-			return "", nil // asks again
+			return "", nil // the caller asks again
 		}
 		did, v.Decision, v.Text = "edited and approved", operator.Rewrite, text
 	case 's', '\r', '\n':
 		return "skipped", nil
 	default:
-		if !r.in.isTerminal() { // one wrong line would shift all decisions after it
+		if !r.in.isTerminal() { // a wrong line would shift all following decisions
 			return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is no key", key), Try: "Use a, r, e, s or q."})
 		}
 		return "", nil

@@ -96,20 +96,20 @@ func (a *commands) keyRevokeCommand() *cobra.Command {
 	}
 }
 
-// keyFile is the configuration that ken serve would have here, and the keys that were
-// handed out for it.
+// keyFile returns the configuration that ken serve would use here, and the keys that
+// ken key created for it.
 func (a *commands) keyFile() (*config.Resolved, *operator.Keys, error) {
 	r, err := a.Resolve()
 	if err != nil {
 		return nil, nil, err
 	}
 	a.WarnUntrusted(r)
-	err = cli.SkipFiles(r, func(string) {}) // which may keep the state elsewhere
+	err = cli.SkipFiles(r, func(string) {}) // it may move the state elsewhere
 	return r, operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil), err
 }
 
-// withHandedOut is a configuration with the keys that were handed out as well.
-func (a *commands) withHandedOut(cfg config.Config) (config.Config, error) {
+// withCreatedKeys adds the keys that ken key created to a configuration.
+func (a *commands) withCreatedKeys(cfg config.Config) (config.Config, error) {
 	root, err := a.Project()
 	if err != nil {
 		return cfg, err
@@ -155,10 +155,10 @@ func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
 	return nil
 }
 
-// keyView is a key as it is listed.
+// keyView is a key in a list, in JSON.
 type keyView struct {
 	operator.Key
-	Configured bool `json:"configured,omitempty"` // it stands under gateway.keys
+	Configured bool `json:"configured,omitempty"` // configured under gateway.keys
 }
 
 func (a *commands) listKeys() error {
@@ -224,7 +224,7 @@ func (a *commands) revokeKey(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(k operator.Key) bool { return k.Name == name }) { // makes no folder
+	if !slices.ContainsFunc(list, func(k operator.Key) bool { return k.Name == name }) { // checked first, because removing would create the folder
 		return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "no key is called " + name,
 			Try: "List them with ken key list; a key under gateway.keys is taken out there."}
 	}

@@ -72,8 +72,8 @@ func (a *commands) provenance(ctx context.Context, q provenance.Query) error {
 	})
 }
 
-// fromRoot spells the name of a file or folder that is there as claims do: from the
-// project's root, with slashes. It is false for any other name.
+// fromRoot returns the name of an existing file or folder as claims have it: relative to
+// the project's root, with slashes. It returns false for any other name.
 func fromRoot(root, dir, name string) (string, bool) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -118,7 +118,7 @@ func (a *commands) printProvenance(v *provenance.View) {
 	a.noteOmitted(v)
 }
 
-// pieceLine is a piece of evidence on one line.
+// pieceLine formats a piece of evidence on one line.
 func pieceLine(p *provenance.Piece) string {
 	line := string(p.Kind) + " " + cli.Cell(p.Reference)
 	if p.ExitCode != nil {
@@ -145,7 +145,7 @@ func pieceLine(p *provenance.Piece) string {
 	return line
 }
 
-// noteOmitted prints a note about what is not shown.
+// noteOmitted prints how much is not shown.
 func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {
@@ -209,24 +209,24 @@ func (a *commands) runCommand() *cobra.Command {
 	return cmd
 }
 
-// runView is the record of a run. It goes to standard error, since standard output is the
-// command's.
+// runView is the record of a run, in JSON. It goes to standard error, because standard
+// output belongs to the command.
 type runView struct {
 	Command     string          `json:"command"`
 	ExitCode    int             `json:"exit_code"`
-	Interrupted string          `json:"interrupted,omitempty"` // the signal
+	Interrupted string          `json:"interrupted,omitempty"` // name of the signal
 	DurationMS  int64           `json:"duration_ms"`
 	Tests       runTests        `json:"tests"`
 	Changed     observe.Changes `json:"changed"`
 	Claims      []runClaim      `json:"claims"`
-	Warning     string          `json:"warning,omitempty"` // why less was recorded
+	Warning     string          `json:"warning,omitempty"` // why the record is incomplete
 }
 
 type runTests struct {
 	Passed   int      `json:"passed"`
 	Failed   int      `json:"failed"`
 	Failing  []string `json:"failing,omitempty"`
-	Complete bool     `json:"complete"` // these are all
+	Complete bool     `json:"complete"` // the list is complete
 }
 
 type runClaim struct {
@@ -235,7 +235,7 @@ type runClaim struct {
 }
 
 func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOptions) error {
-	// A signal is for the command: what comes after it is recorded all the same.
+	// A signal is meant for the command; the run is recorded even after one.
 	ctx = context.WithoutCancel(ctx)
 	root, err := a.Project()
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOption
 	return nil
 }
 
-// startError is why a command could not be started, without what Go says around it.
+// startError returns why a command could not be started, without the prefix that Go adds.
 func startError(err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return errors.New("command not found")
@@ -285,7 +285,7 @@ func startError(err error) error {
 	return err
 }
 
-// targets are the names that the caller gave, paths as they are from the root.
+// targets returns the names given by flags, with paths relative to the root.
 func (o *runOptions) targets(root, dir string) (out []string) {
 	for _, t := range o.about {
 		if p, ok := fromRoot(root, dir, t); ok {
@@ -296,10 +296,10 @@ func (o *runOptions) targets(root, dir string) (out []string) {
 	return out
 }
 
-// recordFor is how long a recording may take.
+// recordFor is the longest time that a recording takes.
 const recordFor = time.Minute
 
-// record stores the observed run and prints a summary. It prints errors and does not fail.
+// record stores the observed run and prints a summary. It prints errors and never fails.
 func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
@@ -324,7 +324,7 @@ func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions)
 		v.Changed.Files = []observe.File{}
 	}
 	quiet := *a.App
-	quiet.Quiet = true // no progress on top of what the command prints
+	quiet.Quiet = true // the command's output must not be mixed with progress
 	err := quiet.WithStore(ctx, func(_ *middleware.Layer, st store.Engine) error {
 		now := time.Now()
 		for _, c := range s.Checks() {
