@@ -30,18 +30,18 @@ type healthCache struct {
 	stats         backgroundCache[string, ownerStats] // by owner
 	recent        backgroundCache[recentTurnsKey, recentTurns]
 	sweeps        reportFiles
-	sweepFindings backgroundCache[string, sweepFindings] // by the files
+	sweepFindings backgroundCache[string, sweepFindings] // by files
 }
 
-// healthBody is how Ken does: what needs a person, how a search runs, how turns went
-// lately, and how large everything is.
+// healthBody holds the data of the health page: problems, the state of search,
+// recent turns, and sizes.
 type healthBody struct {
 	Now      time.Time
 	Concerns []concern
 	Search   searchStatus
 
 	Stretches []choice
-	From, To  string       // moments that the turns are narrowed to; "" for none
+	From, To  string       // the period of the turns; "" for none
 	Lately    *recentTurns // nil while the turns are read for the first time
 	Modes     drawn
 	Latency   drawn
@@ -55,10 +55,10 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *ownerStats // nil while it is taken for the first time
+	Census    *ownerStats // nil while it is computed for the first time
 	Sessions  []namedCount
 	Jobs      []namedCount
-	Graph     *codegraph.Counts // nil where no code was read
+	Graph     *codegraph.Counts // nil if no code was read
 
 	Work     middleware.Counts
 	Began    time.Time
@@ -66,7 +66,7 @@ type healthBody struct {
 	Warnings []string
 }
 
-// drawn is a chart and the same figures as a table.
+// drawn is a chart with the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
 // namedCount is a number with its name.
@@ -75,7 +75,7 @@ type namedCount struct {
 	Count int
 }
 
-// dead is how many jobs were given up on; 0 as long as nobody knows.
+// dead returns the number of dead jobs; 0 while unknown.
 func (b *healthBody) dead() int {
 	if b.Census == nil {
 		return 0
@@ -120,7 +120,7 @@ func healthPage(v *visit) error {
 	return v.page("health", page{Title: "Health", Section: secHealth, Tab: "Now and lately", Live: []string{liveTurns, liveClaims}, Body: b})
 }
 
-// healthTurns sums up the turns of the time that the address asks for.
+// healthTurns sums the turns of the period in the address.
 func (v *visit) healthTurns(b *healthBody) error {
 	q := v.r.URL.Query()
 	b.From, b.To = q.Get("from"), q.Get("to")
@@ -142,7 +142,7 @@ func (v *visit) healthTurns(b *healthBody) error {
 	return err
 }
 
-// healthClaims counts what is known.
+// healthClaims counts the claims.
 func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	progress, err := v.con.claims.Catch(v.ctx(), s)
 	if err != nil {
@@ -172,7 +172,7 @@ func (v *visit) healthClaims(s store.Engine, b *healthBody) error {
 	return nil
 }
 
-// draw makes the pictures of what happened lately.
+// draw draws the charts of recent turns.
 func (b *healthBody) draw() {
 	w := b.Lately
 	if w.Whole.Turns == 0 {
@@ -189,7 +189,7 @@ func (b *healthBody) draw() {
 	}
 }
 
-// upstreamShown is an address without what may be a secret in it.
+// upstreamShown returns an address without parts that may be secret.
 func upstreamShown(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || base == "" {
@@ -199,8 +199,8 @@ func upstreamShown(base string) string {
 	return u.String()
 }
 
-// Hybrid is the part of the turns that search by words and by meaning, among those
-// that ask for something; 0 where none does.
+// Hybrid returns the share of turns with hybrid search among those with a query; 0
+// if there are none.
 func (w *recentTurns) Hybrid() float64 {
 	asking := w.Whole.Turns - w.Whole.Modes[ken.ModeNone]
 	if asking == 0 {
@@ -209,7 +209,7 @@ func (w *recentTurns) Hybrid() float64 {
 	return float64(w.Whole.Modes[ken.ModeHybrid]) / float64(asking)
 }
 
-// Counts is how many turns ran in each mode.
+// Counts returns the number of turns by mode.
 func (w *recentTurns) Counts() (out []namedCount) {
 	for _, m := range retrievalModes {
 		out = append(out, namedCount{string(m.mode), w.Whole.Modes[m.mode]})
@@ -217,7 +217,7 @@ func (w *recentTurns) Counts() (out []namedCount) {
 	return slices.DeleteFunc(out, func(n namedCount) bool { return n.Count == 0 })
 }
 
-// The tones in which pages show a state, as the style sheet has them.
+// The tones of a state, as in the style sheet.
 const (
 	toneNeutral = "neutral"
 	toneInfo    = "info"
@@ -226,23 +226,24 @@ const (
 	toneDanger  = "danger"
 )
 
-// searchStatus tells how a search runs now, and what would make it better.
+// searchStatus describes how search runs now, and how to improve it.
 type searchStatus struct {
 	Mode  ken.Mode
-	Cause string // why that is less than hybrid; "" when it isn't
+	Cause string // why the mode is less than hybrid; "" if it is hybrid
 
-	Model    string // of the vectors; "" where there are none
-	State    string // the embedder's, in a word
-	Tone     string // of the state: success, danger or ""
-	Waits    string // what the circuit waits for; "" while calls pass
+	Model    string // the model of the vectors; "" without vectors
+	State    string // state of the embedder
+	Tone     string // tone of the state: success, danger or ""
+	Waits    string // when the circuit closes again; "" if it is closed
 	Embedded int    // records with a vector
 	Total    int
 
-	Calibration *calibrate.Calibration // nil when nothing was measured
-	Verdict     string                 // of it, in a sentence
+	Calibration *calibrate.Calibration // nil if nothing was measured
+	Verdict     string                 // describes the calibration in a sentence
 }
 
-// searchStatus looks at the store and at the embedder, and asks neither.
+// searchStatus reads the state of the store and the embedder, and calls neither for
+// a search.
 func (v *visit) searchStatus(s store.Engine) searchStatus {
 	l := v.con.layer
 	cfg := l.Config()
@@ -270,7 +271,7 @@ func (v *visit) searchStatus(s store.Engine) searchStatus {
 	return out
 }
 
-// breakerWait says what has to happen for an open circuit to close.
+// breakerWait says when an open circuit closes again.
 func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
 		return "One word is being tried now. If it is answered, searches go by meaning again at once."
@@ -285,7 +286,7 @@ func orDefault(every time.Duration) time.Duration {
 	return every
 }
 
-// calibrationText says what a calibration found, or why there is none.
+// calibrationText describes the result of a calibration, or why there is none.
 func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
 	switch {
 	case !embeds:
@@ -308,16 +309,16 @@ func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, 
 	return "Likeness counts in full: it does no harm here."
 }
 
-// concern is something that a person should know or do, in a sentence.
+// concern is a problem that a user should know about or fix, in a sentence.
 type concern struct {
 	Tone      string
 	Says, Try string
-	Since     any // a time in words; nil where it is not known
+	Since     any // a relative time; nil if unknown
 	Path      string
-	Name      string // of what is at Path
+	Name      string // text of the link to Path
 }
 
-// concerns are what needs a person, the worst first.
+// concerns returns the problems, the worst first.
 func (v *visit) concerns(b *healthBody) (out []concern) {
 	now := &b.Search
 	if now.Tone == toneDanger {
@@ -350,41 +351,44 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 	return out
 }
 
-// engineTimeout bounds how long a page waits for the engine.
+// engineTimeout is the longest time that a page waits for the engine.
 const engineTimeout = 5 * time.Second
 
-// nodesBody lists the nodes and the owners of the engine of store.url, as ken doctor prints them.
+// nodesBody holds the nodes and owners of the engine of store.url, as ken doctor
+// prints them.
 type nodesBody struct {
 	Health string
 	Nodes  []nodeRow
 	Owners []nodeOwner
-	Idle   int // owners that are open nowhere
-	More   int // owners that are not listed
+	Idle   int // owners that no node has open
+	More   int // owners not listed
 }
 
-// nodeRow is a node as a line of the table.
+// nodeRow is a node in the table.
 type nodeRow struct {
 	ID, Address, Version string
 	Owners               int
 }
 
-// nodeOwner is an owner as a line of the table.
+// nodeOwner is an owner in the table.
 type nodeOwner struct {
 	engines.OwnerFacts
-	Behind uint64 // positions from the snapshot to the last record; an owner has at most as many records there
-	Gone   bool   // the node that had it has left
+	Behind uint64 // log positions after the snapshot; an owner has at most as many records there
+	Gone   bool   // its node has left
 }
 
-// errNodes refuses a visitor who may not see the page, which names every owner.
+// errNodes is the error for a visitor who may not see the page, which names every
+// owner.
 var errNodes = &ken.Error{Code: ken.CodeRefused, Msg: "the nodes are shown to an operator of the configured owner", Try: "Ask who runs the gateway, or use ken doctor where it runs."}
 
-// seesNodes reports whether there are nodes, and the visitor may see them.
+// seesNodes reports whether nodes are in use and the visitor may see them.
 func (v *visit) seesNodes() bool {
 	cfg := v.con.layer.Config()
 	return cfg.Store.URL != "" && v.canOperate() && v.owner() == cfg.Knowledge.Owner
 }
 
-// nodesPage shows the nodes that share the engine of store.url. Without one there is no such page.
+// nodesPage shows the nodes that share the engine of store.url. Without an engine
+// the page does not exist.
 func nodesPage(v *visit) error {
 	store := v.con.layer.Config().Store
 	switch {
@@ -405,7 +409,7 @@ func nodesPage(v *visit) error {
 	})
 }
 
-// nodesOf makes lines of what the engine says.
+// nodesOf converts the engine's facts to rows.
 func nodesOf(f *engines.Facts) *nodesBody {
 	b := &nodesBody{Health: f.Health, More: f.More}
 	serves := map[string]int{}

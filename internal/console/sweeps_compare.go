@@ -12,28 +12,26 @@ import (
 	"github.com/kenlayer/ken/evals"
 )
 
-// sweepMeasures are the measures that are compared, with what people call them.
+// sweepMeasures lists the compared measures with their names.
 var sweepMeasures = []struct{ name, title string }{
 	{"recall@10", "Recall@10"}, {"ndcg@10", "nDCG@10"}, {"mrr", "MRR"}, {"block_recall", "Recall of the block"},
 	{"silenced", "Silent, though there is an answer"}, {"abstain", "Silent, where there is none"},
 }
 
-// sweepSeed draws the resamples of comparisons: the same pair has the same figures
-// wherever it is looked at.
+// sweepSeed seeds the resampling of comparisons, so that a pair always has the same figures.
 const sweepSeed = 1
 
-// openedSweep is a report that was chosen, whole.
+// openedSweep is a chosen report with all its values.
 type openedSweep struct {
 	*sweepFile
 	report *evals.Report
-	modes  []string // that are shown
+	modes  []string // the modes shown
 }
 
-// sweepComparison is what became of one report's questions in another, or of one mode's in
-// another mode of the same report.
+// sweepComparison compares two reports, or two modes of one report, question by question.
 type sweepComparison struct {
 	Before, After string
-	Several       bool // modes, so that a row has to say which
+	Several       bool // there are several modes, so each row names its mode
 	Questions     int
 	LeftOut       int // questions that only one of them has
 	Changes       []sweepChange
@@ -41,7 +39,7 @@ type sweepComparison struct {
 	Bad           error
 }
 
-// sweepChange is a measure that differs, or does not.
+// sweepChange is the change of one measure.
 type sweepChange struct {
 	evals.Change
 	Title   string
@@ -49,27 +47,27 @@ type sweepChange struct {
 	Tone    string
 }
 
-// sweepFindings is the comparison of several reports.
+// sweepFindings holds the comparisons of the chosen reports.
 type sweepFindings struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison
 }
 
 // sweepFindings compares reports, the oldest first. With many questions that takes a second, so
-// it is done behind the page; nil as long as it is not done.
+// it runs in the background; the result is nil until it is ready.
 func (v *visit) sweepFindings(list []openedSweep) *sweepFindings {
 	var key strings.Builder
 	for _, o := range list {
 		key.WriteString(o.key() + "\x00")
 	}
-	// A file that was written anew has another key: what was found stays good.
+	// A changed file has another key, so a cached result never becomes stale.
 	always := func(*sweepFindings, time.Time) bool { return true }
 	return v.con.health.sweepFindings.get(v, key.String(), always, func(context.Context, *sweepFindings) *sweepFindings {
 		return &sweepFindings{hybridAnswers(list), comparisons(list)}
 	})
 }
 
-// compareRuns tells two runs apart under names of their own.
+// compareRuns compares two runs under names of their own.
 func compareRuns(a, b openedSweep, nameA, nameB string, modesA, modesB []string) *sweepComparison {
 	c := compareSweeps(partOf(a.report, modesA), partOf(b.report, modesB))
 	c.Before, c.After = nameA, nameB
@@ -105,7 +103,7 @@ func titleOf(measure string) string {
 	return measure
 }
 
-// partOf is some modes of a report, with the measures that are compared.
+// partOf returns some modes of a report, with the compared measures.
 func partOf(r *evals.Report, modes []string) *evals.Report {
 	out := *r
 	out.Modes, out.Order = map[string]evals.Score{}, modes
@@ -133,8 +131,8 @@ func partOf(r *evals.Report, modes []string) *evals.Report {
 	return &out
 }
 
-// comparisons tells the oldest of several reports from each of the others, or the
-// first mode of one report from its others.
+// comparisons compares the oldest of several reports with each of the others, or the first mode
+// of a single report with its other modes.
 func comparisons(list []openedSweep) (out []*sweepComparison) {
 	if len(list) == 0 || len(list[0].modes) == 0 {
 		return nil
@@ -152,7 +150,7 @@ func comparisons(list []openedSweep) (out []*sweepComparison) {
 	return out
 }
 
-// sweepAnswer says whether hybrid pays on a data set.
+// sweepAnswer says whether hybrid search is better on a data set.
 type sweepAnswer struct {
 	Dataset string
 	Says    string
@@ -160,8 +158,8 @@ type sweepAnswer struct {
 	Tone    string
 }
 
-// hybridAnswers looks, for each data set, for a run by words alone and one by words and by
-// meaning: in one report if there is one that has both.
+// hybridAnswers finds for each data set a run with keyword search and one with hybrid search,
+// preferably in the same report, and compares them.
 func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	type found struct{ keyword, hybrid *openedSweep }
 	by := map[string]found{}
@@ -190,7 +188,7 @@ func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	return out
 }
 
-// hybridAnswer puts a comparison of words alone with both into words.
+// hybridAnswer describes a comparison of keyword search with hybrid search.
 func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {
@@ -223,7 +221,7 @@ func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Scor
 	return a
 }
 
-// recallText puts a change of recall@10 into a sentence.
+// recallText describes a change of recall@10 in a sentence.
 func recallText(ch sweepChange) string {
 	return fmt.Sprintf("Words and meaning together find %s of what is relevant among the first ten, words alone %s: %+.1f points, between %+.1f and %+.1f with 95 %% certainty, over %s.",
 		percent(ch.After), percent(ch.Before), 100*ch.Difference, 100*ch.CI[0], 100*ch.CI[1], plural(ch.Questions, "question", "questions"))
@@ -238,13 +236,13 @@ func latencyText(keyword, hybrid evals.Score) string {
 	return fmt.Sprintf(" A turn takes %s instead of %s at the median.", millis(b), millis(a))
 }
 
-// sweepDifference is a setting that chosen runs don't share.
+// sweepDifference is a setting that differs between the chosen runs.
 type sweepDifference struct {
 	Name   string
 	Values []string // one for each run
 }
 
-// differences are what the runs do not have in common.
+// differences returns the settings that differ between the runs.
 func differences(runs []sweepRun) (out []sweepDifference) {
 	if len(runs) < 2 {
 		return nil
