@@ -141,7 +141,7 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.types("\x04")
 	p.sees("harvest ")
 	p.types("\x03")
-	p.sees("stopped; what is not harvested waits for ken harvest, or the next ken chat")
+	p.sees("stopped; ken harvest or the next ken chat harvests this session")
 	p.leaves(cli.ExitOK)
 	if status, out, err := kenIn(t, dir, "jobs", "--state", "queued", "--json"); status != cli.ExitOK || gjson.Get(out, "jobs.#").Int() != 1 {
 		t.Errorf("%s%s", out, err)

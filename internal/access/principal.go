@@ -37,7 +37,7 @@ func ParseRight(s string) (Right, error) {
 	for _, r := range Rights() {
 		names = append(names, string(r))
 	}
-	return "", &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "no right is called " + strconv.Quote(s),
+	return "", &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "unknown right " + strconv.Quote(s),
 		Try: "Use " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1] + "."}
 }
 

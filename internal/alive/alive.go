@@ -82,7 +82,7 @@ func (a *Announcement) Close() error {
 		err = errors.Join(err, rm)
 	}
 	if err != nil {
-		return fmt.Errorf("take back the announcement of a process: %w", err)
+		return fmt.Errorf("remove the announcement of a process: %w", err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func Sweep(dir string, now time.Time) (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for processes that are gone: %w", err)
+		return 0, fmt.Errorf("look for processes that have ended: %w", err)
 	}
 	swept := 0
 	var errs []error

@@ -48,7 +48,7 @@ func RemoveLeft(dir string, now time.Time) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for what processes have left: %w", err)
+		return fmt.Errorf("look for folders that processes left behind: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {

@@ -51,7 +51,7 @@ func (a *App) Project() (string, error) {
 		return "", err
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-		return "", UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--dir", Msg: a.Dir + " is not a folder", Try: "Name a folder that is there."})
+		return "", UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--dir", Msg: a.Dir + " is not a folder", Try: "Name a folder that exists."})
 	}
 	return repository.FindRoot(dir)
 }

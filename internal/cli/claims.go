@@ -35,7 +35,7 @@ func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
 	case len(c.Entities) > 0:
 		what += " on " + Cell(c.Entities[0])
 	case c.Constraint:
-		what += " on nothing in particular: it is in every turn"
+		what += " about nothing in particular: it is in every turn"
 	default:
 		what += " on nothing in particular"
 	}

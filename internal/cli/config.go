@@ -28,7 +28,7 @@ func tooManyFiles(r *config.Resolved) *ken.Error {
 	}
 	const try = "Go to a project's folder, or run ken init here to make this one."
 	if trust.IsHome(r.Root) {
-		return &ken.Error{Code: ken.CodeRefused, Msg: r.Root + " is a home folder, or holds one: Ken does not read its files by itself", Try: try}
+		return &ken.Error{Code: ken.CodeRefused, Msg: r.Root + " is a home folder, or contains one: Ken does not read its files without a project", Try: try}
 	}
 	if repository.IsProject(r.Root) || countFiles(r.Root) <= manyFiles {
 		return nil

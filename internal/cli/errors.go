@@ -34,7 +34,7 @@ func UsageError(err error) error { return usage{err} }
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // ErrReported means that the command failed and has already printed why.
-var ErrReported = errors.New("told already")
+var ErrReported = errors.New("the error was printed already")
 
 // Report prints an error with its hint and returns the exit status. With --json it is a
 // problem document (RFC 9457) on one line, as the API answers it.

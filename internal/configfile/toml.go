@@ -84,7 +84,7 @@ func (f tomlFormat) set(name string, text []byte, s Setting) ([]byte, Undo, erro
 	var out []byte
 	if _, table := value.(map[string]any); table {
 		if have != nil {
-			return nil, u, &ken.Error{Code: ken.CodeExists, Field: name, Msg: "[" + strings.Join(s.Path, ".") + "] is there already, with other values",
+			return nil, u, &ken.Error{Code: ken.CodeExists, Field: name, Msg: "[" + strings.Join(s.Path, ".") + "] exists already, with other values",
 				Try: "Remove that table, and try again."}
 		}
 		if line := inlineTable(text, s.Path[0]); line > 0 {

@@ -302,7 +302,7 @@ func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, 
 	case c.Harms():
 		return "Words alone find more here: turns leave likeness out."
 	case c.Factor < 1:
-		return fmt.Sprintf("The embedder is weak here: its likeness counts %g of the usual.", c.Factor)
+		return fmt.Sprintf("The embedder is weak here: its similarity has the weight %g.", c.Factor)
 	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
 		return fmt.Sprintf("Words and likeness together find %.0f %% better than words alone.", 100*c.Gain.Mean/c.Keyword.MRR)
 	}

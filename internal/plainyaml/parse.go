@@ -25,7 +25,7 @@ func Parse(text string, limit int) (Node, []Fault) {
 	}
 	if Deepest(text) > maxDepth {
 		n := Lines(text)
-		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close what was opened."}}
+		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close all brackets, and use fewer levels."}}
 	}
 	body, err := parse(text)
 	if err != nil {
@@ -49,7 +49,7 @@ func Parse(text string, limit int) (Node, []Fault) {
 func parse(text string) (body ast.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			body, err = nil, fmt.Errorf("the YAML parser gave up: %v", p)
+			body, err = nil, fmt.Errorf("the YAML parser failed: %v", p)
 		}
 	}()
 	tree, err := parser.ParseBytes([]byte(text), 0)

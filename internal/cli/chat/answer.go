@@ -54,7 +54,7 @@ func (c *conversation) answer(ctx context.Context, messages []openai.ChatComplet
 	added, err := loop.Run(ctx, messages)
 	if errors.Is(err, cli.ErrNoTools) {
 		c.noTools = true
-		c.printf("ken: %s takes no tools; this chat goes on without them (--no-tools says so from the start)", c.upstream.Name)
+		c.printf("ken: %s does not support tools; this chat continues without them (use --no-tools to start without them)", c.upstream.Name)
 		more, err := c.answer(ctx, append(slices.Clip(messages), added...))
 		return append(added, more...), err
 	}
@@ -127,14 +127,14 @@ func (c *conversation) catchUp(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case wait.Err() != nil:
-		c.printf("stopped; what is not harvested of earlier sessions waits for ken harvest, or the next ken chat")
+		c.printf("stopped; ken harvest or the next ken chat harvests the remaining sessions")
 		return nil
 	case err != nil:
 		c.a.Report(err) // reported; the chat continues
 	}
 	c.reportFailed(report.Jobs)
 	if n := report.Done; n == 1 {
-		c.printf("kept of an earlier session: %s", cli.Cell(summary(report.Jobs)))
+		c.printf("learned from an earlier session: %s", cli.Cell(summary(report.Jobs)))
 	} else if n > 1 {
 		c.printf("harvested %d earlier sessions; ken sessions lists them", n)
 	}
@@ -167,7 +167,7 @@ func (c *conversation) finish(ctx context.Context) {
 	}
 	c.progress.Done()
 	if wait.Err() != nil {
-		c.printf("stopped; what is not harvested waits for ken harvest, or the next ken chat")
+		c.printf("stopped; ken harvest or the next ken chat harvests this session")
 		return
 	}
 	if err != nil {

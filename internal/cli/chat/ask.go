@@ -45,9 +45,9 @@ func (a *commands) askCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
+	f.BoolVar(&o.noIndex, "no-index", false, "use the existing index")
 	f.BoolVar(&o.noModel, "no-model", false, "print the block and the table only")
-	f.BoolVar(&o.all, "all", false, "list everything that was cut")
+	f.BoolVar(&o.all, "all", false, "list all items that were cut")
 	f.StringVar(&o.model, "model", "", "the `MODEL` to ask; default from the configuration")
 	f.StringVar(&o.weight, "weight", "", "the `DEPTH` of the search: none, low, default or high; default from the configuration")
 	return cmd
@@ -145,7 +145,7 @@ func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all 
 		fmt.Fprintf(a.Out, "No block: %s.\n", r.Cause)
 		cause = ""
 	default:
-		fmt.Fprintln(a.Out, "No block: nothing that is known bears on this.")
+		fmt.Fprintln(a.Out, "No block: no stored knowledge matches the question.")
 	}
 	fmt.Fprintf(a.Out, "\nmode %s%s · %d characters", r.Mode, cause, r.Chars)
 	if r.Tokens > 0 {

@@ -47,13 +47,13 @@ func (a *commands) chatCommand() *cobra.Command {
 		Example: `  ken chat
   ken chat --model gpt-4o-mini --no-tools`,
 		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
-			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
+			"The arrow keys bring back earlier messages, pasted text is one message, and Ctrl-C stops the answer, " +
 			"not the chat.\n\n" +
-			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
-			"chat does it when it starts, or ken harvest.\n\n" +
+			"When a conversation ends, Ken stores what it learned, and prints a summary; ken sessions shows the details. Ctrl-C skips that: the next " +
+			"chat does it when it starts, or run ken harvest.\n\n" +
 			"The model may search what Ken knows, learn, and ask why something was injected, by calling tools; each call is shown. " +
-			"--tools chooses which (" + cli.ProfileNames() + "); --no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
-			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
+			"--tools chooses which (" + cli.ProfileNames() + "); --no-tools is for a model without tool support.\n\n" + chatHelp + "\n\n" +
+			"Without a terminal, each line of standard input is a turn, and Ctrl-C ends the chat.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
@@ -268,14 +268,14 @@ func (c *conversation) turn(ctx context.Context, text string) error {
 // noStore returns the error of a command that needs the store when there is none.
 // The reason was printed when the chat started.
 func noStore() error {
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See what was said when it started, or run ken doctor."}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See the message at the start of the chat, or run ken doctor."}
 }
 
 // remember stores a text as a hot fact, on the user's own word: every following turn
 // contains it.
 func (c *conversation) remember(ctx context.Context, text string) error {
 	if text == "" {
-		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember is followed by what is to be remembered", Try: "/remember Deploys need a ticket."}
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember needs a text", Try: "/remember Deploys need a ticket."}
 	}
 	if !c.stored {
 		return noStore()
@@ -328,6 +328,6 @@ func (c *conversation) forget(ctx context.Context) error {
 		return err
 	}
 	c.reset()
-	fmt.Fprintln(c.a.Out, "Nothing is learned from this conversation. A new one begins.")
+	fmt.Fprintln(c.a.Out, "This conversation was deleted, and nothing is learned from it. A new one begins.")
 	return nil
 }

@@ -26,11 +26,11 @@ func (a *commands) connectCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "connect [AGENT]",
-		Short: "Put Ken into an agent, or list the agents",
-		Long: "Change an agent's own configuration so that it works with Ken. The change is shown first, a backup is kept, and ken disconnect takes " +
-			"it back. Without AGENT, list the agents that are known, and which are installed and connected here.\n\n" +
-			"The best way that the agent has is chosen: hooks (the agent runs ken hook; it works with any login), mcp (the agent calls Ken's tools), " +
-			"or url (the agent's requests go through ken serve, which has to run). --by chooses another one.",
+		Short: "Connect an agent to Ken, or list the agents",
+		Long: "Change an agent's own configuration so that it works with Ken. It shows the change first and keeps a backup; ken disconnect undoes " +
+			"it. Without AGENT, list the supported agents, and which are installed and connected here.\n\n" +
+			"It uses the best way that the agent supports: hooks (the agent runs ken hook; it works with any login), mcp (the agent calls Ken's tools), " +
+			"or url (the agent's requests go through ken serve, which must be running). --by selects another one.",
 		Example: `  ken connect
   ken connect claude-code
   ken connect codex --by mcp --yes`,
@@ -53,9 +53,9 @@ func (a *commands) disconnectCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "disconnect AGENT",
-		Short: "Take Ken out of an agent again",
-		Long: "Take back what ken connect has changed. If nothing else has changed since, the agent's configuration is what it was before, byte for " +
-			"byte. What you have changed there meanwhile stays.",
+		Short: "Disconnect an agent from Ken",
+		Long: "Undo the changes of ken connect. If nothing else has changed since, the agent's configuration is restored byte for " +
+			"byte. Your own later changes stay.",
 		Example:           "  ken disconnect claude-code",
 		Args:              cli.ExactArgs("AGENT"),
 		ValidArgsFunction: completeAgents,
@@ -67,7 +67,7 @@ func (a *commands) disconnectCommand() *cobra.Command {
 
 func addFlags(cmd *cobra.Command, o *options) {
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "don't ask")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change, and make none")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change without making it")
 }
 
 func completeAgents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -171,7 +171,7 @@ func (a *commands) connect(ctx context.Context, name string, o options) error {
 			return err
 		}
 		if !a.JSON {
-			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s takes it back\n", g.title, w.by, name)
+			fmt.Fprintf(a.Err, "ken: %s is connected by %s; ken disconnect %s undoes it\n", g.title, w.by, name)
 			if !installed {
 				fmt.Fprintf(a.Err, "ken: %s is not found on this machine\n", g.title)
 			}
@@ -263,7 +263,7 @@ func (a *commands) disconnect(name string, o options) error {
 		return a.PrintJSON(map[string]any{"agent": name, "changed": changed})
 	}
 	if !done {
-		fmt.Fprintf(a.Err, "ken: %s is not connected any more\n", g.title)
+		fmt.Fprintf(a.Err, "ken: %s is disconnected\n", g.title)
 	}
 	return nil
 }

@@ -40,10 +40,10 @@ func (a *commands) hookCommand() *cobra.Command {
 		Use:   "hook AGENT",
 		Short: "Answer an event of an agent's hooks",
 		Long: "Read an event of an agent from standard input, as ken connect AGENT sets it up. A user's message is answered by the block of what " +
-			"Ken knows for it. What the user says, what tools answer and what the agent answers are kept in the session's journal, which is " +
+			"Ken knows for it. The user's messages, the results of tools and the agent's answers are stored in the session's journal, which is " +
 			"harvested when the session ends.\n\n" +
-			"It never stands in the agent's way: after an error, or when it is not ready in time, it prints nothing on standard output, one " +
-			"line on standard error, and ends with status 0. " + hooksVariable + "=off switches it off.",
+			"It never blocks the agent: after an error, or at the deadline, it prints nothing on standard output, one " +
+			"line on standard error, and exits with status 0. " + hooksVariable + "=off turns it off.",
 		Example: `  ken connect claude-code
   ken hook claude-code < event.json`,
 		Args: cli.ExactArgs("AGENT"),
@@ -55,8 +55,8 @@ func (a *commands) hookCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "how long it may take, such as 2s: a `DURATION`")
-	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that are over")
+	cmd.Flags().DurationVar(&deadline, "deadline", hookDeadline, "the deadline, a `DURATION` such as 2s")
+	cmd.Flags().BoolVar(&settle, "settle", false, "harvest the sessions that have ended")
 	_ = cmd.Flags().MarkHidden("settle") // can't fail: the flag was defined above
 	return cmd
 }

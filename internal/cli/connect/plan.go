@@ -197,7 +197,7 @@ func (c *change) write() error {
 		return err
 	}
 	if !bytes.Equal(now, c.oldText) {
-		return &ken.Error{Code: ken.CodeUnavailable, Field: c.path, Msg: "has changed since it was read; it was left alone", Try: "Do it again."}
+		return &ken.Error{Code: ken.CodeUnavailable, Field: c.path, Msg: "has changed since it was read; it was not changed", Try: "Run the command again."}
 	}
 	if c.newText == nil {
 		err := os.Remove(c.path)

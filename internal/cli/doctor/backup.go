@@ -66,11 +66,11 @@ type missingOwner struct {
 func (a *commands) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy what is kept of all owners into an archive",
-		Long: "Copy the stores of all owners into one archive, each as it is at one moment, while they are in use: claims, their history, sessions, receipts, " +
-			"jobs and vectors. With store.url, the copy comes from the engine, and no node is asked. The gateway's keys come along as hashes. " +
-			"Owners who have left by ken migrate are left out, and it says where they are. " +
-			"The archive holds everything that was said: keep it where only you can read it. What is forgotten later stays in it.",
+		Short: "Back up the stores of all owners into an archive",
+		Long: "Write a consistent copy of each owner's store into one archive, while they are in use: claims, their history, sessions, receipts, " +
+			"jobs and vectors. With store.url, the data comes from the engine, without the nodes. The gateway's keys are included as hashes. " +
+			"Owners that ken migrate has moved are left out; the command prints where they are. " +
+			"The archive contains all messages and claims: keep it where only you can read it. Claims that are forgotten later stay in it.",
 		Example: "  ken backup /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -256,9 +256,9 @@ func (a *commands) restoreCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Bring back what an archive of ken backup holds",
-		Long: "Bring back the stores of an archive that ken backup has made. An owner who has a store here already is refused: move the owner's folder away first. " +
-			"With store.url, the stores become the beginning of the engine's logs, where those owners must have none. No other process may use these owners meanwhile.",
+		Short: "Restore an archive of ken backup",
+		Long: "Restore the stores of an archive written by ken backup. An owner that has a store here already is rejected: move the owner's folder away first. " +
+			"With store.url, the stores become the start of the engine's logs; these owners must not have logs there yet. No other process may use these owners meanwhile.",
 		Example: "  ken restore /var/backups/ken.tar.gz",
 		Args:    cli.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -298,7 +298,7 @@ func (a *commands) restoreCommand() *cobra.Command {
 			if a.JSON {
 				return a.PrintJSON(map[string]any{"owners": m.Owners, "made": m.Made, "state": state})
 			}
-			fmt.Fprintf(a.Out, "%d owners are back, as they were on %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
+			fmt.Fprintf(a.Out, "%d owners were restored, as of %s\n", len(m.Owners), m.Made.Format(time.RFC3339))
 			return nil
 		},
 	}
@@ -356,7 +356,7 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 	}
 	defer f.Close()
 	broken := func(cause error) error {
-		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is no whole backup of ken", Err: cause, Try: "Take another backup. Nothing was put into place."}
+		return &ken.Error{Code: ken.CodeCorrupt, Field: "file", Msg: file + " is not a complete backup of ken", Err: cause, Try: "Use another backup. Nothing was restored."}
 	}
 	zip, err := gzip.NewReader(f)
 	if err != nil {
@@ -371,7 +371,7 @@ func unpack(ctx context.Context, file, state string, agree func(manifest) error)
 		return m, broken(err)
 	}
 	if m.Format != backupFormat || m.Layout > bolt.Layout {
-		return m, &ken.Error{Code: ken.CodeRefused, Field: "file", Msg: fmt.Sprintf("%s was made by version %s of ken, which this one does not read", file, m.Ken), Try: "Use that version, or a later one."}
+		return m, &ken.Error{Code: ken.CodeRefused, Field: "file", Msg: fmt.Sprintf("%s was made by version %s of ken, which this version can't read", file, m.Ken), Try: "Use that version, or a later one."}
 	}
 	for _, owner := range m.Owners {
 		if _, err := os.Lstat(filepath.Join(state, bolt.FolderName(owner))); !errors.Is(err, fs.ErrNotExist) {

@@ -29,10 +29,10 @@ func (a *commands) checkCommand() *cobra.Command {
 		Short: "Find damage in the store, and repair it",
 		Long: "Check the store's pages, the log's hash chain, the checksum of every value, and every claim against the log. " +
 			"Exit with 1 when anything is wrong.\n\n" +
-			"--repair folds the claims from the log into a new file and puts it in the old one's place. Of a damaged event, the claim is taken from its row. " +
+			"--repair rebuilds the claims from the log in a new file and replaces the old one. If an event is damaged, it takes the claim from its row. " +
 			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.\n\n" +
-			"--forgotten looks for what was forgotten instead: among the claims, and in every byte that Ken keeps, free pages included, by fingerprints " +
-			"of five words in a row. It finds what somebody said again since, too.",
+			"--forgotten searches for forgotten texts instead: in the claims, and in every byte that Ken stores, including free pages, by fingerprints " +
+			"of five words in a row. It also finds texts that were written again since.",
 		Example: "  ken check\n  ken check --repair\n  ken check --forgotten",
 		Args:    cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,8 +48,8 @@ func (a *commands) checkCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "check the stores of all owners")
-	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "look for what was forgotten in every byte of the files instead")
-	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what is damaged from the log, then check")
+	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "search every byte of the files for forgotten texts instead")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "repair the damage from the log, then check")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --repair: do not ask")
 	return cmd
 }
@@ -153,7 +153,7 @@ func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
 	}
 	if !f.yes {
 		for _, owner := range owners {
-			fmt.Fprintf(a.Err, "To be folded from its log again: %s\n", filepath.Join(state, bolt.FolderName(owner)))
+			fmt.Fprintf(a.Err, "To be rebuilt from its log: %s\n", filepath.Join(state, bolt.FolderName(owner)))
 		}
 		if err := a.Confirm("Repair?", "Nothing was changed."); err != nil {
 			return err
@@ -212,8 +212,8 @@ func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 			state := "clean"
 			if !c.Clean {
 				state = "FOUND"
-				failed = cmp.Or(failed, error(&ken.Error{Code: ken.CodeInternal, Msg: "something that was forgotten is still there, or there again",
-					Try: "Look at what is named: forget it again, or edit your own file."}))
+				failed = cmp.Or(failed, error(&ken.Error{Code: ken.CodeInternal, Msg: "a forgotten text is still stored, or stored again",
+					Try: "Look at the places above: forget the claim again, or edit your own file."}))
 			}
 			rows = append(rows, []string{state, owner, c.Name, cmp.Or(c.Detail, c.Where)})
 		}
@@ -237,7 +237,7 @@ func (a *commands) verifyLogCommand() *cobra.Command {
 		Example: `  ken verify-log
   ken verify-log --all`,
 		Long: "Compute the log's hash chain again, from the first event to the last, and print the hash of the last one. " +
-			"Note that hash elsewhere to prove later that nothing was cut off. ken check does this and more.",
+			"Store that hash elsewhere to prove later that no events were removed from the end. ken check does this and more.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {

@@ -58,12 +58,12 @@ func failed(check string, err error) finding {
 func (a *commands) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check configuration, store, embedder and model, and say what to do",
+		Short: "Check configuration, store, embedder and model, and suggest fixes",
 		Example: `  ken doctor
   ken doctor --json`,
-		Long: "Look at everything that Ken depends on here and now: each check is ok, a warning (Ken works without it) or a " +
-			"failure, with what to try. Where there are records enough, questions made of them show how search fares: by their words " +
-			"alone, by the embedder's likeness alone, and by both; see retrieval.calibrate. Knowledge and configuration stay as they are, and where there is no store, none is made. " +
+		Long: "Check everything that Ken depends on: each check is ok, a warning (Ken works without it) or a " +
+			"failure, with a suggestion. If there are enough records, questions generated from them measure search: by keywords " +
+			"alone, by the embedder alone, and by both; see retrieval.calibrate. It changes neither knowledge nor configuration, and creates no store. " +
 			"The exit status is 1 if a check fails.",
 		Args: cli.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -194,7 +194,7 @@ func (a *commands) examineStore(ctx context.Context, l *middleware.Layer) []find
 func examineModel(ctx context.Context, c config.Upstream) finding {
 	const check = "model"
 	if c.BaseURL == "" {
-		return warned(check, "none: ken ask prints the block, ken chat has nobody to talk to",
+		return warned(check, "none: ken ask prints the block, and ken chat does not work",
 			"Set upstream.base_url and upstream.model in "+cli.UserConfigName()+".")
 	}
 	c.Timeout = min(c.Timeout, checkTimeout)
@@ -268,7 +268,7 @@ func (a *commands) examineEmbedder(ctx context.Context, p *cli.Progress, cfg con
 	took := time.Since(start).Round(10 * time.Microsecond)
 	switch {
 	case errors.Is(err, embed.ErrOff):
-		return l, append(out, warned(check, "none: search is by words alone", ken.Hint(err)))
+		return l, append(out, warned(check, "none: only keyword search", ken.Hint(err)))
 	case err != nil:
 		return l, append(out, failed(check, err))
 	case len(vecs) != 1 || vecs[0] == nil:

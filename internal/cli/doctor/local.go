@@ -43,7 +43,7 @@ func suggestModel(ctx context.Context, servers []localServer) string {
 			return p[0] + " is installed. Put this into " + cli.UserConfigName() + " to use your login: harvest: {command: [" + strings.Join(quoted(p), ", ") + "]}"
 		}
 	}
-	return "Set upstream.base_url and upstream.model, or harvest.command, in " + cli.UserConfigName() + "; or harvest.model to off, if rules are to do it."
+	return "Set upstream.base_url and upstream.model, or harvest.command, in " + cli.UserConfigName() + "; or set harvest.model to off to extract with rules."
 }
 
 // quoted quotes words so that YAML reads each as a string.

@@ -31,7 +31,7 @@ import (
 func (a *commands) embedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed",
-		Short: "Install embedders and see their work; show, tune and train embedding tables",
+		Short: "Install embedders and show their progress; show, tune and train embedding tables",
 		Example: `  ken embed status
   ken embed install`,
 		Long: "An embedding table turns texts into vectors inside this process: the built-in one needs no network and no " +
@@ -117,13 +117,13 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapt",
 		Short: "Tune the built-in embedder to this repository, and keep it if it is better",
-		Long: "Tune the built-in embedding table with what the repository says twice: headings and sections, doc comments and " +
-			"declarations, commits and what they changed, decisions, paths. Some files are set aside, and both tables search the " +
-			"whole repository for what is in them. The tuned table is kept in the state folder, and used from then on, only when " +
-			"it finds more beyond doubt: when the 95 % interval of the difference in mean reciprocal rank lies above zero. If it " +
-			"does not, none is kept, and the built-in one stays in use.\n\n" +
-			"It takes a few minutes, and nothing leaves this machine. When it is stopped, what was kept before stays, and the next run " +
-			"goes on where the last epoch ended. After it, ken index embeds everything anew.",
+		Long: "Tune the built-in embedding table with pairs of texts from the repository: headings and sections, doc comments and " +
+			"declarations, commits and their changes, decisions, paths. Some files are set aside, and both tables search the " +
+			"whole repository for their content. The tuned table is stored in the state folder, and used from then on, only if " +
+			"it is clearly better: if the 95 % interval of the difference in mean reciprocal rank is above zero. If it " +
+			"is not, it is dropped, and the built-in table stays in use.\n\n" +
+			"It takes a few minutes, and nothing leaves this machine. If it is stopped, an earlier tuned table stays, and the next run " +
+			"continues after the last epoch. Run ken index afterwards to compute all vectors again.",
 		Example: `  ken embed adapt
   ken embed adapt --dry-run --json
   ken embed adapt --remove`,
@@ -150,7 +150,7 @@ func (a *commands) embedAdaptCommand() *cobra.Command {
 	f.BoolVar(&o.dryRun, "dry-run", false, "tune and compare, but keep nothing and remove nothing")
 	f.BoolVar(&o.remove, "remove", false, "remove the adapted table, so that the built-in one is used")
 	f.StringVar(&o.base, "base", "", "the table `FILE` to tune; default is the built-in one")
-	f.Uint64Var(&o.seed, "seed", 1, "`N`, on which everything random depends")
+	f.Uint64Var(&o.seed, "seed", 1, "`N`, the seed of all random choices")
 	f.IntVar(&o.epochs, "epochs", 0, "see each pair `N` times; 0 is the default")
 	f.IntVar(&o.workers, "workers", 0, "use `N` processors; 0 is all")
 	return cmd
@@ -267,11 +267,11 @@ func (a *commands) printAdapted(out *adapted, dryRun bool) {
 	case out.Wins && dryRun:
 		fmt.Fprintln(a.Out, "The adapted table is better. Nothing was kept: this was a dry run.")
 	case dryRun:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt. Nothing was changed: this was a dry run.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better. Nothing was changed: this was a dry run.")
 	case out.Gone:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt: it was not kept, and the one from before was removed. The built-in one is used.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better: it was not stored, and the earlier one was removed. The built-in table is used.")
 	default:
-		fmt.Fprintln(a.Out, "The adapted table is not better beyond doubt, and was not kept. The built-in one stays in use.")
+		fmt.Fprintln(a.Out, "The adapted table is not clearly better, and was not stored. The built-in table stays in use.")
 	}
 }
 
@@ -330,7 +330,7 @@ func (a *commands) embedTrainCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "write this `FILE`, whole or not at all")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out pairs that share 12 words in a row with a text of this `FILE`, or are its question: JSON lines with the field text (repeatable)")
-	f.Uint64Var(&o.Seed, "seed", 1, "`N`, on which everything random depends")
+	f.Uint64Var(&o.Seed, "seed", 1, "`N`, the seed of all random choices")
 	f.IntVar(&o.Epochs, "epochs", 0, "see each pair `N` times; 0 is the default of the built-in table")
 	f.IntVar(&o.Tokens, "tokens", 0, "at most `N` tokens in the vocabulary; 0 makes a file of 8 MB")
 	f.IntVar(&o.Dim, "dim", 0, "`N` dimensions, a multiple of 8; 0 is 256")

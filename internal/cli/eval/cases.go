@@ -216,7 +216,7 @@ func (a *commands) evalGenerateCommand() *cobra.Command {
 	f.StringVar(&o.model, "model", "", "let a chat `MODEL` ask, by default the configured one; give another as --model=name")
 	f.Lookup("model").NoOptDefVal = configuredModel
 	f.BoolVar(&o.estimate, "estimate", false, "say what --model would take, and stop")
-	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
+	f.BoolVar(&o.noIndex, "no-index", false, "use the existing index")
 	return cmd
 }
 

@@ -52,13 +52,13 @@ func (n *New) validate() error {
 	case n.Kind == "" || len(n.Kind) > MaxKind:
 		return bad("kind", fmt.Sprintf("a job's kind has 1 to %d bytes, this one %d", MaxKind, len(n.Kind)), "Name the handler that runs it.")
 	case n.Key == "" || len(n.Key) > MaxKey:
-		return bad("key", fmt.Sprintf("a job's key has 1 to %d bytes, this one %d", MaxKey, len(n.Key)), "Name what is to be done, so that doing it twice can be told from doing two things.")
+		return bad("key", fmt.Sprintf("a job's key has 1 to %d bytes, this one %d", MaxKey, len(n.Key)), "Give a key that identifies the work, so that the same work is added only once.")
 	case len(n.Payload) > MaxPayload:
 		return bad("payload", fmt.Sprintf("a job's payload has at most %d bytes, this one %d", MaxPayload, len(n.Payload)), "Put the data on the shelf and its key into the payload.")
 	case len(n.Payload) > 0 && !json.Valid(n.Payload):
 		return bad("payload", "not valid JSON", "Give a JSON value.")
 	case n.After.Year() > 9999:
-		return bad("after", "a year beyond 9999", "Give a date that the job will live to see.")
+		return bad("after", "a year beyond 9999", "Give an earlier date.")
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func refused(j *Job, what, try string) error {
 }
 
 func (q *Queue) running(j *Job) error {
-	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker; a job whose worker is gone is free after %s.",
+	return refused(j, "is being run by "+j.Worker, fmt.Sprintf("Wait until it ends, or stop its worker. If the worker is gone, the job is free after %s.",
 		j.Lease.Format(time.RFC3339)))
 }
 

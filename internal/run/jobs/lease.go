@@ -123,7 +123,7 @@ func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
 		switch {
 		case j.State == Queued && !j.Due.After(now):
 		case j.State == Running && q.stale(j, now):
-			j.fail(fmt.Errorf("attempt %d ended without a word: its worker %s is gone", j.Attempts, j.Worker))
+			j.fail(fmt.Errorf("attempt %d did not finish: its worker %s is gone", j.Attempts, j.Worker))
 			if q.o.Alive != nil && j.Process != q.o.Process && !q.o.Alive(j.Process) {
 				j.Lost++
 			}

@@ -333,7 +333,7 @@ func decode(id string, b []byte) (*Job, error) {
 	}
 	if err != nil {
 		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "job " + id + " can't be read", Err: err,
-			Try: "Remove it, and do what it was for by hand."}
+			Try: "Remove it with ken jobs rm, and repeat the work by hand."}
 	}
 	return &j, nil
 }

@@ -299,7 +299,7 @@ func (q *Queue) record(ctx context.Context, j *Job, res result, stopped bool) (a
 		return save(tx, &old, held)
 	})
 	if errors.Is(err, errLost) {
-		q.o.Log.WarnContext(ctx, "a job's result comes too late", "job", j.ID, "kind", j.Kind)
+		q.o.Log.WarnContext(ctx, "a job's result arrived after its lease was lost", "job", j.ID, "kind", j.Kind)
 		return *j, lostLease, nil
 	}
 	if err != nil {

@@ -160,7 +160,7 @@ func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 
 func corrupt(n uint64, err error) error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("receipt %d can't be read", n), Err: err,
-		Try: "Restore the store from a backup, or go on without it; it was not changed."}
+		Try: "Restore the store from a backup, or continue without it. It was not changed."}
 }
 
 const (

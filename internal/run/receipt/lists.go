@@ -103,7 +103,7 @@ func (c *coder) features(f *ken.Features) {
 	c.float(&f.SlotUsed)
 }
 
-var errLists = errors.New("its lists make no sense")
+var errLists = errors.New("its lists are malformed")
 
 // fail records the first error and stops reading.
 func (c *coder) fail(err error) {

@@ -106,7 +106,7 @@ func parseCursor(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || strconv.FormatUint(n, 16) != s {
 		return 0, &ken.Error{Code: ken.CodeInvalid, Field: "before", Msg: "not the cursor of a listing of receipts",
-			Try: "Give what the last listing returned, or leave it out to begin with the newest."}
+			Try: "Give the cursor that the last listing returned, or none to begin with the newest."}
 	}
 	return n, nil
 }

@@ -362,7 +362,7 @@ func (s *Session) log(ctx context.Context, a Action) {
 // reject reports a claim that was refused for lack of evidence.
 func (s *Session) reject(ctx context.Context, a Action, text string, err error) {
 	if s.o.Rejected != nil {
-		s.trail.call(ctx, "tell of a refused claim", a, func(ctx context.Context) error {
+		s.trail.call(ctx, "report a refused claim", a, func(ctx context.Context) error {
 			s.o.Rejected(ctx, a, text, err)
 			return nil
 		})

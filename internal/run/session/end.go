@@ -246,7 +246,7 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	}
 	if j.hourly(now) {
 		if err := j.pruneOpenings(ctx, now.Add(-max(grace, minKept))); err != nil && first == nil {
-			first = fmt.Errorf("delete what tells conversations apart: %w", err)
+			first = fmt.Errorf("delete unused openings and responses: %w", err)
 		}
 	}
 	return swept, first

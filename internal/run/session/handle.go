@@ -366,7 +366,7 @@ func (s *Session) Verify(ctx context.Context, id string, evidence ...ken.Evidenc
 // status does not allow it.
 func (s *Session) Dispute(ctx context.Context, id, reason string, evidence ...ken.Evidence) error {
 	if strings.TrimSpace(reason) == "" {
-		return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty", Try: "Say what speaks against the claim."}
+		return &ken.Error{Code: ken.CodeInvalid, Field: "reason", Msg: "empty", Try: "Give a reason against the claim."}
 	}
 	s.log(ctx, s.action(EventDispute, id, ken.StatusDisputed, evidence))
 	return s.o.Store.Transition(ctx, ken.Transition{ID: id, To: ken.StatusDisputed, Reason: reason, Evidence: slices.Clone(evidence), Actor: s.o.Actor})

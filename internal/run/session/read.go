@@ -119,7 +119,7 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	case len(found) == 0:
 		return Info{}, notFound(prefix)
 	case utf8.RuneCountInString(prefix) < minPrefix:
-		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "an id is named by at least 6 characters of its beginning",
+		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "a session is named by at least the first 6 characters of its id",
 			Try: "Give more of it."}
 	case len(found) > 1:
 		return Info{}, &ken.Error{Code: ken.CodeInvalid, Field: "session", Msg: "several sessions begin with " + prefix + ": " + found[0].ID + ", " + found[1].ID,
